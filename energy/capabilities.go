@@ -146,13 +146,14 @@ type Pairwise = interface {
 type Factored interface {
 	Model
 
-	// Factors returns the factors of exp(−E) as tables of their negative logarithms. The factors
-	// depend on variables. The first variables are the sites; any others are hidden units h, which
-	// are summed out. Variable i has cards[i] levels. For a site, cards[i] ≤ levels, and the levels
-	// from cards[i] to levels−1 have energy +Inf.
+	// Factors returns exp(−E) as a product of factors, each of which depends on a few variables.
+	// The first variables are the sites; any others are hidden units h, which are summed out.
+	// Variable i has cards[i] levels. For a site, cards[i] ≤ levels, and the levels from cards[i]
+	// to levels−1 have energy +Inf.
 	//
-	// Table k holds one entry for each combination of levels of the variables scopes[k], which are
-	// distinct; the last variable varies fastest. Then
+	// Table k holds the negative logarithm of factor k, with one entry for each combination of
+	// levels of the variables scopes[k]. These variables are distinct, and the last one varies
+	// fastest. Then
 	//
 	//	exp(−E(x)) = Σ_h exp(−Σ_k tables[k][(x, h) at scopes[k]]).
 	//

@@ -839,17 +839,17 @@ func (c *Runner[S]) level() {
 // math.MaxInt.
 //
 // If the context ends, Run returns the context's error. The states are valid, and a later Run
-// continues from there. All chains are then usually at the same step. If getting there would take
-// more than some tens of milliseconds, some chains may stay behind by up to some milliseconds of
+// continues from there. All chains are then usually at the same step. If bringing them there would
+// take more than some tens of milliseconds, some chains may stay behind by a few milliseconds of
 // work. The later Run then moves these chains first.
 //
 // If a chain cannot continue, Run returns an error that names the chain and the step. Call Reset
 // before the next Run. It is an error to call Run while another Run is under way.
 //
-// A panic in the code of a model, method or observer panics in the goroutine that called Run,
-// whatever Workers is. The panic value is an error that reports the original value and its stack;
-// it wraps the original value if that is an error. A later Run continues from the states at that
-// point.
+// If the code of a model, method or observer panics, Run panics in the goroutine that called it,
+// for any number of workers. The panic value is an error that reports the original value and its
+// stack; it wraps the original value if that is an error. A later Run continues from the states at
+// that point.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Run", n); err != nil {
 		return err

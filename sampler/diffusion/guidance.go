@@ -304,9 +304,9 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 // denoisers, one with and one without y (Ho and Salimans 2022; for tokens Schiff et al. 2025). By
 // default it guides the prediction with weight γ,
 //
-//	p(x_0,i | x_t) ∝ p(x_0,i | x_t, y)^γ · p(x_0,i | x_t)^{1−γ},
+//	p(x_0,i | x_t) ∝ p(x_0,i | x_t, y)^γ · p(x_0,i | x_t)^{1−γ}.
 //
-// which works with every process and projection. With AtPosterior it guides the reverse step from
+// This works with every process and projection. With AtPosterior it guides the reverse step from
 // time t to time s,
 //
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ}.
@@ -406,9 +406,9 @@ func (g ClassifierFree) CheckInside() error {
 // ClassifierGuided is a denoiser guided towards a condition y by a classifier (Dhariwal and Nichol
 // 2021; for tokens Schiff et al. 2025). By default it guides the prediction with weight γ,
 //
-//	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ,
+//	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ.
 //
-// which works with every process and projection. With AtPosterior it guides the reverse step from
+// This works with every process and projection. With AtPosterior it guides the reverse step from
 // time t to time s,
 //
 //	p(x_s,i = l | x_t) ∝ p(x_s,i = l | x_t)·p(y | x_t with x_i = l)^γ.

@@ -20,8 +20,9 @@ import (
 //
 //	p(x') ∝ exp(−E(x')),  x' within Radius of u, x' = x outside the block,
 //
-// with exact energies and without rejection. An update can change up to 2·Radius sites at once, so
-// it can reach states that no sequence of single-site changes reaches. Each update is reversible.
+// where the energies are exact. Nothing is rejected. An update can change up to 2·Radius sites at
+// once, so it can reach states that no sequence of single-site changes reaches. Each update is
+// reversible.
 //
 // An update evaluates the energy of each state in the ball, which has Σ_{k≤Radius} C(Block,
 // k)·(levels−1)^k members. If Radius equals Block, it is a Gibbs update of the block.

@@ -19,8 +19,8 @@ import (
 //
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C],
 //
-// in float64. Each update is reversible and leaves π restricted to C invariant. Use it where no
-// site can change alone but two sites can change together, as under a fixed count.
+// which is computed in float64. Each update is reversible and leaves π restricted to C invariant.
+// Use it where no site can change alone but two sites can change together, as under a fixed count.
 //
 // # Irreducibility
 //
@@ -28,12 +28,12 @@ import (
 // two sites. This holds for
 //
 //   - Every constraint.Count, which allows an interval of counts, possibly of length one. Let x and
-//     y be in C, and let δ_i be +1, −1 or 0 if changing x_i to y_i raises the count, lowers it or
-//     keeps it. Where x_i ≠ y_i and δ_i = 0, change that site alone. While both signs remain,
-//     change one site of each sign, which keeps the count. When only one sign remains, change one
-//     site at a time. The count then moves monotonically to that of y, within the interval. After
-//     each move the state agrees with y at more sites. So at most as many moves as there are sites
-//     lead from x to y, all of them inside C.
+//     y be in C. At each site where they differ, changing x_i to y_i raises the count, lowers it or
+//     keeps it. First change the sites that keep the count, one at a time. Then change sites in
+//     pairs, one that raises the count and one that lowers it, which keeps the count. If sites of
+//     only one kind remain, change them one at a time. The count then moves monotonically to that
+//     of y, within the interval. So at most as many moves as there are sites lead from x to y, all
+//     of them inside C.
 //   - Every language that is closed under setting a site to level 0, such as constraint.Avoids of
 //     words without a 0 (independent sets). Single changes lead from every state to the all-zero
 //     state and from there to any other.

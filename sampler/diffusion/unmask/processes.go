@@ -149,16 +149,16 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 
 // EntropyBound reveals in every step as many masks as a bound on their entropies allows
 // (entropy-bounded unmasking, Ben-Hamu et al. 2025). It takes masks in order of increasing entropy
-// H of the prediction and reveals the largest set U with
+// of the prediction and reveals the largest set U with
 //
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //
-// and draws their tokens independently. The left side bounds the information that the sites of U
-// have about each other. Let p be the denoiser's distribution and q that of the samples. With exact
-// predictions, KL(p‖q) ≤ Bound × the mean number of steps. With Bound 0, EntropyBound samples from
-// p, yet a single step reveals all sites whose tokens are certain. The set depends only on the
-// state, never on the draws. With a projection these bounds do not hold, but the constraint of the
-// projection does.
+// where H_i is the entropy at site i. It draws the tokens of U independently. The left side bounds
+// the information that the sites of U have about each other. Let p be the denoiser's distribution
+// and q that of the samples. With exact predictions, KL(p‖q) ≤ Bound × the mean number of steps.
+// With Bound 0, EntropyBound samples from p, yet a single step reveals all sites whose tokens are
+// certain. The set depends only on the state, never on the draws. With a projection these bounds do
+// not hold, but the constraint of the projection does.
 type EntropyBound struct {
 	Mask int32
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
