@@ -169,10 +169,11 @@ type Factored interface {
 type WidthError struct {
 	Variables  int
 	LowerBound float64 // lower bound on Width, valid for every elimination order
-	// log₂ of the number of entries of the largest table in the best elimination order found.
+	// Width is log₂ of the number of entries of the largest table, for the best elimination order
+	// found.
 	Width float64
-	// Memory for the intermediate tables of the best elimination order found, in bytes; +Inf
-	// beyond the range of float64.
+	// Bytes is the memory for the intermediate tables, for the best elimination order found. It is
+	// +Inf beyond the range of float64.
 	Bytes float64
 	Limit int64 // memory allowed, in bytes
 }

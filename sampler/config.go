@@ -15,15 +15,16 @@ import (
 // that observe their draws. The zero value runs 4 chains with seed 0 from uniform random states,
 // after a warm-up of 1000 steps.
 type Config struct {
-	// number of chains of the whole run, even if First and Count select a part of it; 0 means 4
+	// Chains is the number of chains of the whole run; 0 means 4. It is the same for every part
+	// that First and Count select.
 	Chains int
 	Seed   uint64 // seed of the random streams; chain i draws from stream (Seed, i)
-	// number of warm-up steps that the first Run makes before its first draw; 0 means 1000, −1
-	// means none; see also Runner.Warm
+	// Warmup is the number of warm-up steps that the first Run makes before its first draw; 0 means
+	// 1000, and −1 means none. See also Runner.Warm.
 	Warmup int
 	Thin   int // number of steps per draw; 0 means 1
-	// number of goroutines, which also share the work of a single chain on large lattices; 0 means
-	// GOMAXPROCS; does not change results
+	// Workers is the number of goroutines; 0 means GOMAXPROCS. On large lattices they also share
+	// the work of a single chain. Workers does not change results.
 	Workers int
 
 	// Generator selects the random number generator; the zero value is Philox4x32. On processors

@@ -336,11 +336,12 @@ type Exchanger interface {
 type Info struct {
 	Energy float64 // energy in nats after the step; NaN if unknown
 	Accept float64 // acceptance probability of the proposal; 1 for kernels that never reject
-	// number of level changes; a site that changes repeatedly within a step counts each time
+	// Moved is the number of level changes. A site that changes repeatedly within a step counts
+	// each time.
 	Moved   int
 	Invalid int // number of proposals rejected because their energy was NaN or −Inf
-	// error if the chain cannot continue, otherwise nil; after an error, the state is the last one
-	// that could be evaluated
+	// Err is nil unless the chain cannot continue. After an error, the state is the last one that
+	// could be evaluated.
 	Err error
 
 	// Rungs gives access to the replicas of the chain, copies of it at several inverse temperatures

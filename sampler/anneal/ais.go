@@ -62,7 +62,8 @@ func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConf
 // AISConfig holds the settings of annealed importance sampling. The zero value runs 64 chains
 // through 200 stages.
 type AISConfig struct {
-	// number of chains of the whole run, at least 2; each gives one independent weight; 0 means 64
+	// Chains is the number of chains of the whole run, at least 2; 0 means 64. Each chain gives one
+	// independent weight.
 	Chains  int
 	Seed    uint64 // seed of the random streams; chain i draws from stream (Seed, i)
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results

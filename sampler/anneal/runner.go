@@ -42,7 +42,8 @@ type Config struct {
 	Chains  int    // number of independent chains of the whole run; 0 means 4
 	Seed    uint64 // seed of the random streams; chain i draws from stream (Seed, i)
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
-	// initial states: one per chain, or one for all chains; nil means random; see [sampler.Config]
+	// Init holds the initial states: one per chain, or one for all chains. If it is nil, they are
+	// random; see [sampler.Config].
 	Init []int32
 
 	// First and Count select the chains of a part of a run, as in [sampler.Config]. These chains

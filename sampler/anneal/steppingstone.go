@@ -59,7 +59,8 @@ type SteppingStoneConfig struct {
 	First, Count int
 
 	Stages int // number of stages, one per temperature; 0 means 30
-	// number of warm-up steps of every stage, before its first draw; 0 means 200, −1 means none
+	// Warmup is the number of warm-up steps of every stage, before its first draw; 0 means 200, and
+	// −1 means none.
 	Warmup int
 	Draws  int // number of draws per chain and stage, at least 6; 0 means 1000
 

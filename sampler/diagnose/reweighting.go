@@ -10,8 +10,8 @@ import (
 type Average struct {
 	Value float64
 	SE    float64 // standard error, which includes the effect of autocorrelation
-	// Effective number of draws (Σw)²/Σw², where w are the weights in [Reweighting]. It does not
-	// account for autocorrelation.
+	// ESS is the effective number of draws, (Σw)²/Σw², where w are the weights in [Reweighting]. It
+	// does not account for autocorrelation.
 	ESS float64
 }
 

@@ -797,8 +797,8 @@ func saveFile(path string, write func(io.Writer) error) (err error) {
 // Histogram counts the values in each of several adjacent bins of equal width.
 type Histogram struct {
 	Edges []float64 // bin edges in ascending order, one more than there are bins
-	// Number of values in [Edges[k], Edges[k+1]) for each bin k; the last bin includes its upper
-	// edge.
+	// Counts holds the number of values in [Edges[k], Edges[k+1]) for each bin k. The last bin
+	// includes its upper edge.
 	Counts []int
 }
 

@@ -58,13 +58,14 @@ func (d *Decoding) UnmarshalText(name []byte) error {
 // Config holds the settings of a [Runner]. The zero value makes 128 steps with seed 0 and without
 // constraints.
 type Config struct {
-	// number of steps from noise to sample; 0 means 128; ignored by processes that determine it
-	// themselves
+	// Steps is the number of steps from noise to sample; 0 means 128. Processes that determine the
+	// number themselves ignore it.
 	Steps int
-	// number of samples per call of the denoiser; 0 means as many as fit in 256 MiB, at most 64
+	// Batch is the number of samples per call of the denoiser; 0 means as many as fit in 256 MiB,
+	// at most 64.
 	Batch int
-	// number of goroutines besides those of the denoiser; 0 means GOMAXPROCS; does not affect
-	// results
+	// Workers is the number of goroutines besides those of the denoiser; 0 means GOMAXPROCS. It
+	// does not affect results.
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
 
@@ -162,10 +163,11 @@ type Snapshot struct {
 	From, To     float64   // times before and after the step
 	X            []int32   // state after the step, for tokens; nil for reals
 	Real         []float32 // state after the step, for reals; nil for tokens
-	// prediction of the clean sample that the step used, after any projection
+	// V is the prediction of the clean sample that the step used, after any projection.
 	V         []float32
 	Projected bool
-	// remaining violation of V after the projection or, with ProjectState, of the state
+	// Violation is the violation that remains after the projection: that of V or, with
+	// ProjectState, that of the state.
 	Violation float64
 	LogZ      float64 // log Z returned by the [Drawer]; 0 if there is none
 }

@@ -164,8 +164,8 @@ func gridTime(step, steps int) float64 {
 // wraps [constraint.ErrInfeasible] if Empty is true.
 type PredictionError struct {
 	Site int
-	// whether every level of the site has weight zero; otherwise a log-weight is NaN or +Inf, or a
-	// real is not finite
+	// Empty reports whether every level of the site has weight zero. Otherwise a log-weight is NaN
+	// or +Inf, or a real is not finite.
 	Empty bool
 }
 

@@ -73,7 +73,8 @@ func (e SampleErrors) Unwrap() []error {
 // checkpoint cannot be saved. errors.Is and errors.As examine only the error of the call.
 type Unfinished struct {
 	Err error // error that ended the call
-	// for each sample finished before, in order: its error, or nil
+	// Finished has one entry for each sample finished before, in order: the error of the sample, or
+	// nil.
 	Finished SampleErrors
 }
 

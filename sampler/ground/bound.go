@@ -18,7 +18,7 @@ import (
 
 // Certificate is a proven lower bound on the energy of a model. [Bound] has checked the proof.
 type Certificate struct {
-	// lower bound: no state has a lower energy, up to rounding of the model's energies
+	// Energy is the bound. No state has a lower energy, up to rounding of the model's energies.
 	Energy float64
 	Method string // name of the bound: "planar matching", "toroidal matching", "odd cycles" or "roof duality"
 

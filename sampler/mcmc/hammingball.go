@@ -28,8 +28,8 @@ import (
 // k)·(levels−1)^k members. If Radius equals Block, it is a Gibbs update of the block.
 type HammingBall struct {
 	Block int // number of sites per update; 0 means 8, or all sites if there are fewer
-	// largest number of sites at which a state differs from the centre; 0 means 2, or 1 if Block is
-	// 1
+	// Radius is the largest number of sites at which a state differs from the centre. 0 means 2, or
+	// 1 if Block is 1.
 	Radius  int
 	Updates int // number of updates per step; 0 means ⌈sites/Block⌉
 }

@@ -24,7 +24,8 @@ import (
 type AIS struct {
 	Model  energy.Model
 	Method sampler.Method
-	// settings of the whole run; Checkpoint must be empty, and Exact holds draws for all chains
+	// Config holds the settings of the whole run. Checkpoint must be empty, and Exact holds draws
+	// for all chains.
 	Config anneal.AISConfig
 }
 

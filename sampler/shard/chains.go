@@ -22,7 +22,8 @@ type Chains struct {
 	Method sampler.Method
 	Config sampler.Config // settings of the whole run; DrawsFile and Checkpoint must be empty
 	Draws  int            // number of draws per chain, ≥ 1
-	// number of consecutive chains that start in the same state, see [diagnose.TallyConfig]
+	// Nested is the number of consecutive chains that start in the same state; see
+	// [diagnose.TallyConfig].
 	Nested    int
 	Functions []func(x []int32) float64
 	Names     []string // names of the functions; nil means f1, f2, …

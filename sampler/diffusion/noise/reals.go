@@ -13,7 +13,8 @@ import (
 // 1000 steps.
 type LinearBeta struct {
 	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02, respectively
-	// number T of steps, at most 2²²; 0 means 1000; a call of Alpha takes T multiplications
+	// Steps is the number T of steps, at most 2²²; 0 means 1000. A call of Alpha takes T
+	// multiplications.
 	Steps int
 }
 

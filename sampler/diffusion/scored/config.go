@@ -78,19 +78,21 @@ type Config struct {
 	// is free. If Clamp is nil, all sites are free.
 	Clamp []int32
 
-	// number of steps from noise to sample; 0 means 128; ignored by processes that determine it
-	// themselves
+	// Steps is the number of steps from noise to sample; 0 means 128. Processes that determine the
+	// number themselves ignore it.
 	Steps int
-	// number of samples per call of the denoiser; 0 means as many as fit in 256 MiB, at most 64
+	// Batch is the number of samples per call of the denoiser; 0 means as many as fit in 256 MiB,
+	// at most 64.
 	Batch int
-	// number of goroutines besides those of the denoiser; 0 means GOMAXPROCS; does not affect
-	// results
+	// Workers is the number of goroutines besides those of the denoiser; 0 means GOMAXPROCS. It
+	// does not affect results.
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
-	// number of the first sample; a run in parts gives the same bits as a single run
+	// First is the number of the first sample. A run in parts gives the same bits as a single run.
 	First int
 	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
-	// if not nil, called by Sample after every finished sample, in the goroutine of the call
+	// Progress, if not nil, is called by Sample after every finished sample, in the goroutine of
+	// the call.
 	Progress func(done, total int)
 }
 

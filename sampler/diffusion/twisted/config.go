@@ -85,7 +85,8 @@ type Config struct {
 	Full bool
 
 	Workers int // number of goroutines; 0 means GOMAXPROCS; does not affect results
-	// seed of the random streams; cloud c draws from the streams (Seed, c·Particles …)
+	// Seed is the seed of the random streams. Particle k of cloud c draws from stream (Seed,
+	// c·Particles + k).
 	Seed  uint64
 	First int // number of the first cloud; a run in parts gives the same bits as a single run
 	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser

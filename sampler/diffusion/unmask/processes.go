@@ -106,8 +106,8 @@ type Blocks struct {
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 	Size     int // number of sites per block; 0 means all sites
-	// number of steps per block, each revealing an equal share of the block; 0 means one mask per
-	// step
+	// Steps is the number of steps per block, each of which reveals an equal share of the block. 0
+	// means one mask per step.
 	Steps int
 }
 

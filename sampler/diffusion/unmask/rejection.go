@@ -279,8 +279,8 @@ func (r *Rejection) more(ctx context.Context) error {
 // Config holds the settings that [Rejection] and [Backtrack] share.
 type Config struct {
 	Seed uint64 // seed of the random streams; path or walk i draws from stream (Seed, i)
-	// number of paths or walks advanced together; 0 means as many as fit in 256 MiB, at most 64;
-	// does not affect results
+	// Batch is the number of paths or walks advanced together; 0 means as many as fit in 256 MiB,
+	// at most 64. It does not affect results.
 	Batch int
 	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
 

@@ -23,8 +23,8 @@ type Threshold struct {
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 	Reveal   float64 // smallest probability at which a token is revealed; 0 means 0.9
-	// smallest probability for an edit; above ½, so that at most one token can have it; 0 means no
-	// edits
+	// Edit is the smallest probability for an edit; 0 means no edits. It must be above ½, so that
+	// at most one token at a site can have it.
 	Edit   float64
 	Greedy bool // take the most likely token at each site instead of drawing one
 
