@@ -18,7 +18,7 @@ import (
 // = 0.
 //
 // The tilted mixture ([Mixture.Tilt]), the posterior mean given a noisy state ([Mixture.Posterior])
-// and conditioning on coordinates ([Mixture.Given]) are exact. To evaluate a component takes one
+// and conditioning on coordinates ([Mixture.Given]) are exact. Evaluating a component takes one
 // operation per coordinate if its covariance is diagonal ([NewDiagonal]). A full covariance
 // ([NewMixture]) is diagonalised once; an evaluation then takes one operation per coordinate and
 // eigenvector. Full covariances are factorised by gonum, so the last bits may differ between

@@ -18,8 +18,8 @@ import (
 //
 //	remove the levels in Without,
 //	divide v by Temperature,
-//	keep only the TopK levels with the largest weights,
-//	keep only the levels with the largest weights that together have the share TopP of the rest.
+//	keep only the TopK largest weights,
+//	keep only the largest weights that together have the share TopP of the remaining weight.
 //
 // Among equal weights, those of the lowest levels are kept. The samples no longer have the
 // denoiser's distribution. A struct literal is ready for use. It is safe for concurrent use if

@@ -38,9 +38,8 @@ type Ising struct {
 }
 
 // NewIsing returns the Ising model on the topology t. The coupling is the J of an undirected edge;
-// if it is positive, spins align. The field is the same at all sites. NewIsing returns the error of
-// t.Graph, if there is one. It also returns an error if a parameter is not finite or energies would
-// overflow.
+// if it is positive, spins align. The field is the same at all sites. NewIsing returns an error if
+// t.Graph returns one, a parameter is not finite, or energies would overflow.
 func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewIsing: no topology")

@@ -37,8 +37,8 @@ type Potts struct {
 // it is positive, equal levels are favoured. The argument field holds the field of each level; nil
 // means 0. NewPotts keeps no reference to field.
 //
-// NewPotts returns the error of t.Graph, if there is one. It also returns an error if levels < 1,
-// field has another length, a parameter is not finite, or energies would overflow.
+// NewPotts returns an error if t.Graph returns one, levels < 1, or field has another length. It
+// also returns an error if a parameter is not finite or energies would overflow.
 func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewPotts: no topology")

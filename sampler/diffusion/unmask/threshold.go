@@ -26,7 +26,7 @@ type Threshold struct {
 	// Edit is the smallest probability for an edit; 0 means no edits. It must be above ½, so that
 	// at most one token at a site can have it.
 	Edit   float64
-	Greedy bool // take the most likely token at each site instead of drawing one
+	Greedy bool // whether to take the most likely token at each site instead of drawing one
 
 	// Passes is the number of steps after the last mask has been revealed. These steps only edit.
 	Passes int
