@@ -26,7 +26,8 @@ import (
 const maxEntries = min(math.MaxInt/16, 1<<40)
 
 // Runner runs Markov chains. [Chains] is a Runner for states of integer levels, and langevin.Chains
-// is one for states of real numbers. Its methods must not be called concurrently with each other.
+// is one for states of real numbers. The methods of a Runner must not be called concurrently with
+// each other.
 type Runner[S energy.Site] struct {
 	cfg     Config // settings of the run; Init and Observe are nil, because their types depend on S
 	observe func(chain, draw int, x []S, info *Info)

@@ -67,8 +67,8 @@ type Weights struct {
 	Sample, Step int
 	Effective    float64 // effective number of particles, (Σw)²/Σw²
 	Largest      float64 // largest share of the weight in one particle, max w/Σw
-	// Resampled reports whether the particles are resampled next or, at the end of the sample,
-	// whether the sample is drawn from them.
+	// Resampled reports whether the particles are resampled next. At the end of a sample, it
+	// reports whether the sample is drawn from them.
 	Resampled bool
 }
 
