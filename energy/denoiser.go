@@ -25,7 +25,8 @@ type Noised[S Site] struct {
 
 	// Sample holds one number per state, which identifies the sample that the state becomes. It is
 	// the same in every step of a diffusion, even if other states join or leave the batch.
-	// Diffusions set it. In a direct call it may be nil, unless the denoiser keeps data per sample.
+	// Diffusions set it. If you call a denoiser directly, Sample may be nil, unless the denoiser
+	// keeps data per sample.
 	Sample []int
 
 	// Src holds a random source for each state. Diffusions set it. It may be nil for denoisers

@@ -74,10 +74,10 @@ type Config struct {
 	// shared data with a mutex.
 	Observe Observer
 
-	// Checkpoint makes Run save the chains to the file Path, as SaveFile does, unless Path is
-	// empty. Run saves when it ends, even if the context ended. If Every is not 0, it also saves
-	// each time it has made Every more draws, but at most once every few milliseconds. If saving
-	// fails, Run returns the error.
+	// Checkpoint makes Run save the chains to the file Path, as SaveFile does. An empty Path means
+	// no checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
+	// saves each time it has made Every more draws, but at most once every few milliseconds. If
+	// saving fails, Run returns the error.
 	//
 	// To resume, create chains with the same settings and call LoadFile before Run. Observe then
 	// receives only the draws that this process makes; for all draws of the run, set DrawsFile and
@@ -94,8 +94,8 @@ type Config struct {
 	}
 
 	// Progress, if not nil, is called by Run, in the goroutine of Run and at most once every few
-	// milliseconds. It receives the number of steps done and the number of all steps of this Run,
-	// both with warm-up steps included.
+	// milliseconds. It receives the number of steps done and the total for this Run. Both include
+	// warm-up steps.
 	Progress func(done, total int)
 }
 

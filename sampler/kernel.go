@@ -340,8 +340,8 @@ type Info struct {
 	// each time.
 	Moved   int
 	Invalid int // number of proposals rejected because their energy was NaN or −Inf
-	// Err is nil unless the chain cannot continue. After an error, the state is the last one that
-	// could be evaluated.
+	// Err is the reason why the chain cannot continue, or nil if it can. After an error, the state
+	// is the last one that could be evaluated.
 	Err error
 
 	// Rungs gives access to the replicas of the chain, copies of it at several inverse temperatures

@@ -41,8 +41,8 @@ type Likelihood struct {
 // NewLikelihood returns the likelihood of the denoiser d. The argument orders is the number K of
 // random orders; the seed determines them. The argument mask is the level of a masked token.
 // NewLikelihood returns an error if orders < 1 or there are too many orders to store. It also
-// returns an error unless d is a denoiser of tokens with this mask whose predictions depend on the
-// states alone (energy.TimeFree).
+// returns an error if mask is not a level, d is nil or has another mask, or the predictions of d
+// depend on more than the states (energy.TimeFree).
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err

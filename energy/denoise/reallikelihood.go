@@ -38,8 +38,8 @@ type RealLikelihood struct {
 
 // NewRealLikelihood returns the likelihood of the denoiser d. The argument alpha holds the signal
 // levels of the steps. The argument paths is the number K of noise paths; the seed determines them.
-// NewRealLikelihood returns an error unless d is a denoiser of reals, alpha decreases strictly
-// within (0, 1), and paths ≥ 1.
+// NewRealLikelihood returns an error if d is not a denoiser of reals, alpha does not decrease
+// strictly within (0, 1), or paths < 1.
 func NewRealLikelihood(d energy.Denoiser[float32], alpha []float64, paths int, seed uint64) (*RealLikelihood, error) {
 	if err := check.Given("denoise: NewRealLikelihood", "d", d); err != nil {
 		return nil, err

@@ -73,8 +73,8 @@ func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 }
 
 // WithFields returns a copy of the model with h[i] added to the field of site i. It returns an
-// error unless there is one finite number per site and energies stay finite. It keeps no reference
-// to h.
+// error if h does not hold one finite number per site, or if energies would overflow. It keeps no
+// reference to h.
 func (m *Ising) WithFields(h []float64) (*Ising, error) {
 	n := m.sites
 	if len(h) != n {

@@ -233,9 +233,9 @@ func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 	return sum, nil
 }
 
-// Correlation returns the mean E[s_i s_j] of the product of the spins s_i and s_j = ±1 of two
-// sites. It returns an error if a site is out of range, if ctx ends, or if terms cancel so far that
-// only rounding errors are left.
+// Correlation returns the mean product E[s_i s_j] of the spins s_i and s_j = ±1 at two sites. It
+// returns an error if a site is out of range, if ctx ends, or if terms cancel so far that only
+// rounding errors are left.
 //
 // The mean is a ratio of two partition functions. In the numerator, tanh K is replaced by coth K
 // for the couplings K along a path of edges from one site to the other.

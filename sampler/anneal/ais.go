@@ -102,9 +102,10 @@ type AISConfig struct {
 	// zero, the bias does not vanish with more chains; see AISResult.LogWeights.
 	Exact []int32
 
-	// Checkpoint makes Run save the run to the file Path, as SaveFile does, unless Path is empty.
-	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves each time
-	// all chains have completed Every more stages. If saving fails, Run returns the error.
+	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no
+	// checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
+	// saves each time all chains have completed Every more stages. If saving fails, Run returns the
+	// error.
 	Checkpoint struct {
 		Path  string
 		Every int

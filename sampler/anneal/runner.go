@@ -58,16 +58,16 @@ type Config struct {
 	// schedule between the bounds that [Cooling] computes for the model.
 	Schedule Schedule
 
-	// Checkpoint makes Run save the run to the file Path, as SaveFile does, unless Path is empty.
-	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves each time
-	// it has made Every more steps. If saving fails, Run returns the error.
+	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no
+	// checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
+	// saves each time it has made Every more steps. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Progress, if not nil, is called during a Run with the number of steps done so far and the
-	// number of all steps of this Run.
+	// Progress, if not nil, is called during a Run. It receives the number of steps done so far and
+	// the total for this Run.
 	Progress func(done, total int)
 }
 

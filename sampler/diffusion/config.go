@@ -130,9 +130,9 @@ type Config struct {
 	// refused it; 0 means 100, −1 means never.
 	Retries int
 
-	// Checkpoint makes the runner keep its finished samples and save them to the file Path, unless
-	// Path is empty. The previous file is kept as Path.old. For a failed sample, the file holds the
-	// text of the error and whether the error wrapped constraint.ErrInfeasible.
+	// Checkpoint makes the runner keep its finished samples and save them to the file Path. An
+	// empty Path means no checkpoints. The previous file is kept as Path.old. For a failed sample,
+	// the file holds the text of the error and whether the error wrapped constraint.ErrInfeasible.
 	//
 	// Sample and Fill save when they end, even if the context ended. If Every is not 0, they also
 	// save each time Every more samples are finished. Every save writes all samples, so Every

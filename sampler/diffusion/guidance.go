@@ -358,8 +358,8 @@ func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser
 }
 
 // Denoise stores the guided prediction in v. With AtPosterior it stores the conditional prediction
-// instead, and returns an error unless q.Guided is set, because then the caller does not apply the
-// guidance. It implements [energy.Denoiser].
+// instead, and the caller must apply the guidance. If q.Guided is not set, the caller does not, and
+// Denoise returns an error. It implements [energy.Denoiser].
 func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
@@ -456,8 +456,8 @@ func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denois
 }
 
 // Denoise stores the guided prediction in v. With AtPosterior it stores the prediction of Denoiser
-// instead, and returns an error unless q.Guided is set, because then the caller does not apply the
-// guidance. It implements [energy.Denoiser].
+// instead, and the caller must apply the guidance. If q.Guided is not set, the caller does not, and
+// Denoise returns an error. It implements [energy.Denoiser].
 func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)

@@ -354,9 +354,10 @@ func (k *tempering) Allows(x []int32) bool {
 func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+1)*k.sites] }
 
 // Reset sets the replicas of rung 0, those at β = 1, to x. On the first call, the other replicas
-// become copies of x. On later calls they keep their states, unless a state now has probability
-// zero. Reset first computes the energies of the chains and then resets the kernels of the rungs.
-// It calls ctl.Stop between chains; the kernels call it too. It implements [sampler.Transition].
+// become copies of x. On later calls they keep their states, unless one of these now has
+// probability zero. Reset first computes the energies of the chains and then resets the kernels of
+// the rungs. It calls ctl.Stop between chains; the kernels call it too. It implements
+// [sampler.Transition].
 func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
 		k.show()
