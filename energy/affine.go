@@ -108,8 +108,8 @@ func Scale(m Model, beta float64) (Model, error) {
 
 // Clamp returns the distribution of m given that x_i = fixed[i] for every site i in the map fixed.
 // The result has the shape of m. All states that violate a fixed level have energy +Inf. In a table
-// of differences ([Differentiable]), the row of a fixed site is +Inf except at the current level.
-// In a field ([Binary]), the entry of a fixed site is ±Inf.
+// of energy differences ([Differentiable]), the row of a fixed site is +Inf except at the current
+// level. In a field ([Binary]), the entry of a fixed site is ±Inf.
 //
 // The result is [Supported]. Its method Repair first calls the Repair of m, if m has one, and then
 // sets the fixed sites. The second step may undo the first. [Affine.As] lists the other interfaces
@@ -542,8 +542,8 @@ type affineTable struct {
 	m []Differentiable
 }
 
-// Gradient stores the weighted sum of the parts' tables of differences in g and the energies in e.
-// It implements [Differentiable].
+// Gradient stores the weighted sum of the parts' tables of energy differences in g and the energies
+// in e. It implements [Differentiable].
 func (a affineTable) Gradient(e []float64, g []float32, x []int32) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Gradient(e, g, x) })
 	a.energies(e, x)
@@ -797,9 +797,9 @@ func (a *Affine) asStochastic(p *Stochastic) bool {
 	return known && Give(p, Stochastic(s))
 }
 
-// Estimate stores in g an estimate of the table of differences, the weighted sum of the parts'
-// estimates. The parts draw from src one after the other, so their estimates are independent. The
-// rows of fixed sites are exact. It implements [Stochastic].
+// Estimate stores in g an estimate of the table of energy differences, the weighted sum of the
+// parts' estimates. The parts draw from src one after the other, so their estimates are
+// independent. The rows of fixed sites are exact. It implements [Stochastic].
 func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	b := scratch.Float32s.Get(len(g))
 	defer scratch.Float32s.Put(b)
@@ -878,7 +878,7 @@ func (a affineSupport) Repair(x []int32) {
 type affineCost []teller
 
 // Cost returns the estimated time in nanoseconds for the energy of a state and for its table of
-// differences, each summed over the parts.
+// energy differences, each summed over the parts.
 func (c affineCost) Cost() (energy, table float64) {
 	for _, m := range c {
 		e, t := m.Cost()

@@ -11,8 +11,8 @@ import (
 type Differentiable interface {
 	Model
 
-	// Gradient stores the energy of each state of x in e, and the table of differences in g, a
-	// row-major array of len(x)·levels entries. For state s of x, site i and level l,
+	// Gradient stores the energy of each state of x in e, and the table of energy differences in g,
+	// a row-major array of len(x)·levels entries. For state s of x, site i and level l,
 	//
 	//	g[s,i,l] ≈ E(s with level l at site i) − E(s).
 	//
@@ -37,7 +37,7 @@ type Binary interface {
 	Field(e []float64, h []float32, x []int32)
 }
 
-// Stochastic is implemented by models that can estimate their table of differences (see
+// Stochastic is implemented by models that can estimate their table of energy differences (see
 // [Differentiable]) from a random part of the data on which they depend.
 type Stochastic interface {
 	Model

@@ -17,10 +17,10 @@ import (
 // be a function of x alone, must be safe for concurrent calls, and must not modify or keep x. The
 // same holds for the other functions.
 //
-// A Func is [Differentiable]. Its table of differences comes from Grad or Field if one is set.
-// Otherwise it is exact and takes sites·(levels−1) + 1 calls of E. A Func is also [Conditional]: it
-// calls E at every level of the site. It is [Binary] if Field is set, and [Stochastic] if Estimate
-// is set. Methods panic if Sites or Levels is < 1 or E is nil.
+// A Func is [Differentiable]. Its table of energy differences comes from Grad or Field if one is
+// set. Otherwise it is exact and takes sites·(levels−1) + 1 calls of E. A Func is also
+// [Conditional]: it calls E at every level of the site. It is [Binary] if Field is set, and
+// [Stochastic] if Estimate is set. Methods panic if Sites or Levels is < 1 or E is nil.
 type Func struct {
 	Sites, Levels int                     // number of sites and of levels per site, both ≥ 1
 	E             func(x []int32) float64 // energy of one state, in nats
@@ -167,7 +167,7 @@ type teller = interface {
 }
 
 // Cost returns the estimated time in nanoseconds for the energy of a state and for its table of
-// differences. It assumes that E takes one operation per site.
+// energy differences. It assumes that E takes one operation per site.
 func (f Func) Cost() (energy, table float64) {
 	energy = 30 + float64(3*float64(f.Sites))
 	if f.Grad != nil || f.Field != nil {

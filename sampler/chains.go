@@ -98,10 +98,10 @@ type System[S energy.Site] interface {
 	// Energy stores the energies of the states x in e, one per state.
 	Energy(e []float64, x []S)
 
-	// Settings calls add with each name and value that identifies the system in a checkpoint: the
-	// method (see [Method]) and data that identify the target. Load refuses a checkpoint in which
-	// one of them differs. A []float64 is compared up to rounding, any other value exactly. The
-	// runner itself adds the number of sites and its Config.
+	// Settings calls the function add with each name and value that identifies the system in a
+	// checkpoint: the method (see [Method]) and data that identify the target. Load refuses a
+	// checkpoint in which one of them differs. A []float64 is compared up to rounding, any other
+	// value exactly. The runner itself adds the number of sites and its Config.
 	Settings(add func(name string, value any))
 }
 
@@ -195,8 +195,8 @@ type Named interface{ Name() string }
 
 var _ probe.Named = Named(nil)
 
-// Settings calls add with the numbers of sites and levels, the method with all its fields, and the
-// energies of some fixed states, which identify the model.
+// Settings calls the function add with the numbers of sites and levels, the method with all its
+// fields, and the energies of some fixed states, which identify the model.
 func (t *tokens) Settings(add func(name string, value any)) {
 	probe.Target(add, t.model, t.method, NewStream(probe.States, 0).IntN)
 }

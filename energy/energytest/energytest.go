@@ -7,8 +7,8 @@
 //	}
 //
 // The error names the violated rule and a state that violates it. [Options.Skip] omits rules.
-// Tables of differences are compared with differences of Energy on random states. Energy itself is
-// only checked to be a function of the state.
+// Tables of energy differences are compared with differences of Energy on random states. Energy
+// itself is only checked to be a function of the state.
 package energytest
 
 import (

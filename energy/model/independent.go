@@ -126,7 +126,8 @@ func (m *Independent) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the exact energy differences of all single-site
+// changes. It implements [energy.Differentiable].
 func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)
@@ -140,8 +141,8 @@ func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact differences between the levels of one site. It implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site. It
+// implements [energy.Conditional].
 func (m *Independent) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)

@@ -20,9 +20,9 @@ import (
 //
 // Ising is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to float32),
 // [energy.Local], [energy.Graphical], [energy.Factored] and [energy.Learnable]. On a [Lattice] with
-// a uniform field, tables of differences are computed without index arrays. If the lattice also has
-// two dimensions and sides ≥ 3, a table takes a single pass over the sites. An Ising is immutable
-// and safe for concurrent use. Its methods allocate nothing.
+// a uniform field, tables of energy differences are computed without index arrays. If the lattice
+// also has two dimensions and sides ≥ 3, a table takes a single pass over the sites. An Ising is
+// immutable and safe for concurrent use. Its methods allocate nothing.
 type Ising struct {
 	sites    int
 	topology *bonds // interactions as given, even if the coupling is 0
@@ -130,8 +130,8 @@ func (m *Ising) Energy(e []float64, x []int32) {
 	}
 }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
-// [energy.Binary].
+// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// rounded to float32. It implements [energy.Binary].
 func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	n := m.sites
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
@@ -146,7 +146,8 @@ func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	}
 }
 
-// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the exact energy differences of all single-site
+// changes. It implements [energy.Differentiable].
 func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), m.sites)
 	check.Len("model", "g", len(g), 2*len(x))
@@ -154,8 +155,8 @@ func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d the exact differences between the levels of one site. It implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site. It
+// implements [energy.Conditional].
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), m.sites)

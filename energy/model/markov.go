@@ -176,8 +176,8 @@ func (m *Markov) cost(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d the exact differences between the levels of one site. It implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site. It
+// implements [energy.Conditional].
 func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)
@@ -191,7 +191,8 @@ func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	d[x[site]] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the exact energy differences of all single-site
+// changes. It implements [energy.Differentiable].
 func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)

@@ -110,7 +110,8 @@ func (m *Potts) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the exact energy differences of all single-site
+// changes. It implements [energy.Differentiable].
 func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.field))
 	n, levels := m.graph.Sites(), m.levels
@@ -134,8 +135,8 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact differences between the levels of one site. It implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site. It
+// implements [energy.Conditional].
 func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.field))
@@ -214,8 +215,8 @@ func (m *Potts) As(target any) bool {
 // binaryPotts implements [energy.Binary] for a Potts model with two levels.
 type binaryPotts struct{ *Potts }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
-// [energy.Binary].
+// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// rounded to float32. It implements [energy.Binary].
 func (m binaryPotts) Field(e []float64, h []float32, x []int32) {
 	n := m.graph.Sites()
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))

@@ -206,7 +206,8 @@ func (m *Quadratic) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the exact energy differences of all single-site
+// changes. It implements [energy.Differentiable].
 func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.values))
 	levels := len(m.values)
@@ -225,8 +226,8 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	})
 }
 
-// Conditional stores in d the exact differences between the levels of one site. It implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site. It
+// implements [energy.Conditional].
 func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.values))
@@ -462,8 +463,8 @@ func (m *Quadratic) As(target any) bool {
 // binaryQuadratic implements [energy.Binary] for a Quadratic with two levels.
 type binaryQuadratic struct{ *Quadratic }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
-// [energy.Binary].
+// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// rounded to float32. It implements [energy.Binary].
 func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.linear))
 	check.Len("model", "h", len(h), len(x))
@@ -622,8 +623,8 @@ func (m sparseQuadratic) Graph() (start, adj []int32) { return m.graph.start, m.
 // couplings and two levels.
 type denseQuadratic struct{ *Quadratic }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
-// [energy.Binary].
+// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// rounded to float32. It implements [energy.Binary].
 func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), len(m.linear)))
 	check.Len("model", "h", len(h), len(x))

@@ -487,9 +487,9 @@ func (a *AISRunner) steps(ctx context.Context, m energy.Model, info []sampler.In
 	return nil
 }
 
-// Settings calls add with the name and value of every setting on which the weights depend. A run
-// that loads a checkpoint must have the same settings as the run that saved it, and so must all
-// parts of one run.
+// Settings calls the function add with the name and value of every setting on which the weights
+// depend. A run that loads a checkpoint must have the same settings as the run that saved it, and
+// so must all parts of one run.
 func (a *AISRunner) Settings(add func(name string, value any)) {
 	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
 	add("AISConfig.Exact", a.cfg.Exact != nil)

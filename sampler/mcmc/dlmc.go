@@ -15,8 +15,8 @@ import (
 // DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans 2023). Its proposal
 // lets every site independently follow a jump process for a time τ. Site i jumps from x_i to level
 // l at rate g(t_l), where g is the field Balance. Here t_l = exp(E(x) − E(x with x_i=l)), computed
-// from the model's table of differences (see [DMALA]). The distribution of the process at time τ is
-// approximated by
+// from the model's table of energy differences (see [DMALA]). The distribution of the process at
+// time τ is approximated by
 //
 //	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i,
 //

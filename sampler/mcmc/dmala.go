@@ -19,9 +19,9 @@ import (
 //
 //	min(1, exp( E(x) − E(y) + log q(x|y) − log q(y|x) )).
 //
-// The proposal uses the model's table of differences E(x with x_i=l) − E(x) for all sites i and
-// levels l. The model computes the table in one evaluation, from a gradient for instance, and often
-// only to first order (see energy.Differentiable). Inexact differences lower the acceptance
+// The proposal uses the model's table of energy differences E(x with x_i=l) − E(x) for all sites i
+// and levels l. The model computes the table in one evaluation, from a gradient for instance, and
+// often only to first order (see energy.Differentiable). Inexact differences lower the acceptance
 // probability, but π ∝ e^{−E} stays invariant. Energies and weights of the current states are
 // cached, so a step costs one evaluation of the model. If the model is [Proposing], its cheaper
 // approximate differences replace the table.

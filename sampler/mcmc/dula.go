@@ -71,8 +71,8 @@ type DULA struct {
 	// that part of its table.
 	Window int
 
-	// Minibatch replaces the table of differences by the model's unbiased estimate of it. The model
-	// must be energy.Stochastic. The energies that the kernel reports are then NaN.
+	// Minibatch replaces the table of energy differences by the model's unbiased estimate of it.
+	// The model must be energy.Stochastic. The energies that the kernel reports are then NaN.
 	Minibatch bool
 
 	// Balance is the function g that weights levels:

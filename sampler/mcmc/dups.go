@@ -37,8 +37,8 @@ type DUPS struct {
 	StepSize float64
 
 	// Exact computes the energy differences from the model's single-site energies instead of its
-	// table of differences; see [LocallyBalanced]. If the table is not exact, the error vanishes as
-	// α → 0 only with Exact.
+	// table of energy differences; see [LocallyBalanced]. If the table is not exact, the error
+	// vanishes as α → 0 only with Exact.
 	Exact bool
 }
 
@@ -84,7 +84,7 @@ type DMAPS struct {
 	Target float64
 
 	// Exact computes the energy differences from the model's single-site energies instead of its
-	// table of differences. Every choice leaves π invariant.
+	// table of energy differences. Every choice leaves π invariant.
 	Exact bool
 }
 

@@ -183,8 +183,8 @@ type LocallyBalanced struct {
 	Balance Balance // balancing function g; the zero value is Sqrt
 
 	// Exact computes the energy differences from the model's single-site energies instead of its
-	// table of differences. Use it for models whose table is only approximate. The kernel leaves π
-	// invariant with or without Exact.
+	// table of energy differences. Use it for models whose table is only approximate. The kernel
+	// leaves π invariant with or without Exact.
 	//
 	// The single-site energies come from energy.Local if the model implements it, else from
 	// energy.Conditional, else from evaluations of whole states. If the model is not energy.Local,

@@ -21,8 +21,8 @@ type Sampler[S energy.Site] interface {
 	// single sample (diffusion.SampleErrors), the part fails, because a tally cannot omit a sample.
 	Sample(ctx context.Context, x []S) error
 
-	// Settings calls add with the name and value of every setting on which samples depend. The
-	// number of the first sample is not among them.
+	// Settings calls the function add with the name and value of every setting on which samples
+	// depend. The number of the first sample is not among them.
 	Settings(add func(name string, value any))
 }
 

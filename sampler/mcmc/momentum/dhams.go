@@ -18,8 +18,8 @@ import (
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + u_i·d/δ − d²/(2δ²) ),  d = v(l) − v_i,
 //
-// where Δ_i(l) = E(x with x_i=l) − E(x) by the model's table of differences, often a first-order
-// approximation. It changes the momentum to
+// where Δ_i(l) = E(x with x_i=l) − E(x) by the model's table of energy differences, often a
+// first-order approximation. It changes the momentum to
 //
 //	u* = −u + (v* − v)/δ + φ·(G(x*) − G(x)),
 //
