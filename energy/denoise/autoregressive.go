@@ -55,7 +55,7 @@ func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error)
 // Shape returns length × channels as the number of sites, and 1 as the number of levels.
 func (a *Autoregressive) Shape() (sites, levels int) { return a.length * len(a.parts), 1 }
 
-// Denoise stores in v the posterior means; it implements [energy.Denoiser].
+// Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser].
 func (a *Autoregressive) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	sites, _ := a.Shape()
 	states := q.States(sites)

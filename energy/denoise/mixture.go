@@ -48,8 +48,8 @@ func NewGaussian(mean, cov []float64) (*Mixture, error) {
 // Shape returns the number of sites, and 1 as the number of levels.
 func (m *Mixture) Shape() (sites, levels int) { return m.prior.Sites(), 1 }
 
-// Denoise stores in v the posterior means; it implements [energy.Denoiser]. It returns an error if
-// the covariance of the clean entries is singular.
+// Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. It
+// returns an error if the covariance of the clean entries is singular.
 func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := m.prior.Sites()
 	states := q.States(n)

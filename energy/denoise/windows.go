@@ -91,10 +91,11 @@ func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 // Len returns the number of windows.
 func (w *Windows) Len() int { return len(w.square) }
 
-// Denoise stores the posterior means in v; it implements [energy.Denoiser]. An entry that is marked
-// clean is its own prediction. It also affects all other predictions. If its value is x, the weight
-// of each window is multiplied by exp(−(x − w)²/2h²), where w is the window's value at that entry.
-// If h = 0, Denoise returns an error for clean entries, because no window has exactly these values.
+// Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. An
+// entry that is marked clean is its own prediction. It also affects all other predictions. If its
+// value is x, the weight of each window is multiplied by exp(−(x − w)²/2h²), where w is the
+// window's value at that entry. If h = 0, Denoise returns an error for clean entries, because no
+// window has exactly these values.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := w.sites
 	states := q.States(n)

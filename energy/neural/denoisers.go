@@ -38,9 +38,9 @@ func (d *Masked) TimeFree() bool { return d.engine.timeFree() }
 // MaskLevel returns the level of the mask; it implements [energy.Masking].
 func (d *Masked) MaskLevel() int32 { return d.engine.mask }
 
-// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
-// names the state if its noise level or outputs are not finite. It panics if a token is out of
-// range.
+// Denoise stores in v the log-weights of the clean tokens; it implements [energy.Denoiser]. It
+// returns an error that names the state if its noise level or outputs are not finite. It panics if
+// a token is out of range.
 func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
@@ -97,9 +97,9 @@ func (d *Uniform) LeaveOneOut() bool { return !d.posterior }
 // MaskLevel returns −1, because the noise does not mask tokens. It implements [energy.Masking].
 func (d *Uniform) MaskLevel() int32 { return -1 }
 
-// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
-// names the state if its noise level or outputs are not finite. It panics if a token is out of
-// range.
+// Denoise stores in v the log-weights of the clean tokens; it implements [energy.Denoiser]. It
+// returns an error that names the state if its noise level or outputs are not finite. It panics if
+// a token is out of range.
 func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
@@ -194,9 +194,9 @@ func (d *Ratio) LeaveOneOut() bool { return !d.masked }
 // [energy.Masking].
 func (d *Ratio) MaskLevel() int32 { return d.engine.mask }
 
-// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
-// names the state if its noise level or outputs are not finite. It panics if a token is out of
-// range.
+// Denoise stores in v the log-weights of the clean tokens; it implements [energy.Denoiser]. It
+// returns an error that names the state if its noise level or outputs are not finite. It panics if
+// a token is out of range.
 func (d *Ratio) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }

@@ -160,8 +160,9 @@ func (d *Masked) TimeFree() bool { return true }
 // MaskLevel returns the mask token; it implements [energy.Masking].
 func (d *Masked) MaskLevel() int32 { return d.pass.mask }
 
-// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
-// names the state if its outputs are not finite. It panics if a token is out of range.
+// Denoise stores in v the log-weights of the clean tokens; it implements [energy.Denoiser]. It
+// returns an error that names the state if its outputs are not finite. It panics if a token is out
+// of range.
 func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	sites, levels := d.Shape()
 	n := q.States(sites)
