@@ -100,9 +100,10 @@ type Transition[S energy.Site] interface {
 	// may ignore ctl.
 	Step(ctl Control, info []Info, x []S, r []Stream) (done int)
 
-	// AppendBinary appends to b, for a checkpoint, what the kernel needs to continue bit for bit,
-	// such as caches, scan position and step size. A kernel that appends nothing is Reset after the
-	// checkpoint is loaded, instead of being restored; see [Base].
+	// AppendBinary appends the state of the kernel to b, for a checkpoint. The state is everything
+	// that the kernel needs to continue bit for bit, such as caches, scan position and step size. A
+	// kernel that appends nothing is Reset after the checkpoint is loaded, instead of being
+	// restored; see [Base].
 	AppendBinary(b []byte) ([]byte, error)
 
 	// UnmarshalBinary restores what AppendBinary saved. The saved kernel must have had the same

@@ -37,8 +37,8 @@ type ParticlesConfig struct {
 	// Particles is the number of particles per sample; 0 means 64.
 	Particles int
 
-	// Threshold is the effective number of particles, as a fraction of Particles, below which
-	// particles are resampled; 0 means ½.
+	// Threshold is a fraction of Particles; 0 means ½. Particles are resampled if their effective
+	// number falls below this fraction.
 	Threshold float64
 
 	// Potential, if not nil, weights states by a function G_t(x_t). It can be used with or without
@@ -148,9 +148,9 @@ type Particles struct {
 
 var _ crowd = (*Particles)(nil)
 
-// NewParticles returns particles that sample from the model by the given process, under the
-// constraint of cfg.Projector, weighted by cfg.Potential, or both. It binds the projector; this can
-// take long and stops when ctx ends.
+// NewParticles returns particles that sample from the model by the given process. They obey the
+// constraint of cfg.Projector, are weighted by cfg.Potential, or both. It binds the projector; this
+// can take long and stops when ctx ends.
 //
 // NewParticles returns the same errors as [New]. It also returns an error if cfg has neither a
 // projector nor a potential, or if the projection is not a [Drawer] or is a [Committer]. The steps

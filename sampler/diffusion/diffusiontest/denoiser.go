@@ -27,9 +27,9 @@ type DenoiserOptions struct {
 	// predictions in float32.
 	Tolerance float64
 
-	// Rounding is the largest allowed relative difference between the prediction for a state alone
-	// and in a batch; 0 means that the bits must be the same. Set it if matrix products round
-	// differently for different batch sizes.
+	// Rounding is the largest allowed relative difference between two predictions for a state, one
+	// alone and one in a batch; 0 means that the bits must be the same. Set it if matrix products
+	// round differently for different batch sizes.
 	Rounding float64
 }
 

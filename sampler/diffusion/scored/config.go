@@ -55,19 +55,18 @@ type Config struct {
 	// tokens that were masked again.
 	Guide constraint.Set
 
-	// Within, if not nil, is the projector of a language (a set of sequences) to which samples must
-	// also belong, such as a projection.Path. When the sampler looks ahead, it fills in masks by
-	// joint draws within the language. The projection must be a diffusion.Drawer that remembers
-	// nothing between samples.
+	// Within, if not nil, is a projector, such as a projection.Path. Samples must then also belong
+	// to the projector's language, a set of sequences. When the sampler looks ahead, it fills in
+	// masks by joint draws within the language. The projection must be a diffusion.Drawer that
+	// remembers nothing between samples.
 	Within diffusion.Projector
 
-	// Candidates is the number of draws for a token between which the sampler chooses by looking
-	// ahead; 0 means 8. If at most 16 levels have weight at a site, all of them are candidates
-	// instead.
+	// Candidates is the number of draws among which the sampler chooses a token by looking ahead; 0
+	// means 8. If at most 16 levels have weight at a site, all of them are candidates instead.
 	Candidates int
 
-	// Completions is the number of times that the sampler, looking ahead, fills in the other masks
-	// for each candidate; 0 means 8, or 128 for [Exact].
+	// Completions is the number of times that the other masks are filled in for each candidate when
+	// the sampler looks ahead; 0 means 8, or 128 for [Exact].
 	Completions int
 
 	// Rounds is the largest number of times that a [Runner] masks tokens of a sample again; 0 means

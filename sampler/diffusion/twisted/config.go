@@ -71,8 +71,8 @@ type Config struct {
 	// number costs nothing, but samples of the same cloud are dependent.
 	PerCloud int
 
-	// Threshold is the effective number of particles, as a fraction of Particles, below which
-	// particles are resampled; 0 means ½.
+	// Threshold is a fraction of Particles; 0 means ½. Particles are resampled if their effective
+	// number falls below this fraction.
 	Threshold float64
 
 	// Width turns every two-sided inequality of at most this width into an equation at its middle.

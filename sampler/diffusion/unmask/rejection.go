@@ -81,8 +81,8 @@ type Rejection struct {
 	excess float64        // log Σ(W−c)₊ over the paths after the tuning run
 }
 
-// ExcessError is the error of a [Rejection] whose weights are so unequal that more of the weight
-// lies above the cap than RejectionConfig.Excess allows.
+// ExcessError is the error of a [Rejection] whose weights are too unequal: the share of the weight
+// above the cap exceeds RejectionConfig.Excess.
 type ExcessError struct {
 	Excess float64 // share of the weight above the cap, measured over Paths paths
 	Want   float64 // largest share that may lie above the cap, from RejectionConfig.Excess
