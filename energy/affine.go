@@ -830,8 +830,8 @@ func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 // certain implements [Stochastic] for a model with a table, by returning that table without noise.
 type certain struct{ Differentiable }
 
-// Estimate stores the exact table of the model in g, or its exact field if the model has two levels
-// and len(g) = len(x). It draws nothing from src. It implements [Stochastic].
+// Estimate stores the exact table of energy differences in g, or the exact field if there are two
+// levels and len(g) = len(x). It draws nothing from src. It implements [Stochastic].
 func (m certain) Estimate(g []float32, x []int32, src []rand.Source) {
 	_, levels := m.Shape()
 	e, t := scratch.Float64s.Get(len(src)), scratch.Float32s.Get(len(x)*levels)

@@ -105,10 +105,11 @@ type Denoiser[S Site] interface {
 	// is one of the levels.
 	Shape() (sites, levels int)
 
-	// Denoise stores in v the prediction for every state of q, a row-major array of states × sites
-	// × levels. The prediction for a state depends only on that state and its entries of q, unless
-	// the denoiser documents how states of a batch interact. Diffusions call Denoise from one
-	// goroutine, once per step. If Denoise returns an error, the diffusion stops with it.
+	// Denoise stores in v the prediction for every state of q. The slice v is a row-major array of
+	// states × sites × levels. The prediction for a state depends only on that state and its
+	// entries of q, unless the denoiser documents how states of a batch interact. Diffusions call
+	// Denoise from one goroutine, once per step. If Denoise returns an error, the diffusion stops
+	// with it.
 	Denoise(ctx context.Context, v []float32, q Noised[S]) error
 }
 

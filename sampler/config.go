@@ -131,8 +131,8 @@ const (
 )
 
 // Block returns the number of consecutive chains that one kernel moves together, 1 … [BlockSize];
-// only the last block may be smaller. Config.First and Config.Count must be multiples of this
-// number.
+// only the last block may be smaller. Config.First must be a multiple of this number. So must
+// Config.Count, except in the last part.
 //
 // The result is BlockChains if that is set. Otherwise it depends only on Chains, the number of
 // chains of the whole run. Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores

@@ -85,9 +85,9 @@ type Transition[S energy.Site] interface {
 	// step that was interrupted. Call it before the first Step and whenever other code has changed
 	// x or the target. If a state has probability zero, Reset returns a *StartError.
 	//
-	// Once ctl.Stop returns true, Reset may return [ErrStopped]. To continue it, call Reset again
-	// with a Stop function and the same states; a call without a Stop function starts over. Reset
-	// reads only the fields Stop and Workers of ctl.
+	// Once ctl.Stop returns true, Reset may return [ErrStopped]. To continue the reset, call Reset
+	// again with a Stop function and the same states; a call without a Stop function starts over.
+	// Reset reads only the fields Stop and Workers of ctl.
 	Reset(ctl Control, x []S) error
 
 	// Step moves every chain once, in place, and stores a report on each chain in info. The slice r
@@ -127,7 +127,7 @@ type Control struct {
 
 	// Unread promises that the caller does not read states and energies after this call. The caller
 	// reads them only after a later call without Unread, or after a call of Show if the kernel is
-	// [Lazy]. The kernel therefore need not update x.
+	// [Lazy]. So this call need not update x.
 	Unread bool
 
 	// Workers is the number of goroutines that the call may use; 0 means 1. It does not change
@@ -328,8 +328,8 @@ type Exchanger interface {
 	// received.
 	Exchange(with Exchanger, chains []int, moved []int)
 
-	// Energies stores in e the energies, under this kernel's model, of the states that another
-	// kernel holds. The other kernel is the argument named of, and may be this kernel itself.
+	// Energies evaluates the states that another kernel holds under this kernel's model, and stores
+	// the energies in e. The other kernel is the argument named of; it may be this kernel itself.
 	Energies(e []float64, of Exchanger)
 }
 
@@ -390,11 +390,11 @@ func (o Observer) And(next Observer) Observer {
 }
 
 // ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step then
-// return ErrNaN. If an initial state is the reason, a [StartError] wraps ErrNaN.
+// report it in Info.Err. If an initial state is the reason, a [StartError] wraps ErrNaN.
 var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
-// ErrZero means that a state has probability zero. Kernels without an acceptance step return
-// ErrZero if they move to such a state. If an initial state has probability zero, a [StartError]
+// ErrZero means that a state has probability zero. Kernels without an acceptance step report it in
+// Info.Err if they move to such a state. If an initial state has probability zero, a [StartError]
 // wraps ErrZero.
 var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
