@@ -16,10 +16,10 @@ import (
 // independently become the mask with probability 1 − α(t). In a reverse step from time t to time s,
 // an unmasked token stays, and a mask is revealed with probability
 //
-//	(α(s) − α(t)) / (1 − α(t)),
+//	(α(s) − α(t)) / (1 − α(t)).
 //
-// that is, replaced by a draw from the prediction. Which masks are revealed is decided before any
-// token is drawn, so the prediction is not read at masks that remain.
+// To reveal a mask is to replace it by a draw from the prediction. Which masks are revealed is
+// decided before any token is drawn, so the prediction is not read at masks that remain.
 //
 // Sites revealed in the same step are drawn independently, although they may depend on each other.
 // The samples therefore follow the denoiser's distribution exactly only in the limit of many steps,
