@@ -108,7 +108,7 @@ func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 
 // Ancestral is a denoiser of a Gaussian mixture that predicts a random draw of x_0 given x_t
 // instead of the posterior mean. With it, a reverse step of diffusion.Gaussian from t to s is an
-// exact draw of x_s given x_t, for any value of its field Eta. If the schedule begins with pure
+// exact draw of x_s given x_t, for any value of Gaussian.Eta. If the schedule begins with pure
 // noise, the samples have the distribution of the mixture for any number of steps. With a mixture
 // from [continuous.Mixture.Where], the samples satisfy its equations. An Ancestral is safe for
 // concurrent use.

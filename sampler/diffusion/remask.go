@@ -31,8 +31,8 @@ const (
 	RemaskConfidence
 
 	// RemaskLoop is masked diffusion with a pause. For a share of the steps (Remask.Between) the
-	// time stays at Remask.Hold. In these steps, tokens are masked with probability σ = min(η,
-	// σ_max), where η is Remask.Eta, and drawn again.
+	// time stays at Remask.Hold. Each of these steps masks tokens with probability σ = min(η,
+	// σ_max), where η is Remask.Eta, and reveals masks again.
 	RemaskLoop
 )
 

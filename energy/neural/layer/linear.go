@@ -118,10 +118,10 @@ func (e Embedding) Backward(grad Embedding, dy []float32, x []int32) {
 // Sinusoid stores in dst features of a number t, such as the noise level of a diffusion network.
 // For h = len(dst)/2 frequencies ω_j,
 //
-//	dst_j = cos(t·ω_j),  dst_{h+j} = sin(t·ω_j),  ω_j = 10000^{−j/h}
+//	dst_j = cos(t·ω_j),  dst_{h+j} = sin(t·ω_j),  ω_j = 10000^{−j/h}.
 //
-// (Vaswani et al. 2017, in the order of Nichol and Dhariwal 2021). The last entry of a dst of odd
-// length is 0.
+// The features are those of Vaswani et al. 2017, in the order of Nichol and Dhariwal 2021. If dst
+// has odd length, its last entry is 0.
 func Sinusoid(dst []float32, t float64) {
 	h := len(dst) / 2
 	for j := range h {

@@ -85,8 +85,8 @@ type Method struct {
 	// Within is a language (package constraint) of the allowed states; nil means that all states
 	// are allowed. If it is set, Candidates must be nil. The first candidate is then mcmc.DMALA.
 	// For a constraint.Count, whose states are connected by changes of two sites, mcmc.PairGibbs is
-	// another. If there are also two levels, the count is fixed and there is no constraint.Mask,
-	// mcmc.Swap is a third.
+	// the second. mcmc.Swap is the third if, in addition, there are two levels, the count is fixed
+	// and there is no constraint.Mask.
 	Within constraint.Automaton
 }
 
