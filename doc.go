@@ -3,19 +3,19 @@
 //
 // Its only code is [SIMD]. Start with these:
 //
-//   - energy: what to sample from: a closure, a standard model (energy/model), a file
-//     (energy/read), a density on reals (energy/continuous), an exact denoiser (energy/denoise)
-//     or a network (energy/neural).
-//   - sampler: parallel chains. The methods are in sampler/mcmc, the diagnostics in
-//     sampler/diagnose; sampler/diffusion, sampler/anneal and sampler/langevin sample in other
-//     ways; sampler/ground minimises.
-//   - constraint: what is allowed: counts, sums, masks, lexicons and their combinations, compiled
-//     once; regular expressions are in constraint/text, grammars and JSON Schema in
-//     constraint/grammar, limits on series in constraint/series, sets too large for memory in
+//   - energy: what to sample from. It can be a closure, a standard model (energy/model), a file
+//     (energy/read), a density on reals (energy/continuous), an exact denoiser (energy/denoise) or
+//     a network (energy/neural).
+//   - sampler: parallel chains. The methods are in sampler/mcmc, and the diagnostics in
+//     sampler/diagnose. Packages sampler/diffusion, sampler/anneal and sampler/langevin sample in
+//     other ways, and sampler/ground minimises energies.
+//   - constraint: what is allowed. Counts, sums, masks, lexicons and their combinations are
+//     compiled once. Regular expressions are in constraint/text, grammars and JSON Schema in
+//     constraint/grammar, limits on series in constraint/series, and sets too large for memory in
 //     constraint/sorted.
 //   - projection: restricting a distribution to allowed states.
-//   - dual: multipliers, for constraints that hold on average; dual/fit learns energies from
-//     samples.
+//   - dual: multipliers, for constraints that hold on average. Package dual/fit learns energies
+//     from samples.
 //
 // The packages pass one table of log-weights, sites × levels, from one to the next:
 //

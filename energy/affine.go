@@ -19,10 +19,10 @@ import (
 //
 //	E(x) = c·(Σ_k w_k E_k(x) + b)  if every fixed site has its fixed level, and +Inf otherwise,
 //
-// with weights w_k, an offset b and a factor c. [Sum], [Scale] and [Clamp] return an Affine, and a
-// dual.Lagrangian is one, too. The terms are added in the order of the parts. A state that has
-// probability zero in one part has probability zero in the Affine. If an Affine is built from
-// another one, it takes over that one's parts, unless this would change how sums are rounded.
+// with weights w_k, an offset b and a factor c. [Sum], [Scale] and [Clamp] return an Affine. A
+// dual.Lagrangian is also an Affine. The terms are added in the order of the parts. A state that
+// has probability zero in one part has probability zero in the Affine. An Affine of an Affine is
+// flattened into one sum of parts, unless this would change how sums are rounded.
 //
 // The optional interfaces that an Affine supports depend on its parts; [Affine.As] lists them. An
 // Affine is safe for concurrent use, except while the weights of an Affine from [NewAffine] are
@@ -84,7 +84,7 @@ func Sum(models ...Model) (Model, error) {
 	return a.finish(), nil
 }
 
-// Scale returns the model with the energy β·E(x), where E is the energy of m. This is the
+// Scale returns the model with the energy β·E(x), where E is the energy of m. The result is the
 // distribution of m at the inverse temperature β. States of probability zero keep probability zero,
 // even at β = 0. With β = 1, Scale returns m itself. The caller must ensure that β·E does not
 // overflow. [Affine.As] lists the interfaces that the result supports.
@@ -108,12 +108,12 @@ func Scale(m Model, beta float64) (Model, error) {
 
 // Clamp returns the distribution of m given that x_i = fixed[i] for every site i in the map fixed.
 // The result has the shape of m. All states that violate a fixed level have energy +Inf. In a table
-// of differences ([Differentiable]), the row of a fixed site is +Inf except at the current level.
-// In a field ([Binary]), the entry of a fixed site is ±Inf.
+// of energy differences ([Differentiable]), the row of a fixed site is +Inf except at the current
+// level. In a field ([Binary]), the entry of a fixed site is ±Inf.
 //
-// The result is [Supported]. Its method Repair calls the Repair of m, if m has one, and then sets
-// the fixed sites, which may undo that repair. [Affine.As] lists the other interfaces that the
-// result supports. Clamp keeps no reference to fixed.
+// The result is [Supported]. Its method Repair first calls the Repair of m, if m has one, and then
+// sets the fixed sites. The second step may undo the first. [Affine.As] lists the other interfaces
+// that the result supports. Clamp keeps no reference to fixed.
 //
 // Clamp returns an error if m is nil or a site or level is out of range.
 func Clamp(m Model, fixed map[int]int32) (Model, error) {
@@ -416,8 +416,8 @@ func unite(graphs []graph) graph {
 // on its parts. An Affine supports each of [Binary], [Conditional], [Local], [Graphical] and
 // [Windowed] if all of its parts do. In addition, an Affine is
 //
-//   - [Differentiable] if all of its parts are. If there are several parts, a part with fields or
-//     windows instead of tables also counts;
+//   - [Differentiable] if all of its parts are. If there are several parts, a Binary or Windowed
+//     part also counts, because its table can be computed from its fields or windows;
 //   - [Ordinal] if at least one part is;
 //   - [Supported] if at least one part is or sites are fixed. Repair calls the Repair of each such
 //     part in turn and then sets the fixed sites. With several parts it does so twice. If the parts
@@ -442,8 +442,8 @@ func unite(graphs []graph) graph {
 // With or without fixed sites, an Affine is
 //
 //   - [Bipartite] or [IncrementalBipartite] if exactly one part is, with weight 1, and the others
-//     are single-site models with two levels. The weight must be 1 because a scaled free energy is
-//     not that of binary hidden units;
+//     are single-site models with two levels. The weight must be 1, because a multiple of the
+//     energy of an RBM is not the energy of an RBM;
 //   - [Factored] if each part is Factored or is a single-site model. A part with hidden units must
 //     have weight 1. The factors then include a table for each fixed site that forbids its other
 //     levels.
@@ -542,8 +542,8 @@ type affineTable struct {
 	m []Differentiable
 }
 
-// Gradient stores the weighted sum of the parts' tables of differences in g and the energies in e.
-// It implements [Differentiable].
+// Gradient stores the weighted sum of the parts' tables of energy differences in g and the energies
+// in e. It implements [Differentiable].
 func (a affineTable) Gradient(e []float64, g []float32, x []int32) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Gradient(e, g, x) })
 	a.energies(e, x)
@@ -601,9 +601,9 @@ func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, 
 // part.
 func (a affineChanges) CacheLen() int { return a.cache }
 
-// FieldFrom stores the energies of the states y in e and their fields in h, given the cache of
-// earlier states. The incremental part uses the cache; all other parts are evaluated from scratch.
-// It implements [Incremental].
+// FieldFrom stores the energies of the states y in e and their fields in h. It evaluates the
+// incremental part from the cache of earlier states, and all other parts from scratch. It
+// implements [Incremental].
 func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	if a.at > 0 && a.weight[a.at] == 0 { // addTables skips a part of weight 0
 		a.from(e, h, next, y, cache, x)
@@ -626,8 +626,8 @@ type affineProposals struct {
 	cheap affineChanges
 }
 
-// ProposalFrom does the same as FieldFrom, but with the cheaper, approximate field that the
-// incremental part offers for proposals. It implements mcmc.Proposing.
+// ProposalFrom does the same as FieldFrom, but uses a cheaper, approximate field of the incremental
+// part. Samplers use this field only for proposals. It implements mcmc.Proposing.
 func (a affineProposals) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.cheap.FieldFrom(e, h, next, y, cache, x)
 }
@@ -667,7 +667,7 @@ func newAffineLocal(a *Affine, m []Local) affineLocal {
 	return l
 }
 
-// Locals stores in d the weighted sum of the parts' single-site energies; it implements [Local].
+// Locals stores in d the weighted sum of the parts' single-site energies. It implements [Local].
 func (a affineLocal) Locals(d []float64, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Locals(d, x) })
 	for _, i := range a.which {
@@ -675,9 +675,9 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates d, the table stored by Locals, when x_site changes to the level given by the
-// argument to. It adds the weighted sum of the parts' updates. In the row of a fixed site, an
-// update only adds a constant to the one finite entry. It implements [Local].
+// Move updates the table d that Locals stored, when x_site changes to the level given by the
+// argument to. It adds the weighted sum of the parts' updates. At a fixed site, an update adds only
+// a constant to the one finite entry. It implements [Local].
 func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {
 	if a.factor == 1 {
 		a.move(d, site, to, x)
@@ -764,8 +764,8 @@ type affineWindow struct {
 	m []Windowed
 }
 
-// Window stores the weighted sum of the parts' windows in g and the energies in e; it implements
-// [Windowed].
+// Window stores in g the energy differences for the levels at most w from the current level, as the
+// weighted sum over the parts. It stores the energies in e. It implements [Windowed].
 func (a affineWindow) Window(e []float64, g []float32, x []int32, w int) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Window(e, g, x, w) })
 	a.energies(e, x)
@@ -797,9 +797,9 @@ func (a *Affine) asStochastic(p *Stochastic) bool {
 	return known && Give(p, Stochastic(s))
 }
 
-// Estimate stores in g the weighted sum of the parts' estimates of the table of differences. The
-// parts draw from src one after the other, so their estimates are independent. The rows of fixed
-// sites are exact. It implements [Stochastic].
+// Estimate stores in g an estimate of the table of energy differences, the weighted sum of the
+// parts' estimates. The parts draw from src one after the other, so their estimates are
+// independent. The rows of fixed sites are exact. It implements [Stochastic].
 func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	b := scratch.Float32s.Get(len(g))
 	defer scratch.Float32s.Put(b)
@@ -830,8 +830,8 @@ func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 // certain implements [Stochastic] for a model with a table, by returning that table without noise.
 type certain struct{ Differentiable }
 
-// Estimate implements [Stochastic] for a model that has an exact table. It stores that table in g,
-// or the exact field if len(g) = len(x) and there are two levels. It draws nothing from src.
+// Estimate stores the exact table of energy differences in g, or the exact field if there are two
+// levels and len(g) = len(x). It draws nothing from src. It implements [Stochastic].
 func (m certain) Estimate(g []float32, x []int32, src []rand.Source) {
 	_, levels := m.Shape()
 	e, t := scratch.Float64s.Get(len(src)), scratch.Float32s.Get(len(x)*levels)
@@ -853,9 +853,9 @@ type affineSupport struct {
 	m []Supported
 }
 
-// Repair calls Repair of each supported part and then sets the fixed sites; it implements
-// [Supported]. If there are several parts, it does this twice, because a later part may undo the
-// repair of an earlier one.
+// Repair calls Repair of each supported part and then sets the fixed sites. If there are several
+// parts, it does this twice, because a later part may undo the repair of an earlier one. It
+// implements [Supported].
 func (a affineSupport) Repair(x []int32) {
 	check.Rows("energy", "x", len(x), a.sites)
 	rounds := 1
@@ -878,7 +878,7 @@ func (a affineSupport) Repair(x []int32) {
 type affineCost []teller
 
 // Cost returns the estimated time in nanoseconds for the energy of a state and for its table of
-// differences, each summed over the parts.
+// energy differences, each summed over the parts.
 func (c affineCost) Cost() (energy, table float64) {
 	for _, m := range c {
 		e, t := m.Cost()
@@ -994,8 +994,8 @@ type affineVarying struct {
 	changing []Varying // parts that are Varying themselves
 }
 
-// Version returns a number that differs after every change of the weights or of a [Varying] part.
-// It implements [Varying].
+// Version returns a number that is different after every change of the weights or of a [Varying]
+// part. It implements [Varying].
 func (a affineVarying) Version() uint64 {
 	v := a.version
 	for _, m := range a.changing {
@@ -1141,8 +1141,9 @@ func (a *Affine) uniform(of func(m Model) (uniform, bool), site func(row []float
 // affineTorus implements [Toroidal] for an Affine.
 type affineTorus struct{ *Affine }
 
-// Torus returns the number of columns of the lattice and the weighted sum of the parts' energy
-// differences. It implements [Toroidal].
+// Torus returns the number of columns of the lattice, and the energy difference of a flip for each
+// number of neighbours at level 1. The difference is the weighted sum over the parts. It implements
+// [Toroidal].
 func (a affineTorus) Torus() (cols int, d [5]float64, ok bool) {
 	u, ok := a.uniform(torus, func(row []float64) []float64 { return slices.Repeat([]float64{row[1] - row[0]}, len(d)) })
 	if !ok || len(u.edges.adj) == 0 {
@@ -1236,10 +1237,10 @@ func pairsOf(m Model) (p pairs, ok bool) {
 }
 
 // PairsOf returns the pair weights and fields of m in the form of [Pairwise]. If m is Pairwise,
-// they are the result of its method Pairs. PairsOf also computes them for two other kinds of models
-// with two levels: a [Matching] model, and a model that is not [Parametric] and whose energy is a
-// sum of single-site terms. For all other models and for nil, ok is false. The slices must not be
-// modified.
+// they are the result of its method Pairs. PairsOf also computes them for two other kinds of
+// two-level models. One is a [Matching] model. The other is a model whose energy is a sum of
+// single-site terms and which is not [Parametric]. For all other models and for nil, the result ok
+// is false. Do not modify the slices.
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	if check.Nil(m) || !two(m) {
 		return nil, nil, nil, nil, false
@@ -1358,8 +1359,8 @@ type affineLayerChanges struct {
 func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 
 // HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of their hidden
-// units, given the cache of earlier states. The bipartite part uses the cache; all other parts are
-// evaluated from scratch. It implements [IncrementalBipartite].
+// units. It evaluates the bipartite part from the cache of earlier states, and all other parts from
+// scratch. It implements [IncrementalBipartite].
 func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {
@@ -1400,7 +1401,7 @@ func (a *Affine) factored() (parts []Factored, ok bool) {
 	return parts, true
 }
 
-// Factors returns the factors of all parts, multiplied by their weights. It adds a constant for the
+// Factors returns the tables of all parts, multiplied by their weights. It adds a table with the
 // offset and, for every fixed site, a table that forbids the site's other levels. It implements
 // [Factored].
 func (a affineFactors) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {

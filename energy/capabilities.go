@@ -11,8 +11,8 @@ import (
 type Differentiable interface {
 	Model
 
-	// Gradient stores the energy of each state of x in e, and the table of differences in g, a
-	// row-major array of len(x)·levels entries. For state s of x, site i and level l,
+	// Gradient stores the energy of each state of x in e, and the table of energy differences in g,
+	// a row-major array of len(x)·levels entries. For state s of x, site i and level l,
 	//
 	//	g[s,i,l] ≈ E(s with level l at site i) − E(s).
 	//
@@ -37,8 +37,8 @@ type Binary interface {
 	Field(e []float64, h []float32, x []int32)
 }
 
-// Stochastic is implemented by models that estimate their table of differences (see
-// [Differentiable]) from a random part of their data.
+// Stochastic is implemented by models that can estimate their table of energy differences (see
+// [Differentiable]) from a random part of the data on which they depend.
 type Stochastic interface {
 	Model
 
@@ -68,8 +68,8 @@ type Conditional interface {
 type Local interface {
 	Conditional
 
-	// Locals stores the table of single-site energies of the single state x in d. For every
-	// site i and level l,
+	// Locals stores in d the table of single-site energies of one state x. For every site i and
+	// level l,
 	//
 	//	d[i·levels+l] = E(x with x_i = l) + c_i,
 	//
@@ -79,8 +79,9 @@ type Local interface {
 
 	// Move updates d, the table that Locals stored for the state x, when x_site changes to the
 	// level given by the argument to. It must be called before x is changed, and does not modify x.
-	// It adds the differences to the rows of the other sites, up to a constant per row. So d may be
-	// the sum of the tables of several models. The row of the changed site stays as it is.
+	// In the rows of the other sites it adds the changes of the energies, up to a constant per row.
+	// It does not change the row of x_site. Because Move only adds, d may also be the sum of the
+	// tables of several models.
 	Move(d []float64, site int, to int32, x []int32)
 }
 
@@ -102,13 +103,13 @@ type Toroidal interface {
 	Model
 
 	// Torus returns the number of columns of the row-major lattice, and the exact energy
-	// differences d[k] = E(x_i=1) − E(x_i=0). The index k = 0, …, 4 is the number of neighbours of
-	// site i that have level 1. ok is false if the model has no such description.
+	// differences d[k] = E(x_i=1) − E(x_i=0) of a site i with k = 0, …, 4 neighbours at level 1.
+	// The result ok is false if the model cannot be described in this way.
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
-// Matching is implemented by models whose energy depends on which neighbours have equal levels,
-// with one coupling for all edges (the Potts model).
+// Matching is implemented by models whose energy depends on which neighbours have equal levels. All
+// edges have the same coupling, as in the Potts model.
 type Matching interface {
 	Graphical
 
@@ -117,8 +118,8 @@ type Matching interface {
 	//
 	//	E(x) = −J Σ_{edges ij} [x_i = x_j] − Σ_i h[x_i],
 	//
-	// where the edges are those of Graph and [·] is 1 if true and 0 if false. h must not be
-	// modified. ok is false if the model has no such description.
+	// where the edges are those of Graph and [·] is 1 if true and 0 if false. Do not modify the
+	// slice h. The result ok is false if the model cannot be described in this way.
 	Matching() (coupling float64, field []float64, ok bool)
 }
 
@@ -132,10 +133,10 @@ type Pairwise = interface {
 	//
 	//	E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j,  x_i ∈ {0, 1}.
 	//
-	// The matrix w is symmetric, has the diagonal 0 and is stored sparsely. Row i has the
-	// entries weight[start[i]:start[i+1]] in the columns adj[start[i]:start[i+1]], which
-	// ascend. There are len(f) = len(start) − 1 sites. No slice may be modified. ok is false if
-	// the model has no such description.
+	// The matrix w is symmetric, has the diagonal 0 and is stored sparsely. Row i has the entries
+	// weight[start[i]:start[i+1]] in the columns adj[start[i]:start[i+1]], which ascend. There are
+	// len(f) = len(start) − 1 sites. Do not modify the slices. The result ok is false if the model
+	// cannot be described in this way.
 	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }
 
@@ -145,30 +146,34 @@ type Pairwise = interface {
 type Factored interface {
 	Model
 
-	// Factors returns the factors of exp(−E) as tables over variables. The first variables are the
-	// sites; any others are hidden units h, which are summed out. Variable i has cards[i] levels.
-	// For a site, cards[i] ≤ levels, and the levels from cards[i] to levels−1 have energy +Inf.
+	// Factors returns exp(−E) as a product of factors, each of which depends on a few variables.
+	// The first variables are the sites; any others are hidden units h, which are summed out.
+	// Variable i has cards[i] levels. For a site, cards[i] ≤ levels, and the levels from cards[i]
+	// to levels−1 have energy +Inf.
 	//
-	// Table k holds a number for each combination of levels of the variables scopes[k], which are
-	// distinct; the last variable varies fastest. Then
+	// Table k holds the negative logarithm of factor k, with one entry for each combination of
+	// levels of the variables scopes[k]. These variables are distinct, and the last one varies
+	// fastest. Then
 	//
 	//	exp(−E(x)) = Σ_h exp(−Σ_k tables[k][(x, h) at scopes[k]]).
 	//
 	// Without hidden units this is E(x) = Σ_k tables[k][x at scopes[k]]. A scope may be empty; its
 	// table is then one number. Entries are finite or +Inf, in nats. Several scopes may share a
-	// table. No slice may be modified. ok is false if the model has no such description.
+	// table. Do not modify the slices. The result ok is false if the model cannot be described in
+	// this way.
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
 }
 
-// WidthError reports that exact sums over the graph of a [Factored] model would exceed the memory
-// allowed, because the tree-width of the graph is too large.
+// WidthError reports that exact sums over a [Factored] model would take more memory than allowed,
+// because the tree-width of its graph is too large.
 type WidthError struct {
 	Variables  int
-	LowerBound float64 // lower bound on the width, valid for every elimination order
-	// log₂ of the number of entries of the largest table in the best elimination order found.
+	LowerBound float64 // lower bound on Width, valid for every elimination order
+	// Width is log₂ of the number of entries of the largest table, for the best elimination order
+	// found.
 	Width float64
-	// Memory for the intermediate tables of the best elimination order found, in bytes; +Inf
-	// beyond the range of float64.
+	// Bytes is the memory for the intermediate tables, for the best elimination order found. It is
+	// +Inf beyond the range of float64.
 	Bytes float64
 	Limit int64 // memory allowed, in bytes
 }
@@ -188,10 +193,10 @@ type Clamped interface {
 	Unclamped() (m Model, fixed []int32)
 }
 
-// Varying is implemented by models whose energy can change between the steps of a sampling kernel,
-// for instance with the multipliers of a dual.Lagrangian. After a change the kernel must be Reset.
-// A kernel that keeps data of the model between steps, such as its couplings, must take them from
-// the copy that Now returns.
+// Varying is implemented by models whose energy can change between the steps of a sampling kernel.
+// An example is a dual.Lagrangian, whose multipliers can change. After a change the kernel must be
+// Reset. A kernel that keeps data of the model between steps, such as its couplings, must take them
+// from the copy that Now returns.
 type Varying interface {
 	Model
 
@@ -217,13 +222,13 @@ type Ordinal interface {
 type Windowed interface {
 	Ordinal
 
-	// Window stores the energy of each state of x in e. In g, which has len(x)·(2w+1) entries,
-	// it stores the differences for the levels at most w from the current level. For state s
-	// and site i,
+	// Window stores the energy of each state of x in e. In g, which has len(x)·(2w+1) entries, it
+	// stores the differences for the levels at most w from the current level. For state s of x and
+	// site i,
 	//
-	//	g[s,i,k] ≈ E(x with x_i = x_i+k−w) − E(x),  k = 0,…,2w,
+	//	g[s,i,k] ≈ E(s with level s_i+k−w at site i) − E(s),  k = 0,…,2w,
 	//
-	// or +Inf where the level x_i+k−w does not exist.
+	// or +Inf where the level s_i+k−w does not exist.
 	Window(e []float64, g []float32, x []int32, w int)
 }
 
@@ -232,9 +237,9 @@ type Windowed interface {
 type Supported interface {
 	Model
 
-	// Repair changes each state of x in place, and as little as it can, to remove the causes of an
-	// infinite energy that the model can repair. If there are other causes, the energy may still be
-	// +Inf.
+	// Repair changes the states of x in place, and as little as it can, to make their energies
+	// finite. If an energy is infinite for a reason that the model cannot repair, it stays
+	// infinite.
 	Repair(x []int32)
 }
 
@@ -251,7 +256,8 @@ type Incremental interface {
 	// and h what [Binary.Field] would store for y, bit for bit. In next it stores the intermediate
 	// results for y, states × CacheLen() numbers. The argument cache holds the intermediate results
 	// for x, which an earlier call stored in its argument next. If x is nil, the evaluation starts
-	// from scratch and cache is ignored. x and cache are not modified and must not overlap next.
+	// from scratch and cache is ignored. FieldFrom does not modify x and cache, which must not
+	// overlap next.
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
@@ -309,9 +315,9 @@ type Parametric interface {
 	//
 	//	g_k += Σ_s w_s ∂E(x_s)/∂θ_k.
 	//
-	// w holds one weight per state, which may be 0 or negative; nil means that all weights are
-	// 1. The length of g is len(Params()). Up to rounding, the contribution of a state does not
-	// depend on the rest of the batch.
+	// The slice w holds one weight per state, which may be 0 or negative; nil means that all
+	// weights are 1. The length of g is len(Params()). Up to rounding, the contribution of a state
+	// does not depend on the rest of the batch.
 	ParamGradient(g []float64, x []int32, w []float64)
 
 	// SetParams replaces θ by a copy of theta, which must have the same length. It must not run

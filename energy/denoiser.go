@@ -23,18 +23,19 @@ type Noised[S Site] struct {
 	// that a token is intact; for reals it is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 	Time, Alpha []float64
 
-	// Sample holds a number that identifies each state. It stays the same from noise to sample,
-	// whatever other states are in the batch. Diffusions set it. In a direct call it may be nil,
-	// unless the denoiser keeps data per sample.
+	// Sample holds one number per state, which identifies the sample that the state becomes. It is
+	// the same in every step of a diffusion, even if other states join or leave the batch.
+	// Diffusions set it. If you call a denoiser directly, Sample may be nil, unless the denoiser
+	// keeps data per sample.
 	Sample []int
 
 	// Src holds a random source for each state. Diffusions set it. It may be nil for denoisers
 	// that make no random draws.
 	Src []rand.Source
 
-	// Clean, unless nil, marks the entries of X that are known without noise because they are
-	// clamped. With masking noise, tokens need no such mark, because every unmasked token is known.
-	// With uniform noise, or for reals, the value of an entry does not show whether it is noisy.
+	// Clean, unless nil, marks the entries of X that are clamped and therefore known without noise.
+	// With masking noise, tokens need no such mark, because every unmasked token is known. With
+	// uniform noise, or for reals, the value of an entry does not show whether it is noisy.
 	Clean []bool
 
 	// Guided reports whether the caller's reverse steps apply the guidance that the denoiser
@@ -42,10 +43,10 @@ type Noised[S Site] struct {
 	// if Guided is false.
 	Guided bool
 
-	// Reveals states how the caller reveals masked tokens, for denoisers that need to know it.
+	// Reveals states how the caller reveals masked tokens. Most denoisers ignore it; see [Reveals].
 	Reveals Reveals
 
-	// Meta is data of the user for the denoiser, such as a prompt. Diffusions pass it on
+	// Meta is data that the user passes to the denoiser, such as a prompt. Diffusions pass it on
 	// unchanged.
 	Meta any
 }
@@ -92,10 +93,10 @@ func (r *Reveals) UnmarshalText(name []byte) error {
 //
 //	v[s,i,l] = log p(x_0,i = l | x_t) + c_{s,i},
 //
-// where c_{s,i} may be any constant. It is the posterior of the site given all of x_t, including
-// the site itself. A [SelfExcluding] denoiser may instead predict from the other sites only;
-// diffusions convert such rows. For reals (S = float32), there is one level, and the prediction is
-// the posterior mean E[x_0 | x_t].
+// where c_{s,i} may be any constant. The row is the posterior of the site given all of x_t,
+// including the site itself. A [SelfExcluding] denoiser may instead predict each site from the
+// other sites only; diffusions convert such rows. For reals (S = float32), there is one level, and
+// the prediction is the posterior mean E[x_0 | x_t].
 //
 // If predictions do not depend on Time, Alpha and Src, implement [Timeless]. Diffusions then reuse
 // the prediction while a state does not change.
@@ -104,15 +105,16 @@ type Denoiser[S Site] interface {
 	// is one of the levels.
 	Shape() (sites, levels int)
 
-	// Denoise stores in v the prediction for every state of q, a row-major array of states × sites
-	// × levels. The prediction for a state depends only on that state and its entries of q, unless
-	// the denoiser documents how states of a batch interact. Diffusions call Denoise from one
-	// goroutine, once per step. If Denoise returns an error, the diffusion stops with it.
+	// Denoise stores in v the prediction for every state of q. The slice v is a row-major array of
+	// states × sites × levels. The prediction for a state depends only on that state and its
+	// entries of q, unless the denoiser documents how states of a batch interact. Diffusions call
+	// Denoise from one goroutine, once per step. If Denoise returns an error, the diffusion stops
+	// with it.
 	Denoise(ctx context.Context, v []float32, q Noised[S]) error
 }
 
-// DenoiserFunc is a denoiser given by a function F of a batch, for instance around a neural
-// network. A struct literal is ready for use. For a network, F should
+// DenoiserFunc is a denoiser given by a function F, which may run a neural network. A struct
+// literal is ready for use. For a network, F should
 //
 //   - convert q.X (token ids, row-major), and Time or Alpha if the network needs them (σ = −log α),
 //     to the network's input;
@@ -162,7 +164,7 @@ type SelfExcluding interface {
 	LeaveOneOut() bool
 }
 
-// Timeless is implemented by denoisers that can report that their predictions depend on the states
+// Timeless is implemented by denoisers that report whether their predictions depend on the states
 // alone, that is, on the fields X and Clean of [Noised].
 type Timeless interface {
 	// TimeFree reports whether predictions depend on X and Clean alone.
@@ -194,7 +196,7 @@ func TimeFree(d any) bool {
 
 // States returns the number of states in q, each of which has the given number of sites. It first
 // checks the lengths of all slices of q, and panics if one does not fit; Sample, Src and Clean may
-// be nil. A denoiser should call it first.
+// be nil. A denoiser should call States before it uses q.
 func (q Noised[S]) States(sites int) int {
 	n := check.Rows("energy", "X", len(q.X), sites)
 	check.Len("energy", "Time", len(q.Time), n)
@@ -212,7 +214,8 @@ func (q Noised[S]) States(sites int) int {
 }
 
 // NoisePredictor turns a predictor of the noise into a denoiser. Most networks for reals predict
-// the noise. From the predicted noise ε̂ it computes the prediction of the clean state,
+// the noise. From the predicted noise ε̂, NoisePredictor computes the prediction of the clean
+// state,
 //
 //	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
 //

@@ -6,7 +6,7 @@ import (
 )
 
 // Differences returns m as a [Differentiable]: m itself if it is one, or a wrapper that computes
-// the table of differences. If m has a field ([Binary]) or windows ([Windowed]), the wrapper
+// the table of energy differences. If m has a field ([Binary]) or windows ([Windowed]), the wrapper
 // computes the table from them in one evaluation. The table is then as exact as they are. Otherwise
 // the table is exact: the wrapper computes it from the conditionals of m ([Conditional]), or by
 // evaluating sites·(levels−1) neighbouring states. The wrapper supports all other interfaces that m
@@ -63,8 +63,8 @@ type fieldTable struct {
 	m Binary
 }
 
-// Gradient stores the table of differences in g, computed from the field of the wrapped model. It
-// implements [Differentiable].
+// Gradient stores the table of energy differences in g, computed from the field of the wrapped
+// model. It implements [Differentiable].
 func (f fieldTable) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("energy", "g", len(g), 2*len(x))
 	b := scratch.Float32s.Get(len(x))
@@ -91,9 +91,9 @@ type windowTable struct {
 	m Windowed
 }
 
-// Gradient stores the table of differences in g, computed from windows of half-width levels−1,
-// which include every level. Row i of the table is the part of the window of site i that begins at
-// column levels−1−x_i. It implements [Differentiable].
+// Gradient stores the table of energy differences in g, computed from windows of half-width
+// levels−1. These include every level: row i of the table is the part of the window of site i that
+// begins at column levels−1−x_i. It implements [Differentiable].
 func (t windowTable) Gradient(e []float64, g []float32, x []int32) {
 	_, levels := t.m.Shape()
 	check.Len("energy", "g", len(g), len(x)*levels)
@@ -150,7 +150,8 @@ func (v *evaluated) Conditional(d []float64, site int, x []int32) {
 	d[x[site]] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// Gradient stores the energies in e and the exact table of differences, rounded to float32, in g.
+// Gradient stores the energies in e and the exact table of energy differences, rounded to float32,
+// in g.
 func (v *evaluated) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("energy", "g", len(g), len(x)*v.levels)
 	v.Model.Energy(e, x)

@@ -15,14 +15,15 @@
 // package. For example, [Differentiable] models compute tables of energy differences, and
 // [Graphical] models list which sites interact. Ask for them with [As], never with a type
 // assertion: a wrapper ([Sum], [Scale], [Clamp], or your own; see [Capable]) decides at run time
-// what it supports. [Differences] computes the table of differences of a model that has none.
+// what it supports. [Differences] computes the table of energy differences of a model that has
+// none.
 //
 // # Layout
 //
 // States are the rows of one flat slice: x has states × sites entries of type int32, row-major. A
-// table of differences has states × sites × levels entries of type float32, row-major. The entry of
-// the current level of each site is 0. Two-level models may instead offer the field, which has one
-// entry h_i = E(x_i=1) − E(x_i=0) per site.
+// table of energy differences has states × sites × levels entries of type float32, row-major. The
+// entry of the current level of each site is 0. Two-level models may instead offer the field, which
+// has one entry h_i = E(x_i=1) − E(x_i=0) per site.
 //
 // # Denoisers
 //

@@ -17,10 +17,10 @@ import (
 // be a function of x alone, must be safe for concurrent calls, and must not modify or keep x. The
 // same holds for the other functions.
 //
-// A Func is [Differentiable]. Its table of differences comes from Grad or Field if one is set.
-// Otherwise it is exact and takes sites·(levels−1) + 1 calls of E. A Func is also [Conditional], by
-// calls of E. It is [Binary] if Field is set, and [Stochastic] if Estimate is set. Methods panic if
-// Sites or Levels is < 1 or E is nil.
+// A Func is [Differentiable]. Its table of energy differences comes from Grad or Field if one is
+// set. Otherwise it is exact and takes sites·(levels−1) + 1 calls of E. A Func is also
+// [Conditional]: it calls E at every level of the site. It is [Binary] if Field is set, and
+// [Stochastic] if Estimate is set. Methods panic if Sites or Levels is < 1 or E is nil.
 type Func struct {
 	Sites, Levels int                     // number of sites and of levels per site, both ≥ 1
 	E             func(x []int32) float64 // energy of one state, in nats
@@ -40,8 +40,10 @@ type Func struct {
 	// by Rows/Batch. For every state of every call, the Func draws Batch row numbers uniformly from
 	// 0…Rows−1, without replacement, and passes them in ascending order. Estimate must not keep the
 	// slice.
-	Estimate    func(g []float32, x []int32, rows []int32)
-	Rows, Batch int // numbers of rows in all and per estimate; 1 ≤ Batch ≤ Rows if Estimate is set
+	Estimate func(g []float32, x []int32, rows []int32)
+	// Rows is the number of rows of the data, and Batch the number drawn per estimate. If Estimate
+	// is set, 1 ≤ Batch ≤ Rows.
+	Rows, Batch int
 }
 
 // Shape returns Sites and Levels.
@@ -145,8 +147,8 @@ func (f Func) check() {
 	}
 }
 
-// As implements [Capable]. It adds [Binary] if Field is set and there are two levels, and
-// [Stochastic] if Estimate is set.
+// As adds [Binary] if Field is set and there are two levels, and [Stochastic] if Estimate is set.
+// It implements [Capable].
 func (f Func) As(target any) bool {
 	switch p := target.(type) {
 	case *Binary:
@@ -165,7 +167,7 @@ type teller = interface {
 }
 
 // Cost returns the estimated time in nanoseconds for the energy of a state and for its table of
-// differences. It assumes that E takes one operation per site.
+// energy differences. It assumes that E takes one operation per site.
 func (f Func) Cost() (energy, table float64) {
 	energy = 30 + float64(3*float64(f.Sites))
 	if f.Grad != nil || f.Field != nil {

@@ -42,11 +42,11 @@ type Model interface {
 //		return false // or energy.AsInto(c.Model, target) for the rest
 //	}
 type Capable interface {
-	// As stores in target a value that implements the requested interface, if the model
-	// supports it, and returns true. target is a non-nil pointer to a variable of an interface
-	// type, such as a *Differentiable. If As returns false, it leaves target unchanged, and the
-	// interface is supported if the type of the model itself implements it. [Give] is the usual
-	// way to store the value.
+	// As stores in target a value that implements the requested interface, if the model supports
+	// it, and returns true. The argument target is a non-nil pointer to a variable of an interface
+	// type, such as a *Differentiable. If As returns false, it leaves that variable unchanged. The
+	// interface is then supported if the type of the model itself implements it. [Give] is the
+	// usual way to store the value.
 	As(target any) bool
 }
 
@@ -67,8 +67,9 @@ func As[T any](m any) (t T, ok bool) {
 }
 
 // AsInto does the same as [As] for an interface type that is not known at compile time, and reports
-// whether m supports it. target must point to a variable of that type, or AsInto panics. A wrapper
-// that changes nothing about m can implement its own method As by calling AsInto(m, target).
+// whether m supports it. The argument target must point to a variable of that type; otherwise
+// AsInto panics. A wrapper that changes nothing about m can implement its own method As by calling
+// AsInto(m, target).
 func AsInto(m, target any) bool {
 	if p := reflect.ValueOf(target); p.Kind() != reflect.Pointer || p.IsNil() {
 		panic(fmt.Sprintf("energy: AsInto: target = %T, want a pointer to a variable", target))

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/probe"
 )
 
-// Chains runs Markov chains on states of integer levels, with one [Method] on one energy.Model.
-// Create it with [NewChains].
+// Chains runs Markov chains on states of integer levels. All chains use the same [Method] and the
+// same energy.Model. Create it with [NewChains].
 type Chains = Runner[int32]
 
 // NewChains returns chains that sample from the model with the given method, ready to Run.
@@ -70,7 +70,7 @@ func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	})
 }
 
-// System tells a [Runner] what it runs: the shape of a state, the initial states, and the kernels
+// System defines what a [Runner] runs: the shape of a state, the initial states, and the kernels
 // that move the chains. S is int32 for states of levels and float32 for states of reals.
 // [NewChains] builds a System from a model and a method. Package langevin provides one for
 // real-valued targets.
@@ -86,21 +86,22 @@ type System[S energy.Site] interface {
 	// Kernel returns a new kernel that moves the given number of chains (1 … BlockSize) together.
 	Kernel(ctx context.Context, chains int) (Transition[S], error)
 
-	// Start fills x with initial states for the chains that kernel will move, one state per stream
-	// in r. It draws state i from stream r[i].
+	// Start stores in x the initial states of the chains that the given kernel will move. State i
+	// is drawn from stream r[i].
 	Start(x []S, r []Stream, kernel Transition[S]) error
 
 	// Check returns an error if an entry of x is not a possible value of a site. The slice x holds
-	// the states of the chains numbered first, first+1, and so on; the error names the chain.
+	// the states of consecutive chains, beginning with chain number first. The error names the
+	// chain.
 	Check(x []S, first int) error
 
 	// Energy stores the energies of the states x in e, one per state.
 	Energy(e []float64, x []S)
 
-	// Settings calls add with each name and value that identifies the system in a checkpoint: the
-	// method (see [Method]) and data that identify the target. Load refuses a checkpoint in which
-	// one of them differs. A []float64 is compared up to rounding, any other value exactly. The
-	// runner itself adds the number of sites and its Config.
+	// Settings calls the function add with each name and value that identifies the system in a
+	// checkpoint: the method (see [Method]) and data that identify the target. Load refuses a
+	// checkpoint in which one of them differs. A []float64 is compared up to rounding, any other
+	// value exactly. The runner itself adds the number of sites and its Config.
 	Settings(add func(name string, value any))
 }
 
@@ -144,8 +145,8 @@ func (t *tokens) Kernel(ctx context.Context, chains int) (Transition[int32], err
 }
 
 // Start draws the level of every site uniformly. If the model is an energy.Supported, Start then
-// repairs states of probability zero. If the kernel is a [Starter], the kernel finally replaces the
-// state.
+// repairs states of probability zero. If the kernel is a [Starter], Start finally lets the kernel
+// replace the states.
 func (t *tokens) Start(x []int32, r []Stream, kernel Transition[int32]) error {
 	for i := range r {
 		for j := range t.sites {
@@ -194,8 +195,8 @@ type Named interface{ Name() string }
 
 var _ probe.Named = Named(nil)
 
-// Settings calls add with the numbers of sites and levels, the method with all its fields, and the
-// energies of some fixed states, which identify the model.
+// Settings calls the function add with the numbers of sites and levels, the method with all its
+// fields, and the energies of some fixed states, which identify the model.
 func (t *tokens) Settings(add func(name string, value any)) {
 	probe.Target(add, t.model, t.method, NewStream(probe.States, 0).IntN)
 }

@@ -15,15 +15,16 @@ import (
 // that observe their draws. The zero value runs 4 chains with seed 0 from uniform random states,
 // after a warm-up of 1000 steps.
 type Config struct {
-	// number of chains of the whole run, even if First and Count select a part of it; 0 means 4
+	// Chains is the number of chains of the whole run; 0 means 4. It is the same for every part
+	// that First and Count select.
 	Chains int
 	Seed   uint64 // seed of the random streams; chain i draws from stream (Seed, i)
-	// number of warm-up steps that the first Run makes before its first draw; 0 means 1000, −1
-	// means none; see also Runner.Warm
+	// Warmup is the number of warm-up steps that the first Run makes before its first draw; 0 means
+	// 1000, and −1 means none. See also Runner.Warm.
 	Warmup int
 	Thin   int // number of steps per draw; 0 means 1
-	// number of goroutines, which also share the work of a single chain on large lattices; 0 means
-	// GOMAXPROCS; does not change results
+	// Workers is the number of goroutines; 0 means GOMAXPROCS. On large lattices they also share
+	// the work of a single chain. Workers does not change results.
 	Workers int
 
 	// Generator selects the random number generator; the zero value is Philox4x32. On processors
@@ -36,18 +37,18 @@ type Config struct {
 	// it is 0, [Config.Block] chooses that number, which then depends on Chains. So do the step
 	// sizes that warm-up finds and, for some kernels, the random numbers that a chain uses.
 	//
-	// Set BlockChains to make runs with different numbers of chains agree bit for bit in the full
-	// blocks that they share. With BlockChains 4, for example, a run of 20 chains equals the first
-	// 20 chains of a run of 100.
+	// If two runs have the same BlockChains but different numbers of chains, they agree bit for bit
+	// in all full blocks that both have. With BlockChains 4, for example, a run of 20 chains equals
+	// the first 20 chains of a run of 100.
 	BlockChains int
 
 	// First and Count select a part of the run: chains First … First+Count−1. A Count of 0 means
 	// all chains from First on. The chains of a part get the same bits as in the whole run, so
 	// parts may run anywhere and in any order. [Config.Part] sets First and Count.
 	//
-	// Both must be multiples of the block size (see [Config.Block]), except that the last part may
-	// end with a smaller block. Observers and errors use the chain numbers of the whole run, but
-	// States, Info and Init begin with chain First.
+	// First must be a multiple of the block size (see [Config.Block]). So must Count, except in the
+	// last part. Observers and errors use the chain numbers of the whole run, but States, Info and
+	// Init begin with chain First.
 	First, Count int
 
 	// DrawsFile, if not empty, is the path of a file to which a Run writes every draw: state,
@@ -67,15 +68,16 @@ type Config struct {
 	// model is an energy.Supported, such states are repaired; for other models, set Init.
 	Init []int32
 
-	// Observe, if not nil, is called after every draw of every chain. Chains that move together
-	// (see [Config.Block]) call it one after the other, other chains concurrently. Observe should
-	// therefore accumulate into a slice indexed by chain, or protect shared data with a mutex.
+	// Observe, if not nil, is called after every draw of every chain. It is called for the chains
+	// of a block one after the other (see [Config.Block]), and for chains of different blocks
+	// concurrently. Observe should therefore accumulate into a slice indexed by chain, or protect
+	// shared data with a mutex.
 	Observe Observer
 
-	// Checkpoint makes Run save the chains to the file Path, as SaveFile does, unless Path is
-	// empty. Run saves when it ends, even if the context ended. If Every is not 0, it also saves
-	// each time it has made Every more draws, but at most once every few milliseconds. If saving
-	// fails, Run returns the error.
+	// Checkpoint makes Run save the chains to the file Path, as SaveFile does. An empty Path means
+	// no checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
+	// saves each time it has made Every more draws, but at most once every few milliseconds. If
+	// saving fails, Run returns the error.
 	//
 	// To resume, create chains with the same settings and call LoadFile before Run. Observe then
 	// receives only the draws that this process makes; for all draws of the run, set DrawsFile and
@@ -92,8 +94,8 @@ type Config struct {
 	}
 
 	// Progress, if not nil, is called by Run, in the goroutine of Run and at most once every few
-	// milliseconds. It receives the number of steps done and the number of all steps of this Run,
-	// both with warm-up steps included.
+	// milliseconds. It receives the number of steps done and the total for this Run. Both include
+	// warm-up steps.
 	Progress func(done, total int)
 }
 
@@ -129,13 +131,13 @@ const (
 )
 
 // Block returns the number of consecutive chains that one kernel moves together, 1 … [BlockSize];
-// only the last block may be smaller. Config.First and Config.Count must be multiples of this
-// number.
+// only the last block may be smaller. Config.First must be a multiple of this number. So must
+// Config.Count, except in the last part.
 //
 // The result is BlockChains if that is set. Otherwise it depends only on Chains, the number of
 // chains of the whole run. Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores
-// busy. From 64 chains on it is the largest size that makes the number of blocks even, because
-// large blocks suit kernels that use matrix products or sweep by colour.
+// busy. From 64 chains on it is the largest size for which the number of blocks is even. Large
+// blocks suit kernels that use matrix products or sweep by colour.
 func (cfg Config) Block() int {
 	if cfg.BlockChains > 0 {
 		return min(cfg.BlockChains, BlockSize)

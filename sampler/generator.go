@@ -37,8 +37,8 @@ func (k Generator) Check() error {
 	return nil
 }
 
-// UnmarshalText sets k to the generator with the given name, which is a result of String. It lets
-// flags and files hold a generator.
+// UnmarshalText sets k to the generator with the given name, as String returns it. It lets flags
+// and files hold a generator.
 func (k *Generator) UnmarshalText(text []byte) error {
 	return check.UnmarshalName("generator", k, ARS4x32, text)
 }

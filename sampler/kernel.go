@@ -19,11 +19,11 @@ const BlockSize = session.BlockSize
 // whose zero value is the recommended setting.
 //
 // Checkpoints record the fields of this struct, and chains with other settings refuse to load the
-// checkpoint. Numbers and strings are compared by value, structs field by field, pointers by what
-// they point to, and languages of package constraint by the states that they contain. Functions are
-// compared by name if they are [Named]; functions without a name count as equal. A struct that only
-// embeds another method counts as that method, unless it has a different Name. Give it a Name of
-// its own if it moves chains differently.
+// checkpoint. Numbers and strings are compared by value, structs field by field, and pointers by
+// what they point to. Languages of package constraint, which are sets of states, are compared by
+// their members. Functions are compared by name if they are [Named]; functions without a name count
+// as equal. A struct that only embeds another method counts as that method, unless it has a
+// different Name. Give it a Name of its own if it moves chains differently.
 //
 // A method whose fields do not describe it fully should declare further settings in a method
 //
@@ -85,9 +85,9 @@ type Transition[S energy.Site] interface {
 	// step that was interrupted. Call it before the first Step and whenever other code has changed
 	// x or the target. If a state has probability zero, Reset returns a *StartError.
 	//
-	// Once ctl.Stop returns true, Reset may return [ErrStopped]. To continue it, call Reset again
-	// with a Stop function and the same states; a call without a Stop function starts over. Reset
-	// reads only the fields Stop and Workers of ctl.
+	// Once ctl.Stop returns true, Reset may return [ErrStopped]. To continue the reset, call Reset
+	// again with a Stop function and the same states; a call without a Stop function starts over.
+	// Reset reads only the fields Stop and Workers of ctl.
 	Reset(ctl Control, x []S) error
 
 	// Step moves every chain once, in place, and stores a report on each chain in info. The slice r
@@ -95,19 +95,20 @@ type Transition[S energy.Site] interface {
 	// It allocates nothing.
 	//
 	// A kernel whose steps take long calls ctl.Stop. Once Stop returns true, Step returns the
-	// number of steps completed so far, which is 0 in the middle of the first one. The states are
-	// then valid, and the next call continues bit for bit where this one stopped; AppendBinary
-	// saves the position. Other kernels may ignore ctl.
+	// number of steps completed so far, possibly 0. The states are then valid, and the next call
+	// continues bit for bit where this one stopped; AppendBinary saves the position. Other kernels
+	// may ignore ctl.
 	Step(ctl Control, info []Info, x []S, r []Stream) (done int)
 
-	// AppendBinary appends to b, for a checkpoint, what the kernel needs to continue bit for bit,
-	// such as caches, scan position and step size. A kernel that appends nothing is Reset after the
-	// checkpoint is loaded, instead of being restored; see [Base].
+	// AppendBinary appends the state of the kernel to b, for a checkpoint. The state is everything
+	// that the kernel needs to continue bit for bit, such as caches, scan position and step size. A
+	// kernel that appends nothing is Reset after the checkpoint is loaded, instead of being
+	// restored; see [Base].
 	AppendBinary(b []byte) ([]byte, error)
 
-	// UnmarshalBinary restores what AppendBinary saved. The saved kernel must be of the same
-	// method, model and number of chains. If it had been Reset, Step may follow without a Reset;
-	// otherwise call Reset first, as for a new kernel.
+	// UnmarshalBinary restores what AppendBinary saved. The saved kernel must have had the same
+	// method, model and number of chains. If the saved kernel had been Reset, Step may be called
+	// next. Otherwise call Reset first, as for a new kernel.
 	UnmarshalBinary(b []byte) error
 }
 
@@ -124,9 +125,9 @@ type Control struct {
 	// is nil, the call does not stop early.
 	Stop func() bool
 
-	// Unread promises that the caller does not read states and energies after this call. They are
-	// read only after a later call without Unread, or after the Show of a [Lazy] kernel. The kernel
-	// therefore need not update x.
+	// Unread promises that the caller does not read states and energies after this call. The caller
+	// reads them only after a later call without Unread, or after a call of Show if the kernel is
+	// [Lazy]. So this call need not update x.
 	Unread bool
 
 	// Workers is the number of goroutines that the call may use; 0 means 1. It does not change
@@ -134,9 +135,9 @@ type Control struct {
 	Workers int
 
 	// Company holds further blocks of the run. The kernel moves them together with its own block,
-	// by the same number of steps and under the same promise Unread. Only [Companion] kernels
-	// receive a Company. Each block gets the same bits as if it moved alone. If the kernel cannot
-	// move the other blocks at present, Step returns 0 and leaves all blocks unchanged.
+	// by the same number of steps. The promise Unread holds for all of them. Only [Companion]
+	// kernels receive a Company. Each block gets the same bits as if it moved alone. If the kernel
+	// cannot move the other blocks at present, Step returns 0 and leaves all blocks unchanged.
 	Company []Block
 }
 
@@ -199,8 +200,8 @@ func (b *Base) fields(f *wire.Fields) {
 // AppendBinary appends the values registered with Keep.
 func (b *Base) AppendBinary(to []byte) ([]byte, error) { return wire.AppendFields(to, b.fields) }
 
-// UnmarshalBinary restores the values registered with Keep. It returns an error if from has the
-// wrong length.
+// UnmarshalBinary restores the values registered with Keep. It returns an error if the argument
+// from has the wrong length.
 func (b *Base) UnmarshalBinary(from []byte) error {
 	size, err := b.AppendBinary(nil)
 	if err != nil {
@@ -213,8 +214,8 @@ func (b *Base) UnmarshalBinary(from []byte) error {
 }
 
 // As returns k itself if it is a T, or else the first T among the kernels that k wraps. T is an
-// interface such as [Lazy], or the type of a kernel. A kernel that wraps another one is a
-// [Wrapper]. It returns the wrapped kernel, or nil if it wraps nothing at present, by its method
+// interface such as [Lazy], or the type of a kernel. A kernel wraps another one if it is a
+// [Wrapper], that is, if it has the method
 //
 //	Unwrap() sampler.Transition[S]
 func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {
@@ -273,10 +274,10 @@ type Tuned interface {
 // Costed is a kernel that estimates the cost of a step. Package mcmc/auto chooses between kernels
 // by this estimate.
 type Costed interface {
-	// Cost estimates how long the step that reported info took, for all chains of the block
-	// together, in nanoseconds on one core. It does not read a clock, but multiplies the numbers of
-	// site visits, model evaluations and random draws by fixed unit costs. It returns NaN if there
-	// is no estimate.
+	// Cost estimates the time that a step took for all chains of the block together, in nanoseconds
+	// on one core. The argument info holds the reports of that step. Cost does not read a clock,
+	// but multiplies the numbers of site visits, model evaluations and random draws by fixed unit
+	// costs. It returns NaN if there is no estimate.
 	Cost(info []Info) float64
 }
 
@@ -313,8 +314,8 @@ type Exchanger interface {
 	// Exchanges reports whether this kernel can exchange states with another kernel (the argument
 	// named with). The caller ensures that this kernel's target is proportional to the other
 	// kernel's target raised to the power beta. If the result is true, this kernel can also
-	// exchange with every kernel with which the other one can. The methods below are called only
-	// for kernels that can exchange states.
+	// exchange with every kernel that the other one can exchange with. The methods below are called
+	// only for kernels that can exchange states.
 	Exchanges(with Exchanger, beta float64) bool
 
 	// Hold reads the states from x, unless the kernel already holds them, and keeps them in the
@@ -327,8 +328,8 @@ type Exchanger interface {
 	// received.
 	Exchange(with Exchanger, chains []int, moved []int)
 
-	// Energies stores in e the energies, under this kernel's model, of the states that another
-	// kernel holds. The other kernel is the argument named of, and may be this kernel itself.
+	// Energies evaluates the states that another kernel holds under this kernel's model, and stores
+	// the energies in e. The other kernel is the argument named of; it may be this kernel itself.
 	Energies(e []float64, of Exchanger)
 }
 
@@ -336,17 +337,19 @@ type Exchanger interface {
 type Info struct {
 	Energy float64 // energy in nats after the step; NaN if unknown
 	Accept float64 // acceptance probability of the proposal; 1 for kernels that never reject
-	// number of changes of a level; a site that changes repeatedly within a step counts each time
+	// Moved is the number of level changes. A site that changes repeatedly within a step counts
+	// each time.
 	Moved   int
 	Invalid int // number of proposals rejected because their energy was NaN or −Inf
-	// error if the chain cannot continue, otherwise nil; after an error, the state is the last one
-	// that could be evaluated
+	// Err is the reason why the chain cannot continue, or nil if it can. After an error, the state
+	// is the last one that could be evaluated.
 	Err error
 
-	// Rungs gives access to the replicas of the chain if the kernel keeps copies of it at several
-	// inverse temperatures β_0 = 1, β_1, … (mcmc.Tempering); otherwise it is nil. Replica j, called
-	// rung j, has the distribution p(x) ∝ exp(−β_j·E(x)). The energies that Rungs reports are E,
-	// not β·E. The data are those after the step, and the next step overwrites them.
+	// Rungs gives access to the replicas of the chain, copies of it at several inverse temperatures
+	// β_0 = 1, β_1, …. Kernels without replicas set it to nil; those of mcmc.Tempering have
+	// replicas. Replica j, called rung j, has the distribution p(x) ∝ exp(−β_j·E(x)). The energies
+	// that Rungs reports are E, not β·E. The data are those after the step, and the next step
+	// overwrites them.
 	Rungs interface {
 		Len() int
 		Rung(j int) (beta, energy float64, x []int32)
@@ -387,11 +390,11 @@ func (o Observer) And(next Observer) Observer {
 }
 
 // ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step then
-// return ErrNaN. If an initial state is the reason, a [StartError] wraps ErrNaN.
+// report it in Info.Err. If an initial state is the reason, a [StartError] wraps ErrNaN.
 var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
-// ErrZero means that a state has probability zero. Kernels without an acceptance step return
-// ErrZero if they move to such a state. If an initial state has probability zero, a [StartError]
+// ErrZero means that a state has probability zero. Kernels without an acceptance step report it in
+// Info.Err if they move to such a state. If an initial state has probability zero, a [StartError]
 // wraps ErrZero.
 var ErrZero = errors.New("energy is +Inf: state has probability zero")
 

@@ -25,8 +25,9 @@ import (
 // maxEntries is the maximum of chains × sites; it keeps the sizes of all slices within an int.
 const maxEntries = min(math.MaxInt/16, 1<<40)
 
-// Runner runs Markov chains, on states of levels as [Chains] or on states of reals as
-// langevin.Chains. Its methods must not be called concurrently with each other.
+// Runner runs Markov chains. [Chains] is a Runner for states of integer levels, and langevin.Chains
+// is one for states of real numbers. The methods of a Runner must not be called concurrently with
+// each other.
 type Runner[S energy.Site] struct {
 	cfg     Config // settings of the run; Init and Observe are nil, because their types depend on S
 	observe func(chain, draw int, x []S, info *Info)
@@ -46,10 +47,10 @@ type Runner[S energy.Site] struct {
 	err     error
 }
 
-// NewRunner returns a runner of the chains that the system describes. The chains start from init,
-// which holds one state per chain or one for all chains. If init is empty, the Start method of the
-// system draws the initial states. The observer observe may be nil. The fields Init and Observe of
-// cfg are ignored.
+// NewRunner returns a runner for the chains of the given system. The chains start from init, which
+// holds one state per chain or one for all chains. If init is empty, the Start method of the system
+// draws the initial states. The observer observe may be nil. The fields Init and Observe of cfg are
+// ignored.
 //
 // NewRunner returns an error if a Config field or an initial state is out of range, or if a method
 // of the system returns one.
@@ -543,9 +544,9 @@ func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
 // names the first such setting; see [Method] for how settings are compared.
 //
 // Load also returns an error if a saved energy differs from the model's, or if a chain cannot start
-// from its saved state, for instance because the method's constraint forbids that state. Load
-// builds new kernels, and the end of ctx interrupts this. It reads no more of r than the
-// checkpoint. On an error the chains are unchanged.
+// from its saved state. The method's constraint may forbid that state, for instance. Load builds
+// new kernels, and the end of ctx interrupts this. It reads no more of r than the checkpoint. On an
+// error the chains are unchanged.
 func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file path. At any moment either the new checkpoint or the
@@ -839,17 +840,17 @@ func (c *Runner[S]) level() {
 // math.MaxInt.
 //
 // If the context ends, Run returns the context's error. The states are valid, and a later Run
-// continues from there. All chains are then usually at the same step. If getting there would take
-// more than some tens of milliseconds, some chains may stay behind by up to some milliseconds of
+// continues from there. All chains are then usually at the same step. If bringing them there would
+// take more than some tens of milliseconds, some chains may stay behind by a few milliseconds of
 // work. The later Run then moves these chains first.
 //
 // If a chain cannot continue, Run returns an error that names the chain and the step. Call Reset
 // before the next Run. It is an error to call Run while another Run is under way.
 //
-// A panic in the code of a model, method or observer panics in the goroutine that called Run,
-// whatever Workers is. The panic value is an error that reports the original value and its stack;
-// it wraps the original value if that is an error. A later Run continues from the states at that
-// point.
+// If the code of a model, method or observer panics, Run panics in the goroutine that called it,
+// for any number of workers. The panic value is an error that reports the original value and its
+// stack; it wraps the original value if that is an error. A later Run continues from the states at
+// that point.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Run", n); err != nil {
 		return err

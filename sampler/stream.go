@@ -143,10 +143,9 @@ func (s *Stream) Float64s(dst []float64) {
 // Skip advances the stream by n words in constant time.
 func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
-// Reserve lets a kernel compute random words by itself, in any order, or only those that it needs.
-// It moves the stream past the rest of a partly used group of 64 words and past n further groups.
-// These n groups have the numbers group … group+n−1 in the stream of the returned generator, seed
-// and chain.
+// Reserve skips n groups of 64 words, so that a kernel can compute these words itself, in any
+// order. If the current group is partly used, Reserve first skips the rest of it. The n groups have
+// the numbers group … group+n−1 in the stream of the returned generator, seed and chain.
 func (s *Stream) Reserve(n uint64) (g Generator, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
 	s.pos = (group + n) * groupLen

@@ -17,7 +17,7 @@ import (
 //
 //	Σ_k p(k|x_t)·(m_k + √ᾱ·C_k·(ᾱC_k + (1−ᾱ)I)⁻¹·(x_t − √ᾱ·m_k)).
 //
-// Posterior panics if lengths do not fit. v and x may be the same slice.
+// Posterior panics if lengths do not fit. The slices v and x may be the same.
 func (m *Mixture) Posterior(v, x []float32, alpha, t []float64) {
 	(&Conditional{m: m, parts: m.full}).Posterior(v, x, alpha, t)
 }
@@ -30,10 +30,10 @@ type Conditional struct {
 	parts []*component // conditioned covariance of each component; nil if covariances are diagonal
 }
 
-// Given prepares the mixture for conditioning on the coordinates that are marked as known. The
-// known values are passed later, as entries of x in [Conditional.Posterior]. Given panics unless
-// there is one mark per coordinate. It returns an error if the covariance matrix of the known
-// coordinates is singular in a component with a full covariance.
+// Given returns the mixture prepared for conditioning on the coordinates that are marked as known.
+// The known values are passed later, as entries of x in [Conditional.Posterior]. Given panics
+// unless there is one mark per coordinate. It returns an error if the covariance matrix of the
+// known coordinates is singular in a component with a full covariance.
 func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	check.Len("continuous", "known", len(known), m.sites)
 	c := &Conditional{m: m, known: slices.Clone(known)}
@@ -47,10 +47,10 @@ func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	return c, nil
 }
 
-// Posterior stores in v the posterior mean of every state of x, given the known coordinates. It has
-// the arguments of [Mixture.Posterior], but the known coordinates of x are taken to be those of
-// x_0, without noise. They are copied to v, and the other coordinates are conditioned on them
-// exactly.
+// Posterior stores in v the posterior mean of every state of x, given the known coordinates. The
+// arguments are those of [Mixture.Posterior], except that the known coordinates of x hold the
+// values of x_0, without noise. Posterior copies them to v and conditions the other coordinates on
+// them exactly.
 func (c *Conditional) Posterior(v, x []float32, alpha, t []float64) {
 	m := c.m
 	check.Len("continuous", "v", len(v), len(x))

@@ -18,10 +18,11 @@ import (
 // = 0.
 //
 // The tilted mixture ([Mixture.Tilt]), the posterior mean given a noisy state ([Mixture.Posterior])
-// and conditioning on coordinates ([Mixture.Given]) are exact. A component costs one operation per
-// coordinate if its covariance is diagonal ([NewDiagonal]). A component with a full covariance
-// ([NewMixture]) is diagonalised once and then costs one operation per coordinate and eigenvector.
-// Full covariances are factorised by gonum, so the last bits may differ between GOARCHs.
+// and conditioning on coordinates ([Mixture.Given]) are exact. Evaluating a component takes one
+// operation per coordinate if its covariance is diagonal ([NewDiagonal]). A full covariance
+// ([NewMixture]) is diagonalised once; an evaluation then takes one operation per coordinate and
+// eigenvector. Full covariances are factorised by gonum, so the last bits may differ between
+// GOARCHs.
 //
 // A full covariance may be singular. Such a mixture has no density: Energy and Score are NaN, and
 // all other methods work.
@@ -42,11 +43,12 @@ type Mixture struct {
 var _ energy.Scored = (*Mixture)(nil)
 
 // NewDiagonal returns the mixture with the given weights, means and diagonal covariances. Weights
-// must be > 0 and need not add up to 1. means holds components × sites numbers, row-major.
-// variances has the same layout or holds one number per component. The arguments are copied.
+// must be > 0 and need not add up to 1. The slice means holds components × sites numbers,
+// row-major. The slice variances has the same layout or holds one number per component. The
+// arguments are copied.
 //
-// NewDiagonal returns an error unless lengths fit, weights and variances are positive, and every
-// number is finite.
+// NewDiagonal returns an error if lengths do not fit, a weight or variance is not positive, or a
+// number is not finite.
 func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 	const name = "NewDiagonal"
 	k := len(weights)
@@ -199,8 +201,9 @@ func (m *Mixture) product(k, i int, v []float64) float64 {
 //
 //	w_k·exp(tᵀm_k + ½tᵀC_k·t),
 //
-// where w_k, m_k and C_k are the weights, means and covariances of p. logZ is log E_p[exp(tᵀx)].
-// The entries of t must be finite. Tilt panics unless t has one entry per coordinate.
+// where w_k, m_k and C_k are the weights, means and covariances of p. The result logZ is log
+// E_p[exp(tᵀx)]. The entries of t must be finite. Tilt panics unless t has one entry per
+// coordinate.
 func (m *Mixture) Tilt(t []float64) (tilted *Mixture, logZ float64) {
 	check.Len("continuous", "t", len(t), m.sites)
 	c := *m
@@ -439,9 +442,9 @@ func newPadded(mean, v []float64, n int) padded {
 
 // Moments computes the mean and the covariance C of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, where the
 // argument alpha is ᾱ, 0 ≤ ᾱ < 1. It stores E[x_0 | x_t] in mean and returns the trace of C. It
-// stores the products C·r_j in product, where the vectors r_j are the rows of the row-major matrix
-// rows. There may be any number of rows, each with one entry per coordinate. product has the same
-// length as rows.
+// stores the products C·r_j in product. The vectors r_j are the rows of the row-major matrix rows,
+// which has any number of rows with one entry per coordinate. The slice product has the same
+// length.
 //
 // Moments panics if lengths do not fit. For n coordinates, a component takes 2n² operations per row
 // with full covariances, and n operations with diagonal ones.
@@ -491,7 +494,7 @@ const negligible = 0x1p-70
 
 // DrawPosterior stores in x0, for every state x_t of x, a draw of x_0 given x_t. The noise is x_t =
 // √ᾱ·x_0 + √(1−ᾱ)·ε with ᾱ = alpha[s] for state s, whose random source is src[s]. It panics if
-// lengths do not fit or a source is nil. x0 and x may be the same slice.
+// lengths do not fit or a source is nil. The slices x0 and x may be the same.
 func (m *Mixture) DrawPosterior(x0, x []float32, alpha []float64, src []rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x0", len(x0), len(x))
@@ -616,9 +619,9 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 	}
 }
 
-// Where returns the distribution of x given the equations R·x = y. rows holds the matrix R,
-// row-major, and values holds y. The result is a mixture with weights ∝ w_k·N(y; Rm_k, RC_kRᵀ) and
-// the components
+// Where returns the distribution of x given the equations R·x = y. The argument rows holds the
+// matrix R, row-major, and the argument values holds y. The result is a mixture with weights ∝
+// w_k·N(y; Rm_k, RC_kRᵀ) and the components
 //
 //	N(m_k + G_k(y − Rm_k), C_k − G_kRC_k),  G_k = C_kRᵀ(RC_kRᵀ)⁻¹,
 //
@@ -631,8 +634,8 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 // on both x_t and the equations.
 //
 // Where returns an error if R has no row, lengths do not fit, or a number is not finite. It also
-// returns an error if some combination of rows has a fixed value under a component. Linearly
-// dependent rows always cause this error.
+// returns an error if RC_kRᵀ is singular for a component k, as it always is if rows of R are
+// linearly dependent.
 func (m *Mixture) Where(rows, values []float64) (given *Mixture, logp float64, err error) {
 	n, q := m.sites, len(values)
 	switch {

@@ -20,8 +20,8 @@ type Quadratic struct {
 var _ energy.Scored = (*Quadratic)(nil)
 
 // NewQuadratic returns the energy ½xᵀAx + bᵀx + c with copies of A (n × n, row-major) and b (n
-// entries; nil means zeros). It returns an error unless A is square and exactly symmetric, the
-// length of b fits, and every number is finite.
+// entries; nil means zeros). It returns an error if A is not square or not exactly symmetric, the
+// length of b does not fit, or a number is not finite.
 func NewQuadratic(a, b []float64, c float64) (*Quadratic, error) {
 	n := 1
 	for n*n < len(a) {
@@ -58,7 +58,7 @@ func NewQuadratic(a, b []float64, c float64) (*Quadratic, error) {
 // Sites returns the number of coordinates.
 func (m *Quadratic) Sites() int { return len(m.b) }
 
-// Energy stores in e the energy ½xᵀAx + bᵀx + c of every state of x; it implements [energy.Real].
+// Energy stores in e the energy ½xᵀAx + bᵀx + c of every state of x. It implements [energy.Real].
 func (m *Quadratic) Energy(e []float64, x []float32) {
 	n := len(m.b)
 	check.Len("continuous", "x", len(x), len(e)*n)

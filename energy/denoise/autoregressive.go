@@ -55,7 +55,7 @@ func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error)
 // Shape returns length × channels as the number of sites, and 1 as the number of levels.
 func (a *Autoregressive) Shape() (sites, levels int) { return a.length * len(a.parts), 1 }
 
-// Denoise stores in v the posterior means; it implements [energy.Denoiser].
+// Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser].
 func (a *Autoregressive) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	sites, _ := a.Shape()
 	states := q.States(sites)
@@ -113,9 +113,9 @@ func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha floa
 //
 //	P = (C⁻¹ + ᾱ/(1−ᾱ)·I)⁻¹,
 //
-// where C is the covariance of the series and alpha is ᾱ, in [0, 1]. P does not depend on x_t. To
-// condition the posterior mean on linear equations, project it onto them in the metric of P. Slices
-// have length × channels entries; dst and v may be the same slice.
+// where C is the covariance of the series and the argument alpha is ᾱ, in [0, 1]. P does not depend
+// on x_t. To condition the posterior mean on linear equations, project it onto them in the metric
+// of P. The slices dst and v have length × channels entries and may be the same.
 func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 	sites, _ := a.Shape()
 	check.Len("denoise", "dst", len(dst), sites)

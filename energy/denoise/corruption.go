@@ -12,7 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Corruption is the kind of noise on tokens that an exact denoiser removes, [Absorbing] or [Noisy].
+// Corruption is a kind of noise on tokens: [Absorbing] or [Noisy]. It selects the noise that an
+// exact denoiser removes.
 type Corruption uint8
 
 const (

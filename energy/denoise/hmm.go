@@ -24,10 +24,10 @@ type HMM struct {
 	start, trans, emit []float64
 }
 
-// NewHMM returns the denoiser of a hidden Markov model under the corruption c. sites is the length
-// of its sequences. start holds one probability per hidden state. For each hidden state, trans
-// holds a row of transition probabilities, and emit a row of token probabilities. The tables are
-// copied.
+// NewHMM returns the denoiser of a hidden Markov model for sequences of the given number of sites,
+// under the corruption c. The table start holds one probability per hidden state. For each hidden
+// state, trans holds a row of transition probabilities, and emit a row of token probabilities. The
+// tables are copied.
 //
 // NewHMM returns an error if sites < 1, a length does not match or c is unknown. It also returns an
 // error if an entry is negative or NaN, or if start or a row does not sum to 1 within 1e-6.
@@ -69,11 +69,11 @@ func (m *HMM) Shape() (sites, levels int) { return m.sites, m.corruption.levels(
 // Noisy.
 func (m *HMM) TimeFree() bool { return m.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
 // [energy.Masking].
 func (m *HMM) MaskLevel() int32 { return m.corruption.mask(m.k) }
 
-// Denoise stores in v the exact posteriors; it implements [energy.Denoiser].
+// Denoise stores in v the exact posteriors of all tokens; it implements [energy.Denoiser].
 func (m *HMM) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return m.corruption.denoise(ctx, v, q, m.sites, m.k, (2*m.sites+2)*m.hidden, m)
 }

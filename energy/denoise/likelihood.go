@@ -27,10 +27,10 @@ import (
 // over the choice of orders is q.
 //
 // Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. Use it to
-// form ratios of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts). Evaluating a state
-// takes sites·K predictions. States that contain the mask have energy +Inf. An energy of NaN means
-// that the denoiser failed or has no prediction. A Likelihood is safe for concurrent use if the
-// denoiser is.
+// form ratios of the likelihoods of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts).
+// Evaluating a state takes sites·K predictions. States that contain the mask have energy +Inf. An
+// energy of NaN means that the denoiser failed or has no prediction. A Likelihood is safe for
+// concurrent use if the denoiser is.
 type Likelihood struct {
 	base          energy.Denoiser[int32]
 	mask          int32
@@ -38,10 +38,11 @@ type Likelihood struct {
 	order         []int32 // random orders of the sites, orders × sites
 }
 
-// NewLikelihood returns the likelihood of the denoiser d. orders is the number K of random orders,
-// which seed determines. mask is the level of a masked token. NewLikelihood returns an error if
-// orders < 1 or there are too many orders to store. It also returns an error unless d is a denoiser
-// of tokens with this mask whose predictions depend on the states alone (energy.TimeFree).
+// NewLikelihood returns the likelihood of the denoiser d. The argument orders is the number K of
+// random orders; the seed determines them. The argument mask is the level of a masked token.
+// NewLikelihood returns an error if orders < 1 or there are too many orders to store. It also
+// returns an error if mask is not a level, d is nil or has another mask, or the predictions of d
+// depend on more than the states (energy.TimeFree).
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err
@@ -120,9 +121,10 @@ func (l *Likelihood) LogProb(ctx context.Context, logp, se []float64, x []int32)
 	return nil
 }
 
-// Repair changes states of probability zero until the likelihood is positive; it implements
-// [energy.Supported]. It replaces every token that has probability zero along the first order by
-// the most likely token. If the denoiser fails, Repair leaves the rest of the state unchanged.
+// Repair changes states of probability zero until the likelihood is positive. It goes through the
+// sites in the first of the random orders and replaces every token of probability zero by the most
+// likely one. If the denoiser fails, Repair leaves the rest of the state unchanged. It implements
+// [energy.Supported].
 func (l *Likelihood) Repair(x []int32) {
 	e := make([]float64, 1)
 	for s := range check.Rows("denoise", "x", len(x), l.sites) {

@@ -55,11 +55,11 @@ func (d *Markov) Shape() (sites, levels int) { return d.sites, d.corruption.leve
 // Noisy.
 func (d *Markov) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
 // [energy.Masking].
 func (d *Markov) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise stores in v the exact posteriors; it implements [energy.Denoiser].
+// Denoise stores in v the exact posteriors of all tokens; it implements [energy.Denoiser].
 func (d *Markov) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	// forward messages at sites order … sites, and two backward messages
 	scratch := (d.sites - d.order + 3) * d.contexts

@@ -46,10 +46,10 @@ type Metered struct {
 var never = float32(math.Inf(-1))
 
 // NewMetered returns d wrapped in a denoiser that counts calls and states and caches predictions.
-// mask is the level of the mask. The cache holds up to entries predictions, each of sites × levels
-// float32 values, and evicts the oldest first. If entries is 0, there is no cache, and d also
-// predicts states without masked tokens. Predictions for a batch that has a Meta or is Guided (see
-// [energy.Noised]) are not cached.
+// The argument mask is the level of the mask. The argument entries is the largest number of
+// predictions in the cache, each of sites × levels float32 values; the oldest are evicted first. If
+// entries is 0, there is no cache, and d also predicts states without masked tokens. Predictions
+// for a batch that has a Meta or is Guided (see [energy.Noised]) are not cached.
 //
 // NewMetered returns an error if d is nil, mask is not a level or differs from the mask of d, or
 // entries < 0. It also returns an error if entries > 0 and the predictions of d depend on more than
@@ -73,7 +73,7 @@ func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, er
 	return &Metered{d: d, mask: mask, entries: entries, sites: sites, levels: levels, at: map[string]int{}}, nil
 }
 
-// Cost returns the counts up to now.
+// Cost returns the numbers of calls and states counted so far.
 func (m *Metered) Cost() Cost {
 	m.mu.Lock()
 	defer m.mu.Unlock()

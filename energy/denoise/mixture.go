@@ -13,9 +13,9 @@ import (
 )
 
 // Mixture is the exact denoiser of a [continuous.Mixture]. It predicts the posterior mean E[x_0 |
-// x_t] of the clean state, and conditions exactly on entries that are marked clean. The work for a
-// set of clean entries is done when that set first occurs. With full covariances, a prediction for
-// n sites takes 2n² operations per component. A Mixture is safe for concurrent use.
+// x_t] of the clean state, and conditions exactly on entries that are marked clean. The matrices
+// for a set of clean entries are computed when that set first occurs. With full covariances, a
+// prediction for n sites takes 2n² operations per component. A Mixture is safe for concurrent use.
 type Mixture struct {
 	prior *continuous.Mixture
 
@@ -48,8 +48,8 @@ func NewGaussian(mean, cov []float64) (*Mixture, error) {
 // Shape returns the number of sites, and 1 as the number of levels.
 func (m *Mixture) Shape() (sites, levels int) { return m.prior.Sites(), 1 }
 
-// Denoise stores in v the posterior means; it implements [energy.Denoiser]. It returns an error if
-// the covariance of the clean entries is singular.
+// Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. It
+// returns an error if the covariance of the clean entries is singular.
 func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := m.prior.Sites()
 	states := q.States(n)
@@ -108,7 +108,7 @@ func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 
 // Ancestral is a denoiser of a Gaussian mixture that predicts a random draw of x_0 given x_t
 // instead of the posterior mean. With it, a reverse step of diffusion.Gaussian from t to s is an
-// exact draw of x_s given x_t, for any value of its field Eta. If the schedule begins with pure
+// exact draw of x_s given x_t, for any value of Gaussian.Eta. If the schedule begins with pure
 // noise, the samples have the distribution of the mixture for any number of steps. With a mixture
 // from [continuous.Mixture.Where], the samples satisfy its equations. An Ancestral is safe for
 // concurrent use.
@@ -125,9 +125,9 @@ func NewAncestral(m *continuous.Mixture) (*Ancestral, error) {
 // Shape returns the number of sites, and 1 as the number of levels.
 func (a *Ancestral) Shape() (sites, levels int) { return a.prior.Sites(), 1 }
 
-// Denoise stores draws of x_0 in v, made with the random sources q.Src; it implements
-// [energy.Denoiser]. It returns an error if entries are marked clean. To condition on such entries,
-// use the mixture that [continuous.Mixture.Where] returns.
+// Denoise stores draws of x_0 in v, made with the random sources q.Src. It returns an error if
+// entries are marked clean. To condition on such entries, use the mixture that
+// [continuous.Mixture.Where] returns. It implements [energy.Denoiser].
 func (a *Ancestral) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	q.States(a.prior.Sites())
 	check.Len("denoise", "v", len(v), len(q.X))

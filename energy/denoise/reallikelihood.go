@@ -21,11 +21,11 @@ import (
 // Here x̂_0 is the prediction, and μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t
 // and x_0. A sampler makes the last step without noise; here it has the variance of a flat prior.
 //
-// The estimate adds noise to a state along K random paths. The density of the state is the mean
-// over such paths of a ratio: the density of the path under the reverse chain, divided by its
-// density under the noise. This is the bound of Khalafi, Ribeiro and Ding (2026, Lemma 2 and C.4)
-// with K importance weights. On average the logarithm of the estimate is below log q(x_0), by less
-// for larger K. With K = 1 it is the evidence lower bound.
+// The estimate adds noise to a state along K random paths. For each path it computes a ratio: the
+// density of the path under the reverse chain, divided by its density under the noise. The mean of
+// the ratios estimates the density of the state. This is the bound of Khalafi, Ribeiro and Ding
+// (2026, Lemma 2 and C.4) with K importance weights. On average the logarithm of the estimate is
+// below log q(x_0), by less for larger K. With K = 1 it is the evidence lower bound.
 //
 // A RealLikelihood is safe for concurrent use if the denoiser is.
 type RealLikelihood struct {
@@ -36,9 +36,10 @@ type RealLikelihood struct {
 	seed  uint64
 }
 
-// NewRealLikelihood returns the likelihood of the denoiser d. alpha holds the signal levels of the
-// steps. paths is the number K of noise paths, which seed determines. NewRealLikelihood returns an
-// error unless d is a denoiser of reals, alpha decreases strictly within (0, 1), and paths ≥ 1.
+// NewRealLikelihood returns the likelihood of the denoiser d. The argument alpha holds the signal
+// levels of the steps. The argument paths is the number K of noise paths; the seed determines them.
+// NewRealLikelihood returns an error if d is not a denoiser of reals, alpha does not decrease
+// strictly within (0, 1), or paths < 1.
 func NewRealLikelihood(d energy.Denoiser[float32], alpha []float64, paths int, seed uint64) (*RealLikelihood, error) {
 	if err := check.Given("denoise: NewRealLikelihood", "d", d); err != nil {
 		return nil, err
@@ -99,10 +100,10 @@ func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32]
 }
 
 // LogProb stores an estimate of log q(x) for each state x in logp, in nats. If se is not nil, it
-// receives the standard error of each estimate due to the random paths, estimated from the spread
-// of their ratios. It is +Inf for a single path. The ratios have a heavy tail, so a standard error
-// above about 0.5 is unreliable. LogProb returns an error of ctx or of the denoiser. It panics if
-// the lengths do not match.
+// receives the standard error of each estimate. The error is due to the random paths and is
+// estimated from the spread of their ratios. It is +Inf for a single path. The ratios have a heavy
+// tail, so a standard error above about 0.5 is unreliable. LogProb returns an error of ctx or of
+// the denoiser. It panics if the lengths do not match.
 func (l *RealLikelihood) LogProb(ctx context.Context, logp, se []float64, x []float32) error {
 	n := check.Rows("denoise", "x", len(x), l.sites)
 	check.Len("denoise", "logp", len(logp), n)
@@ -157,9 +158,9 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	return sum
 }
 
-// PathKL compares the diffusion of the denoiser d with that of another denoiser. The states x must
-// be samples of d. For each of them, PathKL stores in kl the divergence in nats along one path of
-// noise from x,
+// PathKL compares the diffusion of the denoiser d, which was given to [NewRealLikelihood], with
+// that of another denoiser. The states x must be samples of d. For each of them, PathKL stores in
+// kl the divergence in nats along one path of noise from x,
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t),
 //

@@ -86,11 +86,11 @@ func (d *Table) Shape() (sites, levels int) { return d.sites, d.corruption.level
 // Noisy.
 func (d *Table) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask; it implements
+// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
 // [energy.Masking].
 func (d *Table) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise stores in v the exact posteriors; it implements [energy.Denoiser].
+// Denoise stores in v the exact posteriors of all tokens; it implements [energy.Denoiser].
 func (d *Table) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)
 }

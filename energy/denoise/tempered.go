@@ -12,13 +12,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tempered makes the predictions of a denoiser of tokens sharper. It works with any process,
-// projection and guidance of a diffusion. It changes each row of log-weights v in this order:
+// Tempered makes the predictions of a denoiser of tokens sharper: likely tokens become more likely.
+// It works with any process, projection and guidance of a diffusion. It changes each row of
+// log-weights v in this order:
 //
 //	remove the levels in Without,
 //	divide v by Temperature,
-//	keep only the TopK largest levels,
-//	keep only as many of the largest levels as have the share TopP of the remaining weight.
+//	keep only the TopK largest weights,
+//	keep only the largest weights that together have the share TopP of the remaining weight.
 //
 // Among equal weights, those of the lowest levels are kept. The samples no longer have the
 // denoiser's distribution. A struct literal is ready for use. It is safe for concurrent use if

@@ -26,7 +26,7 @@ import (
 //	p_j ∝ exp(−‖x_t − √ᾱ·w_j‖²/2u).
 //
 // So a diffusion of real data needs no network. For small h, its samples are the data, slightly
-// blurred. Windows that can have a weight above e⁻⁴⁰ of the largest are first selected with float32
+// blurred. Windows whose weight may be above e⁻⁴⁰ times the largest are first selected with float32
 // products. They are then summed in float64, so the result is the same on every GOARCH. Windows is
 // immutable and safe for concurrent use.
 type Windows struct {
@@ -91,10 +91,11 @@ func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 // Len returns the number of windows.
 func (w *Windows) Len() int { return len(w.square) }
 
-// Denoise stores the posterior means in v; it implements [energy.Denoiser]. An entry that is marked
-// clean is its own prediction. It also affects all other predictions. If its value is x, the weight
-// of each window is multiplied by exp(−(x − w)²/2h²), where w is the window's value at that entry.
-// If h = 0, Denoise returns an error for clean entries, because no window has exactly these values.
+// Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. An
+// entry that is marked clean is its own prediction. It also affects all other predictions. If its
+// value is x, the weight of each window is multiplied by exp(−(x − w)²/2h²), where w is the
+// window's value at that entry. If h = 0, Denoise returns an error for clean entries, because no
+// window has exactly these values.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := w.sites
 	states := q.States(n)
@@ -270,11 +271,12 @@ func (w *Windows) place(dst, x []float32, alpha float64) {
 	w.hold(dst, math.Sqrt(alpha))
 }
 
-// Where returns the denoiser of the kernel density conditioned on the equations R·x = y. rows holds
-// the matrix R, row-major, and values holds y. Each window is moved to the nearest point that
-// satisfies the equations, and gets a weight ∝ exp(−(distance moved)²/2h²). The density has no
-// spread along the rows of R, so predictions and draws satisfy the equations exactly. logp is the
-// log-density of Rx at y, in nats. Windows whose weight is below e⁻⁷⁰⁰ of the largest are omitted.
+// Where returns the denoiser of the kernel density conditioned on the equations R·x = y. The
+// argument rows holds the matrix R, row-major, and the argument values holds y. Each window is
+// moved to the nearest point that satisfies the equations, and gets a weight ∝ exp(−(distance
+// moved)²/2h²). The density has no spread along the rows of R, so predictions and draws satisfy the
+// equations exactly. The result logp is the log-density of Rx at y, in nats. Windows whose weight
+// is below e⁻⁷⁰⁰ of the largest are omitted.
 //
 // Where returns an error if h = 0, R has no row, lengths do not match, a number is not finite, or
 // rows are linearly dependent.
@@ -364,9 +366,9 @@ func (w *Windows) Draw(x []float32, src rand.Source) {
 }
 
 // Moments computes the mean and the covariance C of x_0 given x_t. It stores E[x_0 | x_t] in mean
-// and returns the trace of C. In product it stores C·r for each vector r in rows, a row-major array
-// with sites entries per vector. The cost is sites operations for each vector and each window of
-// relevant weight.
+// and returns the trace of C. The slice rows holds any number of vectors with sites entries each.
+// For each vector r, Moments stores C·r in product. This takes sites operations for each vector and
+// each window of relevant weight.
 func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth
 	check.Len("denoise", "mean", len(mean), n)

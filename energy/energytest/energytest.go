@@ -7,8 +7,8 @@
 //	}
 //
 // The error names the violated rule and a state that violates it. [Options.Skip] omits rules.
-// Tables of differences are compared with differences of Energy on random states. Energy itself is
-// only checked to be a function of the state.
+// Tables of energy differences are compared with differences of Energy on random states. Energy
+// itself is only checked to be a function of the state.
 package energytest
 
 import (
@@ -30,10 +30,9 @@ type Options struct {
 	// differences. TestModel then checks only properties that approximate and exact tables share.
 	FirstOrder bool
 
-	// Tolerance is the largest allowed error of energies and differences, relative to 1 plus the
-	// largest |energy| of the states checked. 0 means 2⁻⁴⁰, several thousand roundings of a
-	// float64. Tables, which are float32, may have an additional error of 2⁻²² times the sum of
-	// that largest |energy| and the difference.
+	// Tolerance is the largest allowed error of energies and differences, relative to 1 + M, where
+	// M is the largest |energy| of the states checked. 0 means 2⁻⁴⁰, several thousand roundings of
+	// a float64. Tables are float32, so an entry d may have an additional error of 2⁻²²·(M + |d|).
 	Tolerance float64
 
 	States int    // number of random states; 0 means 40
@@ -77,9 +76,9 @@ type subject struct {
 //   - energies: Shape is stable; an energy is a number or +Inf and has the same bits in every
 //     batch and every call; Energy does not modify x.
 //   - lengths: methods panic, with a message, for slices of wrong lengths.
-//   - tables: Gradient, Field and Window store the same energies as Energy, bit for bit. Their
-//     entries are 0 at the current level and +Inf where a level does not exist, depend on the
-//     state alone, and are exact differences unless Options.FirstOrder is set.
+//   - tables: Gradient, Field and Window store the same energies as Energy, bit for bit. An entry
+//     is 0 at the current level and +Inf where a level does not exist. Entries depend on the state
+//     alone. Unless Options.FirstOrder is set, they are exact differences.
 //   - singles: Conditional and Locals store exact differences, and Move keeps them exact.
 //   - graphs: neighbour lists are sorted and symmetric, and sites that are not neighbours do
 //     not interact. Torus, Matching, Pairs and Factors describe the energy. Factors is checked

@@ -262,7 +262,7 @@ func (b *bonds) graph() *Graph {
 	return b.made
 }
 
-// Cut returns the weight of the cut defined by the two-level state x, which is the sum of the
+// Cut returns the weight of the cut that the two-level state x defines. It is the sum of the
 // weights w_ij of all edges ij with x_i ≠ x_j. The method value g.Cut can be used as an observer of
 // a sampler: it is safe for concurrent use and allocates nothing. Cut panics unless len(x) is the
 // number of sites.

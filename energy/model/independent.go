@@ -29,8 +29,9 @@ type Independent struct {
 }
 
 // NewIndependent returns the model with the given log-weights, a row-major array of sites × levels,
-// which it copies. It returns an error if levels < 1 or logw is empty or not a multiple of levels.
-// It also returns an error if a log-weight is NaN or +Inf, or if a site forbids every level.
+// which it copies. It returns an error if levels < 1 or len(logw) is not a positive multiple of
+// levels. It also returns an error if a log-weight is NaN or +Inf, or if a site forbids every
+// level.
 func NewIndependent(logw []float64, levels int) (*Independent, error) {
 	if levels < 1 {
 		return nil, fmt.Errorf("model: NewIndependent: levels = %d, want ≥ 1", levels)
@@ -125,7 +126,8 @@ func (m *Independent) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the exact energy differences of all single-site
+// changes. It implements [energy.Differentiable].
 func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)
@@ -139,8 +141,8 @@ func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact differences between the levels of one site; it implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site. It
+// implements [energy.Conditional].
 func (m *Independent) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)

@@ -20,9 +20,9 @@ import (
 //
 // Ising is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to float32),
 // [energy.Local], [energy.Graphical], [energy.Factored] and [energy.Learnable]. On a [Lattice] with
-// a uniform field, tables of differences are computed without index arrays. If the lattice also has
-// two dimensions and sides ≥ 3, a table takes a single pass over the sites. An Ising is immutable
-// and safe for concurrent use. Its methods allocate nothing.
+// a uniform field, tables of energy differences are computed without index arrays. If the lattice
+// also has two dimensions and sides ≥ 3, a table takes a single pass over the sites. An Ising is
+// immutable and safe for concurrent use. Its methods allocate nothing.
 type Ising struct {
 	sites    int
 	topology *bonds // interactions as given, even if the coupling is 0
@@ -39,7 +39,7 @@ type Ising struct {
 
 // NewIsing returns the Ising model on the topology t. The coupling is the J of an undirected edge;
 // if it is positive, spins align. The field is the same at all sites. NewIsing returns an error if
-// the method Graph of t does, if a parameter is not finite, or if energies would overflow.
+// t.Graph returns one, a parameter is not finite, or energies would overflow.
 func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewIsing: no topology")
@@ -73,8 +73,8 @@ func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 }
 
 // WithFields returns a copy of the model with h[i] added to the field of site i. It returns an
-// error unless there is one finite number per site and energies stay finite. It keeps no reference
-// to h.
+// error if h does not hold one finite number per site, or if energies would overflow. It keeps no
+// reference to h.
 func (m *Ising) WithFields(h []float64) (*Ising, error) {
 	n := m.sites
 	if len(h) != n {
@@ -130,8 +130,8 @@ func (m *Ising) Energy(e []float64, x []int32) {
 	}
 }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
-// [energy.Binary].
+// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// rounded to float32. It implements [energy.Binary].
 func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	n := m.sites
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
@@ -146,7 +146,8 @@ func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	}
 }
 
-// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the exact energy differences of all single-site
+// changes. It implements [energy.Differentiable].
 func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), m.sites)
 	check.Len("model", "g", len(g), 2*len(x))
@@ -154,8 +155,8 @@ func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d the exact differences between the levels of one site; it implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site. It
+// implements [energy.Conditional].
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), m.sites)
@@ -169,8 +170,8 @@ func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Locals stores in d, for every site, the energies of levels 0 and 1 relative to that of level 0.
-// It implements [energy.Local].
+// Locals stores in d, for every site, the energies of levels 0 and 1 relative to the energy of
+// level 0. It implements [energy.Local].
 func (m *Ising) Locals(d []float64, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
@@ -179,9 +180,9 @@ func (m *Ising) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d of [Ising.Locals] for a change of one site; it implements
-// [energy.Local]. The table holds running sums, so over many moves rounding may add up to a few
-// units in the last place. With integer parameters it stays exact.
+// Move updates the table d that [Ising.Locals] stored, before one site changes. The table holds
+// running sums, so over many moves rounding may add up to a few units in the last place. With
+// integer parameters it stays exact. It implements [energy.Local].
 func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
@@ -199,9 +200,9 @@ func (m *Ising) Graph() (start, adj []int32) {
 	return g.start, g.adj
 }
 
-// Torus returns the number of columns and the energy differences of a site; it implements
-// [energy.Toroidal]. ok is true on a [Lattice] of two dimensions with sides of at least 3 and a
-// uniform field.
+// Torus returns the number of columns of the lattice, and the energy difference of a flip for each
+// number of neighbours at level 1. The result ok is true if the topology is a two-dimensional
+// [Lattice] with sides of at least 3 and the field is uniform. It implements [energy.Toroidal].
 func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
 		return 0, d, false
@@ -212,8 +213,9 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	return m.grid.sides[1], d, true
 }
 
-// Matching returns the coupling and the fields of the Potts model with the same distribution; it
-// implements [energy.Matching]. ok is true if all weights are equal and the field is uniform.
+// Matching returns the coupling and the fields of the Potts model that has the same distribution.
+// The result ok is true if all weights are equal and the field is uniform. It implements
+// [energy.Matching].
 func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := 1.0, true
 	if m.grid == nil {
@@ -240,7 +242,7 @@ func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	return g.start, g.adj, weight, field, true
 }
 
-// Factors returns one table per edge and per site; it implements [energy.Factored].
+// Factors returns one table for each edge and one for each site; it implements [energy.Factored].
 func (m *Ising) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	site := func(i int) []float64 { return []float64{m.fieldAt(i), 0 - m.fieldAt(i)} }
 	if m.fields == nil {

@@ -38,16 +38,14 @@ func (l Lattice) Sites() int { return product(l) }
 func (l Lattice) Sides() []int { return l }
 
 // Graph returns the graph whose edges join neighbouring sites, all with weight 1. It returns an
-// error unless there is at least one side, all sides are ≥ 1 and the site numbers fit 32-bit
-// indices.
+// error if there is no side, a side is < 1, or the site numbers do not fit 32-bit indices.
 func (l Lattice) Graph() (*Graph, error) { return latticeGraph("Lattice", l, true) }
 
 // Sites returns the number of sites, the product of the sides.
 func (l FreeLattice) Sites() int { return product(l) }
 
 // Graph returns the graph whose edges join neighbouring sites, all with weight 1. It returns an
-// error unless there is at least one side, all sides are ≥ 1 and the site numbers fit 32-bit
-// indices.
+// error if there is no side, a side is < 1, or the site numbers do not fit 32-bit indices.
 func (l FreeLattice) Graph() (*Graph, error) { return latticeGraph("FreeLattice", l, false) }
 
 // sidesOf returns the sides of t if it is a periodic lattice and g is the graph of that lattice.

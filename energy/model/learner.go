@@ -107,7 +107,7 @@ type quadraticLearner struct {
 	edge  []int32 // for each entry of graph, the index of its edge
 }
 
-// Learn returns a copy of the Quadratic whose parameters can change; it implements
+// Learn returns a copy of the Quadratic whose parameters can change. It implements
 // [energy.Learnable]. In the notation of [Quadratic], the parameters for n sites are, in this
 // order,
 //
@@ -196,8 +196,8 @@ func (l *quadraticLearner) SetParams(theta []float64) error {
 // to 2²⁴ are exact.
 const gradientBatch = 1024
 
-// Present returns a view of the model with the current θ. The view has factors, and is valid until
-// the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
+// valid until the next call of SetParams. Present implements fit.Factored.
 func (l *quadraticLearner) Present() energy.Factored {
 	own := *l.Quadratic
 	own.learned = false
@@ -205,8 +205,8 @@ func (l *quadraticLearner) Present() energy.Factored {
 }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states; it implements [energy.Parametric]. The second moments of a dense matrix are computed as
-// matrix products in float32.
+// states. The second moments of a dense matrix are computed as matrix products in float32. It
+// implements [energy.Parametric].
 func (l *quadraticLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.linear)
 	states := l.states(g, x, w, n)
@@ -337,7 +337,7 @@ type isingLearner struct {
 	edge  []int32
 }
 
-// Learn returns a copy of the Ising model whose parameters can change; it implements
+// Learn returns a copy of the Ising model whose parameters can change. It implements
 // [energy.Learnable]. The parameters are a coupling J_e for each edge e = ij, in the order of
 // Graph.Edges, followed by a field h_i for each site:
 //
@@ -394,12 +394,12 @@ func (l *isingLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view has factors, and is valid until
-// the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
+// valid until the next call of SetParams. Present implements fit.Factored.
 func (l *isingLearner) Present() energy.Factored { return l.Ising }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states; it implements [energy.Parametric].
+// states. It implements [energy.Parametric].
 func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
 	states := l.states(g, x, w, n)
@@ -450,9 +450,9 @@ type pottsLearner struct {
 	edge []int32
 }
 
-// Learn returns a copy of the Potts model whose parameters can change; it implements
-// [energy.Learnable]. The parameters are a coupling for each edge ij, in the order of Graph.Edges
-// and initially J·w_ij, followed by the field of each level.
+// Learn returns a copy of the Potts model whose parameters can change. The parameters are a
+// coupling for each edge, in the order of Graph.Edges, followed by the field of each level.
+// Initially the coupling of edge ij is J·w_ij. It implements [energy.Learnable].
 func (m *Potts) Learn() (energy.Parametric, error) {
 	own, edge := m.topology.owned()
 	l := &pottsLearner{Potts: &Potts{topology: own, graph: own, levels: m.levels, coupling: 1, field: slices.Clone(m.field)}, edge: edge}
@@ -492,12 +492,12 @@ func (l *pottsLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view has factors, and is valid until
-// the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
+// valid until the next call of SetParams. Present implements fit.Factored.
 func (l *pottsLearner) Present() energy.Factored { return l.Potts }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states; it implements [energy.Parametric].
+// states. It implements [energy.Parametric].
 func (l *pottsLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
 	states := l.states(g, x, w, n)
@@ -526,10 +526,10 @@ type independentLearner struct {
 	number []int32 // index in θ of each log-weight; −1 for a forbidden level
 }
 
-// Learn returns a copy of the Independent model whose parameters can change; it implements
-// [energy.Learnable]. The parameters are the log-weights, site by site. Forbidden levels have no
-// parameter and stay forbidden. Adding a constant to all log-weights of a site changes energies but
-// no probability.
+// Learn returns a copy of the Independent model whose parameters can change. The parameters are the
+// log-weights, site by site. Forbidden levels have no parameter and stay forbidden. Adding a
+// constant to all log-weights of a site changes energies but no probability. It implements
+// [energy.Learnable].
 func (m *Independent) Learn() (energy.Parametric, error) {
 	own := &Independent{levels: m.levels, costs: slices.Clone(m.costs), start: m.start}
 	l := &independentLearner{Independent: own}
@@ -578,12 +578,12 @@ func (l *independentLearner) Factors() (cards []int32, scopes [][]int32, tables 
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view has factors, and is valid until
-// the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
+// valid until the next call of SetParams. Present implements fit.Factored.
 func (l *independentLearner) Present() energy.Factored { return l.Independent }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states; it implements [energy.Parametric].
+// states. It implements [energy.Parametric].
 func (l *independentLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.costs) / l.levels
 	l.states(g, x, w, n)
@@ -602,10 +602,10 @@ type markovLearner struct {
 	starts, moves []int32
 }
 
-// Learn returns a copy of the Markov chain whose parameters can change; it implements
-// [energy.Learnable]. The parameters are logits: those of start, and then those of the rows of
-// trans (see [NewMarkov]). Initially they are log-probabilities. Entries of probability zero have
-// no parameter. Every row is the softmax of its logits, so the chain stays normalised.
+// Learn returns a copy of the Markov chain whose parameters can change. The parameters are logits:
+// those of start, and then those of the rows of trans (see [NewMarkov]). Initially they are
+// log-probabilities. Entries of probability zero have no parameter. Every row is the softmax of its
+// logits, so the chain stays normalised. It implements [energy.Learnable].
 func (m *Markov) Learn() (energy.Parametric, error) {
 	own := *m
 	own.start, own.trans = slices.Clone(m.start), slices.Clone(m.trans)
@@ -615,8 +615,8 @@ func (m *Markov) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams replaces the parameters θ and computes the rows of probabilities from them, normalised;
-// it implements [energy.Parametric]. It returns an error if a number is not finite.
+// SetParams replaces the parameters θ and computes the rows of probabilities from them, normalised.
+// It returns an error if a number is not finite. It implements [energy.Parametric].
 func (l *markovLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
 		return err
@@ -656,14 +656,14 @@ func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]f
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view has factors, and is valid until
-// the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
+// valid until the next call of SetParams. Present implements fit.Factored.
 func (l *markovLearner) Present() energy.Factored { return l.Markov }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states; it implements [energy.Parametric]. Take an entry of probability p in a row of transition
-// probabilities. If a state visits the row r times and the entry c times, the gradient for the
-// entry is p·r − c.
+// states. Take an entry of probability p in a row of transition probabilities. If a state visits
+// the row r times and the entry c times, the gradient for the entry is p·r − c. It implements
+// [energy.Parametric].
 func (l *markovLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	l.states(g, x, w, l.sites)
 	met := scratch.Float64s.Get(len(l.trans)/l.levels + 1)
@@ -755,9 +755,9 @@ func (l *rbmLearner) Factors() (cards []int32, scopes [][]int32, tables [][]floa
 }
 
 // ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states; it implements [energy.Parametric]. For a state v with activations a, where σ is the
-// logistic function, the gradient is −σ(a)vᵀ for W, −σ(a) for b_h and −v for b_v. The first is
-// computed as a matrix product in float32.
+// states. For a state v with activations a, where σ is the logistic function, the gradient is
+// −σ(a)vᵀ for W, −σ(a) for b_h and −v for b_v. The first is computed as a matrix product in
+// float32. It implements [energy.Parametric].
 func (l *rbmLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	visible, hidden := len(l.bias.visible), len(l.bias.hidden)
 	l.states(g, x, w, visible)

@@ -176,8 +176,8 @@ func (m *Markov) cost(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d the exact differences between the levels of one site; it implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site. It
+// implements [energy.Conditional].
 func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)
@@ -191,7 +191,8 @@ func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	d[x[site]] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the exact energy differences of all single-site
+// changes. It implements [energy.Differentiable].
 func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)
@@ -214,7 +215,7 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 // [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
-// Factors returns the table start, and the table trans once for each later site; it implements
+// Factors returns the table of start and, for each later site, the table of trans. It implements
 // [energy.Factored].
 func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	all := make([]int32, m.sites)
@@ -347,9 +348,9 @@ func share(counts []float64, a float64) {
 	}
 }
 
-// Repair changes as few tokens as possible so that each state has positive probability; it
-// implements [energy.Supported]. Ties are broken from left to right in favour of smaller tokens.
-// States of positive probability are not changed. All others take time sites·levels^(order+1).
+// Repair changes as few tokens as possible so that each state has positive probability. Ties are
+// broken from left to right in favour of smaller tokens. States of positive probability are not
+// changed. All others take time sites·levels^(order+1). It implements [energy.Supported].
 func (m *Markov) Repair(x []int32) {
 	defer check.States("model", x, m.levels)
 	check.Rows("model", "x", len(x), m.sites)

@@ -13,7 +13,7 @@ import (
 //
 // Weights of edges are ignored. The function can be used as an observer of a sampler: it is safe
 // for concurrent use and allocates nothing. It panics on a state of the wrong length.
-// NeighborCorrelation returns an error if the method Graph of t does, or if there are no edges.
+// NeighborCorrelation returns an error if t.Graph returns one or there are no edges.
 func NeighborCorrelation(t Topology) (func(x []int32) float64, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NeighborCorrelation: no topology")

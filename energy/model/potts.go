@@ -33,12 +33,12 @@ type Potts struct {
 	field    []float64
 }
 
-// NewPotts returns the Potts model on the topology t. J is the coupling per undirected edge; if it
-// is positive, neighbours agree. field holds the field of each level; nil means 0. NewPotts keeps
-// no reference to field.
+// NewPotts returns the Potts model on the topology t. J is the coupling of an undirected edge; if
+// it is positive, equal levels are favoured. The argument field holds the field of each level; nil
+// means 0. NewPotts keeps no reference to field.
 //
-// NewPotts returns an error if the method Graph of t does, if levels < 1, if field has another
-// length, if a parameter is not finite, or if energies would overflow.
+// NewPotts returns an error if t.Graph returns one, levels < 1, or field has another length. It
+// also returns an error if a parameter is not finite or energies would overflow.
 func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewPotts: no topology")
@@ -110,7 +110,8 @@ func (m *Potts) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the exact energy differences of all single-site
+// changes. It implements [energy.Differentiable].
 func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.field))
 	n, levels := m.graph.Sites(), m.levels
@@ -134,8 +135,8 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact differences between the levels of one site; it implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site. It
+// implements [energy.Conditional].
 func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.field))
@@ -158,9 +159,9 @@ func (m *Potts) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d of [Potts.Locals] for a change of one site; it implements
-// [energy.Local]. The table holds running sums, so over many moves rounding may add up to a few
-// units in the last place. With integer parameters it stays exact.
+// Move updates the table d that [Potts.Locals] stored, before one site changes. The table holds
+// running sums, so over many moves rounding may add up to a few units in the last place. With
+// integer parameters it stays exact. It implements [energy.Local].
 func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.field))
 	check.Index("model", "site", site, len(x))
@@ -183,14 +184,14 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 // Graph returns the neighbours of each site; it implements [energy.Graphical].
 func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
 
-// Matching returns the coupling and the field of each level; it implements [energy.Matching]. ok is
-// true if all weights are equal.
+// Matching returns the coupling and the field of each level; it implements [energy.Matching]. The
+// result ok is true if all weights are equal.
 func (m *Potts) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := m.graph.uniform()
 	return m.coupling * w, m.field, ok
 }
 
-// Factors returns one table per edge and per site; it implements [energy.Factored].
+// Factors returns one table for each edge and one for each site; it implements [energy.Factored].
 func (m *Potts) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	site := make([]float64, m.levels)
 	for l, h := range m.field {
@@ -214,8 +215,8 @@ func (m *Potts) As(target any) bool {
 // binaryPotts implements [energy.Binary] for a Potts model with two levels.
 type binaryPotts struct{ *Potts }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
-// [energy.Binary].
+// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// rounded to float32. It implements [energy.Binary].
 func (m binaryPotts) Field(e []float64, h []float32, x []int32) {
 	n := m.graph.Sites()
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))

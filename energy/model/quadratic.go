@@ -31,10 +31,10 @@ import (
 // A Quadratic is immutable and safe for concurrent use. After the first calls, its methods allocate
 // nothing.
 //
-// With two levels and a dense matrix, the couplings Q_ij + Q_ji are rounded once, to multiples of
-// 2^(e−52). 2^e is the power of two above the largest sum of their magnitudes in a row. Sums of
-// couplings are then exact in any order. So energies and fields depend on the state alone, not on
-// earlier states, and are the same on every machine.
+// With two levels and a dense matrix, the couplings Q_ij + Q_ji are rounded once so that sums of
+// them are exact in any order. So energies and fields depend on the state alone, not on earlier
+// states, and are the same on every machine. The couplings become multiples of 2^(e−52), where 2^e
+// is the power of two above the largest sum of their magnitudes in a row.
 type Quadratic struct {
 	couplings couplings
 	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.
@@ -206,7 +206,8 @@ func (m *Quadratic) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores in g the table of exact differences; it implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the exact energy differences of all single-site
+// changes. It implements [energy.Differentiable].
 func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.values))
 	levels := len(m.values)
@@ -225,8 +226,8 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	})
 }
 
-// Conditional stores in d the exact differences between the levels of one site; it implements
-// [energy.Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site. It
+// implements [energy.Conditional].
 func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.values))
@@ -257,9 +258,9 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d of [Quadratic.Locals] for a change of one site; it implements
-// [energy.Local]. The table holds running sums, so over many moves rounding may add up to a few
-// units in the last place. With integer parameters it stays exact.
+// Move updates the table d that [Quadratic.Locals] stored, before one site changes. The table holds
+// running sums, so over many moves rounding may add up to a few units in the last place. With
+// integer parameters it stays exact. It implements [energy.Local].
 func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.values))
 	check.Index("model", "site", site, len(x))
@@ -462,8 +463,8 @@ func (m *Quadratic) As(target any) bool {
 // binaryQuadratic implements [energy.Binary] for a Quadratic with two levels.
 type binaryQuadratic struct{ *Quadratic }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
-// [energy.Binary].
+// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// rounded to float32. It implements [energy.Binary].
 func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.linear))
 	check.Len("model", "h", len(h), len(x))
@@ -497,8 +498,8 @@ func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64,
 	return start, adj, weight, field, true
 }
 
-// Factors returns one table per nonzero coupling and per site; it implements [energy.Factored]. ok
-// is false if the parameters can change.
+// Factors returns one table for each nonzero coupling and one for each site. The result ok is false
+// if the parameters can change. It implements [energy.Factored].
 func (m *Quadratic) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	if m.learned {
 		return nil, nil, nil, false
@@ -569,7 +570,7 @@ type ordinalQuadratic struct{ *Quadratic }
 // Values returns the numeric value of each level; it implements [energy.Ordinal].
 func (m ordinalQuadratic) Values() []float32 { return m.numbers }
 
-// Window stores in g the exact differences for the levels at most w away from the current level; it
+// Window stores in g the exact differences for the levels at most w away from the current level. It
 // implements [energy.Windowed].
 func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1
@@ -622,15 +623,15 @@ func (m sparseQuadratic) Graph() (start, adj []int32) { return m.graph.start, m.
 // couplings and two levels.
 type denseQuadratic struct{ *Quadratic }
 
-// Field stores the energies in e and the exact differences, rounded to float32, in h. It implements
-// [energy.Binary].
+// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// rounded to float32. It implements [energy.Binary].
 func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), len(m.linear)))
 	check.Len("model", "h", len(h), len(x))
 	m.evaluate(e, h, nil, x, nil, nil)
 }
 
-// CacheLen returns the number of float64s cached per state: a sum of couplings for each site, and
+// CacheLen returns the number of float64s cached per state: one sum of couplings for each site, and
 // padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 

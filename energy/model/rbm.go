@@ -22,17 +22,17 @@ import (
 //
 // RBM is [energy.Differentiable] and [energy.Binary] with the first-order field −b_v − Wᵀσ(a),
 // where σ is the logistic function. It is also [energy.Incremental], [energy.Conditional],
-// [energy.IncrementalBipartite], [energy.Factored] and [energy.Learnable]. Conditional is exact, as
-// the difference of two energies. An RBM is immutable and safe for concurrent use. After the first
-// calls, its methods allocate nothing.
+// [energy.IncrementalBipartite], [energy.Factored] and [energy.Learnable]. Conditional computes the
+// exact difference of two energies. An RBM is immutable and safe for concurrent use. After the
+// first calls, its methods allocate nothing.
 //
 // # Reproducibility
 //
-// NewRBM rounds the weights of a hidden unit, and the biases of the visible units, once. They
-// become multiples of 2^(e−52), where 2^e is the power of two above the sum of their magnitudes
-// (including that of the hidden bias). Magnitudes above 2^(e−29) are already multiples. All sums
-// for a and b_vᵀv are then exact in float64, in any order. So they depend on the state alone, not
-// on earlier states, and are the same on every machine.
+// NewRBM rounds weights and biases once so that all sums for a and b_vᵀv are exact in float64, in
+// any order. The sums therefore depend on the state alone, not on earlier states, and are the same
+// on every machine. The weights and the bias of each hidden unit become multiples of 2^(e−52),
+// where 2^e is the power of two above the sum of their magnitudes. The biases of the visible units
+// are rounded in the same way. Magnitudes above 2^(e−29) do not change.
 //
 // The same holds for energies, which round a to float32 and continue in float64. It also holds for
 // VisibleField, which adds weights to b_v in float32 in a fixed order. Field, Gradient and
@@ -49,7 +49,7 @@ type RBM struct {
 }
 
 // NewRBM returns the machine with weights w, hidden biases bh and visible biases bv, which it
-// copies. w is a row-major matrix with one row per hidden unit and one column per visible unit.
+// copies. The row-major matrix w has one row per hidden unit and one column per visible unit.
 // NewRBM returns an error if there are no hidden or no visible units, if len(w) does not fit, if a
 // number is not finite, or if an activation could overflow float32.
 func NewRBM(w, bh, bv []float32) (*RBM, error) {
@@ -178,7 +178,7 @@ func (m *RBM) HiddenField(f []float32, x []int32) {
 }
 
 // VisibleField stores in f the log-odds b_v + Wᵀh of the visible units, given states h of the
-// hidden units; it implements [energy.Bipartite].
+// hidden units. It implements [energy.Bipartite].
 func (m *RBM) VisibleField(f []float32, h []int32) {
 	n := len(m.bias.hidden)
 	if len(h)%n != 0 {
@@ -188,9 +188,9 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	m.project(f, h)
 }
 
-// Factors returns one table per bias and per nonzero weight; it implements [energy.Factored]. Each
-// hidden unit is a variable. The tables are exact in float64, whereas energies round activations to
-// float32.
+// Factors returns one table for each bias and one for each nonzero weight; it implements
+// [energy.Factored]. Each hidden unit is a variable. The tables are exact in float64, whereas
+// energies round activations to float32.
 func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
 	add := func(table []float64, v ...int32) {
@@ -232,7 +232,7 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 }
 
 // CacheLen returns the number of float64s cached per state: the activations of the hidden units,
-// b_vᵀv and padding. It implements [energy.Incremental].
+// the term b_vᵀv of [RBM], and padding. It implements [energy.Incremental].
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
 // FieldFrom stores the energies and fields of the states y, computed from the cached activations of
@@ -369,10 +369,10 @@ const coarsest = 1. / 8
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j (W_ji/u_i)·2⁻¹³·(2¹³·(σ(a_j) − ½)),
 //
-// where each of the two brackets in the sum is rounded to the nearest integer. u_i is the smallest
-// power of two for which the magnitudes of W_ji/u_i are below 2¹⁵ and add up to less than 2¹⁹. The
-// sum is exact, so h is the same on every machine. Apart from rounding to float32, it differs from
-// the field of FieldFrom by at most
+// where each of the two brackets in the sum is rounded to the nearest integer. The unit u_i is the
+// smallest power of two for which the magnitudes of W_ji/u_i are below 2¹⁵ and add up to less than
+// 2¹⁹. The sum is exact, so h is the same on every machine. Apart from rounding to float32, it
+// differs from the field of FieldFrom by at most
 //
 //	u_i·hidden/4 + 2⁻¹⁴·(Σ_j |W_ji| + u_i·hidden/2),
 //

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// TorusIsing returns the exact log Z and the mean energy per site, in nats, of the Ising model on a
-// torus of m × n sites without a field. It takes O(n) time. The model is that of
+// TorusIsing returns the exact log Z, and the mean energy per site in nats, of the Ising model
+// without a field on a torus of m × n sites. It takes O(n) time. The model is that of
 // NewIsing(Lattice{m, n}, k, 0): p(x) ∝ exp(k·Σ s_i s_j) over neighbouring spins s = ±1. Use it as
 // a reference for samplers on lattices of any size.
 //

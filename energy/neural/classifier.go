@@ -19,12 +19,12 @@ type ClassifierConfig struct {
 	// 2025).
 	FirstOrder bool
 
-	// Level returns the noise level that the network receives at the time t. nil means −log α of
-	// the log-linear schedule, α = 1 − (1−10⁻³)·t, as in train.Noisy. A network whose [Config.Cond]
-	// is 0 ignores the noise level.
+	// Level returns the noise level that the network receives at the time t. If Level is nil, the
+	// noise level is −log α with α = 1 − (1−10⁻³)·t, as in train.Noisy. A network whose
+	// [Config.Cond] is 0 ignores the noise level.
 	Level func(t float64) float64
 
-	// TimeFree makes the noise level 0 at all times, for networks trained with train.Masked.
+	// TimeFree makes the noise level 0 at all times. Set it for networks trained with train.Masked.
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a call; 0 means GOMAXPROCS, and numbers
@@ -36,9 +36,9 @@ type ClassifierConfig struct {
 // one output per class at each position. The log-weight of a class is the mean of its outputs f_i
 // over the L positions i,
 //
-//	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y,
+//	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y.
 //
-// as trained by train.Classify. A Classifier is a diffusion.Classifier for
+// train.Classify trains such networks. A Classifier implements diffusion.Classifier; pass it to
 // diffusion.ClassifierGuided.
 //
 // A Classifier is safe for concurrent use. Concurrent calls run one after another, because all
@@ -129,9 +129,9 @@ func (c *Classifier) Shape() (sites, levels int) {
 	return c.judge.net.cfg.Length, c.judge.net.cfg.Levels
 }
 
-// LogProb stores in dst the log-probability of the class for each of the states x at time t. x is
-// an array of states × sites. LogProb returns an error that names the state if a log-probability is
-// not finite. It panics if the lengths do not match or a token is out of range.
+// LogProb stores in dst the log-probability of the class for each of the states x (states × sites)
+// at time t. LogProb returns an error that names the state if a log-probability is not finite. It
+// panics if the lengths do not match or a token is out of range.
 func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 	j := c.judge
 	check.Len("neural", "x", len(x), len(dst)*j.net.cfg.Length)
@@ -142,9 +142,9 @@ func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 }
 
 // Table stores in dst how log p(y | x, t) changes if one site of the state x changes. The entry for
-// site i and level l is log p(y | x with x_i = l, t) − log p(y | x, t). Unless mask is −1, rows of
-// tokens that are not masked are 0. It implements diffusion.Classifier. Table returns an error if
-// outputs of the network are not finite.
+// site i and level l is log p(y | x with x_i = l, t) − log p(y | x, t). If the classifier has a
+// mask, the rows of unmasked sites are 0. It implements diffusion.Classifier. Table returns an
+// error if outputs of the network are not finite.
 func (c *Classifier) Table(dst []float32, x []int32, t float64) error {
 	sites, levels := c.Shape()
 	check.Len("neural", "x", len(x), sites)

@@ -29,9 +29,9 @@ type Config struct {
 	// the noise level, and its norms have no shifts, scales or gates (see [Transformer]).
 	Cond int
 
-	// Classes is the number of classes. If it is not 0, the network has another input, the
-	// class of a state or none (UDLM; Schiff et al. 2025): see [Input.Class] and
-	// [Transformer.Given]. Classes requires Cond.
+	// Classes is the number of classes. If it is not 0, the network also receives the class of each
+	// state, or no class (UDLM; Schiff et al. 2025); see [Input.Class] and [Transformer.Given].
+	// Classes requires Cond.
 	Classes int
 
 	// Positions adds a learned vector to each position. Without it, as in the public

@@ -38,18 +38,18 @@ func (d *Masked) TimeFree() bool { return d.engine.timeFree() }
 // MaskLevel returns the level of the mask; it implements [energy.Masking].
 func (d *Masked) MaskLevel() int32 { return d.engine.mask }
 
-// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
-// names the state if its noise level or outputs are not finite. It panics if a token is out of
-// range.
+// Denoise stores in v the log-weights of the clean tokens; it implements [energy.Denoiser]. It
+// returns an error that names the state if its noise level or outputs are not finite. It panics if
+// a token is out of range.
 func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
 
 // Uniform is the denoiser of uniform diffusion (UDLM; Schiff et al. 2025). By default the outputs
-// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]), as
-// trained by the objective of UDLM. The reverse step of UDLM combines such a prediction with the
-// site's own token. With the option posterior of [NewUniform], the outputs are log-weights given
-// all of the noisy state, as trained by cross-entropy.
+// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]). The
+// objective of UDLM trains such networks, and the reverse step of UDLM combines their prediction
+// with the site's own token. With the option posterior of [NewUniform], the outputs are log-weights
+// given all of the noisy state. Cross-entropy trains such networks.
 //
 // A Uniform is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing after the largest batch has occurred once.
@@ -97,9 +97,9 @@ func (d *Uniform) LeaveOneOut() bool { return !d.posterior }
 // MaskLevel returns −1, because the noise does not mask tokens. It implements [energy.Masking].
 func (d *Uniform) MaskLevel() int32 { return -1 }
 
-// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
-// names the state if its noise level or outputs are not finite. It panics if a token is out of
-// range.
+// Denoise stores in v the log-weights of the clean tokens; it implements [energy.Denoiser]. It
+// returns an error that names the state if its noise level or outputs are not finite. It panics if
+// a token is out of range.
 func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }
@@ -190,13 +190,13 @@ func (d *Ratio) TimeFree() bool { return d.engine.timeFree() }
 // uniform noise, false with a mask. It implements [energy.SelfExcluding].
 func (d *Ratio) LeaveOneOut() bool { return !d.masked }
 
-// MaskLevel returns the level of the mask, or −1 under uniform noise; it implements
+// MaskLevel returns the level of the mask, or −1 under uniform noise. It implements
 // [energy.Masking].
 func (d *Ratio) MaskLevel() int32 { return d.engine.mask }
 
-// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
-// names the state if its noise level or outputs are not finite. It panics if a token is out of
-// range.
+// Denoise stores in v the log-weights of the clean tokens; it implements [energy.Denoiser]. It
+// returns an error that names the state if its noise level or outputs are not finite. It panics if
+// a token is out of range.
 func (d *Ratio) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.engine.denoise(ctx, v, q)
 }

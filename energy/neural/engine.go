@@ -19,9 +19,9 @@ import (
 // public checkpoints with time conditioning.
 type Options struct {
 	// Level returns the noise level that the network receives, given the diffusion time and the
-	// signal level. nil means the total noise σ = −log α of MDLM, UDLM and SEDD; for [NewReals] it
-	// means 1000·t. The result must be finite: −log α is not finite at α = 0. Level is called
-	// concurrently.
+	// signal level. If Level is nil, the noise level is σ = −log α, as in MDLM, UDLM and SEDD, or
+	// 1000·t for [NewReals]. The result must be finite; note that −log α is infinite at α = 0.
+	// Level is called concurrently.
 	Level func(t, alpha float64) float64
 
 	// TimeFree makes the noise level 0 at all times, and lets diffusions reuse predictions. Set it

@@ -44,9 +44,9 @@ func Open(path string, cfg Config) (*Transformer, error) {
 // published with an index: a JSON object whose weight_map gives the file of every tensor, in the
 // folder of the index. The caller must close the File.
 //
-// The files are mapped into memory if the system can do so. Numbers are then read from the disk when
-// they are first used, and programs that open the same files share the memory. The files must not
-// change until the File is closed.
+// The files are mapped into memory if the system can do so. Numbers are then read from the disk
+// when they are first used, and programs that open the same files share the memory. The files must
+// not change until the File is closed.
 func OpenFile(path string) (*File, error) { return OpenFS(durable.Disk{}, filepath.ToSlash(path)) }
 
 // OpenFS is [OpenFile] for a file system, such as one of package embed. Files that do not implement
@@ -67,8 +67,8 @@ func OpenFS(fsys fs.FS, name string) (*File, error) {
 	return f, nil
 }
 
-// Write writes the network to w as a .safetensors file. dtype is the type of its tensors; ""
-// means F32.
+// Write writes the network to w as a .safetensors file. The argument dtype is the type of the
+// tensors; "" means F32.
 func (t *Transformer) Write(w io.Writer, dtype DType) error {
 	return WriteFile(w, dtype, t.tensors, map[string]string{
 		"length": strconv.Itoa(t.cfg.Length), "heads": strconv.Itoa(t.cfg.Heads), "block": strconv.Itoa(t.cfg.Block),
@@ -257,7 +257,7 @@ type mapped struct {
 	name string
 }
 
-// ReadAt implements io.ReaderAt. It returns an error if the file was truncated after it was opened.
+// ReadAt returns an error if the file was truncated after it was opened. It implements io.ReaderAt.
 func (m mapped) ReadAt(p []byte, at int64) (n int, err error) {
 	if durable.Guard(func() { n, err = m.ReaderAt.ReadAt(p, at) }) != nil {
 		return 0, fmt.Errorf("%s became shorter while it was in use", m.name)

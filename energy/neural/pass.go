@@ -22,7 +22,7 @@ type Input struct {
 	Rows []float32
 
 	// Class is the class of each state, or −1 for none; only networks with [Config.Classes] use it.
-	// nil means the class given to [Transformer.Given] for all states, or none.
+	// If Class is nil, all states have the class given to [Transformer.Given], or none.
 	Class []int32
 }
 
@@ -219,9 +219,9 @@ func (p *Pass) classify(class []int32) {
 	}
 }
 
-// Forward runs the network up to its last linear layer. It keeps a reference to the input until the
-// next call. It panics if lengths do not match, there are more states than the pass was made for,
-// or a token is out of range.
+// Forward runs the network up to its last linear layer, which [Pass.Output] then computes. It keeps
+// a reference to the input until the next call. It panics if lengths do not match, there are more
+// states than the pass was made for, or a token is out of range.
 func (p *Pass) Forward(in Input) {
 	p.take(in)
 	c, b := p.net.cfg, &p.net.body
@@ -341,8 +341,8 @@ func (p *Pass) block(x []float32, b *block, k *kept) {
 }
 
 // Output stores the outputs of the network in y, one row of Outputs numbers for each position
-// listed in rows. The entry of rows for position i of state s is s·Length + i. The entries ascend;
-// nil means all positions. Call Output after Forward.
+// listed in rows. Position i of state s is listed as s·Length + i, in ascending order; nil means
+// all positions. Call Output after Forward.
 func (p *Pass) Output(y []float32, rows []int32) {
 	c := p.net.cfg
 	h := p.final.y1[:p.n*c.Length*c.Width]
@@ -360,12 +360,12 @@ func (p *Pass) Output(y []float32, rows []int32) {
 
 // Gradient returns the sum of the gradients of all Backward calls, in the order of
 // [Transformer.Weights]. It returns nil unless the pass was made by [Transformer.NewTraining]. The
-// slice is shared with the pass; the caller sets it to zero when a new sum begins.
+// slice is shared with the pass. To begin a new sum, set it to zero.
 func (p *Pass) Gradient() []float32 { return p.grad }
 
-// Backward adds the gradient of the weights to the slice that Gradient returns. dy is the gradient
-// with respect to the rows that the last Output stored. Backward panics unless the pass was made by
-// [Transformer.NewTraining].
+// Backward adds the gradient with respect to the weights to the slice that Gradient returns. The
+// argument dy is the gradient with respect to the rows that the last call of Output stored.
+// Backward panics unless the pass was made by [Transformer.NewTraining].
 func (p *Pass) Backward(dy []float32) {
 	if p.use == predicting {
 		panic("neural: Backward of a pass from NewPass, want NewTraining")
@@ -420,8 +420,8 @@ func (p *Pass) rowsBack(dx []float32) {
 
 // InputGradient stores in dst the gradient of the last Backward with respect to the input. For
 // [Input.Reals] it has states × Length × Channels entries. For tokens it has states × Length ×
-// Levels entries and is the gradient with respect to [Input.Rows] or, if Rows is nil, to the
-// one-hot encoding of the tokens. InputGradient panics unless the pass was made by
+// Levels entries. It is then the gradient with respect to [Input.Rows] or, if Rows is nil, with
+// respect to the one-hot encoding of the tokens. InputGradient panics unless the pass was made by
 // [Transformer.NewTraining].
 func (p *Pass) InputGradient(dst []float32) {
 	c := p.net.cfg

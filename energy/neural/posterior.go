@@ -15,15 +15,15 @@ import (
 //
 //	E(θ) = (w/N) Σ_i (f_i − y_i)²,  f_i = σ(c + Σ_j v_j tanh(b_j + Σ_k W_kj x_ik)),
 //
-// where f_i is the output of the network, with weights and biases W, b, v and c, and w is a factor
-// that you choose. There is no prior. The energy is that of Zhang, Liu and Liu (2022, section 6.4),
-// whose code has w = 100; w = N gives the sum of squares. Each site is a weight; level 0 means −1
-// and level 1 means 1. The d = (inputs + 2)·hidden + 1 sites are W row by row (a row per input), b,
-// v and c.
+// where f_i is the output of the network and w is a factor that you choose. W, b, v and c are the
+// weights and biases. There is no prior. The energy is that of Zhang, Liu and Liu (2022, section
+// 6.4), whose code has w = 100; w = N gives the sum of squares. Each site is a weight; level 0
+// means −1 and level 1 means 1. The d = (inputs + 2)·hidden + 1 sites are W row by row (a row per
+// input), b, v and c.
 //
-// Posterior implements [energy.Binary] and [energy.Differentiable] to first order by
-// backpropagation (twice the derivative at θ), and [energy.Conditional] by evaluating both
-// energies. If its batch is positive (see [NewPosterior]), [energy.As] also finds
+// Posterior implements [energy.Binary] and [energy.Differentiable] to first order: a difference is
+// twice the derivative at θ, computed by backpropagation. It implements [energy.Conditional] by
+// evaluating both energies. If its batch is positive (see [NewPosterior]), [energy.As] also finds
 // [energy.Stochastic].
 //
 // It is immutable and safe for concurrent use. After the first calls, its methods allocate nothing.
@@ -38,8 +38,8 @@ type Posterior struct {
 }
 
 // NewPosterior returns the posterior given the inputs x, a row-major array of len(y) × inputs, and
-// the targets y in 0 … 1. weight is the factor w of the energy. batch is the number of rows drawn
-// for an estimate of the field; 0 means no estimates. x and y are copied.
+// the targets y in 0 … 1. Both are copied. The argument weight is the factor w of the energy. The
+// argument batch is the number of rows drawn for an estimate of the field; 0 means no estimates.
 //
 // NewPosterior returns an error if y is empty or not in 0 … 1, or len(x) is not a positive multiple
 // of len(y). It also returns an error if hidden < 1, weight is not > 0, or batch is not in 0 …
@@ -98,11 +98,11 @@ func (m *Posterior) pad(dst, x []float32) {
 // Shape returns the number of weights as sites, and 2 as the number of levels.
 func (m *Posterior) Shape() (sites, levels int) { return (m.inputs+2)*m.hidden + 1, 2 }
 
-// Energy stores in e the energies of the states x, vectors of weights; it implements
+// Energy stores in e the energies of the states x, vectors of weights. It implements
 // [energy.Model].
 func (m *Posterior) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
 
-// Field stores energies in e and first-order energy differences in h; it implements
+// Field stores energies in e and first-order energy differences in h. It implements
 // [energy.Binary].
 func (m *Posterior) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
@@ -120,7 +120,7 @@ func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site; it
+// Conditional stores in d the exact energy differences between the levels of one site. It
 // implements [energy.Conditional].
 func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	sites, _ := m.Shape()
@@ -137,7 +137,7 @@ func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// As implements [energy.Capable]: it offers [energy.Stochastic] if the batch is positive.
+// As offers [energy.Stochastic] if the batch is positive; it implements [energy.Capable].
 func (m *Posterior) As(target any) bool {
 	if m.batch == 0 {
 		return false
@@ -149,8 +149,9 @@ func (m *Posterior) As(target any) bool {
 	}.As(target)
 }
 
-// Predict stores in p the output f of the network with weights theta for each row of x. A row has
-// as many inputs as the data. The mean over draws of θ is the posterior prediction.
+// Predict stores in p the output f of the network with weights theta for each row of x. Each row
+// has the same number of inputs as the data of the posterior. The mean over draws of θ is the
+// posterior prediction.
 func (m *Posterior) Predict(p []float32, theta []int32, x []float32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "theta", len(theta), sites)

@@ -18,9 +18,9 @@ import (
 //
 //	E(x) = bᵀv + wᵀf(h_K),  h_0 = W v + c,  h_k = h_{k−1} + D_k f(U_k h_{k−1} + u_k) + d_k.
 //
-// Here v encodes the state: 2x_i − 1 for two levels, one-hot entries for more. f is the SiLU
-// activation, and K is the number of residual blocks. Without blocks the network is a perceptron
-// with one hidden layer. The other letters are weights and biases.
+// Here v encodes the state: 2x_i − 1 for two levels, one-hot entries for more. The function f is
+// the SiLU activation, and K is the number of residual blocks. Without blocks the network is a
+// perceptron with one hidden layer. The other letters are weights and biases.
 //
 // Potential implements [energy.Differentiable] and [energy.Learnable], and [energy.As] finds
 // [energy.Binary] if it has two levels. Differences are of first order, by backpropagation. It is
@@ -40,11 +40,11 @@ type potentialParts struct {
 	bias   []float32 // linear term b
 }
 
-// NewPotential returns a network of the given width and number of blocks for states of sites ×
-// levels, with random weights drawn from src. The weights of a layer have standard deviation
-// 1/√inputs, or a tenth of that in the second layer of each block and in the last layer. Biases are
-// 0, so energies begin near 0. NewPotential returns an error if sites, levels or width < 1, blocks
-// < 0, or there would be more than 2²⁸ weights.
+// NewPotential returns a network for states with the given sites and levels. The network has the
+// given width and number of blocks. Its weights are drawn from src. The weights of a layer have
+// standard deviation 1/√inputs, or a tenth of that in the second layer of each block and in the
+// last layer. Biases are 0, so energies begin near 0. NewPotential returns an error if sites,
+// levels or width < 1, blocks < 0, or there would be more than 2²⁸ weights.
 func NewPotential(sites, levels, width, blocks int, src rand.Source) (*Potential, error) {
 	switch {
 	case sites < 1 || levels < 1:
@@ -110,7 +110,7 @@ func (m *Potential) Shape() (sites, levels int) { return m.sites, m.levels }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *Potential) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, x, nil) }
 
-// Gradient stores in g the table of first-order differences, by backpropagation; it implements
+// Gradient stores in g the table of first-order differences, by backpropagation. It implements
 // [energy.Differentiable].
 func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), len(x)*m.levels)
@@ -131,7 +131,7 @@ func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// As implements [energy.Capable]: it offers [energy.Binary] if there are two levels.
+// As offers [energy.Binary] if there are two levels; it implements [energy.Capable].
 func (m *Potential) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, binaryPotential{m})
 }

@@ -10,12 +10,12 @@ import (
 )
 
 // Reals is the denoiser of a network of reals whose output is the clean state. Its states have
-// Length × Channels sites. A network with another output needs a wrapper. A network that predicts
-// noise becomes a denoiser by
+// Length × Channels sites. A network with another output needs a wrapper. For a network that
+// predicts noise, use
 //
 //	energy.NoisePredictor{Denoiser: reals}
 //
-// and a network that predicts the velocity of a flow (train.Flow) by denoise.Velocity.
+// For a network that predicts the velocity of a flow (train.Flow), use denoise.Velocity.
 //
 // A Reals is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing after the largest batch has occurred once.
@@ -24,9 +24,10 @@ type Reals struct {
 	pull   *pullbacks
 }
 
-// NewReals returns the denoiser of a network. If Level is nil in opt, the network's noise level is
-// 1000·t for the time t, which is the step number of a diffusion with a thousand steps. NewReals
-// returns an error if net is nil, is a network of tokens or does not have one output per channel.
+// NewReals returns the denoiser of a network. If Level is nil in opt, the network receives the
+// noise level 1000·t at the time t. This is the step number in a diffusion of a thousand steps.
+// NewReals returns an error if net is nil, is a network of tokens or does not have one output per
+// channel.
 func NewReals(net *Transformer, opt Options) (*Reals, error) {
 	switch {
 	case net == nil:

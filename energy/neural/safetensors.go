@@ -245,8 +245,8 @@ func (f *File) readable(name string, d DType) error {
 	return fmt.Errorf("neural: %s: tensor %q has type %q, want F32, F16 or BF16", f.Source(name), name, d)
 }
 
-// Decode converts the numbers in b to float32 and stores them in dst. b holds numbers of type d,
-// little-endian as in a file. Decode panics unless b holds len(dst) numbers.
+// Decode converts the numbers in b to float32 and stores them in dst. The numbers in b are of type
+// d and little-endian, as in a file. Decode panics unless b holds len(dst) numbers.
 func (d DType) Decode(dst []float32, b []byte) {
 	check.Len("neural", "b", len(b), len(dst)*d.size())
 	switch d {
@@ -286,9 +286,9 @@ func (d DType) append(b []byte, x []float32) []byte {
 	return b
 }
 
-// WriteFile writes tensors to w as a .safetensors file. Numbers are rounded to nearest in the type
-// dtype; "" means F32. metadata may be nil. WriteFile returns an error that names the tensor if its
-// shape and data do not agree or it occurs twice.
+// WriteFile writes tensors to w as a .safetensors file. Numbers are rounded to the nearest number
+// of the type dtype; "" means F32. The map metadata may be nil. WriteFile returns an error that
+// names the tensor if its shape and data do not agree or it occurs twice.
 func WriteFile(w io.Writer, dtype DType, tensors []Tensor, metadata map[string]string) error {
 	if dtype == "" {
 		dtype = F32

@@ -34,7 +34,7 @@ type scoring struct {
 }
 
 // NewScorer returns the score of a network of tokens with one output per position. It returns an
-// error if net is nil or a different kind of network.
+// error if net is nil, is a network of reals, or has more than one output.
 func NewScorer(net *Transformer) (*Scorer, error) {
 	switch {
 	case net == nil:

@@ -27,9 +27,9 @@ type Distribution struct {
 // mostCoupling is the largest |K|. Beyond it, cancellation leaves no correct digit.
 const mostCoupling = 16
 
-// New returns the distribution of a model with two levels and pair interactions, such as
-// model.Ising, whose field is zero when written in spins ±1. Site i is drawn at the point at[i] of
-// the plane, and edges are straight lines between the sites that interact.
+// New returns the distribution of a two-level model with pair interactions, such as model.Ising.
+// The field must be zero when the energy is written in spins ±1. Site i is drawn at the point at[i]
+// of the plane, and edges are straight lines between the sites that interact.
 //
 // New returns an error if m is not such a model or if a coupling is beyond ±16 nats. It also
 // returns an error if the slice at has the wrong length or contains a number that is not finite.
@@ -233,9 +233,9 @@ func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 	return sum, nil
 }
 
-// Correlation returns the mean E[s_i s_j] of the product of the spins s_i and s_j = ±1 of two
-// sites. It returns an error if a site is out of range, if ctx ends, or if terms cancel so far that
-// only rounding errors are left.
+// Correlation returns the mean product E[s_i s_j] of the spins s_i and s_j = ±1 at two sites. It
+// returns an error if a site is out of range, if ctx ends, or if terms cancel so far that only
+// rounding errors are left.
 //
 // The mean is a ratio of two partition functions. In the numerator, tanh K is replaced by coth K
 // for the couplings K along a path of edges from one site to the other.

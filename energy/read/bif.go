@@ -37,8 +37,8 @@ type Node struct {
 // may be omitted, names may be quoted, properties are skipped, and comments are those of C and C++.
 // Sites are the variables in the order of their declarations.
 //
-// The energy is −Σ log p(x_i | parents). The model is therefore normalised if the tables of the
-// file are; rows must add up to 1 within .02. The model supports the same interfaces as that of
+// The energy is −Σ log p(x_i | parents). Rows of the tables must add up to 1 within 0.02. If they
+// add up to 1 exactly, the model is normalised. The model supports the same interfaces as that of
 // [UAI]. Errors name the line.
 func BIF(r io.Reader) (energy.Model, []Node, error) {
 	b := &bif{input: bufio.NewReader(unmarked("BIF", r)), line: 1, number: map[string]int{}}

@@ -20,8 +20,8 @@ type COOConfig struct {
 //
 //	i j w
 //
-// where i and j are sites, numbered from 0. The energy is that of a QUBO or, with spins, of an
-// Ising model, with the signs of the file:
+// where i and j are sites, numbered from 0. The energy is that of a QUBO or, for spins, that of an
+// Ising model. The signs are those of the file:
 //
 //	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x_i ∈ {0, 1}, or
 //	E(s) = Σ_{i≠j} w_ij s_i s_j + Σ_i w_ii s_i,  s_i ∈ {−1, 1}.

@@ -86,8 +86,8 @@ func (m *network) one(x []int32) float64 {
 	return sum
 }
 
-// Conditional implements [energy.Conditional]. It stores in d the energies of the state x with each
-// level at the given site, relative to that of x.
+// Conditional stores in d the energies of the state x with each level at the given site, relative
+// to that of x. It implements [energy.Conditional].
 func (m *network) Conditional(d []float64, site int, x []int32) {
 	check.Len("read", "d", len(d), m.levels)
 	check.Len("read", "x", len(x), len(m.cards))
@@ -141,7 +141,7 @@ func (m *network) Factors() (cards []int32, scopes [][]int32, tables [][]float64
 	return m.cards, scopes, tables, true
 }
 
-// Repair replaces each level that is too large for its variable by the variable's largest level; it
+// Repair replaces each level that is too large for its variable by the variable's largest level. It
 // implements [energy.Supported].
 func (m *network) Repair(x []int32) {
 	n := len(m.cards)

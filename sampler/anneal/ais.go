@@ -24,22 +24,22 @@ import (
 
 // AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain starts at a draw x_0
 // from the base distribution. It then passes through the stages k = 1 … K of a schedule 0 = β_0 < …
-// < β_K = 1. Its weight w starts with log w = log Z_0, the normaliser of the base. A stage first
-// updates the weight and then moves the chain,
+// < β_K = 1. Its weight w starts at Z_0, the normaliser of the base. A stage first updates the
+// weight and then moves the chain,
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k.
 //
-// The last stage does not move the chain. The energy E_k is (1 − β_k)·E_base + β_k·E, with E_base =
-// 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
+// The last stage does not move the chain. The energy E_k is (1 − β_k)·E_base + β_k·E, where E_base
+// = 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
 //
 // If the method leaves its target invariant (mcmc.DULA does not), the weights are unbiased, E[w] =
 // Z, however badly the chains mix. The logarithms of the weights are biased downwards. Methods do
 // not tune themselves here, because that would bias the weights, so set their step sizes.
 //
-// With a Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta 2010). The
-// effective number of chains of a population is (Σw)²/Σw². Whenever it falls below half of the
-// population's size, the chains are resampled systematically by weight. Each chain then gets the
-// mean weight of the population. The weights stay unbiased. Populations are independent of each
+// If Config.Population is set, AIS becomes population annealing (Hukushima and Iba 2003; Machta
+// 2010). The effective number of chains of a population is (Σw)²/Σw². Whenever it falls below half
+// of the population's size, the chains are resampled systematically by weight. Each chain then gets
+// the mean weight of the population. The weights stay unbiased. Populations are independent of each
 // other.
 //
 // Chains that start at a state of probability zero have weight 0. If almost all states have
@@ -62,7 +62,8 @@ func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConf
 // AISConfig holds the settings of annealed importance sampling. The zero value runs 64 chains
 // through 200 stages.
 type AISConfig struct {
-	// number of chains of the whole run, at least 2; each gives one independent weight; 0 means 64
+	// Chains is the number of chains of the whole run, at least 2; 0 means 64. Each chain gives one
+	// independent weight.
 	Chains  int
 	Seed    uint64 // seed of the random streams; chain i draws from stream (Seed, i)
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
@@ -101,9 +102,10 @@ type AISConfig struct {
 	// zero, the bias does not vanish with more chains; see AISResult.LogWeights.
 	Exact []int32
 
-	// Checkpoint makes Run save the run to the file Path, as SaveFile does, unless Path is empty.
-	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves each time
-	// all chains have completed Every more stages. If saving fails, Run returns the error.
+	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no
+	// checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
+	// saves each time all chains have completed Every more stages. If saving fails, Run returns the
+	// error.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -181,8 +183,8 @@ func (cfg *AISConfig) fill() (err error) {
 	return err
 }
 
-// Populations returns the logarithm of the mean weight of every population. Without a Population it
-// returns the log-weights of the chains. The entries are independent of each other.
+// Populations returns the logarithm of the mean weight of every population. If AISConfig.Population
+// is 0, it returns the log-weights of the chains. The entries are independent of each other.
 func (r *AISResult) Populations() []float64 {
 	var means []float64
 	for of := range slices.Chunk(r.LogWeights, max(r.population, 1)) {
@@ -212,9 +214,9 @@ func (r *AISResult) sum() error {
 	return nil
 }
 
-// Join combines r, the result of the first part of a run, with those of the other parts. It returns
-// the result of the whole run, which has the same bits as that of an undivided run. The part of r
-// must begin with chain 0, and every other part must begin where the previous one ends.
+// Join combines the result r of the first part of a run with the results of the other parts. It
+// returns the result of the whole run, with the same bits as if the run had not been divided. The
+// part of r must begin with chain 0, and every other part must begin where the previous one ends.
 //
 // If a part belongs to another run, Join returns an error that names the setting that differs. It
 // also returns an error if there is a gap or an overlap, or if the last part ends before the run.
@@ -485,9 +487,9 @@ func (a *AISRunner) steps(ctx context.Context, m energy.Model, info []sampler.In
 	return nil
 }
 
-// Settings calls add with the name and value of every setting on which the weights depend. A run
-// that loads a checkpoint must have the same settings as the run that saved it, and so must all
-// parts of one run.
+// Settings calls the function add with the name and value of every setting on which the weights
+// depend. A run that loads a checkpoint must have the same settings as the run that saved it, and
+// so must all parts of one run.
 func (a *AISRunner) Settings(add func(name string, value any)) {
 	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
 	add("AISConfig.Exact", a.cfg.Exact != nil)

@@ -17,10 +17,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempered is a model that defines its own path: a model for every inverse temperature β, from a
-// constant energy at β = 0 to its own energy at β = 1. [AIS] and [SteppingStone] follow this path
-// instead of multiplying the energy by β. Along the path the model keeps its structure. model.RBM,
-// for instance, keeps its hidden units, which the wrapper energy.Scale would hide.
+// Tempered is a model that defines its own path. A path has a model for every inverse temperature
+// β: at β = 0 its energy is constant, and at β = 1 it is the original model. [AIS] and
+// [SteppingStone] follow this path instead of multiplying the energy by β. Along the path the model
+// keeps its structure. model.RBM, for instance, keeps its hidden units, which the wrapper
+// energy.Scale would hide.
 type Tempered interface {
 	energy.Model
 

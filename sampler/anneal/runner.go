@@ -1,5 +1,6 @@
-// Package anneal samples a model at a range of temperatures, to find its state of least energy
-// ([Runner], simulated annealing) or its normaliser log Z ([AIS] and [SteppingStone]).
+// Package anneal samples a model at a range of temperatures. A [Runner] finds a state of least
+// energy by simulated annealing. [AIS] and [SteppingStone] estimate log Z, where Z is the
+// normaliser.
 //
 // All three sample exp(−β·E) with any sampler.Method, while the inverse temperature β follows a
 // [Schedule]:
@@ -41,7 +42,8 @@ type Config struct {
 	Chains  int    // number of independent chains of the whole run; 0 means 4
 	Seed    uint64 // seed of the random streams; chain i draws from stream (Seed, i)
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
-	// initial states: one per chain, or one for all chains; nil means random; see [sampler.Config]
+	// Init holds the initial states: one per chain, or one for all chains. If it is nil, they are
+	// random; see [sampler.Config].
 	Init []int32
 
 	// First and Count select the chains of a part of a run, as in [sampler.Config]. These chains
@@ -56,16 +58,16 @@ type Config struct {
 	// schedule between the bounds that [Cooling] computes for the model.
 	Schedule Schedule
 
-	// Checkpoint makes Run save the run to the file Path, as SaveFile does, unless Path is empty.
-	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves each time
-	// it has made Every more steps. If saving fails, Run returns the error.
+	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no
+	// checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
+	// saves each time it has made Every more steps. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Progress, if not nil, is called during a Run with the number of steps done so far and the
-	// number of all steps of this Run.
+	// Progress, if not nil, is called during a Run. It receives the number of steps done so far and
+	// the total for this Run.
 	Progress func(done, total int)
 }
 

@@ -32,8 +32,8 @@ import (
 //
 // Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and it gives
 // less warning if they do not mix. If the chains mix, stepping stones are more precise than AIS at
-// the same cost. StdErr accounts for the autocorrelation of the draws, by [diagnose.MCSEMean]. The
-// last digits of StdErr may differ between processors; those of Value do not.
+// the same cost. The StdErr of the result is computed with [diagnose.MCSEMean], which accounts for
+// autocorrelation. Its last digits may differ between processors; those of Value do not.
 //
 // SteppingStone returns an error if a setting is out of range, and the same errors as
 // [sampler.Runner.Run]. It returns [sampler.ErrZero] if all draws from the base in a block of
@@ -59,7 +59,8 @@ type SteppingStoneConfig struct {
 	First, Count int
 
 	Stages int // number of stages, one per temperature; 0 means 30
-	// number of warm-up steps of every stage, before its first draw; 0 means 200, −1 means none
+	// Warmup is the number of warm-up steps of every stage, before its first draw; 0 means 200, and
+	// −1 means none.
 	Warmup int
 	Draws  int // number of draws per chain and stage, at least 6; 0 means 1000
 
@@ -70,9 +71,10 @@ type SteppingStoneConfig struct {
 
 	Base energy.Model // distribution at β = 0; nil means uniform; see [AISConfig]
 
-	// Checkpoint makes Run save the run to the file Path, as SaveFile does, unless Path is empty.
-	// Run saves when it ends, even if the context ended. If Every is not 0, it also saves each time
-	// every chain has made Every more draws. If saving fails, Run returns the error.
+	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no
+	// checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
+	// saves each time every chain has made Every more draws. If saving fails, Run returns the
+	// error.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -331,9 +333,9 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 	return z
 }
 
-// Join combines r, the first finished part of a run, with the other finished parts. It returns the
-// estimate of the whole run, which has the same bits as that of an undivided run. The part r must
-// begin with chain 0, and every other part must begin where the previous one ends.
+// Join combines r, the first part of a run, with the other parts; all parts must be finished. It
+// returns the estimate of the whole run, with the same bits as if the run had not been divided. The
+// part r must begin with chain 0, and every other part must begin where the previous one ends.
 //
 // If a part belongs to another run, Join returns an error that names the setting that differs. It
 // also returns an error if there is a gap or an overlap, or if the last part ends before the run.

@@ -2,8 +2,8 @@
 // them.
 //
 // A [Trace] records functions of the state at every draw. Its [Summary] is a table of means, Monte
-// Carlo standard errors, quantiles, effective sample sizes and R-hat, with warnings if the draws
-// should not be used:
+// Carlo standard errors, quantiles, effective sample sizes and R-hat. It warns if the draws should
+// not be used:
 //
 //	mag := diagnose.NewTrace(energy.Magnetization)
 //	ch, err := sampler.NewChains(ctx, m, method, sampler.Config{Chains: 64, Observe: mag.Observe})

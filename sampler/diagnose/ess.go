@@ -47,9 +47,10 @@ func ESSBulk(draws [][]float64) (float64, error) {
 // draws. For each q, the indicator x ≤ q has an effective sample size; the result is the smaller of
 // the two. The errors are the same as for [ESSBulk].
 //
-// ESSTail skips an indicator that is constant. If a twentieth or more of the draws have the largest
-// value, the 95 % quantile is that value, and every draw is ≤ q. (The R package posterior returns
-// NA there.) If both indicators are constant, the error is [ErrConstant].
+// An indicator can be constant. If a twentieth or more of the draws have the largest value, for
+// instance, the 95 % quantile is that value, and every draw is ≤ q. ESSTail skips such an
+// indicator. (The R package posterior returns NA there.) If both indicators are constant, the error
+// is [ErrConstant].
 func ESSTail(draws [][]float64) (float64, error) {
 	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {
@@ -254,9 +255,9 @@ func MCSEMean(draws [][]float64) (float64, error) {
 }
 
 // AutocorrelationTime returns the integrated autocorrelation time τ of draws[chain][draw], measured
-// in draws. It is the number of draws divided by [ESSMean]: the variance of the mean of these draws
-// is τ times the variance of the mean of as many independent draws. For one chain in equilibrium
-// with autocorrelations ρ_t,
+// in draws. It is the number of draws divided by [ESSMean]. The mean of these draws has τ times the
+// variance of a mean of as many independent draws. For one chain in equilibrium with
+// autocorrelations ρ_t,
 //
 //	τ = 1 + 2 Σ_{t≥1} ρ_t.
 //

@@ -10,14 +10,14 @@ import (
 type Average struct {
 	Value float64
 	SE    float64 // standard error, which includes the effect of autocorrelation
-	// Effective number of draws (Σw)²/Σw², where w are the weights in [Reweighting]. It does not
-	// account for autocorrelation.
+	// ESS is the effective number of draws, (Σw)²/Σw², where w are the weights in [Reweighting]. It
+	// does not account for autocorrelation.
 	ESS float64
 }
 
 // Reweighting estimates expectations at every inverse temperature β within the range of a ladder of
-// inverse temperatures β_k. It combines the draws n of all rungs k of the ladder by MBAR (Shirts
-// and Chodera 2008), which has the smallest variance of all ways to do this:
+// inverse temperatures β_k. It combines the draws of all β_k by MBAR, which has the smallest
+// variance of all ways to do this (Shirts and Chodera 2008):
 //
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n).
 //
@@ -217,8 +217,8 @@ func (w *Reweighting) HeatCapacity(betas ...float64) ([]Average, error) {
 }
 
 // Binder returns, for each β, Binder's cumulant 1 − ⟨A⁴⟩/(3⟨A²⟩²) of a function A, such as the
-// magnetisation. The cumulant is 2/3 if A has two opposite values, and 0 if A is normal with mean
-// 0.
+// magnetisation. The cumulant is 2/3 if A takes only two opposite values, and 0 if A is normal with
+// mean 0.
 func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 	f, err := w.function("Binder", name)
 	if err != nil {
@@ -231,10 +231,10 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 }
 
 // Function returns an estimate of g(mean) for each β. Here mean[k] is the expectation of the k-th
-// function after g. Each of these functions is called with the energy of a draw and the values
-// recorded at that draw, in the order of the functions of [NewReplicas]. To estimate Var(A), for
-// instance, pass the functions A and A², and let g return mean[1] − mean[0]². Function returns an
-// error if a β is outside the ladder or g is not finite there.
+// of the functions that follow g in the call. Each of these is called with the energy of a draw and
+// the values recorded at that draw, in the order of the functions of [NewReplicas]. To estimate
+// Var(A), for instance, pass the functions A and A², and let g return mean[1] − mean[0]². Function
+// returns an error if a β is outside the ladder or g is not finite there.
 func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
 }

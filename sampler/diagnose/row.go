@@ -14,21 +14,24 @@ import (
 // Row summarises the values of one function over all chains. It is a row of a [Summary].
 type Row struct {
 	Name string
-	// Mean and standard deviation of all S draws; the divisor of the variance is S − 1.
+	// Mean and SD are the mean and standard deviation of all S draws. The divisor of the variance
+	// is S − 1.
 	Mean, SD Estimate
 	MCSE     Estimate // Monte Carlo standard error of Mean, see [MCSEMean]
-	// Standard error of Mean, estimated from the chain means alone: their standard deviation
-	// divided by √chains.
+	// MCSEChains is the standard error of Mean, estimated from the means of the chains alone: their
+	// standard deviation divided by √chains.
 	MCSEChains   Estimate
 	Q5, Q50, Q95 Estimate // 5 %, 50 % and 95 % quantiles of all draws, interpolated linearly
-	// R-hat, see [RHat]; in streaming mode and for a [Tally], the split R-hat without ranks
+	// RHat is R-hat as the function [RHat] computes it. In streaming mode and for a [Tally], it is
+	// the split R-hat without ranks.
 	RHat Estimate
-	// Nested R-hat of Margossian et al. 2024, which compares groups of chains; for a [Trace], every
-	// chain is a group of its own.
+	// RHatNested is the nested R-hat of Margossian et al. 2024, which compares groups of chains.
+	// For a [Trace], every chain is a group of its own.
 	RHatNested Estimate
 	ESSBulk    Estimate // bulk effective sample size, see [ESSBulk]
 	ESSTail    Estimate // tail effective sample size, see [ESSTail]
-	// Effective sample size of the mean, see [ESSMean]; in streaming mode, (SD/MCSE)².
+	// ESSMean is the effective sample size of the mean as the function [ESSMean] computes it. In
+	// streaming mode it is (SD/MCSE)².
 	ESSMean Estimate
 	Time    Estimate // integrated autocorrelation time in draws, see [AutocorrelationTime]
 

@@ -16,13 +16,14 @@ type Summary struct {
 	Chains    int   // number of chains
 	Draws     int   // number of draws per chain, see [Trace.Len]
 	Streaming bool  // whether the trace is from [NewStreamingTrace]
-	// whether the summary is that of a [Tally], in which estimates that need ranks are undefined
+	// Merged reports whether the summary is that of a [Tally]. Estimates that need ranks are then
+	// undefined.
 	Merged  bool
 	Seconds float64 // duration of the run in seconds, set by the caller; 0 means unknown
 
 	Accept  Estimate // mean acceptance probability in the last step before each draw
 	Moves   Estimate // mean number of sites changed in the last step before each draw
-	Invalid int      // number of proposals with energy NaN or −Inf in the last steps before draws
+	Invalid int      // number of proposals with energy NaN or −Inf, in the last step before each draw
 }
 
 // ranked reports whether the estimates that need the ranks of draws are defined.

@@ -37,8 +37,8 @@ import (
 //
 //   - Mean and SD of all draws,
 //   - RHat as the split R-hat without ranks (Gelman et al. 2013, section 11.4),
-//   - ESSMean as [ESSMean] and MCSE as [MCSEMean] if the sum over lags ends below lag 64; otherwise
-//     ESSMean is (SD/MCSEChains)², capped like [ESSMean] at n·log₁₀ n for n draws, and MCSE is
+//   - ESSMean as [ESSMean] and MCSE as [MCSEMean]. If the sum over lags does not end below lag 64,
+//     ESSMean is (SD/MCSEChains)² instead, capped at n·log₁₀ n for n draws, and MCSE is
 //     SD/√ESSMean,
 //   - MCSEChains, the standard error from the means of the chains alone,
 //   - RHatNested (Margossian et al. 2024), for many short chains.
@@ -247,11 +247,11 @@ func (t *Tally) Summary() (Summary, error) {
 	return s, t.Missing()
 }
 
-// LogMeanExp returns mean = log((1/n) Σ exp(l)) over the n chains that t counts, for runs such as
-// annealed importance sampling that end with a log-weight l per chain. The log-weights are the
-// values of the first function, and TallyConfig.LogWeights must be set. The tally keeps Σ exp(l)
-// and Σ exp(2l) in exact sums, whatever the size of l, so parts merged in any order give the same
-// bits.
+// LogMeanExp returns mean = log((1/n) Σ exp(l)) over the n chains that t counts, where l is the
+// log-weight of a chain. It is for runs that end with a weight per chain, such as annealed
+// importance sampling. The log-weights are the values of the first function, and
+// TallyConfig.LogWeights must be set. The tally keeps Σ exp(l) and Σ exp(2l) in exact sums,
+// whatever the size of l, so parts merged in any order give the same bits.
 //
 // The result stdErr is the relative standard error of the mean weight. To first order, this is the
 // standard error of the result mean. For a single chain stdErr is 0 and has no meaning. The result
@@ -297,7 +297,8 @@ type TallyConfig struct {
 	// Run identifies everything else that determines the draws, such as the name of a model and its
 	// arguments. Merge rejects a part with a different Run, Chains or Seed. Values of Run are
 	// compared in the same way as a checkpoint compares settings, see [sampler.Method]. If Run is
-	// [energy.Shaped], languages in it are compared by the states that they contain.
+	// [energy.Shaped], languages in it (sets of states of package constraint) are compared by their
+	// members.
 	Run any
 }
 

@@ -94,8 +94,8 @@ func newTrace(functions int) *Trace {
 //     number of batches is so small that a confidence interval would be too narrow, MCSE has the
 //     error [ErrTooFew],
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
-//   - RHat as the plain split statistic without ranks (Gelman et al. 2013); it compares the first
-//     and the second half of the complete batches, and so omits at most 2 batches in 34.
+//   - RHat as the plain split statistic without ranks (Gelman et al. 2013). It compares the first
+//     half of the complete batches with the second and so omits at most 2 batches in 34.
 //
 // It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
@@ -797,8 +797,8 @@ func saveFile(path string, write func(io.Writer) error) (err error) {
 // Histogram counts the values in each of several adjacent bins of equal width.
 type Histogram struct {
 	Edges []float64 // bin edges in ascending order, one more than there are bins
-	// Number of values in [Edges[k], Edges[k+1]) for each bin k; the last bin includes its upper
-	// edge.
+	// Counts holds the number of values in [Edges[k], Edges[k+1]) for each bin k. The last bin
+	// includes its upper edge.
 	Counts []int
 }
 
@@ -1031,9 +1031,8 @@ type Marginals struct {
 	P             []float64 // relative frequency of each level at each site, sites × levels
 
 	// SE is the standard error of each entry of P, or nil for a single chain. It is the standard
-	// deviation between the means of the chains, divided by √chains. This is valid for any
-	// autocorrelation. For a level that no draw or every draw had, SE is 0, although P need not be
-	// exact.
+	// deviation of the chains' means, divided by √chains. This is valid for any autocorrelation.
+	// For a level that no draw or every draw had, SE is 0, although P need not be exact.
 	SE []float64
 }
 
@@ -1126,8 +1125,8 @@ func (t *Trace) Summary() Summary {
 	return s
 }
 
-// Row returns the diagnostics of one function, or of "energy", "accept" or "moves". The errors are
-// those of [Trace.Values], but a streaming trace also has a row for each of its functions.
+// Row returns the diagnostics of one function, or of "energy", "accept" or "moves". It returns the
+// errors of [Trace.Values], except that a streaming trace is no error.
 func (t *Trace) Row(name string) (Row, error) {
 	if i := slices.Index(t.names, name); i >= 0 {
 		return t.row(i), nil

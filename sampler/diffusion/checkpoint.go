@@ -131,7 +131,7 @@ func (d *Runner[S]) settings(ctx context.Context) *fingerprint.List {
 	return l
 }
 
-// list calls add with every setting. It asks the model for two predictions.
+// list calls the function add with every setting. It asks the model for two predictions.
 func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) {
 	check.Must("diffusion: Settings", "add", add)
 	c := &d.cfg
@@ -167,9 +167,9 @@ func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) 
 // digest.
 type row []float64
 
-// Described is a conditioning (Config.Meta) that can be compared with the one in a checkpoint. Its
-// Settings method calls add with the name and value of everything that must be equal. A run that
-// loads the checkpoint must have the same names and values.
+// Described is implemented by a conditioning (Config.Meta) that checkpoints record. Its Settings
+// method calls the function add with the name and value of everything that determines the
+// conditioning. A run that loads the checkpoint must have the same names and values.
 type Described interface {
 	Settings(add func(name string, value any))
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // Decoding selects how projected predictions are turned into tokens if the [Projection] is not a
-// [Drawer]. A prediction has one row for each site, with a log-weight for each token.
+// [Drawer]. A prediction has one row for each site. The row holds a log-weight for each token.
 type Decoding uint8
 
 const (
@@ -58,20 +58,21 @@ func (d *Decoding) UnmarshalText(name []byte) error {
 // Config holds the settings of a [Runner]. The zero value makes 128 steps with seed 0 and without
 // constraints.
 type Config struct {
-	// number of steps from noise to sample; 0 means 128; ignored by processes that determine it
-	// themselves
+	// Steps is the number of steps from noise to sample; 0 means 128. Processes that determine the
+	// number themselves ignore it.
 	Steps int
-	// number of samples per call of the denoiser; 0 means as many as fit in 256 MiB, at most 64
+	// Batch is the number of samples per call of the denoiser; 0 means as many as fit in 256 MiB,
+	// at most 64.
 	Batch int
-	// number of goroutines besides those of the denoiser; 0 means GOMAXPROCS; does not affect
-	// results
+	// Workers is the number of goroutines besides those of the denoiser; 0 means GOMAXPROCS. It
+	// does not affect results.
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
 
-	// First and Count select a part of a run. The part makes the samples First, First+1, … of the
-	// whole run, with the same bits. It makes at most Count samples; a Count of 0 sets no limit.
-	// Parts may have any size and run anywhere, in any order. A [Committer] cannot be used with
-	// parts, because it remembers earlier samples.
+	// First and Count select a part of a run. The part makes the samples First, First+1, …, which
+	// have the same bits as in the whole run. It makes at most Count samples; a Count of 0 sets no
+	// limit. Parts may have any size and run anywhere, in any order. A [Committer] cannot be used
+	// with parts, because it remembers earlier samples.
 	First, Count int
 
 	Meta any // conditioning, such as a label or a prompt, that is passed to the denoiser
@@ -104,7 +105,7 @@ type Config struct {
 
 	// ProjectState, for reals, projects the state x_s after a step instead of the prediction. The
 	// state moves the fraction (1−s)^ProjectPower of the way to its projection. With power 0, or at
-	// s = 0, it becomes its projection.
+	// s = 0, the state becomes its projection.
 	//
 	// With a [Gaussian] process, the zero value of these fields is constrained posterior sampling.
 	// Other settings give methods for comparison, in which Π denotes the projection:
@@ -129,9 +130,9 @@ type Config struct {
 	// refused it; 0 means 100, −1 means never.
 	Retries int
 
-	// Checkpoint makes the runner keep its finished samples and save them to the file Path, unless
-	// Path is empty. The previous file is kept as Path.old. For a failed sample, the file holds the
-	// text of the error and whether the error wrapped constraint.ErrInfeasible.
+	// Checkpoint makes the runner keep its finished samples and save them to the file Path. An
+	// empty Path means no checkpoints. The previous file is kept as Path.old. For a failed sample,
+	// the file holds the text of the error and whether the error wrapped constraint.ErrInfeasible.
 	//
 	// Sample and Fill save when they end, even if the context ended. If Every is not 0, they also
 	// save each time Every more samples are finished. Every save writes all samples, so Every
@@ -162,10 +163,11 @@ type Snapshot struct {
 	From, To     float64   // times before and after the step
 	X            []int32   // state after the step, for tokens; nil for reals
 	Real         []float32 // state after the step, for reals; nil for tokens
-	// prediction of the clean sample that the step used, after any projection
+	// V is the prediction of the clean sample that the step used, after any projection.
 	V         []float32
 	Projected bool
-	// violation that remains after the projection, of V or, with ProjectState, of the state
+	// Violation is the violation that remains after the projection: that of V or, with
+	// ProjectState, that of the state.
 	Violation float64
 	LogZ      float64 // log Z returned by the [Drawer]; 0 if there is none
 }

@@ -32,8 +32,8 @@ import (
 // # Caveats
 //
 // ECI does not sample from the distribution of the model, even without a constraint, because ε is
-// not the noise contained in the state. For instance, a variable that is standard normal in the
-// model does not get the variance 1 but
+// not the noise contained in the state. For instance, let a variable be standard normal in the
+// model. Its variance in the samples should be 1, but is
 //
 //	steps                    10   50   200  1000
 //	ε drawn anew each round  .40  .47  .49  .50
@@ -59,7 +59,8 @@ type ECI struct {
 // mostRounds is the largest number of rounds of a step.
 const mostRounds = 1 << 20
 
-// Bind implements [Process]. It returns an error if a field of the ECI is out of range.
+// Bind returns the steps of the process, or an error if a field of the ECI is out of range. It
+// implements [Process].
 func (p ECI) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Schedule == nil {
 		p.Schedule = noise.Straight{}
@@ -87,7 +88,7 @@ type eci struct {
 // Alpha returns the signal level ᾱ at time t.
 func (p *eci) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// MaxSteps implements [Clocked]. It returns the number of rounds of all steps together.
+// MaxSteps returns the number of rounds of all steps together; it implements [Clocked].
 func (p *eci) MaxSteps(steps int) int {
 	if steps > math.MaxInt/p.mix {
 		return math.MaxInt
@@ -102,8 +103,8 @@ func (p *eci) Prior(x []float32, r *sampler.Stream) {
 	p.rounds = 0
 }
 
-// Next implements [Steps]. The times of the steps are evenly spaced. All rounds of a step except
-// the last stay at the same time.
+// Next returns the time after the next round. The times of the steps are evenly spaced. All rounds
+// of a step except the last stay at the same time. It implements [Steps].
 func (p *eci) Next(_ []float32, t float64, step, steps int, _ *sampler.Stream) float64 {
 	if step%p.mix < p.mix-1 {
 		return t
@@ -111,8 +112,8 @@ func (p *eci) Next(_ []float32, t float64, step, steps int, _ *sampler.Stream) f
 	return gridTime(step/p.mix, steps)
 }
 
-// Reverse implements [Steps]. It ends a round by replacing x with the weighted sum of v and ε at
-// time s.
+// Reverse ends a round by replacing x with the weighted sum of v and ε at time s. It implements
+// [Steps].
 func (p *eci) Reverse(x []float32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	if p.rounds++; p.resample > 0 && p.rounds%p.resample == 0 {
 		normal.Fill(p.noise, r)

@@ -34,10 +34,10 @@ type Gaussian struct {
 	// Eta is η, the share of fresh noise, in [0, 1].
 	Eta float64
 
-	// Wide adds noise of variance β = 1 − ᾱ_t/ᾱ_s, that of the forward step, instead of σ². It
-	// requires η = 1. Ho et al. 2020 offer both choices. The larger one, β, is exact if clean
-	// samples have unit variance; σ² is exact if the clean sample is known. The last step adds no
-	// noise.
+	// Wide replaces the variance σ² of the added noise by β = 1 − ᾱ_t/ᾱ_s, the variance of the
+	// forward step. It requires η = 1. Ho et al. 2020 offer both choices. The larger one, β, is
+	// exact if clean samples have unit variance; σ² is exact if the clean sample is known. The last
+	// step adds no noise.
 	Wide bool
 
 	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's own
@@ -45,7 +45,8 @@ type Gaussian struct {
 	Recompute bool
 }
 
-// Bind implements [Process]. It returns an error if a field of the Gaussian is out of range.
+// Bind returns the steps of the process, or an error if a field of the Gaussian is out of range. It
+// implements [Process].
 func (p Gaussian) Bind(_ context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Schedule == nil {
 		p.Schedule = noise.LinearBeta{}
@@ -75,13 +76,13 @@ func (p *gaussian) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 // Prior fills x with standard normal noise.
 func (p *gaussian) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// Next implements [Steps]. The times of the steps are evenly spaced.
+// Next returns the time after the next step. The times are evenly spaced. It implements [Steps].
 func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
 
-// Reverse implements [Steps]. It makes a DDIM step and returns an error only if a prediction is not
-// finite.
+// Reverse makes a DDIM step and returns an error only if a prediction is not finite. It implements
+// [Steps].
 func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	at, as := p.Alpha(t), p.Alpha(s)
 	variance := float64(float64(float64(p.eta*p.eta)*((1-as)/(1-at))) * (1 - at/as))

@@ -22,18 +22,18 @@ import (
 // the field Guided of energy.Noised.
 type Guide interface {
 	// Guidance returns the weight γ of the guidance as scale, and the source of the guidance. For
-	// [ClassifierFree] the source is a denoiser without the condition (the result unconditional).
-	// For [ClassifierGuided] it is a classifier (the result by). The other result is nil. Both are
-	// nil if the prediction already contains the guidance.
+	// [ClassifierFree] the source is a denoiser without the condition, returned as unconditional.
+	// For [ClassifierGuided] it is a classifier, returned as by. The other of these two results is
+	// nil. Both are nil if the prediction already contains the guidance.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 
 // Classifier computes the log-probability of a condition y after every change of a single site. Use
 // [ExactClassifier], [FirstOrderClassifier] or a type of your own.
 type Classifier interface {
-	// Table stores log p(y | x with x_i = l, t) + c_i in dst for every site i and level l of the
-	// single state x at time t. The constant c_i of a site is arbitrary. An entry −Inf excludes its
-	// level. Table must be safe for concurrent use.
+	// Table stores log p(y | x with x_i = l, t) + c_i in dst for every site i and level l, where x
+	// is a single state at time t. The constant c_i of a site is arbitrary. An entry −Inf excludes
+	// its level. Table must be safe for concurrent use.
 	Table(dst []float32, x []int32, t float64) error
 }
 
@@ -252,12 +252,12 @@ func jump(s *slots.Slot[int32], rates []float32, masked int) error {
 }
 
 // ExactClassifier is the classifier log p(y | x) = −E(x), where E is the energy of Model. It
-// evaluates E for every level of every site. If the process has a mask, it must be one of the
+// evaluates E for every level of every site. If the process has a mask, the mask must be one of the
 // model's levels.
 type ExactClassifier struct{ Model energy.Model }
 
-// Table implements [Classifier]. It evaluates the model for every level of every site and stores
-// the exact values in dst.
+// Table evaluates the model for every level of every site and stores the exact values in dst. It
+// implements [Classifier].
 func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 	if err := check.Given("diffusion: ExactClassifier", "Model", c.Model); err != nil {
 		return err
@@ -282,8 +282,8 @@ func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 // first-order Taylor expansion of log p(y | x) at x.
 type FirstOrderClassifier struct{ Model energy.Model }
 
-// Table implements [Classifier]. It stores the negative Gradient of the model in dst. It returns an
-// error if the model is not [energy.Differentiable].
+// Table stores the negative Gradient of the model in dst. It returns an error if the model is not
+// [energy.Differentiable]. It implements [Classifier].
 func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 	if err := check.Given("diffusion: FirstOrderClassifier", "Model", c.Model); err != nil {
 		return err
@@ -301,12 +301,12 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 }
 
 // ClassifierFree is a denoiser guided towards a condition y. It compares the predictions of two
-// denoisers, with and without y (Ho and Salimans 2022; for tokens Schiff et al. 2025). By default
-// it guides the prediction, with weight γ,
+// denoisers, one with and one without y (Ho and Salimans 2022; for tokens Schiff et al. 2025). By
+// default it guides the prediction with weight γ,
 //
-//	p(x_0,i | x_t) ∝ p(x_0,i | x_t, y)^γ · p(x_0,i | x_t)^{1−γ},
+//	p(x_0,i | x_t) ∝ p(x_0,i | x_t, y)^γ · p(x_0,i | x_t)^{1−γ}.
 //
-// which works with every process and projection. With AtPosterior it guides the reverse step from
+// This works with every process and projection. With AtPosterior it guides the reverse step from
 // time t to time s,
 //
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ}.
@@ -348,8 +348,8 @@ func (g ClassifierFree) As(target any) bool {
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]. With AtPosterior it returns Scale and Unconditional, otherwise zero
-// values.
+// Guidance returns Scale and Unconditional if AtPosterior is set, and zero values otherwise. It
+// implements [Guide].
 func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -357,9 +357,9 @@ func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser
 	return g.Scale, g.Unconditional, nil
 }
 
-// Denoise implements [energy.Denoiser]. It stores the guided prediction in v. With AtPosterior it
-// stores the conditional prediction instead, and returns an error unless q.Guided is set, because
-// then the caller does not apply the guidance.
+// Denoise stores the guided prediction in v. With AtPosterior it stores the conditional prediction
+// instead, and the caller must apply the guidance. If q.Guided is not set, the caller does not, and
+// Denoise returns an error. It implements [energy.Denoiser].
 func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
@@ -382,8 +382,8 @@ func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noise
 	return nil
 }
 
-// Check implements [noise.Checked]. It returns an error if a field is invalid or if the two
-// denoisers do not match.
+// Check returns an error if a field is invalid or if the two denoisers do not match. It implements
+// [noise.Checked].
 func (g ClassifierFree) Check() error {
 	if check.Nil(g.Conditional) || check.Nil(g.Unconditional) {
 		return fmt.Errorf("diffusion: ClassifierFree: Conditional and Unconditional must be set")
@@ -404,11 +404,11 @@ func (g ClassifierFree) CheckInside() error {
 }
 
 // ClassifierGuided is a denoiser guided towards a condition y by a classifier (Dhariwal and Nichol
-// 2021; for tokens Schiff et al. 2025). By default it guides the prediction, with weight γ,
+// 2021; for tokens Schiff et al. 2025). By default it guides the prediction with weight γ,
 //
-//	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ,
+//	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ.
 //
-// which works with every process and projection. With AtPosterior it guides the reverse step from
+// This works with every process and projection. With AtPosterior it guides the reverse step from
 // time t to time s,
 //
 //	p(x_s,i = l | x_t) ∝ p(x_s,i = l | x_t)·p(y | x_t with x_i = l)^γ.
@@ -446,8 +446,8 @@ func (g ClassifierGuided) As(target any) bool {
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]. With AtPosterior it returns Scale and Classifier, otherwise zero
-// values.
+// Guidance returns Scale and Classifier if AtPosterior is set, and zero values otherwise. It
+// implements [Guide].
 func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -455,9 +455,9 @@ func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denois
 	return g.Scale, nil, g.Classifier
 }
 
-// Denoise implements [energy.Denoiser]. It stores the guided prediction in v. With AtPosterior it
-// stores the prediction of Denoiser instead, and returns an error unless q.Guided is set, because
-// then the caller does not apply the guidance.
+// Denoise stores the guided prediction in v. With AtPosterior it stores the prediction of Denoiser
+// instead, and the caller must apply the guidance. If q.Guided is not set, the caller does not, and
+// Denoise returns an error. It implements [energy.Denoiser].
 func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)
@@ -480,7 +480,7 @@ func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noi
 	return nil
 }
 
-// Check implements [noise.Checked]. It returns an error if a field is invalid.
+// Check returns an error if a field is invalid; it implements [noise.Checked].
 func (g ClassifierGuided) Check() error {
 	if check.Nil(g.Denoiser) || check.Nil(g.Classifier) {
 		return fmt.Errorf("diffusion: ClassifierGuided: Denoiser and Classifier must be set")

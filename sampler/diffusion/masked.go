@@ -16,10 +16,10 @@ import (
 // independently become the mask with probability 1 − α(t). In a reverse step from time t to time s,
 // an unmasked token stays, and a mask is revealed with probability
 //
-//	(α(s) − α(t)) / (1 − α(t)),
+//	(α(s) − α(t)) / (1 − α(t)).
 //
-// that is, replaced by a draw from the prediction. Which masks are revealed is decided before any
-// token is drawn, so the prediction is not read at masks that remain.
+// To reveal a mask is to replace it by a draw from the prediction. Which masks are revealed is
+// decided before any token is drawn, so the prediction is not read at masks that remain.
 //
 // Sites revealed in the same step are drawn independently, although they may depend on each other.
 // The samples therefore follow the denoiser's distribution exactly only in the limit of many steps,
@@ -45,8 +45,8 @@ type Masked struct {
 	//
 	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform in [0,1],
 	//
-	// and then a random mask is revealed. If s is before the start of the schedule, the denoiser
-	// receives the smallest positive number instead.
+	// and then a random mask is revealed. If no s > 0 satisfies this, s is the smallest positive
+	// number.
 	//
 	// Guidance at the posterior (AtPosterior) does not change the times. As in the limit of many
 	// steps, it multiplies the rate at which the mask at site i becomes token l (Nisonoff et al.
@@ -56,8 +56,8 @@ type Masked struct {
 	FirstHitting bool
 }
 
-// Bind implements [Process]. It returns an error if Mask is not a level of the model or the
-// schedule is invalid.
+// Bind returns the steps of the process, or an error if Mask is not a level of the model or the
+// schedule is invalid. It implements [Process].
 func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Masked", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
@@ -72,7 +72,7 @@ func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 // absorbing holds the methods that the steps of [Masked], [Ordered] and [Remask] share.
 type absorbing struct{ slots.Absorbing }
 
-// Intact implements [IntactSteps]. It sets x0 to x, with −1 at masked sites.
+// Intact copies x to x0 and replaces each mask by −1. It implements [IntactSteps].
 func (p *absorbing) Intact(x0, x []int32) {
 	for i, l := range x {
 		if x0[i] = l; l == p.Mask {
@@ -121,10 +121,10 @@ func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) floa
 // masked holds the steps of a [Masked] process on a grid. It keeps no state of a sample.
 type masked struct{ absorbing }
 
-// Reveals reports that a step reveals masks independently of each other.
+// Reveals returns [energy.RevealsEach], because a step reveals each mask independently.
 func (p *masked) Reveals() energy.Reveals { return energy.RevealsEach }
 
-// Next implements [Steps]. The times of the steps are evenly spaced.
+// Next returns the time after the next step. The times are evenly spaced. It implements [Steps].
 func (p *masked) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
@@ -138,13 +138,13 @@ func (p *masked) reveal(t, s float64) float64 {
 	return fraction(p.Alpha(s)-at, 1-at)
 }
 
-// Reverse implements [Steps]. It reveals random masks, with tokens drawn from v.
+// Reverse replaces random masks by tokens drawn from v. It implements [Steps].
 func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise implements [Renoiser]. It reveals random masks by setting them to the tokens of x0.
+// Renoise replaces random masks by the tokens of x0. It implements [Renoiser].
 func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
@@ -163,12 +163,13 @@ func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Strea
 	return nil
 }
 
-// Reweight implements [Joint]. At each site revealed in the step it gives all weight to the
-// revealed token.
+// Reweight gives all weight in v to the revealed token, at each site that the step revealed. It
+// implements [Joint].
 func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
-// Posterior implements [Factorised]. A mask is revealed with the probability stated at [Masked],
-// and unmasked tokens do not change.
+// Posterior stores in dst the log-distribution of every site after a step. A mask is revealed with
+// the probability stated at [Masked], and unmasked tokens do not change. It implements
+// [Factorised].
 func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 	p.posterior(dst, v, x, func(int) float64 { return 0 }, p.reveal(t, s))
 }
@@ -177,13 +178,13 @@ func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 // sample.
 type firstHitting struct{ absorbing }
 
-// Reveals reports that a step reveals a single mask.
+// Reveals returns [energy.RevealsOne], because a step reveals a single mask.
 func (p *firstHitting) Reveals() energy.Reveals { return energy.RevealsOne }
 
-// MaxSteps implements [Clocked]. It returns the number of sites.
+// MaxSteps returns the number of sites; it implements [Clocked].
 func (p *firstHitting) MaxSteps(int) int { return p.Sites }
 
-// Next implements [Steps]. It draws the random time at which the next mask is revealed.
+// Next draws the random time at which the next mask is revealed; it implements [Steps].
 func (p *firstHitting) Next(x []int32, t float64, _, _ int, r *sampler.Stream) float64 {
 	n := p.Left(x)
 	if n <= 1 {
@@ -194,13 +195,13 @@ func (p *firstHitting) Next(x []int32, t float64, _, _ int, r *sampler.Stream) f
 	return min(t, max(c.Time(1-hidden), math.SmallestNonzeroFloat64))
 }
 
-// Reverse implements [Steps]. It reveals one random mask, with a token drawn from v.
+// Reverse replaces one random mask by a token drawn from v. It implements [Steps].
 func (p *firstHitting) Reverse(x []int32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, s, r)
 }
 
-// Renoise implements [Renoiser]. It reveals one random mask by setting it to the token of x0.
+// Renoise replaces one random mask by the token of x0. It implements [Renoiser].
 func (p *firstHitting) Renoise(x, x0 []int32, v []float32, _, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, s, r)
 }
@@ -225,8 +226,8 @@ func (p *firstHitting) step(x, x0 []int32, v []float32, s float64, r *sampler.St
 	return nil
 }
 
-// Reweight implements [Joint]. At the site revealed in the step it gives all weight to the revealed
-// token.
+// Reweight gives all weight in v to the revealed token, at the site that the step revealed. It
+// implements [Joint].
 func (p *firstHitting) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 // rates implements jumping: a mask becomes level l at a rate ∝ p(x_0,i = l | x_t).

@@ -43,11 +43,11 @@ func (s *OrderScore) UnmarshalText(name []byte) error {
 // If Block is set, it works block by block from left to right. LLaDA and Dream decode in this way.
 //
 // Use [Masked] for samples, and Ordered for output that is more likely than typical samples. With
-// ScoreProbability, or if Greedy is set, Ordered does not sample from the denoiser's distribution:
-// which sites are revealed depends on the tokens drawn for them, so likely tokens are favoured, even
-// if sites are revealed one at a time. The other scores depend only on the state. Sites that are
-// revealed one at a time then follow the denoiser's distribution, and sites revealed in the same
-// step are drawn independently. A projection's constraint holds with every score.
+// ScoreProbability, or if Greedy is set, Ordered does not sample from the denoiser's distribution,
+// even if sites are revealed one at a time. Likely tokens are favoured, because the choice of the
+// sites depends on the tokens drawn for them. The other scores depend only on the state. Sites that
+// are revealed one at a time then follow the denoiser's distribution, and sites revealed in the
+// same step are drawn independently. A projection's constraint holds with every score.
 //
 // All blocks get the same share of the steps. If a block has m masks and k steps left, a step
 // reveals ⌈m/k⌉ of its tokens.
@@ -64,8 +64,8 @@ type Ordered struct {
 	Greedy bool
 }
 
-// Bind implements [Process]. It returns an error if a field of the Ordered does not match the
-// shape.
+// Bind returns the steps of the process, or an error if a field of the Ordered does not match the
+// shape. It implements [Process].
 func (p Ordered) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Ordered", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err,
@@ -91,8 +91,8 @@ type ordered struct {
 	p      []float32
 }
 
-// Next implements [Steps]. The times of the steps are evenly spaced. Next also computes how many
-// masks of each block the step reveals.
+// Next returns the time after the next step, and computes how many masks of each block the step
+// reveals. The times are evenly spaced. It implements [Steps].
 func (p *ordered) Next(x []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	blocks := len(p.quota)
 	for b := range p.quota {
@@ -112,14 +112,14 @@ func (p *ordered) part(b int, x []int32) []int32 {
 	return x[b*p.recipe.Block : min((b+1)*p.recipe.Block, len(x))]
 }
 
-// Reverse implements [Steps]. It draws a token from v for each mask and reveals those with the
-// highest scores.
+// Reverse draws a token from v for each mask and reveals those with the highest scores. It
+// implements [Steps].
 func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, r)
 }
 
-// Renoise implements [Renoiser]. It sets the masks with the highest scores to the tokens of x0.
+// Renoise sets the masks with the highest scores to the tokens of x0. It implements [Renoiser].
 func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, r)
 }

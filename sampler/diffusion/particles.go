@@ -37,8 +37,8 @@ type ParticlesConfig struct {
 	// Particles is the number of particles per sample; 0 means 64.
 	Particles int
 
-	// Threshold is the effective number of particles, as a fraction of Particles, below which
-	// particles are resampled; 0 means ½.
+	// Threshold is a fraction of Particles; 0 means ½. Particles are resampled if their effective
+	// number falls below this fraction.
 	Threshold float64
 
 	// Potential, if not nil, weights states by a function G_t(x_t). It can be used with or without
@@ -67,7 +67,8 @@ type Weights struct {
 	Sample, Step int
 	Effective    float64 // effective number of particles, (Σw)²/Σw²
 	Largest      float64 // largest share of the weight in one particle, max w/Σw
-	// whether the particles are resampled next or, at the end, the sample is drawn from them
+	// Resampled reports whether the particles are resampled next. At the end of a sample, it
+	// reports whether the sample is drawn from them.
 	Resampled bool
 }
 
@@ -147,9 +148,9 @@ type Particles struct {
 
 var _ crowd = (*Particles)(nil)
 
-// NewParticles returns particles that sample from the model by the given process, under the
-// constraint of cfg.Projector, weighted by cfg.Potential, or both. It binds the projector; this can
-// take long and stops when ctx ends.
+// NewParticles returns particles that sample from the model by the given process. They obey the
+// constraint of cfg.Projector, are weighted by cfg.Potential, or both. It binds the projector; this
+// can take long and stops when ctx ends.
 //
 // NewParticles returns the same errors as [New]. It also returns an error if cfg has neither a
 // projector nor a potential, or if the projection is not a [Drawer] or is a [Committer]. The steps
@@ -272,9 +273,10 @@ func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 // standard error can be trusted. Without samples, both results are NaN.
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
-// Sample fills x, which holds any number of samples × sites, with samples. An error of one particle
-// makes its sample fail, and the sample is left blank except for clamped entries. Sample returns
-// the same errors as [Runner.Sample]. It also returns an error after [Particles.Join].
+// Sample fills x with samples, sites entries each. The length of x determines how many. An error of
+// one particle makes its sample fail, and the sample is left blank except for clamped entries.
+// Sample returns the same errors as [Runner.Sample]. It also returns an error after
+// [Particles.Join].
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	if len(p.weight) != p.run.made {
 		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")
@@ -418,7 +420,7 @@ func (p *Particles) copy(dst, src int) {
 	}
 }
 
-// choose draws a particle by weight and returns its slot and the estimate of the sample; it
+// choose draws a particle by weight and returns its slot and the estimate of the sample. It
 // implements crowd.
 func (p *Particles) choose(g int) (slot int, logZ float64) {
 	d, w := p.run, p.logW(g)

@@ -31,13 +31,15 @@ type Penalised struct {
 	Weight float64
 
 	// Covariance, if not nil, stores in dst the product P·v, where P is the covariance of x_0 given
-	// x_t if the signal level ᾱ is alpha. The derivative of the prediction is √ᾱ/(1−ᾱ)·P. If
+	// x_t at the signal level ᾱ = alpha. The derivative of the prediction is √ᾱ/(1−ᾱ)·P. If
 	// Covariance is nil, the identity takes the place of this derivative. Covariance may be called
 	// at the same time for different samples.
 	Covariance func(dst, v []float64, alpha float64)
 }
 
-// Bind implements [Process]. It checks the fields and binds the guided Process.
+// Bind returns steps that make a step of the guided Process and then subtract the gradient of the
+// penalty. It returns an error if a field is out of range or the guided Process cannot be bound. It
+// implements [Process].
 func (p Penalised) Bind(ctx context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Process == nil {
 		p.Process = Gaussian{}
@@ -70,11 +72,11 @@ type penalised struct {
 	back    []float64
 }
 
-// MaxSteps implements [Clocked]. It returns the largest number of steps of the guided process.
+// MaxSteps returns the largest number of steps of the guided process. It implements [Clocked].
 func (p *penalised) MaxSteps(steps int) int { return slots.MaxSteps(p.Steps, steps) }
 
-// Reverse implements [Steps]. It makes a step of the guided process and then subtracts the gradient
-// of the penalty.
+// Reverse makes a step of the guided process and then subtracts the gradient of the penalty. It
+// implements [Steps].
 func (p *penalised) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	p.slope(raw, t)
 	if err := p.Steps.Reverse(x, raw, v, t, s, r); err != nil {

@@ -52,8 +52,8 @@ type Steps[S energy.Site] interface {
 	// Reverse replaces the state x = x_t by a draw of x_s, given a prediction of x_0. The argument
 	// raw is the prediction of the denoiser. The argument v is the projected prediction, or raw
 	// itself if there is no projection. Tokens are drawn from v independently for each site.
-	// Reverse may change v so that it agrees with x, for instance by removing the weight of a mask.
-	// The error is a *[PredictionError].
+	// Reverse may first change v so that it agrees with x, for instance by removing the weight of a
+	// mask. If no value can be drawn at a site, the error is a *[PredictionError].
 	Reverse(x []S, raw, v []float32, t, s float64, r *sampler.Stream) error
 }
 
@@ -119,8 +119,8 @@ var (
 type Joint interface {
 	Renoiser
 
-	// Reweight adds log q(x_s | x_t, x_0,i = l) to the result v of Condition, for every site i and
-	// level l and up to a constant per site.
+	// Reweight adds log q(x_s | x_t, x_0,i = l), up to a constant per site, to v for every site i
+	// and level l. The slice v is the result of Condition.
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
@@ -128,9 +128,9 @@ type Joint interface {
 // Guidance at the posterior (see [Guide]) needs a Factorised, except for [Masked] with
 // FirstHitting.
 type Factorised interface {
-	// Posterior stores in dst, for every site i and level l, the normalised log p(x_s,i = l | x_t),
-	// given the full posterior v of x_0 (see [Renoiser]). The slices dst and v have the same
-	// length.
+	// Posterior stores in dst the normalised log p(x_s,i = l | x_t) for every site i and level l.
+	// The slice v holds the full posterior of x_0 (see [Renoiser]). The slices dst and v have the
+	// same length.
 	Posterior(dst, v []float32, x []int32, t, s float64)
 }
 
@@ -164,8 +164,8 @@ func gridTime(step, steps int) float64 {
 // wraps [constraint.ErrInfeasible] if Empty is true.
 type PredictionError struct {
 	Site int
-	// whether every level of the site has weight zero; otherwise a log-weight is NaN or +Inf, or a
-	// real is not finite
+	// Empty reports whether every level of the site has weight zero. Otherwise a log-weight is NaN
+	// or +Inf, or a real is not finite.
 	Empty bool
 }
 

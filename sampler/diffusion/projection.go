@@ -47,8 +47,9 @@ type GivenDrawer interface {
 
 	// DrawGiven does the same as Draw for a sample with known tokens (see [IntactSteps]). On entry
 	// x0 holds the known tokens, and −1 at the other sites. The log-weights in v at the known sites
-	// may be anything and may be overwritten. The result is that of Draw if they were 0 for the
-	// known token and −Inf for the others. Observers do not see the log-weights of known sites.
+	// may be anything and may be overwritten. DrawGiven returns what Draw would return if these
+	// log-weights were 0 for the known token and −Inf for all others. Observers do not see the
+	// log-weights of known sites.
 	DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 

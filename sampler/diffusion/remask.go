@@ -31,8 +31,8 @@ const (
 	RemaskConfidence
 
 	// RemaskLoop is masked diffusion with a pause. For a share of the steps (Remask.Between) the
-	// time stays at Remask.Hold. In these steps, tokens are masked with probability σ = min(η,
-	// σ_max), where η is Remask.Eta, and drawn again.
+	// time stays at Remask.Hold. Each of these steps masks tokens with probability σ = min(η,
+	// σ_max), where η is Remask.Eta, and reveals masks again.
 	RemaskLoop
 )
 
@@ -87,7 +87,8 @@ const (
 	defaultBetween = 0.5  // default of Remask.Between
 )
 
-// Bind implements [Process]. It returns an error if a field of the Remask is out of range.
+// Bind returns the steps of the process, or an error if a field of the Remask is out of range. It
+// implements [Process].
 func (p Remask) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Remask", p.Mask, p.Schedule, sites, levels)
 	p.Eta, p.Hold, p.Between = cmp.Or(p.Eta, defaultEta), cmp.Or(p.Hold, defaultHold), cmp.Or(p.Between, defaultBetween)
@@ -114,15 +115,15 @@ type remask struct {
 	doubt  []float64 // e^{−ψ} of each site, for RemaskConfidence; nil for other rules
 }
 
-// Prior implements [Steps]. It masks every site of x and resets the doubts, the values e^{−ψ} of
-// RemaskConfidence. The doubt of a clamped site stays 0, because its token is never drawn.
+// Prior masks every site of x and resets the doubts, the values e^{−ψ} of RemaskConfidence. The
+// doubt of a clamped site stays 0, because its token is never drawn. It implements [Steps].
 func (p *remask) Prior(x []int32, r *sampler.Stream) {
 	p.absorbing.Prior(x, r)
 	clear(p.doubt)
 }
 
-// Next implements [Steps]. The times of the steps are evenly spaced, except that RemaskLoop pauses
-// at Hold.
+// Next returns the time after the next step. The times are evenly spaced, except that RemaskLoop
+// pauses at Hold. It implements [Steps].
 func (p *remask) Next(_ []int32, t float64, step, steps int, _ *sampler.Stream) float64 {
 	u := gridTime(step, steps)
 	if p.recipe.Rule != RemaskLoop || u == 0 {
@@ -187,15 +188,15 @@ func (p *remask) sigma(k *rates, site int) float64 {
 	return k.sigma
 }
 
-// Reverse implements [Steps]. It masks random tokens and reveals random masks, with tokens drawn
-// from v.
+// Reverse masks random tokens, and replaces random masks by tokens drawn from v. It implements
+// [Steps].
 func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise implements [Renoiser]. It masks random tokens, and reveals random masks by setting them
-// to the tokens of x0.
+// Renoise masks random tokens, and replaces random masks by the tokens of x0. It implements
+// [Renoiser].
 func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
@@ -233,8 +234,8 @@ func (p *remask) show(x []int32, v []float32, i int, l int32) {
 	p.doubt[i] = simd.Exp(-simd.Exp(float64(row[l]) - z[0]))
 }
 
-// Posterior implements [Factorised]. It uses the probabilities with which the step masks tokens and
-// reveals masks.
+// Posterior stores in dst the log-distribution of every site after a step that masks tokens and
+// reveals masks. It implements [Factorised].
 func (p *remask) Posterior(dst, v []float32, x []int32, t, s float64) {
 	k := p.rates(x, t, s)
 	p.posterior(dst, v, x, func(i int) float64 { return p.sigma(&k, i) }, k.reveal)

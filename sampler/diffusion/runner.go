@@ -243,15 +243,16 @@ func (d *Runner[S]) checkClamp(clamp []S) error {
 // Shape returns the numbers of sites and levels of a sample, which are those of the model.
 func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 
-// Settings calls add with the name and value of every setting on which the samples depend, except
-// First. A run that loads a checkpoint must have the same settings as the run that saved it, and so
-// must all parts of one run. Settings asks the model for two predictions, which identify it.
+// Settings calls the function add with the name and value of every setting on which the samples
+// depend, except First. A run that loads a checkpoint must have the same settings as the run that
+// saved it, and so must all parts of one run. Settings asks the model for two predictions, which
+// identify it.
 func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.Background(), add) }
 
 // Len returns the number of samples made so far, including failed ones.
 func (d *Runner[S]) Len() int { return d.made }
 
-// Sample fills x, which holds any number of samples × sites, with samples.
+// Sample fills x with samples, sites entries each. The length of x determines how many.
 //
 // If some samples fail, the others are completed, and the error is a [SampleErrors] with one entry
 // per sample. A sample fails if its projection or its predictions fail, or if a [Committer] refuses

@@ -68,12 +68,13 @@ func (e SampleErrors) Unwrap() []error {
 	return slices.DeleteFunc(slices.Clone(e), func(err error) bool { return err == nil })
 }
 
-// Unfinished is the error of a call that did not complete and in which some samples had failed
-// before. A call does not complete if its context ends, the denoiser returns an error, or a
+// Unfinished is the error of a call that did not complete, if some samples had failed before it
+// ended. A call does not complete if its context ends, the denoiser returns an error, or a
 // checkpoint cannot be saved. errors.Is and errors.As examine only the error of the call.
 type Unfinished struct {
 	Err error // error that ended the call
-	// one entry, nil or an error, per sample that was finished before, in order
+	// Finished has one entry for each sample finished before, in order: the error of the sample, or
+	// nil.
 	Finished SampleErrors
 }
 

@@ -29,7 +29,8 @@ type Uniform struct {
 	Schedule noise.Schedule
 }
 
-// Bind implements [Process]. It returns an error if the schedule is invalid.
+// Bind returns the steps of the process, or an error if the schedule is invalid. It implements
+// [Process].
 func (p Uniform) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	c, err := noise.Resolve("diffusion: Uniform", p.Schedule)
 	if err = cmp.Or(checkShape("Uniform", sites, levels), err); err != nil {
@@ -44,23 +45,23 @@ type uniform struct {
 	levels   int // number V of levels
 }
 
-// Alpha implements [Steps]. It returns the signal level at time t.
+// Alpha returns the signal level at time t; it implements [Steps].
 func (p *uniform) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// Prior implements [Steps]. It fills x with uniform tokens.
+// Prior fills x with uniform tokens; it implements [Steps].
 func (p *uniform) Prior(x []int32, r *sampler.Stream) {
 	for i := range x {
 		x[i] = int32(r.IntN(p.levels))
 	}
 }
 
-// Next implements [Steps]. The times of the steps are evenly spaced.
+// Next returns the time after the next step. The times are evenly spaced. It implements [Steps].
 func (p *uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }
 
-// Reverse implements [Steps]. At every site it draws a clean token from v and then the next token
-// given the clean one.
+// Reverse draws at every site a clean token from v and then the next token given the clean one. It
+// implements [Steps].
 func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	b := p.bridge(t, s)
@@ -91,8 +92,8 @@ func (p *uniform) settle(v []float32, x []int32) {
 	}
 }
 
-// Condition implements [Renoiser]. It multiplies leave-one-out predictions by q(x_t,i | x_0,i) and
-// leaves full posteriors unchanged.
+// Condition multiplies leave-one-out predictions by q(x_t,i | x_0,i) and leaves full posteriors
+// unchanged. It implements [Renoiser].
 func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	switch a := p.Alpha(t); {
@@ -104,7 +105,7 @@ func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 	}
 }
 
-// Renoise implements [Renoiser]. At every site it draws the next token given the clean token in x0.
+// Renoise draws at every site the next token given the clean token in x0. It implements [Renoiser].
 func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	b := p.bridge(t, s)
 	for i, l := range x {
@@ -112,9 +113,9 @@ func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.S
 	}
 }
 
-// Reweight implements [Joint]. For each level l it adds log q(x_s | x_t, l), which is larger at l =
-// x_s, where the token would be intact. It is smaller at l = x_t, because of the normaliser q(x_t |
-// l).
+// Reweight adds log q(x_s | x_t, l) to v for each site and level l. The term is larger at l = x_s,
+// where the token would be intact, and smaller at l = x_t, because of the normaliser q(x_t | l). It
+// implements [Joint].
 func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	check.Len("diffusion", "v", len(v), len(xs)*p.levels)
 	as := p.Alpha(s)
@@ -126,11 +127,11 @@ func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	p.raise(v, xt, p.Alpha(t), -1)
 }
 
-// Posterior implements [Factorised]. It computes Σ_v p(v)·q(x_s = l | x_t, v) for every site and
-// token l, where p(v) is the predicted probability of the clean token v. With n(v) = q(x_t | v),
-// and V and α_{t|s} as in [Uniform], this equals
+// Posterior stores in dst, for every site and token l, the logarithm of Σ_k p(k)·q(x_s = l | x_t,
+// k), where p(k) is the predicted probability of the clean token k. It implements [Factorised].
+// With n(k) = q(x_t | k), and V and α_{t|s} as in [Uniform], the sum equals
 //
-//	(α_{t|s}·1[l=x_t] + (1−α_{t|s})/V)·(α_s·p(l)/n(l) + (1−α_s)/V·Σ_v p(v)/n(v)).
+//	(α_{t|s}·1[l=x_t] + (1−α_{t|s})/V)·(α_s·p(l)/n(l) + (1−α_s)/V·Σ_k p(k)/n(k)).
 func (p *uniform) Posterior(dst, v []float32, x []int32, t, s float64) {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	levels := p.levels

@@ -12,10 +12,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// MMD returns an unbiased estimate of the squared maximum mean discrepancy between the
-// distributions of two samples a and b of states (Gretton et al. 2012, equation 3). A state
-// consists of sites tokens. The kernel is the exponential Hamming kernel of Zhang, Liu and Liu
-// 2022,
+// MMD returns an unbiased estimate of the squared maximum mean discrepancy between two
+// distributions, given a sample of states from each, a and b (Gretton et al. 2012, equation 3). A
+// state consists of sites tokens. The kernel is the exponential Hamming kernel of Zhang, Liu and
+// Liu 2022,
 //
 //	k(x, y) = exp(−H(x, y)/sites),
 //
@@ -23,8 +23,8 @@ import (
 // distributions are equal, so an estimate can be negative.
 //
 // The biased statistic, often reported instead, also counts pairs of a state with itself. For
-// samples of n and m states it is larger by about (1 − mean k)·(1/n + 1/m), and its mean does not
-// fall below this value. For two samples of 500 states with many independent sites, the value is
+// samples of n and m states it is larger by about (1 − mean k)·(1/n + 1/m), so its mean is never
+// below this value. For two samples of 500 states with many independent sites, this value is
 // e^−6.5.
 //
 // MMD takes n·m + (n² + m²)/2 comparisons. It returns an error if sites < 1 or if a sample does not

@@ -18,8 +18,8 @@ import (
 // match. It returns an error if a covariance is not symmetric, to 1e-9 of its largest entry, or if
 // eigenvalues do not converge.
 //
-// If the distributions are equal and singular, the result is not 0 but about 1e-7 of the trace,
-// because the square root of small eigenvalues amplifies rounding errors.
+// If the distributions are equal and singular, the result is not 0 but about 1e-7 of the trace. The
+// square root of small eigenvalues amplifies their rounding errors.
 func FrechetGaussian(meanA, covA, meanB, covB []float64) (float64, error) {
 	n := len(meanA)
 	if len(meanB) != n || len(covA) != n*n || len(covB) != n*n {

@@ -18,7 +18,7 @@ import (
 
 // Certificate is a proven lower bound on the energy of a model. [Bound] has checked the proof.
 type Certificate struct {
-	// the bound: no state has a lower energy, up to rounding of the model's energies
+	// Energy is the bound. No state has a lower energy, up to rounding of the model's energies.
 	Energy float64
 	Method string // name of the bound: "planar matching", "toroidal matching", "odd cycles" or "roof duality"
 
@@ -34,17 +34,18 @@ type Certificate struct {
 	least int64 // four times the bound minus the energy of state 0, in units
 }
 
-// Bound returns a lower bound on the energy of a model of pairs, with a proof that has been
-// checked. It takes the best of these bounds:
+// Bound computes a lower bound on the energy of a model of pairs, and checks its proof. It takes
+// the best of these bounds:
 //
 //   - For a planar graph and for a lattice with periodic boundaries (torus), the bound by a perfect
-//     matching of the frustrated faces, those with an odd number of bonds that favour opposite
-//     spins (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton 2007). The unsatisfied
-//     bonds form paths between these faces in the dual graph, and the matching gives their least
-//     weight. If there are fields, the graph has one more vertex, joined to all sites that have a
-//     field. On a planar graph the bound is the lowest energy, and State is a state of that energy.
-//     On a torus the bound is the lowest energy over four boundary conditions, and State is set if
-//     the matching belongs to the periodic one. Sites of a torus must be numbered row by row.
+//     matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton
+//     2007). A face is frustrated if it has an odd number of bonds that favour opposite spins. The
+//     unsatisfied bonds form paths between these faces in the dual graph, and the matching gives
+//     their least weight. If there are fields, the graph has one more vertex, joined to all sites
+//     that have a field. On a planar graph the bound is the lowest energy, and State is a state of
+//     that energy. On a torus the bound is the lowest energy over four boundary conditions, and
+//     State is set if the matching belongs to the periodic one. Sites of a torus must be numbered
+//     row by row.
 //   - For other graphs of at most 2¹⁷ bonds, a nearly optimal packing of frustrated closed walks,
 //     by a primal-dual method (Barahona and Mahjoub 1986). Such a walk has an odd number of bonds
 //     that favour opposite spins, so at least one bond of the walk is unsatisfied. On the union of
@@ -53,9 +54,9 @@ type Certificate struct {
 //     1984), by a maximum flow. It also fixes sites. Without fields it is the sum of the lowest
 //     energies of the single bonds.
 //
-// All bounds are computed in integers. Weights and fields that are not multiples of a common unit
-// are rounded to multiples of such a unit, and the largest possible effect of the rounding is
-// subtracted from the bound.
+// All bounds are computed in integers. If weights and fields are not multiples of a common unit,
+// they are rounded to multiples of one. The largest possible effect of the rounding is subtracted
+// from the bound.
 //
 // Before Bound returns, separate code checks the dual solution of the matching, the packing, or the
 // flow. If this check fails, Bound returns an error that indicates a bug in this package. Bound
@@ -731,8 +732,8 @@ func (p *packing) whole() (scale int64, y []int64) {
 }
 
 // checkWalks returns the sum of the shares y of the walks, in parts 1/scale of a unit. It returns
-// an error unless every walk is closed and has an odd number of bonds > 0. It also returns an
-// error if the shares on a bond add up to more than its weight, or if the context of the meter ends.
+// an error unless every walk is closed and has an odd number of bonds > 0. It also returns an error
+// if the shares on a bond add up to more than its weight, or if the context of the meter ends.
 func (g *frame) checkWalks(meter *poll.Meter, walks [][]int32, y []int64, scale int64) (sum int64, err error) {
 	load := make([]int64, len(g.w))
 	odd := map[int32]bool{}

@@ -31,16 +31,16 @@ type Config struct {
 	// true, the Run ends.
 	Stop func(energy float64) bool
 
-	// Checkpoint makes Run save the search to the file Path, as SaveFile does, unless Path is
-	// empty. Run saves when it ends, even if the context ended. If Every is not 0, it also saves
-	// each time it has made Every more rounds. If saving fails, Run returns the error.
+	// Checkpoint makes Run save the search to the file Path, as SaveFile does. An empty Path means
+	// no checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
+	// saves each time it has made Every more rounds. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 
-	// Progress, if not nil, is called during a Run with the number of rounds done so far and the
-	// number of all rounds of this Run.
+	// Progress, if not nil, is called during a Run. It receives the number of rounds done so far
+	// and the total for this Run.
 	Progress func(done, total int)
 }
 

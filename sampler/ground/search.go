@@ -7,10 +7,10 @@
 //	x, e := s.Best()
 //
 // A [Search] anneals repeatedly from the best state so far, each time from a different temperature.
-// The best state then adopts, one by one, the clusters of sites in which the new state is better,
-// so distant parts of a large sparse model improve independently. Several searches run side by side
-// and also adopt clusters from each other. [Bound] returns a lower bound on the energy. If the best
-// state found reaches this bound, it is optimal.
+// The new state differs from the best one in clusters of sites. The best state adopts each cluster
+// in which the new state is better, so distant parts of a large sparse model improve independently.
+// Several searches run side by side and also adopt clusters from each other. [Bound] returns a
+// lower bound on the energy. If the best state found reaches this bound, it is optimal.
 //
 // For other models, for constraints and for more than two levels use package anneal.
 package ground
@@ -50,18 +50,18 @@ import (
 //
 // Some models are searched in a faster way:
 //
-//   - If all weights have one magnitude and fields are multiples of it, as for the cut of an
-//     unweighted graph, 64 states are annealed at a time, one per bit of a word. The rounds have 32
+//   - If all weights have one magnitude and fields are multiples of it, 64 states are annealed at a
+//     time, one per bit of a word. An example is the cut of an unweighted graph. The rounds have 32
 //     times as many sweeps, and the best state adopts clusters from each of the states. Square
 //     lattices without fields do not use this, because their windows (see below) work better with
 //     many rounds.
-//   - If sites have at most three neighbours on average, a sweep redraws an induced forest, some 85
-//     % of the sites, from its exact distribution given the other sites (Hamze and de Freitas
-//     2004).
+//   - If sites have at most three neighbours on average, a sweep redraws an induced forest from its
+//     exact distribution given the other sites (Hamze and de Freitas 2004). The forest contains
+//     some 85 % of the sites.
 //   - If penalties tie groups of sites, every second sweep flips pairs, a site and one of its
-//     neighbours with strong bonds. They are used only if, at local minima, flipping a pair costs
-//     much less than any single flip, for example if exactly one site of each group must have
-//     level 1.
+//     neighbours with strong bonds. Pairs are flipped only if, at local minima, this costs much
+//     less than any single flip. An example is a model in which exactly one site of each group must
+//     have level 1.
 //   - On a square lattice without fields, open or periodic, with sites numbered row by row, every
 //     fourth round of the best search begins with a window. This is a part of at most 4,096 sites
 //     that omits at least one row and one column. It is set to its optimum given the levels

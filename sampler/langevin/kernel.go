@@ -40,8 +40,8 @@ func newKernel(l *system, chains int) *kernel {
 
 func (k *kernel) StepSize() float64 { return k.h }
 
-// Reset implements [sampler.Transition]. It evaluates energies and scores. It returns a
-// *[sampler.StartError] if a state has probability zero or no finite score.
+// Reset evaluates energies and scores. It returns a *[sampler.StartError] if a state has
+// probability zero or no finite score. It implements [sampler.Transition].
 func (k *kernel) Reset(ctl sampler.Control, x []float32) error {
 	if ctl.Stop == nil || !k.at.renewing {
 		k.at.clear()
@@ -77,8 +77,8 @@ func (k *kernel) startError(c int) error {
 	return nil
 }
 
-// Step implements [sampler.Transition]. It makes the step for a few chains at a time, and calls
-// ctl.Stop in between.
+// Step makes the step for a few chains at a time, and calls ctl.Stop in between. It implements
+// [sampler.Transition].
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r []sampler.Stream) (done int) {
 	for k.at.chain < len(k.at.pending) {
 		lo, hi := k.at.span(k.system.sites)
@@ -160,7 +160,7 @@ func (k *kernel) judge(lo, hi int, x []float32, r []sampler.Stream) {
 	}
 }
 
-// Adapt implements [sampler.Adaptive]. It tunes the step size unless it is fixed.
+// Adapt tunes the step size unless it is fixed; it implements [sampler.Adaptive].
 func (k *kernel) Adapt(info []sampler.Info, step, n int) {
 	if k.tuner == nil {
 		return

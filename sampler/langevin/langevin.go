@@ -5,8 +5,8 @@
 //	l, err := langevin.New(ctx, target, langevin.Config{Chains: 32, Seed: 1})
 //	err = l.Run(ctx, 1000)
 //
-// [Chains] work like the chains of package sampler, with the same draws, checkpoints and
-// reproducibility, but their states are real-valued. diagnose.RealTrace records them.
+// [Chains] work like the chains of package sampler, including checkpoints and reproducibility, but
+// their states are real-valued. diagnose.RealTrace records them.
 package langevin
 
 import (
@@ -27,8 +27,9 @@ import (
 // size is tuned in a warm-up of 1000 steps.
 type Config struct {
 	// StepSize is the step size h. A positive value stays fixed. If it is 0, h starts at
-	// sites^(−1/3)/2, and warm-up tunes it, for each block of chains (see [Config.Block]), until
-	// the mean acceptance probability is Target. Unadjusted chains need a positive value.
+	// sites^(−1/3)/2, and warm-up tunes it until the mean acceptance probability is Target. Each
+	// block of chains (see [Config.Block]) tunes its own h. Unadjusted chains need a positive
+	// value.
 	StepSize float64
 	// mean acceptance probability to which warm-up tunes h; 0 means 0.574 (Roberts and Rosenthal
 	// 1998)
@@ -202,8 +203,8 @@ func (l *system) Check(x []float32, first int) error {
 
 func (l *system) Energy(e []float64, x []float32) { l.target.Energy(e, x) }
 
-// Settings calls add with the configuration, and with the energies, scores and projections of fixed
-// test states.
+// Settings calls the function add with the configuration, and with the energies, scores and
+// projections of fixed test states.
 func (l *system) Settings(add func(name string, value any)) {
 	add("Config.Unadjusted", l.unadjusted)
 	add("Config.StepSize tuned", l.tuned)

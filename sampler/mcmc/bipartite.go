@@ -67,7 +67,7 @@ func (k *bipartite) work() int {
 	return max(k.sites, sweep.Times(k.sites, max(1, k.hidden/16)))
 }
 
-// Reset implements [sampler.Transition]. It evaluates the energies of the states x.
+// Reset evaluates the energies of the states x; it implements [sampler.Transition].
 func (k *bipartite) Reset(ctl sampler.Control, x []int32) error {
 	return k.at.Renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
 		k.load(lo, hi, k.e, x, nil)
@@ -136,15 +136,15 @@ func (k *bipartite) hiddenField(lo, hi int, x []int32) []float32 {
 	return k.odds[lo*k.hidden : hi*k.hidden]
 }
 
-// Step implements [sampler.Transition]. It makes one step, in the stages of [bipartite.Stage], and
-// calls ctl.Stop between stages.
+// Step makes one step, in the stages of [bipartite.Stage], and calls ctl.Stop between stages. It
+// implements [sampler.Transition].
 func (k *bipartite) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.at.Step(ctl, k, info, x, r, 5, k.work())
 }
 
-// Stage implements [sweep.Staged]: it makes one of the five stages of a step for the chains lo …
-// hi−1. The stages draw the hidden units, compute the fields of the visible units, draw the visible
-// units, evaluate the new states, and move the chains to them.
+// Stage makes one of the five stages of a step for the chains lo … hi−1. The stages draw the hidden
+// units, compute the fields of the visible units, draw the visible units, evaluate the new states,
+// and move the chains to them. It implements [sweep.Staged].
 func (k *bipartite) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	r = r[lo:hi]
 	switch stage {

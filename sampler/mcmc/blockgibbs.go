@@ -27,10 +27,10 @@ import (
 // rest), in float64. A block of s sites takes levels^s evaluations. Blocks may overlap; sites that
 // are in no block never move.
 //
-// Within restricts the second form to a language: states outside it have weight zero, and the chain
-// leaves π restricted to the language invariant. The chain reaches the whole language only if its
-// states are connected by changes of single blocks. For a fixed count, for instance, overlapping
-// blocks of two or more sites must link all sites.
+// Within restricts the second form to a language, a set of allowed states. States outside it have
+// weight zero, and the chain leaves π restricted to the language invariant. The chain reaches the
+// whole language only if its states are connected by changes of single blocks. For a fixed count,
+// for instance, overlapping blocks of two or more sites must link all sites.
 type BlockGibbs struct {
 	Blocks [][]int // lists of the sites of each block, in the order of visits
 
@@ -43,10 +43,10 @@ type BlockGibbs struct {
 // expensive to enumerate.
 const maxMembers = 1 << 16
 
-// Name implements [sampler.Named]. It returns "block-gibbs".
+// Name returns "block-gibbs"; it implements [sampler.Named].
 func (BlockGibbs) Name() string { return "block-gibbs" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: BlockGibbs", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -106,13 +106,13 @@ var (
 	_ sampler.Starter = (*blockGibbs)(nil)
 )
 
-// Step implements [sampler.Transition]. It calls ctl.Stop between blocks and, within a large block,
-// between batches of energies.
+// Step visits all blocks once. It calls ctl.Stop between blocks and, within a large block, between
+// batches of energies. It implements [sampler.Transition].
 func (k *blockGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which redraws one block.
+// Walk makes n updates of chain s, each of which redraws one block. It implements [sweep.Walker].
 func (k *blockGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1

@@ -39,7 +39,7 @@ type Cyclical struct {
 	StepSize float64
 
 	// MinStep is α_min. If StepSize is positive, 0 means that step sizes have no lower bound. If
-	// StepSize is 0, MinStep must be 0 and is tuned.
+	// StepSize is 0, warm-up tunes α_min, and MinStep must be 0.
 	MinStep float64
 
 	// Balance is β_0, from ½ to 1; 0 means 1. With β = 1 and a very long step, the proposal on a
@@ -65,10 +65,10 @@ const (
 	defaultLongest = 10 * defaultDMALAStep // α_max without warm-up
 )
 
-// Name implements [sampler.Named]. It returns "cyclical".
+// Name returns "cyclical"; it implements [sampler.Named].
 func (Cyclical) Name() string { return "cyclical" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (c Cyclical) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -138,8 +138,8 @@ func (k *cyclical) stage() (alpha, beta float64) {
 	return alpha, float64((k.balance+half)/2) + float64((k.balance-half)/2*c)
 }
 
-// Step implements [sampler.Transition]. It makes a step with the step size and the balance β of the
-// current position in the cycle.
+// Step makes a step with the step size and the balance β of the current position in the cycle. It
+// implements [sampler.Transition].
 func (k *cyclical) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	alpha, beta := k.stage()
 	if k.hastings.at.Fresh() {

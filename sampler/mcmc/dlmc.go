@@ -15,8 +15,8 @@ import (
 // DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans 2023). Its proposal
 // lets every site independently follow a jump process for a time τ. Site i jumps from x_i to level
 // l at rate g(t_l), where g is the field Balance. Here t_l = exp(E(x) − E(x with x_i=l)), computed
-// from the model's table of differences (see [DMALA]). The distribution of the process at time τ is
-// approximated by
+// from the model's table of energy differences (see [DMALA]). The distribution of the process at
+// time τ is approximated by
 //
 //	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i,
 //
@@ -47,10 +47,10 @@ type DLMC struct {
 
 const defaultDLMCStep = 0.2 // initial step size; few sites jump at first, so adaptation increases it
 
-// Name implements [sampler.Named]. It returns "dlmc".
+// Name returns "dlmc"; it implements [sampler.Named].
 func (DLMC) Name() string { return "dlmc" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, levels, err := check.Shape("mcmc: DLMC", m, chains, sampler.BlockSize)
 	alpha, tuner, untuned := tune.Start("mcmc: DLMC", d.StepSize, defaultDLMCStep, d.Target)

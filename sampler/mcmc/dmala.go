@@ -19,9 +19,9 @@ import (
 //
 //	min(1, exp( E(x) − E(y) + log q(x|y) − log q(y|x) )).
 //
-// The proposal uses the model's table of differences E(x with x_i=l) − E(x) for all sites i and
-// levels l. The model computes the table in one evaluation, from a gradient for instance, and often
-// only to first order (see energy.Differentiable). Inexact differences lower the acceptance
+// The proposal uses the model's table of energy differences E(x with x_i=l) − E(x) for all sites i
+// and levels l. The model computes the table in one evaluation, from a gradient for instance, and
+// often only to first order (see energy.Differentiable). Inexact differences lower the acceptance
 // probability, but π ∝ e^{−E} stays invariant. Energies and weights of the current states are
 // cached, so a step costs one evaluation of the model. If the model is [Proposing], its cheaper
 // approximate differences replace the table.
@@ -56,9 +56,9 @@ type DMALA struct {
 	Exact   bool
 
 	// Within, if not nil, confines the chain to a language, a set of allowed states defined by
-	// package constraint. The chain then samples π restricted to the language, exactly: proposals
-	// are drawn from q restricted to it, and the acceptance probability includes the normalisers of
-	// q in both directions.
+	// package constraint. The chain then samples π restricted to the language, exactly. Proposals
+	// are drawn from q restricted to the language, and the acceptance probability includes the
+	// normalisers of the restricted q at both states.
 	//
 	// Initial states that the caller does not give are drawn uniformly from the language. A step
 	// takes one extra dynamic program per chain, over sites and automaton states. Each kernel
@@ -68,10 +68,10 @@ type DMALA struct {
 
 const defaultDMALAStep = 0.2 // initial step size, the middle of the paper's range for the Ising model
 
-// Name implements [sampler.Named]. It returns "dmala".
+// Name returns "dmala"; it implements [sampler.Named].
 func (DMALA) Name() string { return "dmala" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	alpha, tuner, err := tune.Start("mcmc: DMALA", d.StepSize, defaultDMALAStep, d.Target)
 	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within, balance: d.Balance, exact: d.Exact, judged: true}

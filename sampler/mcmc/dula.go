@@ -52,8 +52,8 @@ import (
 // A draw that moves several sites at once can reach a state of probability zero, from which no step
 // is defined. The run then stops with [sampler.ErrZero].
 type DULA struct {
-	// StepSize is α; 0 means 0.1. It is measured in squared distances δ²: flipping a two-level site
-	// has δ² = 1, changing a category has δ² = 2, and for numeric (ordinal) levels δ is the
+	// StepSize is α; 0 means 0.1. It is measured in squared distances δ². Flipping a two-level site
+	// has δ² = 1, and changing a category has δ² = 2. For numeric (ordinal) levels δ is the
 	// difference of their values.
 	//
 	// The paper's experiments and its code, which stores states as {0, 1}, use the same units. In
@@ -71,8 +71,8 @@ type DULA struct {
 	// that part of its table.
 	Window int
 
-	// Minibatch replaces the table of differences by the model's unbiased estimate of it. The model
-	// must be energy.Stochastic. The energies that the kernel reports are then NaN.
+	// Minibatch replaces the table of energy differences by the model's unbiased estimate of it.
+	// The model must be energy.Stochastic. The energies that the kernel reports are then NaN.
 	Minibatch bool
 
 	// Balance is the function g that weights levels:
@@ -95,10 +95,10 @@ type DULA struct {
 // on the 4×4 torus and 0.021 on the 5×5 torus.
 const defaultDULAStep = 0.1
 
-// Name implements [sampler.Named]. It returns "dula".
+// Name returns "dula"; it implements [sampler.Named].
 func (DULA) Name() string { return "dula" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	d.StepSize = cmp.Or(d.StepSize, defaultDULAStep)
 	l := langevin{alpha: d.StepSize, preconditioner: d.Preconditioner, window: d.Window, minibatch: d.Minibatch, within: d.Within, balance: d.Balance, exact: d.Exact}

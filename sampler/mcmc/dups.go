@@ -37,8 +37,8 @@ type DUPS struct {
 	StepSize float64
 
 	// Exact computes the energy differences from the model's single-site energies instead of its
-	// table of differences; see [LocallyBalanced]. If the table is not exact, the error vanishes as
-	// α → 0 only with Exact.
+	// table of energy differences; see [LocallyBalanced]. If the table is not exact, the error
+	// vanishes as α → 0 only with Exact.
 	Exact bool
 }
 
@@ -46,10 +46,10 @@ type DUPS struct {
 // at which the total variation distance on the 3×3 Ising torus is .014 and .007.
 const defaultDUPSStep = 0.1
 
-// Name implements [sampler.Named]. It returns "dups".
+// Name returns "dups"; it implements [sampler.Named].
 func (DUPS) Name() string { return "dups" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	d.StepSize = cmp.Or(d.StepSize, defaultDUPSStep)
 	p, err := langevin{alpha: d.StepSize, exact: d.Exact}.proposal(ctx, "DUPS", m, chains)
@@ -72,8 +72,8 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 // two.
 //
 // A step costs two evaluations of the model: the differences at y and the energy at x'. With the
-// best step size for each method, DMAPS mixes faster per step than [DMALA]: 1.2 to 1.5 times on the
-// rings and 1.3 to 2.1 times on the Curie–Weiss models of TestProximalMixing.
+// best step size for each method, DMAPS mixes faster per step than [DMALA]. In TestProximalMixing
+// it is 1.2 to 1.5 times as fast on rings and 1.3 to 2.1 times on Curie–Weiss models.
 type DMAPS struct {
 	// StepSize is the step size α; see [DULA] for its unit. If it is 0, the step size starts at 0.2
 	// and is tuned during warm-up. A positive value stays fixed.
@@ -84,14 +84,14 @@ type DMAPS struct {
 	Target float64
 
 	// Exact computes the energy differences from the model's single-site energies instead of its
-	// table of differences. Every choice leaves π invariant.
+	// table of energy differences. Every choice leaves π invariant.
 	Exact bool
 }
 
-// Name implements [sampler.Named]. It returns "dmaps".
+// Name returns "dmaps"; it implements [sampler.Named].
 func (DMAPS) Name() string { return "dmaps" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (d DMAPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	alpha, tuner, err := tune.Start("mcmc: DMAPS", d.StepSize, defaultDMALAStep, d.Target)
 	p, unfit := langevin{alpha: alpha, exact: d.Exact}.proposal(ctx, "DMAPS", m, chains)

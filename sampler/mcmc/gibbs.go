@@ -52,8 +52,8 @@ func (s Scan) check(method string) error {
 //
 //	p(x_i = l | rest) ∝ exp(−E(x with x_i = l)).
 //
-// A step is a sweep, with as many updates as there are sites. On weakly coupled sparse models it is
-// the method to beat.
+// A step is a sweep: it makes as many updates as there are sites. On weakly coupled sparse models
+// Gibbs is hard to beat.
 //
 // Two-level pair models, and Ising and Potts models, have kernels that redraw many sites or chains
 // at a time. These kernels round conditional probabilities to multiples of 2⁻⁵³ or finer, and
@@ -63,10 +63,10 @@ type Gibbs struct {
 	Scan Scan // order in which a step visits the sites; the zero value, Automatic, is the fastest
 }
 
-// Name implements [sampler.Named]. It returns "gibbs".
+// Name returns "gibbs"; it implements [sampler.Named].
 func (Gibbs) Name() string { return "gibbs" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: Gibbs", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err, g.Scan.check("Gibbs")); err != nil {

@@ -19,7 +19,7 @@ import (
 //
 //	q(i,l|x) ∝ exp(−½ (E(x with x_i=l) − E(x)))
 //
-// with the energy differences from the model's table, often a first-order approximation (see
+// where the energy differences come from the model's table, often a first-order approximation (see
 // [DMALA]). It accepts the change with the Metropolis–Hastings probability, for which it weights
 // the reverse change at the new state. Energies and tables of the current states are cached. A step
 // costs one evaluation of the model and changes at most Flips sites.
@@ -27,17 +27,17 @@ import (
 // If Flips is R > 1, a step draws a list of R changes with replacement. It weights the reversed
 // list at the new state (GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is
 // repeated in the list flips once. With more levels such a list is rejected, because applying only
-// its last change would not leave π invariant. Lists suit only flat energies: if one change lowers
-// the energy much more than the others, every draw of the list is that change, and the chain does
+// its last change would not leave π invariant. Lists suit only flat energies. If one change lowers
+// the energy much more than the others, all entries of a list are that change, and the chain does
 // not move. [DMALA] changes many sites without that flaw.
 type GWG struct {
 	Flips int // number of changes that a step draws; 0 means 1
 }
 
-// Name implements [sampler.Named]. It returns "gwg".
+// Name returns "gwg"; it implements [sampler.Named].
 func (GWG) Name() string { return "gwg" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: GWG", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err,
@@ -183,8 +183,8 @@ type LocallyBalanced struct {
 	Balance Balance // balancing function g; the zero value is Sqrt
 
 	// Exact computes the energy differences from the model's single-site energies instead of its
-	// table of differences. Use it for models whose table is only approximate. The kernel leaves π
-	// invariant with or without Exact.
+	// table of energy differences. Use it for models whose table is only approximate. The kernel
+	// leaves π invariant with or without Exact.
 	//
 	// The single-site energies come from energy.Local if the model implements it, else from
 	// energy.Conditional, else from evaluations of whole states. If the model is not energy.Local,
@@ -192,10 +192,10 @@ type LocallyBalanced struct {
 	Exact bool
 }
 
-// Name implements [sampler.Named]. It returns "locally-balanced".
+// Name returns "locally-balanced"; it implements [sampler.Named].
 func (LocallyBalanced) Name() string { return "locally-balanced" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (l LocallyBalanced) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: LocallyBalanced", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err, l.Balance.check("LocallyBalanced")); err != nil {

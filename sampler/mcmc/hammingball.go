@@ -20,15 +20,16 @@ import (
 //
 //	p(x') ∝ exp(−E(x')),  x' within Radius of u, x' = x outside the block,
 //
-// with exact energies and without rejection. An update can change up to 2·Radius sites at once, so
-// it can reach states that no sequence of single-site changes reaches. Each update is reversible.
+// where the energies are exact. Nothing is rejected. An update can change up to 2·Radius sites at
+// once, so it can reach states that no sequence of single-site changes reaches. Each update is
+// reversible.
 //
 // An update evaluates the energy of each state in the ball, which has Σ_{k≤Radius} C(Block,
 // k)·(levels−1)^k members. If Radius equals Block, it is a Gibbs update of the block.
 type HammingBall struct {
 	Block int // number of sites per update; 0 means 8, or all sites if there are fewer
-	// largest number of sites at which a state differs from the centre; 0 means 2, or 1 if Block is
-	// 1
+	// Radius is the largest number of sites at which a state differs from the centre. 0 means 2, or
+	// 1 if Block is 1.
 	Radius  int
 	Updates int // number of updates per step; 0 means ⌈sites/Block⌉
 }
@@ -40,10 +41,10 @@ const (
 	defaultRadius = 2 // default radius of the ball
 )
 
-// Name implements [sampler.Named]. It returns "hamming-ball".
+// Name returns "hamming-ball"; it implements [sampler.Named].
 func (HammingBall) Name() string { return "hamming-ball" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: HammingBall", m, chains, sampler.BlockSize)
 	h.Block = cmp.Or(h.Block, min(defaultBlock, sites))
@@ -110,22 +111,22 @@ type hammingBall struct {
 
 var _ sampler.Costed = (*hammingBall)(nil)
 
-// Reset implements [sampler.Transition]. It evaluates the states x and discards the energies of an
-// interrupted update.
+// Reset evaluates the states x and discards the energies of an interrupted update. It implements
+// [sampler.Transition].
 func (k *hammingBall) Reset(ctl sampler.Control, x []int32) error {
 	k.known = 0
 	return k.Locals.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. It calls ctl.Stop between batches of energies. An
-// interrupted update begins again from the same position of the stream and reuses the energies
-// already computed.
+// Step makes HammingBall.Updates updates of each chain. It calls ctl.Stop between batches of
+// energies. An interrupted update begins again from the same position of the stream and reuses the
+// energies already computed. It implements [sampler.Transition].
 func (k *hammingBall) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which redraws the state
-// within one Hamming ball.
+// Walk makes n updates of chain s, each of which redraws the state within one Hamming ball. It
+// implements [sweep.Walker].
 func (k *hammingBall) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1

@@ -62,7 +62,7 @@ var (
 
 func (k *hastings) StepSize() float64 { return k.alpha }
 
-// Warning implements [sampler.Warner]. It reports a step size that tuning moved to its bound.
+// Warning reports a step size that tuning moved to its bound; it implements [sampler.Warner].
 func (k *hastings) Warning() string {
 	if k.most > 0 {
 		return ""
@@ -70,16 +70,15 @@ func (k *hastings) Warning() string {
 	return k.tune.Warning(k.alpha)
 }
 
-// Start implements [sampler.Starter]. It draws the initial state with the start method of the
-// proposal.
+// Start lets the proposal draw the initial state. It implements [sampler.Starter].
 func (k *hastings) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
 
-// Allows implements [sampler.Confined]. It reports whether x is in the set of allowed states to
-// which the proposal is restricted.
+// Allows reports whether x is in the set of allowed states to which the proposal is restricted. It
+// implements [sampler.Confined].
 func (k *hastings) Allows(x []int32) bool { return k.proposal.check(0, 1, x) == nil }
 
-// Reset implements [sampler.Transition]. It computes the energies, differences and weights at the
-// states x.
+// Reset computes the energies, differences and weights at the states x. It implements
+// [sampler.Transition].
 func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
 	k.x = x
 	return k.at.Renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
@@ -93,16 +92,16 @@ func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Step implements [sampler.Transition]. It makes one step, in the stages of [hastings.Stage], and
-// calls ctl.Stop between stages.
+// Step makes one step, in the stages of [hastings.Stage], and calls ctl.Stop between stages. It
+// implements [sampler.Transition].
 func (k *hastings) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.x = x
 	return k.at.Step(ctl, k, info, x, r, 5, k.proposal.work())
 }
 
-// Stage implements [sweep.Staged]: it makes one of the five stages of a step for the chains lo …
-// hi−1. The stages update the weights, propose, evaluate the model, compute the weights at the
-// proposals, and accept or reject.
+// Stage makes one of the five stages of a step for the chains lo … hi−1. The stages update the
+// weights, propose, evaluate the model, compute the weights at the proposals, and accept or reject.
+// It implements [sweep.Staged].
 func (k *hastings) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch {
 	case stage == 0 && k.source != nil:

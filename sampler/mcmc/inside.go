@@ -39,8 +39,8 @@ import (
 //     complete graph of 100 sites.
 //   - Clusters of package cluster under a clamp, which makes fields differ, or under a Lagrangian,
 //     whose parameters change.
-//   - A Lagrangian of a set for which only values are available, or whose couplings differ from site
-//     to site at every multiplier. It uses the kernels of its model.
+//   - A Lagrangian of a set for which only values are available, or whose couplings differ from
+//     site to site at every multiplier. It uses the kernels of its model.
 
 // follow returns the kernel of a method for a model. If the parameters of the model can change,
 // quick builds the kernel from the current parameters, and again after each change. If quick
@@ -95,7 +95,7 @@ type following struct {
 // slower.
 const patience = 16
 
-// Unwrap implements [sampler.Wrapper]. It returns the kernel in use.
+// Unwrap returns the kernel in use; it implements [sampler.Wrapper].
 func (k *following) Unwrap() sampler.Kernel { return k.Kernel }
 
 // choose selects the slow or the quick kernel, and rebuilds the quick one if the model has
@@ -126,8 +126,8 @@ func (k *following) choose() (err error) {
 	return nil
 }
 
-// Reset implements [sampler.Transition]. It resets the kernel in use, which it chooses anew if the
-// model has changed.
+// Reset resets the kernel in use, which it chooses anew if the model has changed. It implements
+// [sampler.Transition].
 func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	if v := k.model.Version(); v != k.seen {
 		if k.seen = v; k.patient {
@@ -140,8 +140,8 @@ func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	return k.Kernel.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. It makes a step of the kernel in use. After a fixed number
-// of steps (the constant patience) with the slow kernel, it changes to the quick one.
+// Step makes a step of the kernel in use. After a fixed number of steps (the constant patience)
+// with the slow kernel, it changes to the quick one. It implements [sampler.Transition].
 func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.since == patience {
 		return k.Kernel.Step(ctl, info, x, r)
@@ -165,12 +165,12 @@ func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// AppendBinary implements [sampler.Transition]. It saves which kernel is in use and that kernel's
-// state.
+// AppendBinary saves which kernel is in use and that kernel's state. It implements
+// [sampler.Transition].
 func (k *following) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition]. It restores which kernel was in use and that
-// kernel's state.
+// UnmarshalBinary restores which kernel was in use and that kernel's state. It implements
+// [sampler.Transition].
 func (k *following) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
 
 // fields reads or writes the steps since the last change and the kernel in use.

@@ -22,8 +22,8 @@ type Ladder struct {
 	// 2022).
 	Barrier float64
 
-	// RoundTrips is the number of times that a replica moved from the coldest rung (β = 1) to the
-	// hottest and back, summed over the chains of the block.
+	// RoundTrips counts how often a replica moved from the coldest rung (β = 1) to the hottest and
+	// back, in all chains of the block.
 	RoundTrips int
 
 	Steps int // number of steps after warm-up that the statistics cover

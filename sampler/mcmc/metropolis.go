@@ -25,8 +25,8 @@ type Metropolis struct {
 	// reversible.
 	//
 	// On energy.Matching models of two levels (Ising), Systematic and Chromatic are many times
-	// faster: they look up acceptance probabilities by the number of neighbours in state 1, rounded
-	// to multiples of 2⁻⁶⁴. On an energy.Toroidal model with even sides and 32 sites or more,
+	// faster. They look up acceptance probabilities, rounded to multiples of 2⁻⁶⁴, by the number of
+	// neighbours at level 1. On an energy.Toroidal model with even sides and 32 sites or more,
 	// Chromatic stores a site as a bit and proposes hundreds of changes at once. It is then a
 	// hundred times faster, and uses several cores if there are fewer chains than cores.
 	//
@@ -36,10 +36,10 @@ type Metropolis struct {
 	Scan Scan
 }
 
-// Name implements [sampler.Named]. It returns "metropolis".
+// Name returns "metropolis"; it implements [sampler.Named].
 func (Metropolis) Name() string { return "metropolis" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Metropolis", model, chains, sampler.BlockSize)
 	if m.Scan == Automatic {

@@ -19,8 +19,8 @@ import (
 //
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C],
 //
-// in float64. Each update is reversible and leaves π restricted to C invariant. Use it where no
-// site can change alone but two sites can change together, as under a fixed count.
+// which is computed in float64. Each update is reversible and leaves π restricted to C invariant.
+// Use it where no site can change alone but two sites can change together, as under a fixed count.
 //
 // # Irreducibility
 //
@@ -28,12 +28,12 @@ import (
 // two sites. This holds for
 //
 //   - Every constraint.Count, which allows an interval of counts, possibly of length one. Let x and
-//     y be in C, and let δ_i be +1, −1 or 0 if changing x_i to y_i raises the count, lowers it or
-//     keeps it. Where x_i ≠ y_i and δ_i = 0, change that site alone. While both signs remain,
-//     change one site of each sign, which keeps the count. When only one sign remains, change one
-//     site at a time. The count then moves monotonically to that of y, within the interval. After
-//     each move the state agrees with y at more sites. So at most as many moves as there are sites
-//     lead from x to y, all of them inside C.
+//     y be in C. At each site where they differ, changing x_i to y_i raises the count, lowers it or
+//     keeps it. First change the sites that keep the count, one at a time. Then change sites in
+//     pairs, one that raises the count and one that lowers it, which keeps the count. If sites of
+//     only one kind remain, change them one at a time. The count then moves monotonically to that
+//     of y, within the interval. So at most as many moves as there are sites lead from x to y, all
+//     of them inside C.
 //   - Every language that is closed under setting a site to level 0, such as constraint.Avoids of
 //     words without a 0 (independent sets). Single changes lead from every state to the all-zero
 //     state and from there to any other.
@@ -48,8 +48,9 @@ import (
 // Within does not have this problem, because it can propose any state of C at every step.
 //
 // An update takes levels² energies. They are read from the cache of an energy.Local model if they
-// are finite, and otherwise evaluated. For a language that is not a count or a mask, an update also
-// follows levels² paths through its automaton, each until it rejoins the path of the current state.
+// are finite, and otherwise evaluated. For a language other than a count or a mask, an update also
+// follows levels² paths through the language's automaton. It follows each path until that rejoins
+// the path of the current state.
 type PairGibbs struct {
 	// Within is the language C (package constraint) of the allowed states; nil means that all
 	// states are allowed.
@@ -59,10 +60,10 @@ type PairGibbs struct {
 	Updates int
 }
 
-// Name implements [sampler.Named]. It returns "pair-gibbs".
+// Name returns "pair-gibbs"; it implements [sampler.Named].
 func (PairGibbs) Name() string { return "pair-gibbs" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	updates, within, err := pairSettings(ctx, "PairGibbs", m, chains, p.Within, p.Updates)
 	if err != nil {
@@ -97,14 +98,14 @@ var (
 	_ sampler.Starter = (*pairGibbs)(nil)
 )
 
-// Step implements [sampler.Transition]. An update that was stopped starts over in the next call
-// and is not stopped again.
+// Step redraws PairGibbs.Updates pairs of sites. An update that was stopped starts over in the next
+// call and is not stopped again. It implements [sampler.Transition].
 func (k *pairGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which redraws one pair of
-// sites.
+// Walk makes n updates of chain s, each of which redraws one pair of sites. It implements
+// [sweep.Walker].
 func (k *pairGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	k.begin(x)
 	pending := &k.At.Info[s]

@@ -25,12 +25,12 @@ import (
 //
 // where g is Balance. A site that has changed is not drawn again. The state at the end of the path
 // is accepted with the Metropolis–Hastings probability. The reverse proposal is the path that
-// changes the same sites in reverse order back to their original levels, with the weights at the
-// end. A step costs one evaluation of the model, however long the path.
+// changes the same sites back to their original levels, in reverse order. It is drawn with the
+// weights at the final state. A step costs one evaluation of the model, however long the path.
 //
-// The length n is drawn uniformly from 1 … 2·Length−1, at most the number of sites, independently
-// of the state. (If every path had the same even length, the parity of a two-level state could
-// never change.)
+// The length n is drawn uniformly from 1 … 2·Length−1, independently of the state. It is at most
+// the number of sites. (If every path had the same even length, the parity of a two-level state
+// could never change.)
 type Paths struct {
 	// Length is the mean number of sites that a path changes. If it is 0, the length starts at 2
 	// and is tuned during warm-up.
@@ -45,10 +45,10 @@ type Paths struct {
 
 const defaultLength = 2 // default mean length; paths then have one to three changes
 
-// Name implements [sampler.Named]. It returns "paths".
+// Name returns "paths"; it implements [sampler.Named].
 func (Paths) Name() string { return "paths" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Paths", m, chains, sampler.BlockSize)
 	length, tuner, untuned := tune.Start("mcmc: Paths", float64(p.Length), float64(min(defaultLength, sites)), p.Target)

@@ -327,7 +327,7 @@ func newFlipLaw(sites int, l langevin) flipLaw {
 	return p
 }
 
-// SetStep implements [sweep.FlipLaw]. It sets the step size (for [DLMC], the jump time) to alpha.
+// SetStep sets the step size (for [DLMC], the jump time) to alpha. It implements [sweep.FlipLaw].
 func (p *flipLaw) SetStep(alpha float64) {
 	if p.jumps {
 		p.tau = float32(alpha)
@@ -342,8 +342,9 @@ func (p *flipLaw) SetStep(alpha float64) {
 	}
 }
 
-// Thresholds implements [sweep.FlipLaw]. It stores in t, for every site of the states x, 2³¹ times
-// the probability that the proposal flips the site. The slice h holds the local fields.
+// Thresholds stores in t, for every site of the states x, the probability that the proposal flips
+// the site, multiplied by 2³¹. The slice h holds the fields of the sites. It implements
+// [sweep.FlipLaw].
 func (p *flipLaw) Thresholds(t []int32, h []float32, x []int32) {
 	if p.jumps {
 		simd.JumpThresholds(t, h, x, p.tau, p.rate)

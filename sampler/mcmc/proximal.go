@@ -50,7 +50,7 @@ func (k *proximal) stride(alpha float64) {
 	k.noise.setStep(alpha)
 }
 
-// Reset implements [sampler.Transition]. It computes energies and weights at the states x.
+// Reset computes energies and weights at the states x; it implements [sampler.Transition].
 func (k *proximal) Reset(ctl sampler.Control, x []int32) error {
 	return k.at.Renew(ctl.Stop, 3, k.proposal.work(), func(stage, lo, hi int) (bool, error) {
 		copy(k.from[lo*k.sites:hi*k.sites], x[lo*k.sites:])
@@ -58,15 +58,15 @@ func (k *proximal) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Step implements [sampler.Transition]. It makes one step, in the stages of [proximal.Stage], and
-// calls ctl.Stop between stages.
+// Step makes one step, in the stages of [proximal.Stage], and calls ctl.Stop between stages. It
+// implements [sampler.Transition].
 func (k *proximal) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.at.Step(ctl, k, info, x, r, 6, k.proposal.work())
 }
 
-// Stage implements [sweep.Staged]: it makes one of the six stages of a step for the chains lo …
-// hi−1. The stages add noise, evaluate the noisy states, compute their weights, draw the proposals,
-// evaluate these, and accept or reject.
+// Stage makes one of the six stages of a step for the chains lo … hi−1. The stages add noise,
+// evaluate the noisy states, compute their weights, draw the proposals, evaluate these, and accept
+// or reject. It implements [sweep.Staged].
 func (k *proximal) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	switch stage {
 	case 0:

@@ -46,9 +46,9 @@ import (
 // results. For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the
 // intermediate sums. A site has at most levels^Width entries, and far fewer on average.
 type Subgraph struct {
-	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests. 0
-	// means 1 if a site has at most 3 neighbours on average, and otherwise the largest width with
-	// at most 256 joint levels.
+	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests.
+	// If Width is 0 and a site has at most 3 neighbours on average, the width is 1. If Width is 0
+	// and sites have more neighbours, it is the largest width with at most 256 joint levels.
 	Width int
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states
@@ -70,10 +70,10 @@ const (
 	sparseDegree = 3       // mean number of neighbours up to which forests are the default
 )
 
-// Name implements [sampler.Named]. It returns "subgraph".
+// Name returns "subgraph"; it implements [sampler.Named].
 func (Subgraph) Name() string { return "subgraph" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (g Subgraph) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: Subgraph", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -311,15 +311,15 @@ var (
 	_ sampler.Starter = (*subgraphs)(nil)
 )
 
-// Reset implements [sampler.Transition]. It evaluates the states x and discards an interrupted
-// step.
+// Reset evaluates the states x and discards an interrupted step; it implements
+// [sampler.Transition].
 func (k *subgraphs) Reset(ctl sampler.Control, x []int32) error {
 	k.run.Begin()
 	clear(k.held)
 	return k.inLanguage.Reset(ctl, x)
 }
 
-// Step implements [sampler.Transition]. It redraws one set of sites.
+// Step redraws one set of sites; it implements [sampler.Transition].
 func (k *subgraphs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.unread = ctl.Unread; k.own != nil {
 		done = k.eights(ctl, info, x, r)
@@ -330,8 +330,8 @@ func (k *subgraphs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// Walk implements [sweep.Walker]. It makes the one update of a step of chain s: it redraws the
-// sites of the current set.
+// Walk redraws the sites of the current set in chain s, the only update of a step. It implements
+// [sweep.Walker].
 func (k *subgraphs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	if !k.redraw(&k.sets[k.turn], x, &r[s]) {
 		return 0
@@ -443,11 +443,11 @@ func (k *subgraphs) forward(places, chains int, part func(lo, hi int)) bool {
 	return true
 }
 
-// AppendBinary implements [sampler.Transition]. It saves the index of the next set and the
-// energies.
+// AppendBinary saves the index of the next set and the energies; it implements
+// [sampler.Transition].
 func (k *subgraphs) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
+// UnmarshalBinary restores the output of AppendBinary; it implements [sampler.Transition].
 func (k *subgraphs) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
 
 func (k *subgraphs) fields(f *wire.Fields) {
@@ -469,7 +469,7 @@ const (
 	setPrice   = 200 // per set, in addition
 )
 
-// Cost implements [sampler.Costed]. It estimates the cost of redrawing the set of the next step.
+// Cost estimates the cost of redrawing the set of the next step; it implements [sampler.Costed].
 func (k *subgraphs) Cost(info []sampler.Info) float64 {
 	s, sum := k.sets[k.turn], float64(setPrice+siteEnergy*k.Sites)
 	if s.forest != nil {

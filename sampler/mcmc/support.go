@@ -59,8 +59,8 @@ type inLanguage struct {
 	within *support // language; nil allows all states
 }
 
-// Reset implements [sampler.Transition]. It computes the cached energies of the states x. It
-// returns a *sampler.StartError for a state outside the language.
+// Reset computes the cached energies of the states x. It returns a *sampler.StartError for a state
+// outside the language. It implements [sampler.Transition].
 func (k *inLanguage) Reset(ctl sampler.Control, x []int32) error {
 	k.Age = 0
 	return k.At.Renew(ctl.Stop, 2, k.Sites*k.Levels, func(stage, lo, hi int) (bool, error) {
@@ -71,12 +71,12 @@ func (k *inLanguage) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Start implements [sampler.Starter]. It draws the initial state from the language, the set of
-// allowed states.
+// Start draws the initial state from the language, the set of allowed states. It implements
+// [sampler.Starter].
 func (k *inLanguage) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.Model, x, r) }
 
-// Allows implements [sampler.Confined]. It reports whether x is in the language, the set of allowed
-// states.
+// Allows reports whether x is in the language, the set of allowed states. It implements
+// [sampler.Confined].
 func (k *inLanguage) Allows(x []int32) bool { return k.within.holds(x) }
 
 // startTrials is the maximum number of draws of an initial state until one has positive

@@ -27,7 +27,7 @@ import (
 //
 // Exchanges reach every state with these numbers if π is positive there and C contains all such
 // states, because transpositions generate all permutations. This holds for a constraint.Count, for
-// a constraint.Sum with the same weights at every site, and without a Within. Independent sets of a
+// a constraint.Sum with the same weights at every site, and if Within is nil. Independent sets of a
 // fixed size on a path are connected too; see PairGibbs, which makes the same moves on two levels
 // at a fixed count. Other languages may be disconnected.
 //
@@ -42,10 +42,10 @@ type Swap struct {
 	Updates int
 }
 
-// Name implements [sampler.Named]. It returns "swap".
+// Name returns "swap"; it implements [sampler.Named].
 func (Swap) Name() string { return "swap" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (w Swap) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	updates, within, err := pairSettings(ctx, "Swap", m, chains, w.Within, w.Updates)
 	if err != nil {
@@ -63,16 +63,16 @@ var (
 	_ sampler.Starter = (*swap)(nil)
 )
 
-// Step implements [sampler.Transition]. It proposes Swap.Updates exchanges.
+// Step proposes Swap.Updates exchanges; it implements [sampler.Transition].
 func (k *swap) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	sweep.MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which proposes one
-// exchange. If all sites have the same level, no exchange changes anything, and the acceptance
-// probability is 1.
+// Walk makes n updates of chain s, each of which proposes one exchange. If all sites have the same
+// level, no exchange changes anything, and the acceptance probability is 1. It implements
+// [sweep.Walker].
 func (k *swap) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	if constant(x) {

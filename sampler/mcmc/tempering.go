@@ -56,10 +56,10 @@ type Tempering struct {
 
 const defaultRungs = 8
 
-// Name implements [sampler.Named]. It returns "tempering".
+// Name returns "tempering"; it implements [sampler.Named].
 func (Tempering) Name() string { return "tempering" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Tempering", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -141,8 +141,8 @@ func (k *tempering) changed() bool {
 	})
 }
 
-// Cost implements [sampler.Costed]. It estimates the cost of one step, or returns NaN if a kernel
-// of Base is not Costed.
+// Cost estimates the cost of one step, or returns NaN if a kernel of Base is not Costed. It
+// implements [sampler.Costed].
 func (k *tempering) Cost([]sampler.Info) float64 {
 	m, sum := k.price.Of(k.model), 0.0
 	for j, base := range k.kernels {
@@ -179,8 +179,9 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 	}
 }
 
-// AppendBinary implements [sampler.Transition]. It first resets the kernels for which a step or a
-// new ladder has left a Reset pending. That does not change the results of later steps.
+// AppendBinary saves the ladder, the replicas and their kernels; it implements
+// [sampler.Transition]. It first resets the kernels that a step or a new ladder left to be Reset.
+// This does not change the results of later steps.
 func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	if k.behind {
 		if err := k.resetBases(sampler.Control{}); err != nil {
@@ -238,8 +239,8 @@ func (k *tempering) restore(betas []float64) error {
 	return k.build(k.ctx, betas)
 }
 
-// UnmarshalBinary implements [sampler.Transition]. It may build new kernels, for the ladder in the
-// checkpoint.
+// UnmarshalBinary restores the output of AppendBinary. It builds new kernels for the ladder in the
+// checkpoint. It implements [sampler.Transition].
 func (k *tempering) UnmarshalBinary(b []byte) error {
 	betas := make([]float64, len(k.betas))
 	if err := wire.ReadFields(b, func(f *wire.Fields) { k.fields(f, betas) }); err != nil {
@@ -335,7 +336,8 @@ func (k *tempering) states(j int) []int32 {
 	return k.x[j*n : (j+1)*n]
 }
 
-// Start implements [sampler.Starter]. The kernel of β = 1 chooses the state, if it is a Starter.
+// Start lets the kernel of β = 1 choose the initial state, if it is a Starter. It implements
+// [sampler.Starter].
 func (k *tempering) Start(x []int32, r *sampler.Stream) error {
 	if s, ok := sampler.As[sampler.Starter](k.kernels[0]); ok {
 		return s.Start(x, r)
@@ -343,7 +345,7 @@ func (k *tempering) Start(x []int32, r *sampler.Stream) error {
 	return nil
 }
 
-// Allows implements [sampler.Confined]. It reports whether Base allows the state x.
+// Allows reports whether Base allows the state x; it implements [sampler.Confined].
 func (k *tempering) Allows(x []int32) bool {
 	c, ok := sampler.As[sampler.Confined](k.kernels[0])
 	return !ok || c.Allows(x)
@@ -351,10 +353,11 @@ func (k *tempering) Allows(x []int32) bool {
 
 func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+1)*k.sites] }
 
-// Reset implements [sampler.Transition]. It sets the replicas of rung 0, those at β = 1, to x. On
-// the first call, the other replicas become copies of x. On later calls they keep their states,
-// unless a state now has probability zero. Reset first computes the energies of the chains and then
-// resets the kernels of the rungs. It calls ctl.Stop between chains; the kernels call it too.
+// Reset sets the replicas of rung 0, those at β = 1, to x. On the first call, the other replicas
+// become copies of x. On later calls they keep their states, unless one of these now has
+// probability zero. Reset first computes the energies of the chains and then resets the kernels of
+// the rungs. It calls ctl.Stop between chains; the kernels call it too. It implements
+// [sampler.Transition].
 func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
 		k.show()
@@ -466,7 +469,7 @@ type until struct {
 	stop func() bool // nil: the context never ends
 }
 
-// Err implements [context.Context]. It returns context.Canceled once stop returns true.
+// Err returns context.Canceled once stop returns true; it implements [context.Context].
 func (u until) Err() error {
 	if u.stop != nil && u.stop() {
 		return context.Canceled
@@ -474,8 +477,8 @@ func (u until) Err() error {
 	return nil
 }
 
-// Step implements [sampler.Transition]. It moves the replica at every inverse temperature and then
-// swaps states between neighbouring temperatures.
+// Step moves the replica at every inverse temperature and then swaps states between neighbouring
+// temperatures. It implements [sampler.Transition].
 func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	unread := ctl.Unread
 	ctl = sampler.Control{Stop: ctl.Stop, Workers: ctl.Workers} // for the kernels of the rungs
@@ -546,8 +549,8 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return 1
 }
 
-// Show implements [sampler.Lazy]. It stores the chain's states, those at β = 1, in x, and updates
-// the kernel's own copies of the states at other temperatures.
+// Show stores the chain's states, those at β = 1, in x, and updates the kernel's own copies of the
+// states at other temperatures. It implements [sampler.Lazy].
 func (k *tempering) Show(x []int32) {
 	k.show()
 	if k.stale {

@@ -19,8 +19,8 @@ func (h *hooked) Energy(e []float64, x []int32) {
 	h.Model.Energy(e, x)
 }
 
-// As implements [energy.Capable]. It offers the optional interfaces of the wrapped model; their
-// evaluating methods call the hook first.
+// As offers the optional interfaces of the wrapped model; their evaluating methods call the hook
+// first. It implements [energy.Capable].
 func (h *hooked) As(target any) bool {
 	switch p := target.(type) {
 	case *energy.Differentiable:
@@ -149,5 +149,5 @@ func (h hookedLayers) VisibleField(f []float32, v []int32) {
 // forwarded is a wrapper that forwards all methods and optional interfaces to a model.
 type forwarded struct{ energy.Model }
 
-// As implements [energy.Capable]. It offers every optional interface of the wrapped model.
+// As offers every optional interface of the wrapped model; it implements [energy.Capable].
 func (f forwarded) As(target any) bool { return energy.AsInto(f.Model, target) }

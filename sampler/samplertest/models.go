@@ -20,8 +20,9 @@ import (
 //   - the ring and the path with a site clamped;
 //   - sites of one level.
 //
-// The ordinal model and the model with states of probability zero have tables of energy differences
-// that are wrong by up to half a nat, because tables may be first-order approximations.
+// The tables of energy differences of two models are wrong by up to half a nat, because tables may
+// be first-order approximations. These are the ordinal model and the model with states of
+// probability zero.
 func Models() []energy.Model {
 	ring := newPairs("Ising ring", 5, 2, 0.7, true)
 	path := newPairs("Potts path", 3, 3, -0.6, false)
@@ -86,7 +87,7 @@ func newPairs(name string, sites, levels int, coupling float64, ring bool) *pair
 	return p
 }
 
-// Name implements [sampler.Named]. It returns the name of the model in error messages.
+// Name returns the name of the model in error messages; it implements [sampler.Named].
 func (p *pairs) Name() string { return p.name }
 
 // Shape returns the numbers of sites and levels of a state.
@@ -109,8 +110,8 @@ func (p *pairs) Energy(e []float64, x []int32) {
 	}
 }
 
-// Conditional implements [energy.Conditional]. It stores in d[l] the change of energy if the site
-// is set to level l.
+// Conditional stores in d[l] the change of energy if the site is set to level l. It implements
+// [energy.Conditional].
 func (p *pairs) Conditional(d []float64, site int, x []int32) {
 	for l := range d {
 		d[l] = -p.field[l]
@@ -124,8 +125,8 @@ func (p *pairs) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient implements [energy.Differentiable]. It stores the energies in e and the exact energy
-// differences of all single-site changes in g.
+// Gradient stores the energies in e and the exact energy differences of all single-site changes in
+// g. It implements [energy.Differentiable].
 func (p *pairs) Gradient(e []float64, g []float32, x []int32) {
 	p.Energy(e, x)
 	lengths(len(g), len(x)*p.levels, 1)
@@ -141,11 +142,11 @@ func (p *pairs) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Graph implements [energy.Graphical]. It returns the neighbours of every site.
+// Graph returns the neighbours of every site; it implements [energy.Graphical].
 func (p *pairs) Graph() (start, adj []int32) { return p.start, p.adj }
 
-// Matching implements [energy.Matching]. It returns the coupling of equal neighbours and the field
-// of each level.
+// Matching returns the coupling of equal neighbours and the field of each level. It implements
+// [energy.Matching].
 func (p *pairs) Matching() (coupling float64, field []float64, ok bool) {
 	return p.coupling, p.field, true
 }
@@ -178,7 +179,7 @@ func newTable(name string, sites, levels int, forbidden float64, seed uint64) *t
 	return t
 }
 
-// Name implements [sampler.Named]. It returns the name of the model in error messages.
+// Name returns the name of the model in error messages; it implements [sampler.Named].
 func (t *table) Name() string { return t.name }
 
 // Shape returns the numbers of sites and levels of a state.
@@ -192,8 +193,8 @@ func (t *table) Energy(e []float64, x []int32) {
 	}
 }
 
-// Conditional implements [energy.Conditional]. It stores in d[l] the exact change of energy if the
-// site is set to level l.
+// Conditional stores in d[l] the exact change of energy if the site is set to level l. It
+// implements [energy.Conditional].
 func (t *table) Conditional(d []float64, site int, x []int32) {
 	k, stride := laws.Index(x, t.levels), laws.Size(site+1, t.levels)/t.levels
 	for l := range d {
@@ -201,8 +202,8 @@ func (t *table) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient implements [energy.Differentiable]. It stores the energies in e, and in g the energy
-// differences of all single-site changes with random errors.
+// Gradient stores the energies in e, and in g the energy differences of all single-site changes
+// with random errors. It implements [energy.Differentiable].
 func (t *table) Gradient(e []float64, g []float32, x []int32) {
 	t.Energy(e, x)
 	lengths(len(g), len(x)*t.levels, 1)
@@ -223,8 +224,8 @@ func (t *table) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Values implements [energy.Ordinal]. It returns the numeric values of the levels, which are not
-// evenly spaced.
+// Values returns the numeric values of the levels, which are not evenly spaced. It implements
+// [energy.Ordinal].
 func (t *table) Values() []float32 {
 	v := make([]float32, t.levels)
 	for l := range v {
@@ -233,8 +234,8 @@ func (t *table) Values() []float32 {
 	return v
 }
 
-// Repair implements [energy.Supported]. It replaces a state of probability zero by the all-zero
-// state.
+// Repair replaces a state of probability zero by the all-zero state. It implements
+// [energy.Supported].
 func (t *table) Repair(x []int32) {
 	for ; len(x) > 0; x = x[t.sites:] {
 		if math.IsInf(t.e[laws.Index(x[:t.sites], t.levels)], 1) {

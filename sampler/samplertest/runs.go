@@ -619,8 +619,8 @@ func (s *subject) exchanged(from, to sampler.Method) error {
 	return b.Load(s.ctx, &file)
 }
 
-// Digest returns a digest of the states of a run of the method on every model of the options. Store
-// it in golden files to verify that a seed gives the same states in every release, on every machine
+// Digest runs the method on every model of the options and returns a digest of the states. Store it
+// in golden files to verify that a seed gives the same states in every release, on every machine
 // and instruction set. Models that the method rejects or on which it fails are omitted. It is an
 // error if no model remains.
 func Digest(ctx context.Context, method sampler.Method, opt Options) (uint64, error) {

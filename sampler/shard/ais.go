@@ -24,11 +24,12 @@ import (
 type AIS struct {
 	Model  energy.Model
 	Method sampler.Method
-	// settings of the whole run; Checkpoint must be empty, and Exact holds draws for all chains
+	// Config holds the settings of the whole run. Checkpoint must be empty, and Exact holds draws
+	// for all chains.
 	Config anneal.AISConfig
 }
 
-// Kind implements [Run]. It returns "ais", the name of this kind of run.
+// Kind returns "ais", the name of this kind of run. It implements [Run].
 func (a AIS) Kind() string { return "ais" }
 
 // Size returns the number of chains of the run and the number of chains in a block. If
@@ -42,8 +43,9 @@ func (a AIS) Size() (n, block int) {
 	return whole.Chains, sampler.Config{Chains: whole.Chains}.Block()
 }
 
-// Part implements [Run]. The returned function do runs new chains or populations and writes the
-// last states of all their chains as a .npy file of int32, chains × sites.
+// Part prepares some of the chains or populations; it implements [Run]. It returns a function do
+// that runs them and writes the last states of all their chains as a .npy file of int32, chains ×
+// sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
 	n, _ := a.Size()

@@ -22,17 +22,18 @@ type Chains struct {
 	Method sampler.Method
 	Config sampler.Config // settings of the whole run; DrawsFile and Checkpoint must be empty
 	Draws  int            // number of draws per chain, ≥ 1
-	// number of consecutive chains that start in the same state, see [diagnose.TallyConfig]
+	// Nested is the number of consecutive chains that start in the same state; see
+	// [diagnose.TallyConfig].
 	Nested    int
 	Functions []func(x []int32) float64
 	Names     []string // names of the functions; nil means f1, f2, …
 }
 
-// Kind implements [Run]. It returns "chains", the name of the elements.
+// Kind returns "chains", the name of the elements. It implements [Run].
 func (c Chains) Kind() string { return "chains" }
 
-// Size returns the number of chains of the run and the number of chains in a block. The latter is a
-// multiple of Nested.
+// Size returns the number of chains of the run and the number of chains in a block. The size of a
+// block is a multiple of Nested.
 func (c Chains) Size() (n, block int) {
 	return cmp.Or(c.Config.Chains, 4), multiple(c.Config.Block(), max(c.Nested, 1))
 }
@@ -46,8 +47,8 @@ func multiple(a, b int) int {
 	return a / g * b
 }
 
-// Part implements [Run]. The returned function do builds new chains, runs them and writes their
-// last states as a .npy file of int32, chains × sites.
+// Part prepares some of the chains; it implements [Run]. It returns a function do that builds them,
+// runs them and writes their last states as a .npy file of int32, chains × sites.
 func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)

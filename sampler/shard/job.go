@@ -18,7 +18,7 @@ import (
 // Another process that has registered the same builder can then build the same run.
 type Job struct {
 	Target string          `json:"target"` // name under which the builder is registered
-	Args   json.RawMessage `json:"args"`   // arguments of the builder in JSON; empty means their zero value
+	Args   json.RawMessage `json:"args"`   // arguments of the builder in JSON; empty means the zero value of the arguments
 }
 
 var (

@@ -17,12 +17,12 @@ import (
 type Sampler[S energy.Site] interface {
 	Shape() (sites, levels int)
 
-	// Sample fills x, samples × sites, with the next samples. If it returns an error, even of a
+	// Sample fills x with the next samples, sites entries each. If it returns an error, even of a
 	// single sample (diffusion.SampleErrors), the part fails, because a tally cannot omit a sample.
 	Sample(ctx context.Context, x []S) error
 
-	// Settings calls add with the name and value of every setting on which samples depend. The
-	// number of the first sample is not among them.
+	// Settings calls the function add with the name and value of every setting on which samples
+	// depend. The number of the first sample is not among them.
 	Settings(add func(name string, value any))
 }
 
@@ -48,7 +48,7 @@ type Samples[S energy.Site] struct {
 	Names     []string // names of the functions; nil means f1, f2, …
 }
 
-// Kind implements [Run]. It returns "samples", the name of the elements.
+// Kind returns "samples", the name of the elements. It implements [Run].
 func (s Samples[S]) Kind() string { return "samples" }
 
 // Size returns the number of samples of the run and the number of samples in a block.
@@ -56,8 +56,8 @@ func (s Samples[S]) Size() (n, block int) {
 	return s.Samples, cmp.Or(s.Block, 64)
 }
 
-// Part implements [Run]. The returned function do makes the samples and writes them as a .npy file
-// of int32 or float32, samples × sites. It passes ctx to New.
+// Part prepares some of the samples; it implements [Run]. It returns a function do that makes them
+// and writes them as a .npy file of int32 or float32, samples × sites. Part passes ctx to New.
 func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	n, block := s.Size()
 	if err := cmp.Or(

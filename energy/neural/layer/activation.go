@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Activation is a function f(x) = x·σ(u(x)) that is applied to each entry, where σ is the logistic
-// function. The value of the Activation selects the function u.
+// Activation selects a function f(x) = x·σ(u(x)), which a layer applies to each entry. σ is the
+// logistic function, and u depends on the Activation.
 type Activation uint8
 
 const (
@@ -40,7 +40,7 @@ func (a *Activation) UnmarshalText(name []byte) error {
 // between its steps.
 const chunk = 512
 
-// Forward stores f(x) in y, for each entry of x. y and x may be the same slice.
+// Forward stores f(x) in y, for each entry of x. The slices x and y may be the same.
 func (a Activation) Forward(y, x []float32) {
 	check.Len("layer", "y", len(y), len(x))
 	if a == GELU {
@@ -87,16 +87,16 @@ type MLP struct {
 }
 
 // Forward stores the output in y. It stores Up(x) in pre and f(Up(x)) in act, each rows × Up.Out.
-// pre and act may be the same slice if Backward is not called.
+// If Backward is not called, pre and act may be the same slice.
 func (m MLP) Forward(y, pre, act, x []float32) {
 	m.Up.Forward(pre, x)
 	m.Activation.Forward(act, pre)
 	m.Down.Forward(y, act)
 }
 
-// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient dy
-// of the output. pre and act are the slices that Forward stored for x. dact and work are scratch.
-// dact has len(act) entries, and work at least max(len(act), len(dy)).
+// Backward adds the gradient of the input to dx and that of the weights to grad, given the gradient
+// dy of the output. The slices pre and act hold what Forward stored for x. The slices dact and work
+// are scratch: dact has len(act) entries, and work at least max(len(act), len(dy)).
 func (m MLP) Backward(dx []float32, grad MLP, dy, x, pre, act, dact, work []float32) {
 	if len(work) < max(len(dy), len(dact)) {
 		panic(fmt.Sprintf("layer: MLP: len(work) = %d, want ≥ %d", len(work), max(len(dy), len(dact))))

@@ -20,8 +20,8 @@ type Rotary struct {
 }
 
 // NewRotary returns the rotation for the given number of positions and heads of dim entries, an
-// even number. base is θ; 0 means 10000. NewRotary panics if dim is odd or base is not a positive
-// finite number.
+// even number. The argument base is θ; 0 means 10000. NewRotary panics if dim is odd or base is not
+// a positive finite number.
 func NewRotary(positions, dim int, base float64) *Rotary {
 	check.Rows("layer", "head of a Rotary", dim, 2)
 	if base == 0 {
@@ -126,8 +126,8 @@ func (a Attention) checkHeads() {
 
 // Forward stores the output for one state, Length × Width, in o. It stores the softmax, Heads ×
 // Length × Length, in probs. If probs has only Length × Length entries, it holds the softmax of the
-// last head, and Backward cannot be called. work is scratch of the length that Work returns.
-// Forward panics if a slice is too short.
+// last head, and Backward cannot be called. The slice work is scratch, of the length that Work
+// returns. Forward panics if a slice is too short.
 func (a Attention) Forward(o, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads
@@ -200,8 +200,8 @@ func (a Attention) hide(p []float32) {
 	}
 }
 
-// Backward adds to dqkv the gradient with respect to qkv, for one state, given the gradient do of
-// the output o. probs is the softmax that Forward stored for all heads.
+// Backward adds to dqkv the gradient with respect to the input qkv of one state. The slice do is
+// the gradient of the output o, and probs is the softmax that Forward stored for all heads.
 func (a Attention) Backward(dqkv, do, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads

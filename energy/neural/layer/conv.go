@@ -2,13 +2,13 @@ package layer
 
 import "github.com/gibbsite-go/gibbsite/internal/check"
 
-// Conv is a convolution over a grid of Rows × Cols positions of In channels. Outside the grid the
-// input is 0:
+// Conv is a convolution over a grid of Rows × Cols positions with In channels each. Outside the
+// grid the input is 0:
 //
 //	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)].
 //
-// Here a and c run over the A × C taps of the window, A = C = Kernel, halves are rounded down, and
-// d is the Dilation. A grid of one row is a series. The window is then 1 × Kernel, a temporal
+// Here a and c run over the A × C taps of the window, where A = C = Kernel, and d is the Dilation.
+// Halves are rounded down. A grid of one row is a series; the window is then 1 × Kernel, a temporal
 // convolution. States have Rows·Cols·In entries each, channels last.
 type Conv struct {
 	Rows, Cols int // size of the grid; 0 rows mean 1
@@ -62,9 +62,9 @@ func (c Conv) Forward(y, windows, x []float32) {
 	c.linear().Forward(y, windows)
 }
 
-// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient dy
-// of the output and the windows that Forward stored. It overwrites windows. dx may be nil. work has
-// the length of dy.
+// Backward adds the gradient of the input to dx, unless that is nil, and the gradient of the
+// weights to grad. The slice dy is the gradient of the output. Backward reads the windows that
+// Forward stored, and overwrites them. The slice work is scratch, as long as dy.
 func (c Conv) Backward(dx []float32, grad Conv, dy, windows, work []float32) {
 	l, g := c.linear(), grad.linear()
 	l.Backward(nil, g, dy, windows, work)

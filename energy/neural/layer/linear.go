@@ -38,7 +38,7 @@ func (l Linear) Forward(y, x []float32) {
 //
 //	dx += dy·W,  grad.Weight += dyᵀ·x,  grad.Bias += Σ_rows dy.
 //
-// A nil dx, grad.Weight or grad.Bias is not computed. work has len(dy) entries and is overwritten.
+// A nil dx, grad.Weight or grad.Bias is not computed. The slice work is scratch of len(dy) entries.
 func (l Linear) Backward(dx []float32, grad Linear, dy, x, work []float32) {
 	if l.Out < 1 {
 		panic(fmt.Sprintf("layer: Linear.Out = %d, want ≥ 1", l.Out))
@@ -118,10 +118,10 @@ func (e Embedding) Backward(grad Embedding, dy []float32, x []int32) {
 // Sinusoid stores in dst features of a number t, such as the noise level of a diffusion network.
 // For h = len(dst)/2 frequencies ω_j,
 //
-//	dst_j = cos(t·ω_j),  dst_{h+j} = sin(t·ω_j),  ω_j = 10000^{−j/h}
+//	dst_j = cos(t·ω_j),  dst_{h+j} = sin(t·ω_j),  ω_j = 10000^{−j/h}.
 //
-// (Vaswani et al. 2017, in the order of Nichol and Dhariwal 2021). The last entry of a dst of odd
-// length is 0.
+// The features are those of Vaswani et al. 2017, in the order of Nichol and Dhariwal 2021. If dst
+// has odd length, its last entry is 0.
 func Sinusoid(dst []float32, t float64) {
 	h := len(dst) / 2
 	for j := range h {

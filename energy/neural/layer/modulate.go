@@ -10,8 +10,8 @@ import (
 // Adaptive layer normalisation (adaLN; Peebles and Xie 2023, §3.2) shifts, scales and gates the
 // rows of one state by vectors. A network computes the vectors from the state's noise level.
 
-// Modulate stores h·(1 + scale) + shift in y, row by row, for rows of len(scale) entries. y and h
-// may be the same slice.
+// Modulate stores h·(1 + scale) + shift in y, row by row, for rows of len(scale) entries. The
+// slices y and h may be the same.
 func Modulate(y, h, shift, scale []float32) {
 	w := len(scale)
 	check.Rows("layer", "h", len(h), w)
@@ -87,8 +87,8 @@ func GateBack(df, dgate, dy, f, gate []float32) {
 // and has cols log-weights. It stores the gradient with respect to w in d, rows of
 // weight_r·(softmax(w_r) − onehot(target_r)). Rows of weight 0 are not read and have gradient 0. A
 // log-weight may be −Inf. If that of the target is −Inf, the loss is +Inf. NaN in w makes the loss
-// NaN. d and w may be the same slice. CrossEntropy panics if the lengths do not match or a target
-// is out of range.
+// NaN. The slices d and w may be the same. CrossEntropy panics if the lengths do not match or a
+// target is out of range.
 func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (loss float64) {
 	rowsOf("w", len(w), len(target), cols)
 	check.Len("layer", "d", len(d), len(w))
@@ -112,9 +112,9 @@ func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (l
 	return loss
 }
 
-// SquaredError returns Σ_r weight_r·‖y_r − target_r‖², where y_r and target_r are row r of y and
-// target, of cols entries. It stores the gradient with respect to y in d. d and y may be the same
-// slice.
+// SquaredError returns Σ_r weight_r·‖y_r − target_r‖², where y_r and target_r are the rows of y and
+// target, of cols entries each. It stores the gradient with respect to y in d. The slices d and y
+// may be the same.
 func SquaredError(d, y, target []float32, weight []float64, cols int) (loss float64) {
 	rowsOf("y", len(y), len(weight), cols)
 	check.Len("layer", "d", len(d), len(y))

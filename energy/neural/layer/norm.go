@@ -23,8 +23,9 @@ type Norm struct {
 	Epsilon float64
 }
 
-// Forward stores the output in y, the rows x̂ in hat, and 1/√(s+ε) of each row in scale. y may be
-// x or hat, and x may be hat. If y is hat, a gain or bias overwrites values that Backward needs.
+// Forward stores the output in y, the rows x̂ in hat, and 1/√(s+ε) of each row in scale. Any two of
+// x, y and hat may be the same slice. If y and hat are, a gain or bias overwrites values that
+// Backward needs.
 func (n Norm) Forward(y, hat, scale, x []float32) {
 	rows := check.Rows("layer", "x", len(x), n.Width)
 	check.Len("layer", "y", len(y), len(x))
@@ -74,13 +75,13 @@ func (n Norm) affine(y, hat []float32) {
 	}
 }
 
-// Backward adds the gradients of the input to dx and of the weights to grad. dy is the gradient
-// of the output; hat and scale are those of Forward. With u = gain·dy,
+// Backward adds the gradient of the input to dx and the gradients of gain and bias to grad. The
+// slice dy is the gradient of the output; hat and scale hold what Forward stored. With u = gain·dy,
 //
 //	dx += scale·(u − mean(u) − x̂·mean(u·x̂)),  grad.Gain += Σ dy·x̂,  grad.Bias += Σ dy.
 //
-// If RMS is set, the term mean(u) is omitted. dy is overwritten. A nil grad.Gain or grad.Bias is
-// not computed.
+// If RMS is set, the term mean(u) is omitted. Backward overwrites dy. A nil grad.Gain or grad.Bias
+// is not computed.
 func (n Norm) Backward(dx []float32, grad Norm, dy, hat, scale []float32) {
 	check.Len("layer", "dy", len(dy), len(hat))
 	check.Len("layer", "dx", len(dx), len(hat))

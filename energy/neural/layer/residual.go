@@ -2,8 +2,8 @@ package layer
 
 import "github.com/gibbsite-go/gibbsite/internal/check"
 
-// Residual is a residual block of two convolutions A and B, with norms and activations a before the
-// convolutions (He et al. 2016),
+// Residual is a residual block of two convolutions A and B (He et al. 2016). A norm and an
+// activation a precede each convolution,
 //
 //	y = x + B(a(norm(A(a(norm(x)))))),
 //
@@ -55,7 +55,7 @@ func (k *Kept) check() {
 	}
 }
 
-// Forward stores the block's output in y. y and x may be the same slice.
+// Forward stores the block's output in y, which may be the same slice as x.
 func (r Residual) Forward(y, x []float32, k *Kept) {
 	k.check()
 	n := check.Rows("layer", "x", len(x), r.A.positions()*r.A.In) * r.A.positions()
@@ -72,8 +72,8 @@ func (r Residual) Forward(y, x []float32, k *Kept) {
 	}
 }
 
-// Backward adds the gradients of the input to dx and of the weights to grad, given the gradient dy
-// of the output. dx must not overlap dy.
+// Backward adds the gradient of the input to dx and that of the weights to grad, given the gradient
+// dy of the output. The slices dx and dy must not overlap.
 func (r Residual) Backward(dx []float32, grad Residual, dy []float32, k *Kept) {
 	k.check()
 	n := check.Rows("layer", "dy", len(dy), r.A.positions()*r.A.In) * r.A.positions()

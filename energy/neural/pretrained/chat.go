@@ -14,7 +14,7 @@ type Message struct {
 // Chat returns the prompt of a conversation, ending where the answer of the assistant begins. It
 // uses the template with which the public instruct models of LLaDA, Dream and Qwen were trained.
 // Marks of the template, such as <|im_start|>, must be encoded as single tokens (text.BPE's
-// EncodeMarked). Chat returns an error if the template has no such role, or if the model type
+// EncodeMarked). Chat returns an error if a role is not in the template, or if the model type
 // ([Config.Type]) has no template.
 func (c Config) Chat(messages ...Message) (string, error) {
 	var b strings.Builder

@@ -33,7 +33,8 @@ type Config struct {
 	// number times a factor if rope_scaling extends it (dynamic, yarn).
 	Length int
 
-	// Base is θ of the rotary positions. Epsilon is ε of the norms.
+	// Base is the base θ of the rotary angles (see layer.Rotary). Epsilon is ε in the norms (see
+	// layer.Norm).
 	Base, Epsilon float64
 
 	// Tied reports whether the last layer uses the weights of the embedding.

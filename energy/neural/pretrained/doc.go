@@ -32,9 +32,9 @@
 //
 // # Caveats
 //
-// Weights are converted a few rows at a time. [Open] maps the files into memory if the system can do
-// so. [OpenFS] reads them again for every prediction, or once into memory if files of the file
+// Weights are converted a few rows at a time. [Open] maps the files into memory if the system can
+// do so. [OpenFS] reads them again for every prediction, or once into memory if files of the file
 // system do not implement io.ReaderAt. Products are float32. Predictions have the same bits for any
-// number of workers and any batch, but only on processors with the same vector instructions (see the
-// package doc of sampler).
+// number of workers and any batch, but only on processors with the same vector instructions (see
+// the package doc of sampler).
 package pretrained

@@ -38,9 +38,10 @@ type Options struct {
 // positions.
 //
 // Activations are kept for the next call. If the state is the same, only the last layer is computed
-// again. With [Options.Block], the same holds for the blocks of positions before the first changed
-// token, so that a prompt and finished blocks cost nothing. This changes no bit of the predictions.
-// Without blocks, every position depends on all others, and one changed token costs a whole pass.
+// again. With [Options.Block], the blocks of positions before the first changed token are not
+// computed again, so a prompt and finished blocks cost nothing. This changes no bit of the
+// predictions. Without blocks, every position depends on all others, and one changed token costs a
+// whole pass.
 //
 // It is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing.
@@ -92,8 +93,8 @@ type scratch struct {
 // of a core together with the rows that they multiply.
 const panel = 1 << 16
 
-// Masked returns the denoiser of states of length tokens. It returns an error if length is not in
-// 1 … [Config.Length], or if the mask token is named by neither the files nor opt.
+// Masked returns a denoiser for states of the given length in tokens. It returns an error if length
+// is not in 1 … [Config.Length], or if the mask token is named by neither the files nor opt.
 func (n *Network) Masked(length int, opt Options) (*Masked, error) {
 	c := n.cfg
 	mask := c.Mask
@@ -159,8 +160,9 @@ func (d *Masked) TimeFree() bool { return true }
 // MaskLevel returns the mask token; it implements [energy.Masking].
 func (d *Masked) MaskLevel() int32 { return d.pass.mask }
 
-// Denoise stores the log-weights in v; it implements [energy.Denoiser]. It returns an error that
-// names the state if its outputs are not finite. It panics if a token is out of range.
+// Denoise stores in v the log-weights of the clean tokens; it implements [energy.Denoiser]. It
+// returns an error that names the state if its outputs are not finite. It panics if a token is out
+// of range.
 func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	sites, levels := d.Shape()
 	n := q.States(sites)

@@ -46,8 +46,8 @@ type matrix struct {
 	bias    []float32
 }
 
-// rows stores len(w)/in rows of W, starting at row from, in w. It overwrites raw, which must hold at
-// least four bytes per number.
+// rows stores len(w)/in rows of W, starting at row from, in w. It overwrites raw, which must hold
+// at least four bytes per number.
 func (m matrix) rows(w []float32, raw []byte, from int) error {
 	size := m.data.Size() / int64(m.out) / int64(m.in)
 	raw = raw[:int64(len(w))*size]
@@ -197,8 +197,8 @@ func tokenizerMask(fsys fs.FS, dir string, tokens int) (int32, error) {
 }
 
 // Load reads a network from the open file f, with a configuration cfg from [ReadConfig]. Of the
-// fields of cfg, only Mask, Shifted, Base and Epsilon may have been changed. f must stay open while
-// the network is in use, because predictions read the weights from it. [Open] reads both the
+// fields of cfg, you may change only Mask, Shifted, Base and Epsilon. The file f must stay open
+// while the network is in use, because predictions read the weights from it. [Open] reads both the
 // configuration and the network.
 func Load(f *neural.File, cfg Config) (*Network, error) {
 	if f == nil {

@@ -31,8 +31,8 @@ type Telling interface {
 type Pooled interface {
 	Labelled
 
-	// Loss returns the loss of a row of the data, given the mean outputs. It stores the
-	// gradient with respect to the means in d. d and mean may be the same slice.
+	// Loss returns the loss of a row of the data, given the mean outputs. It stores the gradient
+	// with respect to the means in d. The slices d and mean may be the same.
 	Loss(d, mean []float32, row int) float64
 }
 
@@ -43,7 +43,7 @@ type Pooled interface {
 type Classes struct {
 	Objective // objective of the tokens: Masked or Noisy
 
-	// Labels are the classes of the rows of the data, or −1 for none.
+	// Labels holds the class of each row of the data, or −1 for no class.
 	Labels []int32
 
 	// Drop is the probability that the network does not receive the class of a row; 0 means
@@ -77,7 +77,7 @@ func (o Classes) Corrupt(x []int32, weight []float64, clean []int32, u float64, 
 	return o.Objective.Corrupt(x, weight, clean, u, r)
 }
 
-// Tell returns the label of a row, or −1 with probability Drop; it implements [Telling].
+// Tell returns the label of a row, or −1 with probability Drop. It implements [Telling].
 func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	check.Index("train: Classes: Tell", "row", row, len(o.Labels))
 	check.Must("train: Classes: Tell", "r", r)
@@ -97,7 +97,7 @@ func (o Classes) Tell(row int, r *rand.Rand) int32 {
 type Classify struct {
 	Objective // corrupts the states; its loss is not used
 
-	// Labels are the classes of the rows of the data.
+	// Labels holds the class of each row of the data.
 	Labels []int32
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Objective is a loss on states of tokens. Unless it is [Pooled], the loss is the cross-entropy,
-// in nats, of the clean tokens given the corrupted state, with a weight for each position. A
+// Objective is a loss on states of tokens. Unless it is [Pooled], the loss is the weighted sum over
+// the positions of the cross-entropy, in nats, of the clean token given the corrupted state. A
 // checkpoint stores the text that fmt prints for an Objective.
 type Objective interface {
 	// Check returns an error unless the objective matches the network.
@@ -19,8 +19,8 @@ type Objective interface {
 
 	// Corrupt stores in x a corrupted copy of the state clean, and in weight the weight of the loss
 	// at each position. The weight is 0 where the prediction is not needed. Corrupt returns the
-	// noise level for the network. u in [0, 1) is the strength of the corruption; a batch has
-	// evenly spread values of u.
+	// noise level for the network. The argument u in [0, 1) is the strength of the corruption; a
+	// batch has evenly spread values of u.
 	Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -32,8 +32,8 @@ type RealObjective interface {
 	Check(c neural.Config) error
 
 	// Corrupt stores in x a corrupted copy of the state clean, and in target the desired output of
-	// the network. It returns the noise level for the network. u in [0, 1) is the strength of the
-	// corruption; a batch has evenly spread values of u.
+	// the network. It returns the noise level for the network. The argument u in [0, 1) is the
+	// strength of the corruption; a batch has evenly spread values of u.
 	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -76,9 +76,9 @@ func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r
 }
 
 // Noisy is the cross-entropy objective of uniform diffusion. A token is intact with probability α =
-// 1 − (1−10⁻³)·u, where u is the strength of the corruption, and otherwise uniform over the levels.
-// This is the log-linear schedule of MDLM and UDLM. The network receives −log α as its noise level.
-// A network that minimises the loss predicts the full posterior p(x_0,i | x_t); see
+// 1 − (1−10⁻³)·u, where u is the strength of the corruption. Otherwise it is drawn uniformly from
+// the levels. This is the log-linear schedule of MDLM and UDLM. The network receives −log α as its
+// noise level. A network that minimises the loss predicts the full posterior p(x_0,i | x_t); see
 // [neural.Uniform].
 type Noisy struct {
 	// Levels is the number of levels of a token.
@@ -96,7 +96,7 @@ func (o Noisy) Check(c neural.Config) error {
 	return nil
 }
 
-// Corrupt replaces random tokens by uniform ones; it implements [Objective].
+// Corrupt replaces random tokens by tokens drawn uniformly; it implements [Objective].
 func (o Noisy) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	checkCorrupt("Noisy", x, weight, clean, r)
 	if o.Levels < 1 {

@@ -143,8 +143,8 @@ func (t *Trainer) Average() *neural.Transformer {
 // proportion to its weight. A batch draws one point from each of Batch equal parts of the interval.
 // So a group of adjacent rows has its share of every batch, up to rounding.
 //
-// Reweight returns an error and changes nothing unless every row has a finite weight ≥ 0 and at
-// least one weight is positive.
+// Every row must have a finite weight ≥ 0, and at least one weight must be positive. Otherwise
+// Reweight returns an error and changes nothing.
 func (t *Trainer) Reweight(weight []float64) error {
 	if weight == nil {
 		t.weight, t.upTo = nil, nil

@@ -27,9 +27,9 @@ type DenoiserOptions struct {
 	// predictions in float32.
 	Tolerance float64
 
-	// Rounding is the largest allowed relative difference between the prediction for a state alone
-	// and in a batch; 0 means that the bits must be the same. Set it if matrix products round
-	// differently for different batch sizes.
+	// Rounding is the largest allowed relative difference between two predictions for a state, one
+	// alone and one in a batch; 0 means that the bits must be the same. Set it if matrix products
+	// round differently for different batch sizes.
 	Rounding float64
 }
 
@@ -67,8 +67,7 @@ type RealDenoiserOptions struct {
 	// It should not share code with the denoiser.
 	Mean func(x []float32, alpha float64) []float64
 
-	// Tolerance is the largest allowed error of a mean, relative to 1 + its size; 0 means
-	// 2⁻¹⁶.
+	// Tolerance is the largest allowed error of a mean, relative to 1 + |mean|; 0 means 2⁻¹⁶.
 	Tolerance float64
 
 	// Rounding is the largest allowed relative difference between the prediction for a state
@@ -77,7 +76,7 @@ type RealDenoiserOptions struct {
 }
 
 // TestRealDenoiser checks a denoiser of reals at 24 random states. The requirements are those of
-// [TestDenoiser], with predicted means in place of rows.
+// [TestDenoiser], applied to predicted means instead of rows.
 func TestRealDenoiser(ctx context.Context, d energy.Denoiser[float32], o RealDenoiserOptions) error {
 	part, err := laws.Given("diffusiontest", "d", d)
 	if err != nil {

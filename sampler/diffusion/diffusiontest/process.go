@@ -77,8 +77,8 @@ type ProcessOptions struct {
 	// arguments at and as are the signal levels at these times. The step is a function of the level
 	// of the site and the distribution p of its clean token. It returns the probabilities of the
 	// next level. If Step is nil, the step depends on the prior. If the prior is all masks, the
-	// step is [MaskedStep] without remasking. Otherwise it is the step for tokens that are replaced
-	// by uniform ones.
+	// step is [MaskedStep] without remasking. Otherwise it is the step for noise that replaces
+	// tokens by uniformly drawn ones.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
 	// Counts lists the numbers of steps to try; nil means 1, 3 and 8.
@@ -97,7 +97,7 @@ const (
 	levels = 3
 )
 
-// TestProcess checks a process on tokens, with three levels, against the requirements of
+// TestProcess checks a process on tokens of three levels against the requirements of
 // [diffusion.Process] and of the optional interfaces of its steps:
 //
 //   - bind: Shapes without sites or levels are rejected.
@@ -112,8 +112,8 @@ const (
 //   - condition, renoise, reweight, posterior: These methods of [diffusion.Renoiser],
 //     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration.
 //   - workers, parts, resume, wrapper: The samples are the same, bit for bit, for any number of
-//     workers and any batch size. They are also the same in two calls instead of one, for a part
-//     that begins in the middle, after Save and Load, and for a wrapped process.
+//     workers and any batch size. They are also the same if two calls make them instead of one, in
+//     a part that begins in the middle, after Save and Load, and for a wrapped process.
 //   - context: A run whose context ends returns the error of the context.
 func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)

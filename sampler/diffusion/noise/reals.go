@@ -13,7 +13,8 @@ import (
 // 1000 steps.
 type LinearBeta struct {
 	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02, respectively
-	// number T of steps, at most 2²²; 0 means 1000; a call of Alpha takes T multiplications
+	// Steps is the number T of steps, at most 2²²; 0 means 1000. A call of Alpha takes T
+	// multiplications.
 	Steps int
 }
 
@@ -43,8 +44,8 @@ func (c LinearBeta) filled() LinearBeta {
 	return c
 }
 
-// Alpha implements [Schedule]. It returns the signal level ᾱ(t), in T multiplications. Alpha, Time
-// and Tabulate panic if Steps is out of range.
+// Alpha returns the signal level ᾱ(t), in T multiplications. Alpha, Time and Tabulate panic if
+// Steps is out of range. It implements [Schedule].
 func (c LinearBeta) Alpha(t float64) float64 {
 	c = c.counted()
 	whole, rest := c.split(t)
@@ -80,8 +81,8 @@ type betaTable struct {
 	bar []float64
 }
 
-// Tabulate implements [Tabulated]. It returns a faster schedule, which holds a table of ᾱ after
-// each of the T steps.
+// Tabulate returns a faster schedule, which holds a table of ᾱ after each of the T steps. It
+// implements [Tabulated].
 func (c LinearBeta) Tabulate() Schedule {
 	b := betaTable{c.counted(), []float64{1}}
 	for j := range b.Steps {
@@ -104,11 +105,11 @@ func (c LinearBeta) beta(j int) float64 {
 	return c.From + float64((c.To-c.From)*float64(j))/float64(c.Steps-1)
 }
 
-// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
-// precision of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
+// implements [Schedule].
 func (c LinearBeta) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check implements [Checked]. It returns an error if a field is out of range.
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c LinearBeta) Check() error {
 	c = c.filled()
 	if !(c.From > 0 && c.From < 1 && c.To > 0 && c.To < 1) || c.Steps < 1 {
@@ -135,7 +136,7 @@ type SigmoidBar struct {
 	MinAlpha   float64 // smallest ᾱ; 0 means 1e-9 (see [CosineBar])
 }
 
-// Alpha implements [Schedule]. It returns the signal level at time t.
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c SigmoidBar) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -146,8 +147,8 @@ func (c SigmoidBar) Alpha(t float64) float64 {
 	return max(c.MinAlpha, (end-at)/(end-simd.Sigmoid(c.Begin/c.Tau)))
 }
 
-// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
-// precision of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
+// implements [Schedule].
 func (c SigmoidBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 func (c SigmoidBar) filled() SigmoidBar {
@@ -163,7 +164,7 @@ func (c SigmoidBar) filled() SigmoidBar {
 	return c
 }
 
-// Check implements [Checked]. It returns an error if a field is out of range.
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c SigmoidBar) Check() error {
 	c = c.filled()
 	if !(c.Begin < c.End) || !(c.Tau > 0) || math.IsInf(c.End-c.Begin, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1) {
@@ -183,14 +184,14 @@ func (c SigmoidBar) Check() error {
 // divide by √ᾱ, such as energy.NoisePredictor, cannot make a prediction for this state.
 type Straight struct{}
 
-// Alpha implements [Schedule]. It returns the signal level at time t.
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (Straight) Alpha(t float64) float64 {
 	t = unit(t)
 	a, b := float64((1-t)*(1-t)), float64(t*t)
 	return a / (a + b)
 }
 
-// Time implements [Schedule]. It returns the time at which the signal level is alpha.
+// Time returns the time at which the signal level is alpha; it implements [Schedule].
 func (Straight) Time(alpha float64) float64 {
 	alpha = unit(alpha)
 	noise := math.Sqrt(1 - alpha)
@@ -207,7 +208,7 @@ type CosineBar struct {
 	MinAlpha float64
 }
 
-// Alpha implements [Schedule]. It returns the signal level at time t.
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c CosineBar) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -219,8 +220,8 @@ func (c CosineBar) Alpha(t float64) float64 {
 	return max(least, float64(r*r))
 }
 
-// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
-// precision of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
+// implements [Schedule].
 func (c CosineBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 func (c CosineBar) filled() (offset, least float64) {
@@ -234,7 +235,7 @@ func (c CosineBar) filled() (offset, least float64) {
 	return offset, least
 }
 
-// Check implements [Checked]. It returns an error if a field is out of range.
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c CosineBar) Check() error {
 	if s, f := c.filled(); !(s > 0) || math.IsInf(s, 1) || !(f > 0 && f < 1) {
 		return fmt.Errorf("noise: CosineBar: Offset = %v, MinAlpha = %v, want > 0 and in (0, 1)", s, f)
@@ -270,7 +271,7 @@ func (c PolynomialSNR) filled() PolynomialSNR {
 	return c
 }
 
-// Alpha implements [Schedule]. It returns the signal level at time t.
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c PolynomialSNR) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -279,11 +280,11 @@ func (c PolynomialSNR) Alpha(t float64) float64 {
 	return max(c.MinAlpha, simd.Sigmoid(simd.Log(c.Max)+float64(c.Power*simd.Log1p(-unit(t)))))
 }
 
-// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
-// precision of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
+// implements [Schedule].
 func (c PolynomialSNR) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check implements [Checked]. It returns an error if a field is out of range.
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c PolynomialSNR) Check() error {
 	if c = c.filled(); !(c.Power > 0) || !(c.Max > 0) || math.IsInf(c.Power, 1) || math.IsInf(c.Max, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1) {
 		return fmt.Errorf("noise: PolynomialSNR: Power = %v, Max = %v, MinAlpha = %v, want Power and Max finite and > 0, MinAlpha in (0, 1)", c.Power, c.Max, c.MinAlpha)

@@ -7,20 +7,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LogLinear is the schedule α(t) = 1 − (1−ε)t of masked diffusion (Sahoo et al. 2024), with which
+// LogLinear is the schedule α(t) = 1 − (1−ε)t of masked diffusion (Sahoo et al. 2024). Under it,
 // tokens are unmasked at a constant rate. The zero value has ε = 1e-3.
 type LogLinear struct {
 	// Epsilon is ε, the signal level at time 1. 0 means 1e-3, and a negative value means 0.
 	Epsilon float64
 }
 
-// Alpha implements [Schedule]. It returns the signal level at time t.
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c LogLinear) Alpha(t float64) float64 { return 1 - float64((1-epsilon(c.Epsilon))*t) }
 
-// Time implements [Schedule]. It returns the time at which the signal level is alpha.
+// Time returns the time at which the signal level is alpha; it implements [Schedule].
 func (c LogLinear) Time(alpha float64) float64 { return unit((1 - alpha) / (1 - epsilon(c.Epsilon))) }
 
-// Check implements [Checked]. It returns an error if a field is out of range.
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c LogLinear) Check() error { return checkEpsilon("LogLinear", c.Epsilon) }
 
 // Cosine is the schedule α(t) = ε + (1−ε)·cos(πt/2) for tokens (Sahoo et al. 2024). The zero value
@@ -30,14 +30,14 @@ type Cosine struct {
 	Epsilon float64
 }
 
-// Alpha implements [Schedule]. It returns the signal level at time t.
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c Cosine) Alpha(t float64) float64 { return lift(epsilon(c.Epsilon), cosQuarter(t)) }
 
-// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
-// precision of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
+// implements [Schedule].
 func (c Cosine) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check implements [Checked]. It returns an error if a field is out of range.
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c Cosine) Check() error { return checkEpsilon("Cosine", c.Epsilon) }
 
 // CosineSquared is the schedule α(t) = ε + (1−ε)·cos²(πt/2) for tokens (Sahoo et al. 2024). The
@@ -47,17 +47,17 @@ type CosineSquared struct {
 	Epsilon float64
 }
 
-// Alpha implements [Schedule]. It returns the signal level at time t.
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c CosineSquared) Alpha(t float64) float64 {
 	cos := cosQuarter(t)
 	return lift(epsilon(c.Epsilon), float64(cos*cos))
 }
 
-// Time implements [Schedule]. It returns the time at which the signal level is alpha, to the
-// precision of Alpha.
+// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
+// implements [Schedule].
 func (c CosineSquared) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
-// Check implements [Checked]. It returns an error if a field is out of range.
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c CosineSquared) Check() error { return checkEpsilon("CosineSquared", c.Epsilon) }
 
 // cosQuarter returns cos(πt/2) for t in [0,1]. The result is exactly 1 at t = 0 and 0 at t = 1, and
@@ -89,7 +89,7 @@ type LinearSigma struct {
 	Max float64 // noise σ(1) > Min; 0 means 20, where 2e-9 of the signal remains
 }
 
-// Alpha implements [Schedule]. It returns the signal level at time t.
+// Alpha returns the signal level at time t; it implements [Schedule].
 func (c LinearSigma) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -97,7 +97,7 @@ func (c LinearSigma) Alpha(t float64) float64 {
 	return simd.Exp(-(c.Min + float64((c.top()-c.Min)*t)))
 }
 
-// Time implements [Schedule]. It returns the time at which the signal level is alpha.
+// Time returns the time at which the signal level is alpha; it implements [Schedule].
 func (c LinearSigma) Time(alpha float64) float64 {
 	return unit((-simd.Log(alpha) - c.Min) / (c.top() - c.Min))
 }
@@ -109,7 +109,7 @@ func (c LinearSigma) top() float64 {
 	return c.Max
 }
 
-// Check implements [Checked]. It returns an error if a field is out of range.
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c LinearSigma) Check() error {
 	if !(c.Min >= 0) || !(c.top() > c.Min) || math.IsInf(c.top(), 1) {
 		return fmt.Errorf("noise: LinearSigma: Min = %v, Max = %v, want 0 ≤ Min < Max < ∞", c.Min, c.top())
@@ -124,8 +124,8 @@ type GeometricSigma struct {
 	Max float64 // noise σ(1); 0 means 20
 }
 
-// Alpha implements [Schedule]. It returns the signal level at time t, which jumps from 1 to
-// e^{−Min} just after t = 0.
+// Alpha returns the signal level at time t, which jumps from 1 to e^{−Min} just after t = 0. It
+// implements [Schedule].
 func (c GeometricSigma) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -134,7 +134,7 @@ func (c GeometricSigma) Alpha(t float64) float64 {
 	return simd.Exp(-simd.Exp(simd.Log(lo) + float64(t*(simd.Log(hi)-simd.Log(lo)))))
 }
 
-// Time implements [Schedule]. It returns the time at which the signal level is alpha.
+// Time returns the time at which the signal level is alpha; it implements [Schedule].
 func (c GeometricSigma) Time(alpha float64) float64 {
 	lo, hi := c.bounds()
 	sigma := -simd.Log(alpha)
@@ -155,7 +155,7 @@ func (c GeometricSigma) bounds() (lo, hi float64) {
 	return lo, hi
 }
 
-// Check implements [Checked]. It returns an error if a field is out of range.
+// Check returns an error if a field is out of range; it implements [Checked].
 func (c GeometricSigma) Check() error {
 	if lo, hi := c.bounds(); !(lo > 0) || !(hi > lo) || math.IsInf(hi, 1) {
 		return fmt.Errorf("noise: GeometricSigma: Min = %v, Max = %v, want 0 < Min < Max < ∞", lo, hi)

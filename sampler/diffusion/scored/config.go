@@ -55,19 +55,18 @@ type Config struct {
 	// tokens that were masked again.
 	Guide constraint.Set
 
-	// Within, if not nil, is the projector of a language (a set of sequences) to which samples must
-	// also belong, such as a projection.Path. When the sampler looks ahead, it fills in masks by
-	// joint draws within the language. The projection must be a diffusion.Drawer that remembers
-	// nothing between samples.
+	// Within, if not nil, is a projector, such as a projection.Path. Samples must then also belong
+	// to the projector's language, a set of sequences. When the sampler looks ahead, it fills in
+	// masks by joint draws within the language. The projection must be a diffusion.Drawer that
+	// remembers nothing between samples.
 	Within diffusion.Projector
 
-	// Candidates is the number of draws for a token between which the sampler chooses by looking
-	// ahead; 0 means 8. If at most 16 levels have weight at a site, all of them are candidates
-	// instead.
+	// Candidates is the number of draws among which the sampler chooses a token by looking ahead; 0
+	// means 8. If at most 16 levels have weight at a site, all of them are candidates instead.
 	Candidates int
 
-	// Completions is the number of times that the sampler, looking ahead, fills in the other masks
-	// for each candidate; 0 means 8, or 128 for [Exact].
+	// Completions is the number of times that the other masks are filled in for each candidate when
+	// the sampler looks ahead; 0 means 8, or 128 for [Exact].
 	Completions int
 
 	// Rounds is the largest number of times that a [Runner] masks tokens of a sample again; 0 means
@@ -78,19 +77,21 @@ type Config struct {
 	// is free. If Clamp is nil, all sites are free.
 	Clamp []int32
 
-	// number of steps from noise to sample; 0 means 128; ignored by processes that determine it
-	// themselves
+	// Steps is the number of steps from noise to sample; 0 means 128. Processes that determine the
+	// number themselves ignore it.
 	Steps int
-	// number of samples per call of the denoiser; 0 means as many as fit in 256 MiB, at most 64
+	// Batch is the number of samples per call of the denoiser; 0 means as many as fit in 256 MiB,
+	// at most 64.
 	Batch int
-	// number of goroutines besides those of the denoiser; 0 means GOMAXPROCS; does not affect
-	// results
+	// Workers is the number of goroutines besides those of the denoiser; 0 means GOMAXPROCS. It
+	// does not affect results.
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
-	// number of the first sample; a run in parts gives the same bits as a single run
+	// First is the number of the first sample. A run in parts gives the same bits as a single run.
 	First int
 	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
-	// if not nil, called by Sample after every finished sample, in the goroutine of the call
+	// Progress, if not nil, is called by Sample after every finished sample, in the goroutine of
+	// the call.
 	Progress func(done, total int)
 }
 
@@ -110,8 +111,8 @@ func (c *Config) fill(sites, levels, completions int) error {
 }
 
 // Partial is a set that may be unable to judge sequences, such as a constraint.Score. Its method
-// Decides reports whether the set can judge them. A set that cannot is rejected as a judge or a
-// guide.
+// Decides reports whether the set can judge them. If it returns false, the set is rejected as a
+// judge or a guide.
 type Partial interface{ Decides() bool }
 
 var _ Partial = constraint.Score{}

@@ -81,9 +81,9 @@ type Exact struct {
 	above    ratio // ratio of (W−c)₊ to W over the paths of samples, in units of c
 }
 
-// NewExact returns an exact sampler from the model by the given process. The steps of the process
-// must be diffusion.Joint, such as those of Masked, because the choice of sites must not depend on
-// tokens. The first call of Sample makes the tuning run.
+// NewExact returns a sampler that draws from the model by the given process, conditioned on
+// feasibility. The steps of the process must be diffusion.Joint, such as those of Masked, because
+// the choice of sites must not depend on tokens. The first call of Sample makes the tuning run.
 //
 // NewExact returns the same errors as [New]. It also returns an error if the steps of the process
 // are not Joint or a field is out of range.
@@ -125,8 +125,8 @@ func (x *Exact) Excess() (share, bound float64) {
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
 }
 
-// Sample fills dst, which holds any number of samples × sites, with samples. If no path was
-// accepted for a sample, it stores the best of its paths instead.
+// Sample fills dst with samples, sites entries each. The length of dst determines how many. If no
+// path was accepted for a sample, it stores the best of its paths instead.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
 // sample is a *[NotConverged], or an error of the language, the denoiser or the judge. The error of

@@ -12,7 +12,7 @@ import (
 // Runner draws samples of masked diffusion that a judge accepts. It looks ahead before it reveals a
 // token, and can mask tokens again.
 //
-// The process decides when each site is revealed. For a site to be revealed, every level with
+// The process decides when each site is revealed. At a site that is revealed, every level with
 // weight in the prediction is a candidate token. If more than 16 levels have weight, the candidates
 // are 8 draws from the prediction for the site. For each candidate v, the other masks are filled in
 // M times by draws from their predictions. The judge scores all of these completions in one call;
@@ -32,7 +32,7 @@ import (
 //
 // A Runner makes about 1.5 times as many predictions as a run without a judge, and needs no
 // derivatives. Samples are feasible, but their distribution is not exactly that of the denoiser
-// given that they are; for that, see [Exact].
+// given feasibility; for that, see [Exact].
 //
 // Some processes decide from drawn tokens which sites to reveal or mask: diffusion.Ordered, and
 // diffusion.Remask with the rule RemaskConfidence. The tokens found by looking ahead then replace
@@ -71,8 +71,9 @@ func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Pr
 // Len returns the number of the next sample, which is Config.First in a new runner.
 func (r *Runner) Len() int { return r.made }
 
-// Sample fills x, which holds any number of samples × sites, with samples. If no feasible sample
-// was found, it stores the best state found instead, with −1 where no token was chosen.
+// Sample fills x with samples, sites entries each. The length of x determines how many. If no
+// feasible sample was found, it stores the best state found instead. Sites without a chosen token
+// are −1.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
 // sample is a *[NotConverged], or an error of the language, the denoiser or the judge. If ctx ends,
@@ -140,10 +141,10 @@ type Report struct {
 	Paths  int // number of paths that [Exact] proposed
 	Judged int // number of states passed to Config.Judge or Config.Guide for this sample
 
-	// Predictions is the number of predictions made for this sample alone. If the denoiser is
-	// time-free (its predictions do not depend on time), samples share some predictions, which are
-	// not counted. These are the prediction for the state without tokens and, if they fit in 64 MiB
-	// together, those for states with one token.
+	// Predictions is the number of predictions made for this sample alone. Shared predictions are
+	// not counted. Samples share predictions only if the denoiser is time-free, which means that
+	// its predictions do not depend on time. They share the prediction for the state without
+	// tokens. They also share those for states with one token if all of these fit in 64 MiB.
 	Predictions int
 }
 

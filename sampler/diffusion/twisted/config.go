@@ -71,8 +71,8 @@ type Config struct {
 	// number costs nothing, but samples of the same cloud are dependent.
 	PerCloud int
 
-	// Threshold is the effective number of particles, as a fraction of Particles, below which
-	// particles are resampled; 0 means ½.
+	// Threshold is a fraction of Particles; 0 means ½. Particles are resampled if their effective
+	// number falls below this fraction.
 	Threshold float64
 
 	// Width turns every two-sided inequality of at most this width into an equation at its middle.
@@ -85,7 +85,8 @@ type Config struct {
 	Full bool
 
 	Workers int // number of goroutines; 0 means GOMAXPROCS; does not affect results
-	// seed of the random streams; cloud c draws from the streams (Seed, c·Particles …)
+	// Seed is the seed of the random streams. Particle k of cloud c draws from stream (Seed,
+	// c·Particles + k).
 	Seed  uint64
 	First int // number of the first cloud; a run in parts gives the same bits as a single run
 	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser

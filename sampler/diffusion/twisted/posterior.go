@@ -14,7 +14,8 @@ import (
 )
 
 // Posterior is a denoiser of reals that can compute the mean and the covariance of the clean state
-// x_0 given x_t, such as denoise.Mixture and denoise.Windows. It must be safe for concurrent use.
+// x_0 given x_t. Examples are denoise.Mixture and denoise.Windows. It must be safe for concurrent
+// use.
 type Posterior interface {
 	energy.Denoiser[float32]
 

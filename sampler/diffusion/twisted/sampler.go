@@ -135,10 +135,10 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 	return s, nil
 }
 
-// Sample fills x, which holds any number of samples × sites, with samples. A call begins with a new
-// cloud, a set of particles that are weighted together, and takes Config.PerCloud samples from each
-// cloud. If the model fails or ctx ends, the error names the cloud and the step. If no particle of
-// a cloud ends in the [Set], the error wraps constraint.ErrInfeasible.
+// Sample fills x with samples, sites entries each. The length of x determines how many. A call
+// begins with a new cloud, a set of particles that are weighted together, and takes Config.PerCloud
+// samples from each cloud. If the model fails or ctx ends, the error names the cloud and the step.
+// If no particle of a cloud ends in the [Set], the error wraps constraint.ErrInfeasible.
 func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	if ctx == nil {
 		return fmt.Errorf("twisted: Sample: ctx = nil")
@@ -163,10 +163,10 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 }
 
 // LogProb returns an estimate of the log-probability of the set under the model, in nats, and its
-// standard error. If the set has equations, LogProb estimates a log-density instead. The estimate
-// is the log of the mean of the clouds' own estimates, each of which is unbiased for the
-// discretised reverse diffusion. Both results are NaN before the first cloud. The standard error is
-// NaN before the second.
+// standard error. If the set has equations, LogProb estimates a log-density instead. Every cloud
+// gives an estimate that is unbiased for the discretised reverse diffusion; LogProb returns the
+// logarithm of their mean. Both results are NaN before the first cloud. The standard error is NaN
+// before the second.
 func (s *Sampler) LogProb() (logp, stderr float64) {
 	logp, stderr = s.evidence.Mean()
 	return logp - s.logVolume, stderr

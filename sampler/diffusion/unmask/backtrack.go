@@ -33,9 +33,9 @@ type BacktrackConfig struct {
 // Backtrack draws samples within a language by value-guided backtracking (Rohatgi et al. 2025; for
 // masked diffusion MDM-VGB). Each sample is the end of a random walk over partly masked states. A
 // move of the walk reveals a random site or masks the last revealed site again. For a state u, let
-// Z(u) be the probability of the language under the prediction for u. Let V(u) be the probability
-// of the language under the previous prediction, made before the last token of u was revealed,
-// given that token. The walk masks the last site again with probability
+// Z(u) be the probability of the language under the prediction for u. Let V(u) be the same
+// probability under the prediction made before the last token of u was revealed, given that token.
+// The walk masks the last site again with probability
 //
 //	V(u) / (V(u) + Z(u)),
 //
@@ -138,10 +138,10 @@ func (b *Backtrack) Len() int { return b.made }
 // Predictions returns the number of predictions that the denoiser has made so far.
 func (b *Backtrack) Predictions() int { return b.e.Asked }
 
-// Sample fills x, which holds any number of samples × sites, with samples. After an error Len
-// returns the number of samples made, and the next call begins with the following walk, from its
-// start. The error wraps constraint.ErrInfeasible if the language has no weight at the start of a
-// walk or if a walk exceeds Moves.
+// Sample fills x with samples, sites entries each. The length of x determines how many. After an
+// error Len returns the number of samples made, and the next call begins with the following walk,
+// from its start. The error wraps constraint.ErrInfeasible if the language has no weight at the
+// start of a walk or if a walk exceeds Moves.
 func (b *Backtrack) Sample(ctx context.Context, x []int32) error {
 	for left := samples(x, b.e.Sites); left > 0; {
 		n := min(len(b.walk), left)

@@ -24,9 +24,9 @@ type Curve []float64
 
 // Information estimates the [Curve] of a denoiser. The argument x holds samples × sites tokens that
 // follow the denoiser's distribution: data, or samples drawn with the denoiser. Every sample is
-// masked and then unmasked site by site, in a random order from stream (seed, sample), with one
-// prediction per site. The standard error is inversely proportional to the square root of samples ×
-// sites.
+// masked and then unmasked site by site, in a random order from stream (seed, sample). This takes
+// one prediction per site. The standard error is inversely proportional to the square root of
+// samples × sites.
 func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, x []int32, seed uint64) (Curve, error) {
 	if err := check.Given("unmask: Information", "model", model); err != nil {
 		return nil, err

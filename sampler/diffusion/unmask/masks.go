@@ -9,20 +9,21 @@
 //   - [Planned] reveals the tokens that a planner ranks first, and masks the others again.
 //   - [Blocks] reveals blocks from left to right.
 //
-// The distance of the samples from the denoiser's distribution p is either bounded, as stated with
-// each type, or computed by enumeration in the tests. Both are without a projection.
+// Without a projection, the distance of the samples from the denoiser's distribution p is known. It
+// is bounded, as stated with each type, or computed by enumeration in the tests.
 //
-// Given a language, every process here and in package diffusion gives only samples of the language,
-// but none samples from p given the language, because a prediction treats sites as independent. A
-// command in docs/CHECKS.md prints the distances. The smallest are those of random orders (also with
-// remasking) and of orders by margin and entropy, which do not look at the drawn tokens. Orders by
-// the probability of the drawn tokens, as in [Threshold] and [Planned], favour likely tokens and
-// are more than twice as far away.
+// A projection can confine samples to a language, a set of allowed sequences. Every process here
+// and in package diffusion then gives only allowed samples. Their distribution, however, is not
+// exactly p given the language, because a prediction treats sites as independent. A command in
+// docs/CHECKS.md prints the distances. They are smallest for random orders (also with remasking)
+// and for orders by margin and entropy, which do not look at the drawn tokens. Orders by the
+// probability of the drawn tokens, as in [Threshold] and [Planned], favour likely tokens and are
+// more than twice as far away.
 //
-// Two runners sample from p given a language, a set of allowed sequences. [Rejection] accepts paths
-// of conditioned steps by their weights, with a bound on the remaining error. [Backtrack] walks on
-// paths and masks unlikely tokens again. If the language is not very unlikely under p, both need
-// far fewer predictions than diffusion.Particles.
+// Two runners do sample from p given a language. [Rejection] accepts or rejects paths of
+// conditioned steps by their weights, and bounds the remaining error. [Backtrack] walks on paths
+// and masks unlikely tokens again. If the language is not very unlikely under p, both need far
+// fewer predictions than diffusion.Particles.
 package unmask
 
 import (

@@ -45,7 +45,8 @@ type Planned struct {
 	Keep, Noise float64
 }
 
-// Bind implements diffusion.Process. It returns an error if a field is out of range.
+// Bind returns the steps of the process, or an error if a field is out of range. It implements
+// diffusion.Process.
 func (p Planned) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Planned", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err,
@@ -66,11 +67,12 @@ type planned struct {
 	shown  int // number of unmasked sites after this step
 }
 
-// MaxSteps implements diffusion.Clocked. It returns the requested number of steps, but at most one
-// per site.
+// MaxSteps returns the requested number of steps, but at most one per site. It implements
+// diffusion.Clocked.
 func (p *planned) MaxSteps(steps int) int { return min(steps, p.Sites) }
 
-// Next implements diffusion.Steps. It also sets the number of sites that the step leaves unmasked.
+// Next returns the time after the next step, and sets the number of sites that the step leaves
+// unmasked. It implements diffusion.Steps.
 func (p *planned) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	steps = min(steps, p.Sites)
 	p.shown = p.Sites
@@ -80,8 +82,8 @@ func (p *planned) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream)
 	return p.after(p.Sites - p.shown)
 }
 
-// Reverse implements diffusion.Steps. It draws a token for every mask and reveals the
-// highest-ranked sites.
+// Reverse draws a token for every mask and reveals the highest-ranked sites. It implements
+// diffusion.Steps.
 func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		p.x0[i] = l
@@ -96,9 +98,9 @@ func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 	return nil
 }
 
-// Renoise implements diffusion.Renoiser. It reveals the tokens of x0 at the highest-ranked sites.
-// Under a constraint, tokens that are masked again are later drawn jointly with the others, so the
-// sample still satisfies the constraint.
+// Renoise reveals the tokens of x0 at the highest-ranked sites. Under a constraint, tokens that are
+// masked again are later drawn jointly with the others, so the sample still satisfies the
+// constraint. It implements diffusion.Renoiser.
 func (p *planned) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	p.plan(x, x0, v, r)
 }

@@ -28,7 +28,8 @@ type Scheduled struct {
 	Counts []int
 }
 
-// Bind implements diffusion.Process. It returns an error if a field is out of range.
+// Bind returns the steps of the process, or an error if a field is out of range. It implements
+// diffusion.Process.
 func (p Scheduled) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Scheduled", p.Mask, p.Schedule, sites, levels)
 	if err != nil {
@@ -49,13 +50,13 @@ type random struct {
 	from, end, n int // the step reveals n of the sites with indices in [from, end)
 }
 
-// Reverse implements diffusion.Steps. It reveals random masks, with tokens drawn from v.
+// Reverse replaces random masks by tokens drawn from v. It implements diffusion.Steps.
 func (p *random) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.some(x, r), x, v, r)
 }
 
-// Renoise implements diffusion.Renoiser. It reveals random masks by setting them to the tokens of
-// x0.
+// Renoise replaces random masks by the tokens of x0. It implements
+// diffusion.Renoiser.
 func (p *random) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
 	put(p.some(x, r), x, x0)
 }
@@ -65,8 +66,8 @@ func (p *random) some(x []int32, r *sampler.Stream) []int {
 	return p.shuffle(p.chosen, x, p.from, p.end, p.n, r)
 }
 
-// Reweight implements diffusion.Joint. At each site revealed in the step it gives all weight to the
-// revealed token.
+// Reweight gives all weight in v to the revealed token, at each site that the step revealed. It
+// implements diffusion.Joint.
 func (p *random) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 type scheduled struct {
@@ -74,7 +75,7 @@ type scheduled struct {
 	counts []int
 }
 
-// MaxSteps implements diffusion.Clocked. It returns the number of counts, but at most one per site.
+// MaxSteps returns the number of counts, but at most one per site. It implements diffusion.Clocked.
 func (p *scheduled) MaxSteps(int) int {
 	if p.counts == nil {
 		return p.Sites
@@ -82,7 +83,8 @@ func (p *scheduled) MaxSteps(int) int {
 	return min(len(p.counts), p.Sites)
 }
 
-// Next implements diffusion.Steps. It also sets the number of masks that the step reveals.
+// Next returns the time after the next step, and sets the number of masks that the step reveals. It
+// implements diffusion.Steps.
 func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	p.n = 1
@@ -104,11 +106,13 @@ type Blocks struct {
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 	Size     int // number of sites per block; 0 means all sites
-	// number of steps per block, which reveal equal shares of it; 0 means one mask per step
+	// Steps is the number of steps per block, each of which reveals an equal share of the block. 0
+	// means one mask per step.
 	Steps int
 }
 
-// Bind implements diffusion.Process. It returns an error if a field is out of range.
+// Bind returns the steps of the process, or an error if a field is out of range. It implements
+// diffusion.Process.
 func (p Blocks) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Blocks", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err,
@@ -127,15 +131,15 @@ type blocks struct {
 	size, share int
 }
 
-// MaxSteps implements diffusion.Clocked. It returns the number of steps of all blocks.
+// MaxSteps returns the number of steps of all blocks; it implements diffusion.Clocked.
 func (p *blocks) MaxSteps(int) int {
 	full := (p.size + p.share - 1) / p.share
 	last := p.Sites % p.size
 	return p.Sites/p.size*full + (last+p.share-1)/p.share
 }
 
-// Next implements diffusion.Steps. It also selects the block and the number of masks that the step
-// reveals.
+// Next returns the time after the next step. It also selects the block and the number of masks that
+// the step reveals. It implements diffusion.Steps.
 func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	p.from = max(0, slices.Index(x, p.Mask)) / p.size * p.size
 	p.end = min(p.from+p.size, p.Sites)
@@ -145,15 +149,16 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 
 // EntropyBound reveals in every step as many masks as a bound on their entropies allows
 // (entropy-bounded unmasking, Ben-Hamu et al. 2025). It takes masks in order of increasing entropy
-// H of the prediction and reveals the largest set U with
+// of the prediction and reveals the largest set U with
 //
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //
-// and draws their tokens independently. The left side bounds the information that the sites of U
-// have about each other. Let p be the denoiser's distribution and q that of the samples. With exact
-// predictions, KL(p‖q) ≤ Bound × the mean number of steps. With Bound 0, EntropyBound samples from
-// p, yet a single step reveals all sites whose tokens are certain. The set depends only on the
-// state, never on the draws. With a projection, none of these bounds hold, but its constraint does.
+// where H_i is the entropy at site i. It draws the tokens of U independently. The left side bounds
+// the information that the sites of U have about each other. Let p be the denoiser's distribution
+// and q that of the samples. With exact predictions, KL(p‖q) ≤ Bound × the mean number of steps.
+// With Bound 0, EntropyBound samples from p, yet a single step reveals all sites whose tokens are
+// certain. The set depends only on the state, never on the draws. With a projection these bounds do
+// not hold, but the constraint of the projection does.
 type EntropyBound struct {
 	Mask int32
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
@@ -161,7 +166,8 @@ type EntropyBound struct {
 	Bound    float64 // bound on the information in nats, ≥ 0
 }
 
-// Bind implements diffusion.Process. It returns an error if a field is out of range.
+// Bind returns the steps of the process, or an error if a field is out of range. It implements
+// diffusion.Process.
 func (p EntropyBound) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("EntropyBound", p.Mask, p.Schedule, sites, levels)
 	if err = cmp.Or(err, check.If(!(p.Bound >= 0), "unmask: EntropyBound: Bound = %v, want ≥ 0", p.Bound)); err != nil {
@@ -177,12 +183,12 @@ type entropyBound struct {
 	h     []float64
 }
 
-// MaxSteps implements diffusion.Clocked. It returns the number of sites.
+// MaxSteps returns the number of sites; it implements diffusion.Clocked.
 func (p *entropyBound) MaxSteps(int) int { return p.Sites }
 
-// Next implements diffusion.Steps. The number of masks to reveal depends on the prediction, which
-// does not exist yet. Next therefore returns the time at which one mask fewer would be left. If a
-// sample has no masks, its last step changes nothing.
+// Next returns the time at which one mask fewer would be left. How many masks the step reveals
+// depends on the prediction, which does not exist yet. If a sample has no masks, its last step
+// changes nothing. It implements diffusion.Steps.
 func (p *entropyBound) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	return p.after(p.Left(x) - 1)
 }
@@ -209,19 +215,19 @@ func (p *entropyBound) chosen(x []int32, v []float32) []int {
 	return p.order
 }
 
-// Reverse implements diffusion.Steps. It reveals the sites of the set U (see [EntropyBound]), with
-// tokens drawn from v.
+// Reverse replaces the masks in the set U (see [EntropyBound]) by tokens drawn from v. It
+// implements diffusion.Steps.
 func (p *entropyBound) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.chosen(x, v), x, v, r)
 }
 
-// Renoise implements diffusion.Renoiser. It reveals the sites of the set U (see [EntropyBound]) by
-// setting them to the tokens of x0. U is computed from the entropies before the constraint is
-// applied, so it is the same as in Reverse.
+// Renoise replaces the masks in the set U (see [EntropyBound]) by the tokens of x0. U is computed
+// from the entropies before the constraint is applied, so it is the same as in Reverse. It
+// implements diffusion.Renoiser.
 func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	put(p.chosen(x, v), x, x0)
 }
 
-// Reweight implements diffusion.Joint. At each site revealed in the step it gives all weight to the
-// revealed token.
+// Reweight gives all weight in v to the revealed token, at each site that the step revealed. It
+// implements diffusion.Joint.
 func (p *entropyBound) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }

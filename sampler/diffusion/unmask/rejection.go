@@ -81,10 +81,10 @@ type Rejection struct {
 	excess float64        // log Σ(W−c)₊ over the paths after the tuning run
 }
 
-// ExcessError is the error of a [Rejection] whose weights are so unequal that more of the weight
-// lies above the cap than RejectionConfig.Excess allows.
+// ExcessError is the error of a [Rejection] whose weights are too unequal: the share of the weight
+// above the cap exceeds RejectionConfig.Excess.
 type ExcessError struct {
-	Excess float64 // measured share of the weight above the cap, over Paths paths
+	Excess float64 // share of the weight above the cap, measured over Paths paths
 	Want   float64 // largest share that may lie above the cap, from RejectionConfig.Excess
 	Paths  int
 	Made   bool // whether samples were made nevertheless; Excess then bounds their error
@@ -164,8 +164,8 @@ func (r *Rejection) Excess() float64 {
 // run. Both results are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
-// Sample fills x, which holds any number of samples × sites, with samples. After an error Len
-// returns the number of samples made, and the next call continues after these samples.
+// Sample fills x with samples, sites entries each. The length of x determines how many. After an
+// error Len returns the number of samples made, and the next call continues after these samples.
 //
 // The error wraps constraint.ErrInfeasible if no path of the tuning run has weight, or if Trials
 // paths gave no sample. It is an [*ExcessError] if the tuning run finds no cap. It is also an
@@ -279,8 +279,8 @@ func (r *Rejection) more(ctx context.Context) error {
 // Config holds the settings that [Rejection] and [Backtrack] share.
 type Config struct {
 	Seed uint64 // seed of the random streams; path or walk i draws from stream (Seed, i)
-	// number of paths or walks advanced together; 0 means as many as fit in 256 MiB, at most 64;
-	// does not affect results
+	// Batch is the number of paths or walks advanced together; 0 means as many as fit in 256 MiB,
+	// at most 64. It does not affect results.
 	Batch int
 	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
 

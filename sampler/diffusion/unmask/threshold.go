@@ -10,10 +10,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Threshold draws a token for every mask and reveals those whose probability is at least Reveal. In
-// any case it reveals the most likely token (on ties, the first). If Edit is set, it also edits
-// unmasked tokens: a token is replaced by the most likely token at its site if the latter has
-// probability ≥ Edit (LLaDA 2, Bie et al. 2025). Edits need a denoiser that predicts unmasked
+// Threshold draws a token for every mask and reveals those whose probability is at least Reveal. If
+// no token is that likely, it reveals the most likely one (on ties, the first). If Edit is set, it
+// also edits unmasked tokens (LLaDA 2, Bie et al. 2025). If the most likely token at a site has
+// probability ≥ Edit, it replaces the site's token. Edits need a denoiser that predicts unmasked
 // tokens from the other tokens. A denoiser that repeats them causes no edits.
 //
 // Threshold does not sample from the denoiser's distribution: likely tokens are favoured, as in
@@ -22,17 +22,18 @@ type Threshold struct {
 	Mask int32
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
-	Reveal   float64 // smallest probability of a token that is revealed; 0 means 0.9
-	// smallest probability for an edit; above ½, so that at most one token can have it; 0 means no
-	// edits
+	Reveal   float64 // smallest probability at which a token is revealed; 0 means 0.9
+	// Edit is the smallest probability for an edit; 0 means no edits. It must be above ½, so that
+	// at most one token at a site can have it.
 	Edit   float64
-	Greedy bool // take the most likely token at each site instead of drawing one
+	Greedy bool // whether to take the most likely token at each site instead of drawing one
 
 	// Passes is the number of steps after the last mask has been revealed. These steps only edit.
 	Passes int
 }
 
-// Bind implements diffusion.Process. It returns an error if a field is out of range.
+// Bind returns the steps of the process, or an error if a field is out of range. It implements
+// diffusion.Process.
 func (p Threshold) Bind(_ context.Context, sites, levels int) (diffusion.Steps[int32], error) {
 	m, err := bind("Threshold", p.Mask, p.Schedule, sites, levels)
 	p.Reveal = cmp.Or(p.Reveal, 0.9)
@@ -53,18 +54,18 @@ type threshold struct {
 	passes int // number of passes for edits made for this sample
 }
 
-// MaxSteps implements diffusion.Clocked. It returns one step per site plus Passes.
+// MaxSteps returns one step per site plus Passes; it implements diffusion.Clocked.
 func (p *threshold) MaxSteps(int) int { return p.Sites + p.recipe.Passes }
 
-// Prior implements diffusion.Steps. It masks every site of x.
+// Prior masks every site of x; it implements diffusion.Steps.
 func (p *threshold) Prior(x []int32, r *sampler.Stream) {
 	p.passes = 0
 	p.masks.Prior(x, r)
 }
 
-// Next implements diffusion.Steps. It returns the time at which one mask fewer would be left. Once
-// all masks are revealed, further steps only edit; Next counts them and ends the sample after
-// Passes such steps.
+// Next returns the time at which one mask fewer would be left. Once all masks are revealed, further
+// steps only edit; Next counts them and ends the sample after Passes such steps. It implements
+// diffusion.Steps.
 func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	if left > 1 {
@@ -79,8 +80,8 @@ func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) floa
 	return p.after(1) // continue editing
 }
 
-// Reverse implements diffusion.Steps. It draws a token for every mask and reveals the likely ones.
-// It replaces an unmasked token if another token is likely enough.
+// Reverse draws a token for every mask and reveals the likely ones. It replaces an unmasked token
+// if another token is likely enough. It implements diffusion.Steps.
 func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		if l != p.Mask {
@@ -124,8 +125,8 @@ func (p *threshold) step(x []int32, raw, v []float32) {
 	}
 }
 
-// Renoise implements diffusion.Renoiser. It reveals the likely tokens of x0. Conditioned
-// predictions repeat unmasked tokens, so nothing is edited.
+// Renoise reveals the likely tokens of x0. Conditioned predictions repeat unmasked tokens, so
+// nothing is edited. It implements diffusion.Renoiser.
 func (p *threshold) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	copy(p.token, x0)
 	p.step(x, v, v)

@@ -8,11 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// AppendBinary implements [sampler.Transition]. It appends the state and results of the trials,
-// followed by the chosen kernel or, during trials, by the kernels of all candidates.
+// AppendBinary appends the state and results of the trials, followed by the chosen kernel or,
+// during trials, by the kernels of all candidates. It implements [sampler.Transition].
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
+// UnmarshalBinary restores the output of AppendBinary; it implements [sampler.Transition].
 func (k *kernel) UnmarshalBinary(b []byte) error {
 	err := wire.ReadFields(b, k.fields)
 	if err == nil {

@@ -43,8 +43,8 @@ func (k *kernel) build(ctx context.Context, c *candidate) error {
 	return nil
 }
 
-// Unwrap implements [sampler.Wrapper]. It returns the chosen kernel, or nil before the choice,
-// because the trials must observe every step.
+// Unwrap returns the chosen kernel. Before the choice it returns nil, because the trials must
+// observe every step. It implements [sampler.Wrapper].
 func (k *kernel) Unwrap() sampler.Kernel {
 	if k.phase != decided || k.behind || k.renew {
 		return nil
@@ -52,7 +52,7 @@ func (k *kernel) Unwrap() sampler.Kernel {
 	return k.now().kernel
 }
 
-// Allows implements [sampler.Confined]. It reports whether all candidates allow the state.
+// Allows reports whether all candidates allow the state; it implements [sampler.Confined].
 func (k *kernel) Allows(x []int32) bool {
 	for _, c := range k.all {
 		if s, ok := sampler.As[sampler.Confined](c.kernel); ok && !s.Allows(x) {
@@ -62,10 +62,10 @@ func (k *kernel) Allows(x []int32) bool {
 	return true
 }
 
-// Cost implements [sampler.Costed]. It returns the cost of the current candidate's kernel.
+// Cost returns the cost of the current candidate's kernel; it implements [sampler.Costed].
 func (k *kernel) Cost(info []sampler.Info) float64 { return k.now().price(info) }
 
-// StepSize implements [sampler.Tuned]. It returns the step size of the current candidate's kernel.
+// StepSize returns the step size of the current candidate's kernel. It implements [sampler.Tuned].
 func (k *kernel) StepSize() float64 {
 	if s, ok := sampler.As[sampler.Tuned](k.now().kernel); ok {
 		return s.StepSize()
@@ -73,8 +73,8 @@ func (k *kernel) StepSize() float64 {
 	return 0
 }
 
-// Warning implements [sampler.Warner]. After the choice it returns the warnings of the trials and
-// of the chosen kernel.
+// Warning returns, after the choice, the warnings of the trials and of the chosen kernel. It
+// implements [sampler.Warner].
 func (k *kernel) Warning() string {
 	if k.phase != decided {
 		return ""
@@ -88,8 +88,8 @@ func (k *kernel) Warning() string {
 	return k.note
 }
 
-// Reset implements [sampler.Transition]. It resets the current candidate's kernel and, during
-// trials, restarts the record of changes.
+// Reset resets the current candidate's kernel and, during trials, restarts the record of changes.
+// It implements [sampler.Transition].
 func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.look()
 	return k.now().kernel.Reset(ctl, x)
@@ -103,8 +103,8 @@ func (k *kernel) look() {
 	}
 }
 
-// Step implements [sampler.Transition]. It makes a step of the current candidate's kernel and,
-// during trials, records it.
+// Step makes a step of the current candidate's kernel and, during trials, records it. It implements
+// [sampler.Transition].
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if !k.ready(ctl, info, x) {
 		return 1
@@ -165,8 +165,8 @@ func (k *kernel) made(info []sampler.Info, x []int32) {
 	}
 }
 
-// Adapt implements [sampler.Adaptive]. It decides which candidate moves the chains next, and lets
-// the current candidate tune itself during tuning.
+// Adapt decides which candidate moves the chains next, and lets the current candidate tune itself
+// during tuning. It implements [sampler.Adaptive].
 func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	k.moved = false
 	switch k.phase {
@@ -207,8 +207,8 @@ type starting struct {
 
 var _ sampler.Starter = (*starting)(nil)
 
-// Start implements [sampler.Starter]. It draws the initial state with the kernel of the first
-// candidate that can do so.
+// Start draws the initial state with the kernel of the first candidate that can do so. It
+// implements [sampler.Starter].
 func (k *starting) Start(x []int32, r *sampler.Stream) error {
 	c := k.all[k.by]
 	if c.kernel == nil {

@@ -43,10 +43,10 @@ import (
 // # Criterion
 //
 // The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc) and
-// τ is the number of steps per effective draw. τ is computed for the energy, for the number of
-// sites at each level, and for eight fixed random projections of the state, over which it is
-// averaged. The largest of these values counts. For each of these functions, let V_t be the mean
-// square of its change over t steps, σ² its variance, and ρ_t = 1 − V_t/(2σ²). Then
+// τ is the number of steps per effective draw. The candidate's τ is the largest of several values:
+// the τ of the energy, the τ of the number of sites at each level, and the average τ of eight fixed
+// random projections of the state. For a function of the state, let V_t be the mean square of its
+// change over t steps, σ² its variance, and ρ_t = 1 − V_t/(2σ²). Then
 //
 //	τ = 1 + 2 Σ_t ρ_t.
 //
@@ -85,15 +85,15 @@ type Method struct {
 	// Within is a language (package constraint) of the allowed states; nil means that all states
 	// are allowed. If it is set, Candidates must be nil. The first candidate is then mcmc.DMALA.
 	// For a constraint.Count, whose states are connected by changes of two sites, mcmc.PairGibbs is
-	// another. If there are also two levels, the count is fixed and there is no constraint.Mask,
-	// mcmc.Swap is a third.
+	// the second. mcmc.Swap is the third if, in addition, there are two levels, the count is fixed
+	// and there is no constraint.Mask.
 	Within constraint.Automaton
 }
 
-// Name implements [sampler.Named]. It returns "auto".
+// Name returns "auto"; it implements [sampler.Named].
 func (Method) Name() string { return "auto" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	const who = "auto: Method"
 	sites, levels, err := check.Shape(who, m, chains, sampler.BlockSize)

@@ -1,9 +1,9 @@
 // Package cluster samples lattice models by changing whole clusters of sites at once.
 //
 //   - For Ising and Potts models near a phase transition, use [Wolff], or [SwendsenWang], which
-//     updates all clusters in a step. Both need an energy.Matching model (any graph, with one
-//     coupling for all edges and the same field at every site) or a two-level model of pairs
-//     (energy.Pairwise: any couplings and fields).
+//     updates all clusters in a step. The model must be energy.Matching (any graph, one coupling
+//     for all edges, and the same field at every site) or a two-level energy.Pairwise model (any
+//     couplings and fields).
 //   - For spin glasses and other models whose graph is known, use [Houdayer] as the Base of
 //     mcmc.Tempering.
 //

@@ -36,7 +36,7 @@ import (
 // Info.Rungs shows both replicas, at β = 1. A step costs two steps of Base. An exchange also costs
 // an energy and a Reset of Base for each replica.
 //
-// Base must reach every state from which it can start. mcmc.Swap does not, and is rejected: it
+// Base must reach every state from which it can start. mcmc.Swap does not and is rejected. It
 // conserves the number of sites at each level, but an exchange can change this number in x and y.
 type Houdayer struct {
 	// Base is the method that moves the replicas; nil means mcmc.Gibbs{}. Warm-up tunes it
@@ -44,10 +44,10 @@ type Houdayer struct {
 	Base sampler.Method
 }
 
-// Name implements [sampler.Named]. It returns "houdayer".
+// Name returns "houdayer"; it implements [sampler.Named].
 func (Houdayer) Name() string { return "houdayer" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("cluster: Houdayer", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -117,8 +117,9 @@ var (
 
 func (k *houdayer) state(x []int32, s int) []int32 { return x[s*k.sites : (s+1)*k.sites] }
 
-// Reset implements [sampler.Transition]. On the first call the second replica y becomes a copy of
-// x. On later calls y is kept, unless it now has probability zero or Base cannot start from it.
+// Reset evaluates the states x of the chains; it implements [sampler.Transition]. On the first call
+// the second replica y becomes a copy of x. On later calls y is kept, unless it now has probability
+// zero or Base cannot start from it.
 func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
 	ctl = sampler.Control{Workers: ctl.Workers}
 	k.renew = [2]bool{}
@@ -145,7 +146,8 @@ func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
 	return k.base[1].Reset(ctl, k.y)
 }
 
-// Start implements [sampler.Starter]. If Base is a Starter, it chooses the state.
+// Start lets the kernel of Base choose the initial state, if that is a Starter. It implements
+// [sampler.Starter].
 func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
 	if s, ok := sampler.As[sampler.Starter](k.base[0]); ok {
 		return s.Start(x, r)
@@ -153,13 +155,13 @@ func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
 	return nil
 }
 
-// Allows implements [sampler.Confined]. It reports whether Base allows the state x.
+// Allows reports whether Base allows the state x; it implements [sampler.Confined].
 func (k *houdayer) Allows(x []int32) bool {
 	c, ok := sampler.As[sampler.Confined](k.base[0])
 	return !ok || c.Allows(x)
 }
 
-// Step implements [sampler.Transition]. It moves both replicas by Base and exchanges a cluster.
+// Step moves both replicas by Base and exchanges a cluster; it implements [sampler.Transition].
 func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	ctl = sampler.Control{Workers: ctl.Workers}
 	copy(k.was, x)
@@ -281,7 +283,7 @@ func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
 	}
 }
 
-// Adapt implements [sampler.Adaptive]. It tunes the kernels of both replicas separately.
+// Adapt tunes the kernels of both replicas separately; it implements [sampler.Adaptive].
 func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
 	for j, pending := range [2][]sampler.Info{info, k.second} {
 		if a, ok := sampler.As[sampler.Adaptive](k.base[j]); ok {
@@ -290,7 +292,7 @@ func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
 	}
 }
 
-// Warning implements [sampler.Warner]. It returns the first warning of the replicas' kernels.
+// Warning returns the first warning of the replicas' kernels; it implements [sampler.Warner].
 func (k *houdayer) Warning() string {
 	for _, base := range k.base {
 		if w, ok := sampler.As[sampler.Warner](base); ok && w.Warning() != "" {
@@ -300,10 +302,10 @@ func (k *houdayer) Warning() string {
 	return ""
 }
 
-// AppendBinary implements [sampler.Transition]. It saves the second replicas and both kernels.
+// AppendBinary saves the second replicas and both kernels; it implements [sampler.Transition].
 func (k *houdayer) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
+// UnmarshalBinary restores the output of AppendBinary; it implements [sampler.Transition].
 func (k *houdayer) UnmarshalBinary(b []byte) error {
 	err := wire.ReadFields(b, k.fields)
 	for j, base := range k.base {

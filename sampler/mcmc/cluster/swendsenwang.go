@@ -33,10 +33,10 @@ import (
 // Each step is reversible and costs one pass over the edges.
 type SwendsenWang struct{}
 
-// Name implements [sampler.Named]. It returns "swendsen-wang".
+// Name returns "swendsen-wang"; it implements [sampler.Named].
 func (SwendsenWang) Name() string { return "swendsen-wang" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	b, err := newBonds("SwendsenWang", m, chains, 1)
 	if err != nil {
@@ -75,14 +75,14 @@ var _ sampler.Costed = (*swendsenWang)(nil)
 // bondSites is the number of sites whose bonds are drawn between two checks for a stop.
 const bondSites = 1 << 16
 
-// Step implements [sampler.Transition]. It updates all clusters of each chain. It calls ctl.Stop
-// while it draws bonds, and between chains.
+// Step updates all clusters of each chain. It calls ctl.Stop while it draws bonds, and between
+// chains. It implements [sampler.Transition].
 func (k *swendsenWang) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk implements [sweep.Walker]. It makes the one update of a step of chain s: it draws the bonds,
-// redraws all clusters and evaluates the energy.
+// Walk makes the only update of a step of chain s. It draws the bonds, redraws all clusters and
+// evaluates the energy. It implements [sweep.Walker].
 func (k *swendsenWang) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	before := r[s]
 	if k.At.Part > 0 {

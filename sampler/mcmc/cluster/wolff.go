@@ -31,10 +31,10 @@ type Wolff struct {
 	Updates int
 }
 
-// Name implements [sampler.Named]. It returns "wolff".
+// Name returns "wolff"; it implements [sampler.Named].
 func (Wolff) Name() string { return "wolff" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains.
+// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
 func (w Wolff) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	if w.Updates < 0 {
 		return nil, fmt.Errorf("cluster: Wolff: Updates = %d, want ≥ 0", w.Updates)
@@ -54,16 +54,16 @@ type wolff struct {
 
 var _ sampler.Costed = (*wolff)(nil)
 
-// Step implements [sampler.Transition]. It updates Wolff.Updates clusters of each chain, and calls
-// ctl.Stop between clusters.
+// Step updates Wolff.Updates clusters of each chain, and calls ctl.Stop between clusters. It
+// implements [sampler.Transition].
 func (k *wolff) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.Make(ctl, k, info, x, r)
 	sweep.MeanAccept(info, done, k.Updates)
 	return done
 }
 
-// Walk implements [sweep.Walker]. It makes n updates of chain s, each of which grows one cluster
-// and proposes to change it.
+// Walk makes n updates of chain s, each of which grows one cluster and proposes to change it. It
+// implements [sweep.Walker].
 func (k *wolff) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	for made < n && !k.At.Stopped {

@@ -18,8 +18,8 @@ import (
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + u_i·d/δ − d²/(2δ²) ),  d = v(l) − v_i,
 //
-// where Δ_i(l) = E(x with x_i=l) − E(x) by the model's table of differences, often a first-order
-// approximation. It changes the momentum to
+// where Δ_i(l) = E(x with x_i=l) − E(x) by the model's table of energy differences, often a
+// first-order approximation. It changes the momentum to
 //
 //	u* = −u + (v* − v)/δ + φ·(G(x*) − G(x)),
 //
@@ -43,8 +43,8 @@ import (
 // The refresh, the correction and the acceptance probability are derived here from the construction
 // in the paper; details of the published algorithm may differ.
 //
-// On Ising models DHAMS mixes about as fast as mcmc.DMALA at any settings. [PDHAMS] is faster if
-// the energy is nearly quadratic.
+// On Ising models DHAMS mixes about as fast as mcmc.DMALA, whatever its settings. [PDHAMS] is
+// faster if the energy is nearly quadratic.
 type DHAMS struct {
 	// StepSize is δ. If it is 0, δ starts at 0.5 and is tuned during warm-up. A positive value
 	// stays fixed. If Persistence and Relaxation are 0, δ² has the same effect as the α of
@@ -63,11 +63,11 @@ type DHAMS struct {
 	// never leaves a state next to such a state, because the energy difference is infinite.
 	Correction float64
 
-	// Relaxation, in [0, 1], is the probability that a site draws its level by reflection instead
-	// of independently of its present level. Reflection divides [0, 1] into one interval per level,
-	// whose lengths are the probabilities q_i. It draws a uniform point w in the interval of the
-	// present level and moves to the level whose interval contains 1−w. This is Neal's ordered
-	// over-relaxation (1998) in the limit of many draws. It leaves q_i invariant.
+	// Relaxation, in [0, 1], is the probability that a site moves by reflection. Otherwise it draws
+	// its level independently of its present level. Reflection divides [0, 1] into one interval per
+	// level, whose lengths are the probabilities q_i. It draws a uniform point w in the interval of
+	// the present level and moves to the level whose interval contains 1−w. This leaves q_i
+	// invariant. It is Neal's ordered over-relaxation (1998) in the limit of many draws.
 	//
 	// Between two levels the site moves with probability min(1, q_i/(1−q_i)), where q_i is the
 	// probability of the other level. The over-relaxation of the paper is different; this package
@@ -78,11 +78,11 @@ type DHAMS struct {
 // defaultStep is the step size at which adaptation starts; few sites move with it.
 const defaultStep = 0.5
 
-// Name implements [sampler.Named]. It returns "dhams".
+// Name returns "dhams"; it implements [sampler.Named].
 func (DHAMS) Name() string { return "dhams" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains. The
-// model must have two levels or be energy.Ordinal.
+// Kernel returns a new kernel for the given number of chains. The model must have two levels or be
+// energy.Ordinal. It implements [sampler.Method].
 func (d DHAMS) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	s := settings{who: "DHAMS", persistence: d.Persistence, correction: d.Correction, relaxation: d.Relaxation}
 	if err := checkStep(s.who, d.StepSize); err != nil {

@@ -116,14 +116,14 @@ func (k *kernel) setStep(delta float64) {
 // StepSize returns the step size δ.
 func (k *kernel) StepSize() float64 { return k.step }
 
-// Warning implements [sampler.Warner]. It reports a step size that tuning moved to its bound.
+// Warning reports a step size that tuning moved to its bound; it implements [sampler.Warner].
 func (k *kernel) Warning() string { return k.tune.Warning(k.step) }
 
 // work returns the number of elementary operations of one stage of a chain.
 func (k *kernel) work() int { return sweep.Times(k.sites, sweep.SiteWork) }
 
-// Reset implements [sampler.Transition]. It evaluates the states x, and makes the next step draw
-// new momenta.
+// Reset evaluates the states x, and makes the next step draw new momenta. It implements
+// [sampler.Transition].
 func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 	k.began = false
 	return k.at.Renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
@@ -200,7 +200,7 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 	return sweep.Accept(drop+float64(kinetic/2), k.logq[s], k.logProb(x, y))
 }
 
-// Adapt implements [sampler.Adaptive]. It tunes the step size unless that is fixed.
+// Adapt tunes the step size unless that is fixed; it implements [sampler.Adaptive].
 func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	if k.tune == nil {
 		return
@@ -208,11 +208,10 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	k.setStep(k.tune.AdaptTo(sweep.Proposals(info), step, of))
 }
 
-// AppendBinary implements [sampler.Transition]. It saves energies, momenta, differences and
-// tuning.
+// AppendBinary saves energies, momenta, differences and tuning. It implements [sampler.Transition].
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary implements [sampler.Transition]. It restores the output of AppendBinary.
+// UnmarshalBinary restores the output of AppendBinary; it implements [sampler.Transition].
 func (k *kernel) UnmarshalBinary(b []byte) error {
 	err := wire.ReadFields(b, k.fields)
 	if err == nil {
@@ -263,16 +262,16 @@ const (
 	stages            // number of stages of a step
 )
 
-// Step implements [sampler.Transition]. It makes one step, in the stages of [kernel.Stage]. It
-// calls ctl.Stop between stages and while it refreshes momenta.
+// Step makes one step, in the stages of [kernel.Stage]. It calls ctl.Stop between stages and while
+// it refreshes momenta. It implements [sampler.Transition].
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = k.at.Step(ctl, k, info, x, r, stages, k.work())
 	k.began = k.began || done > 0
 	return done
 }
 
-// Stage implements [sweep.Staged]: it makes one stage of a step for the chains lo … hi−1. The
-// stages refresh the momentum, draw the proposals, evaluate the model there, and accept or reject.
+// Stage makes one stage of a step for the chains lo … hi−1. The stages refresh the momentum, draw
+// the proposals, evaluate the model there, and accept or reject. It implements [sweep.Staged].
 func (k *kernel) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	if stage == loading {
 		k.load(lo, hi, k.f, k.y)
@@ -327,7 +326,7 @@ const (
 	entryCost  = 1.2 // per entry of the factor of a curvature
 )
 
-// Cost implements [sampler.Costed]. It estimates the cost of one step.
+// Cost estimates the cost of one step; it implements [sampler.Costed].
 func (k *kernel) Cost(info []sampler.Info) float64 {
 	m, n := k.price.Of(k.model), float64(k.sites)
 	step := m.Table + float64(normalCost*n)

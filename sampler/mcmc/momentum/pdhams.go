@@ -32,16 +32,16 @@ import (
 // 2048.
 type PDHAMS struct {
 	// Curvature is W, row by row: sites × sites, symmetric and finite. If it is nil, W is computed
-	// from the model's energy differences at the state in which every site has its lowest level,
-	// and at the neighbours of that state. This is exact if E is quadratic.
+	// from the model's energy differences at the state x = 0 and at its neighbours. This is exact
+	// if E is quadratic.
 	Curvature []float64
 
 	// StepSize is δ, which stays fixed; 0 means 5. Moves get longer as δ grows, up to the point
 	// where W + D is nearly singular.
 	StepSize float64
 
-	// Persistence is ρ, the fraction of its momentum that a site keeps in a step, and Relaxation is
-	// the probability of reflection; see [DHAMS]. 0 means the defaults, 0.7 and 1; −1 means 0.
+	// Persistence is ρ, the fraction of its momentum that a site keeps in a step; 0 means 0.7.
+	// Relaxation is the probability of reflection; 0 means 1. For both, −1 means 0. See [DHAMS].
 	Persistence, Relaxation float64
 
 	// Correction is φ, the factor of the gradient in the momentum; see [DHAMS].
@@ -68,11 +68,11 @@ func or(v, zero float64) float64 {
 	return v
 }
 
-// Name implements [sampler.Named]. It returns "pdhams".
+// Name returns "pdhams"; it implements [sampler.Named].
 func (PDHAMS) Name() string { return "pdhams" }
 
-// Kernel implements [sampler.Method]: it returns a new kernel for the given number of chains. The
-// model must have two levels or be energy.Ordinal.
+// Kernel returns a new kernel for the given number of chains. The model must have two levels or be
+// energy.Ordinal. It implements [sampler.Method].
 func (p PDHAMS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	s := settings{who: "PDHAMS", persistence: or(p.Persistence, defaultPersistence), correction: p.Correction, relaxation: or(p.Relaxation, defaultRelaxation)}
 	if err := checkStep(s.who, p.StepSize); err != nil {
