@@ -52,8 +52,9 @@ func (d *DFA) Next(state int, token int32) int { return d.table.Next(state, toke
 // Accepting reports whether the sequence may end in state.
 func (d *DFA) Accepting(state int) bool { return d.table.Accepting(state) }
 
-// Classes returns the token classes. If levels = Levels(), the slice is shared with the DFA and
-// must not be modified. Tokens beyond the table form one additional class.
+// Classes divides the tokens 0…levels−1 into classes of interchangeable tokens, as [Classed]
+// describes. If levels = Levels(), the slice is shared with the DFA and must not be modified.
+// Tokens beyond the table form one additional class.
 func (d *DFA) Classes(levels int) (of []int32, n int) { return d.table.Classes(levels) }
 
 // Table returns the transitions next[s·classes + c], the state after a token of class c in

@@ -172,10 +172,10 @@ func (c Count) Linear(sites, levels int) Linear {
 }
 
 // Linear returns linear inequalities that bound the expected sum under a table v of sites × levels
-// probabilities. The bounds are those of s, in the order of [Sum.Violation]. If v is the one-hot
-// table of a sequence, the inequalities hold if and only if the sequence satisfies s. Levels
-// without a weight count as 0. Linear panics if s has a fixed number of sites that differs from the
-// argument sites.
+// probabilities. The bounds are those of s, in the order of [Sum.Violation]. A level without a
+// weight contributes 0. If v is the one-hot table of a sequence whose levels all have weights, the
+// inequalities hold if and only if the sequence satisfies s. Linear panics if s has a fixed number
+// of sites that differs from the argument sites.
 func (s *Sum) Linear(sites, levels int) Linear {
 	if s.fixed && sites != len(s.rows) {
 		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))

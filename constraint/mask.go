@@ -120,7 +120,7 @@ func (m *Mask) Apply(w []float32) {
 // Split returns [Any] as the rest, and the mask itself as the mask.
 func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 
-// States returns one more than the number of sites.
+// States returns one more than the number of sites that the mask covers.
 func (m *Mask) States() int { return m.sites + 1 }
 
 // Start returns 0.

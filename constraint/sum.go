@@ -11,8 +11,9 @@ import (
 //	lower ≤ Σ_i w_i(x_i) ≤ upper,
 //
 // where w_i(l) is the integer weight of level l at site i. It is both a language and a [Set].
-// [NewSum] is for sequences of any length, [NewSiteSum] for a fixed number of sites. For weights
-// of both signs use NewSiteSum, which takes into account how much the remaining sites can add.
+// Construct it with [NewSum] for sequences of any length, or with [NewSiteSum] for a fixed number
+// of sites. For weights of both signs use NewSiteSum, which takes into account how much the
+// remaining sites can add.
 type Sum struct {
 	weights
 	lower, upper int

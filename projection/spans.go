@@ -126,8 +126,8 @@ func (p part) explain(err error) error {
 // Shape returns the number of sites and of levels.
 func (p *SpansProjection) Shape() (sites, levels int) { return p.sites, p.levels }
 
-// Span returns the projection of span i, for sums over the sites of that span alone. The
-// log-weights of its methods are the rows From … To−1 of the whole sequence.
+// Span returns the projection of span i alone. Its methods take the log-weights of the sites of
+// that span only, which are the rows From … To−1 of the whole sequence.
 func (p *SpansProjection) Span(i int) *PathProjection { return p.parts[i] }
 
 // String returns the names of the spans' languages.

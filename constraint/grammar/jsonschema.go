@@ -22,9 +22,9 @@ type SchemaConfig struct {
 	// Spelling selects which spellings of a JSON value are in the language.
 	Spelling Spelling
 
-	// AnyOrder lets the listed properties of a schema come in any order. If there are more than
+	// AnyOrder lets the properties that a schema lists come in any order. If there are more than
 	// eight, only the order of the last eight is free, and they come after the others. AnyOrder
-	// requires Spelling Free.
+	// requires that Spelling be Free.
 	AnyOrder bool
 
 	// Annotations treats unknown formats as annotations, as JSON Schema specifies, instead

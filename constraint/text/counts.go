@@ -43,8 +43,10 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 // It ends with one or more terminators, optionally followed by closing quotes and brackets, before
 // white space or the end of the text. Terminators are the runes of the string ends, such as ".!?".
 // Therefore, "3.14" does not end a sentence, and "Dr. No." counts as two sentences. Text that is
-// not UTF-8 is not in the language. Errors are those of [WordCount], and an
-// [*constraint.ArgumentError] for ends without runes or with white space.
+// not UTF-8 is not in the language.
+//
+// The error is an [*constraint.ArgumentError] if the string ends is empty or contains white space.
+// Other errors are those of [WordCount].
 func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sentences Range, ends string) (*constraint.DFA, error) {
 	const name = "Sentences"
 	c, err := sentences.counter(name, limits)

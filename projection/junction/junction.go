@@ -35,11 +35,11 @@ type Config struct {
 	// they are needed.
 	Bytes int64
 
-	// Within restricts the states to a language, which reads the sites in the order of their
-	// numbers; nil allows all states. The state of its automaton between two sites becomes an
-	// additional variable. Where possible, number neighbouring sites of the graph
-	// consecutively. The largest table then grows only by about the square of the number of
-	// automaton states in use at a site.
+	// Within restricts the states to a language; nil allows all states. The language reads the
+	// sites in the order of their numbers, so the state of its automaton between two sites becomes
+	// an additional variable. Where possible, number neighbouring sites of the graph consecutively.
+	// The largest table then grows only by about the square of the number of automaton states in
+	// use at a site.
 	Within constraint.Language
 }
 
@@ -248,12 +248,12 @@ func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k in
 	}, nil)
 }
 
-// Mean returns the mean of each statistic under the distribution. A statistic is the energy of
-// another model with factors, that is, a sum of terms over a few sites each. The mean is +Inf if
-// a state of positive probability has energy +Inf.
+// Mean returns the mean of each statistic under the distribution. A statistic is given as a model
+// with factors, and its value is the energy of that model: a sum of terms over a few sites each.
+// The mean is +Inf if a state of positive probability has energy +Inf.
 //
-// It returns an error if a statistic is nil, has no factors, has hidden units or has another
-// shape. It also returns the errors of [New] and [Distribution.LogZ].
+// It returns an error if a statistic is nil, has no factors, has hidden units or has another shape.
+// It also returns the errors of [New] and [Distribution.LogZ].
 func (d *Distribution) Mean(ctx context.Context, statistics ...Factored) ([]float64, error) {
 	type term struct {
 		of    int

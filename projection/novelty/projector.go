@@ -14,8 +14,8 @@ import (
 // distribution to the nearest one whose likeliest sequence is not in the set, and adds the
 // generated sequences to the set.
 //
-// The chosen sequence is the one of least divergence, exactly, among all sequences outside the set
-// (and in Path.Language, if that is set). If every sequence is in the set, the error is an
+// Among all sequences outside the set (and in Path.Language, if that is set), Projector chooses the
+// one with the least divergence. If every sequence is in the set, the error is an
 // *[projection.InfeasibleError]. Cardei et al. (2025) search best-first over the tokens with the
 // largest gap. Here the search is exact, and its method depends on the set:
 //

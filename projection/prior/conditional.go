@@ -102,8 +102,8 @@ func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (floa
 	return dst[0], err
 }
 
-// LogProbs stores in dst the log-probability log P of each sequence in x. The sequences are
-// stored one after the other. The sums are computed only once for all sequences.
+// LogProbs stores in dst the log-probability log P of every sequence in x, which holds the
+// sequences one after the other. The sums are computed only once for all sequences.
 func (c *Conditional) LogProbs(ctx context.Context, dst []float64, x []int32, v []float32) error {
 	check.Len("prior", "x", len(x), len(dst)*c.sites)
 	v = c.weights(v)

@@ -11,9 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Solver solves a sequence of projection problems with the same constraint, each starting from the
-// multipliers of the previous problem. A Solver is not safe for concurrent use. After the first
-// calls, its methods do not allocate.
+// Solver solves projection problems with the same constraint, one after the other. Each problem
+// starts from the Lagrange multipliers of the previous one, which saves steps if the problems are
+// similar. A Solver is not safe for concurrent use. After the first calls, its methods do not
+// allocate.
 type Solver struct {
 	metric func(dst, v []float64, t float64) // nil if there is no metric
 	soften bool
