@@ -37,9 +37,9 @@ func (b *Batch) spread(rule string) error {
 	return nil
 }
 
-// Measure stores the violations g of the batch in the field G and their means in Mean. The slice g
-// is a row-major array of States × len(Mean) and must not be modified later. Measure returns an
-// error if a mean is not finite.
+// Measure stores the violations g of the batch in the field G and their means in the field Mean.
+// The slice g is a row-major array of States × len(Mean) and must not be modified later. Measure
+// returns an error if a mean is not finite.
 func (b *Batch) Measure(g []float64) error {
 	meanOf(b.Mean, g)
 	for j, v := range b.Mean {

@@ -161,10 +161,11 @@ func (c *Certificate) Holds(tol float64) bool {
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. If the certificate is frozen and the mean
-// violations satisfy the constraints, the objective at λ̄ exceeds the optimum by at most the gap.
-// The reason is that the objective at λ̄ is D(λ̄) + Gap, and D(λ̄) does not exceed the optimum. The
-// standard error is an upper bound: it treats the errors of the slacks as fully correlated.
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. If all samples were drawn at λ̄ (see
+// Certificate.Frozen) and the mean violations satisfy the constraints, the objective at λ̄ exceeds
+// the optimum by at most the gap. The reason is that the objective at λ̄ is D(λ̄) + Gap, where D is
+// the dual function, and D(λ̄) does not exceed the optimum. The standard error is an upper bound:
+// it treats the errors of the slacks as fully correlated.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v

@@ -44,10 +44,10 @@ type Config struct {
 	// slices.
 	Observe func(step int, lambda, mean []float64)
 
-	// Checkpoint saves the loop to the file Path, if that is set, and keeps the previous file
-	// as Path.old. It saves at the end of every Run, even if the context ended the Run. Every
-	// is the number of steps between saves within a Run; 0 means none. A failure to save ends
-	// the Run.
+	// Checkpoint saves the loop to the file Path, if that is set, and keeps the previous file as
+	// Path.old. It saves at the end of every Run, even if the context ended Run. If Every is not 0,
+	// it also saves each time that number of steps has been made. If saving fails, Run returns the
+	// error.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -355,13 +355,13 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of the fixed multipliers lambda, or of [Inference.Average] if
-// lambda is nil. It draws new samples at these multipliers. The arguments discard and draws are
-// numbers of draws per chain: the primal first makes those to discard, and then those that count.
-// The certificate includes the dual value if the target can be enumerated and has at most 2²²
-// states. The next dual step uses the multipliers of the loop again.
+// lambda is nil. It draws new samples at these multipliers. Every chain first makes the number of
+// draws given by discard, which are ignored, and then the number given by draws. The certificate
+// includes the dual value if the target can be enumerated and has at most 2²² states. The next dual
+// step uses the multipliers of the loop again.
 //
-// Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1 or
-// a step was interrupted.
+// Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
+// discard < 0 or a step was interrupted.
 func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
 	if err := i.life.Begin(ctx, "Certify", 0); err != nil {
 		return nil, err

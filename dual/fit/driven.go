@@ -43,7 +43,7 @@ func (Persistent) Name() string { return "persistent" }
 // Name returns the name by which checkpoints identify the objective.
 func (Contrastive) Name() string { return "contrastive" }
 
-// Bind returns the [Phase] of the objective for the model p and its data; it implements
+// Bind returns the [Phase] that computes gradients for the model p and its data; it implements
 // [Objective].
 func (o Persistent) Bind(_ context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error) {
 	if !(o.Restart >= 0 && o.Restart <= 1) {
@@ -65,7 +65,7 @@ func (o Persistent) Bind(_ context.Context, p energy.Parametric, data []int32, c
 	return d, nil
 }
 
-// Bind returns the [Phase] of the objective for the model p and its data; it implements
+// Bind returns the [Phase] that computes gradients for the model p and its data; it implements
 // [Objective].
 func (o Contrastive) Bind(_ context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error) {
 	d, err := newDriven("Contrastive", p, data, chains, o.Draws)
@@ -187,8 +187,8 @@ func (d *driven) begin(rows []int32, step int, seed uint64) error {
 	return d.chains.SetStates(d.next)
 }
 
-// Settle resets the chains to the new parameters, unless they are in the middle of a step; it
-// implements [Phase].
+// Settle resets the chains to the new parameters, unless a step was interrupted; it implements
+// [Phase].
 func (d *driven) Settle() error {
 	if d.open {
 		return nil // the chains are in the middle of a step

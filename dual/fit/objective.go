@@ -10,7 +10,7 @@ import (
 // Objective defines how the gradient of the loss is estimated. [Persistent], [Contrastive],
 // [Pseudo] and [Exact] are objectives. You can also write your own.
 type Objective interface {
-	// Bind returns the Phase that computes gradients for the model p, its data (rows of one level
+	// Bind returns the [Phase] that computes gradients for the model p, its data (rows of one level
 	// per site) and the chains of the fit. The argument chains is nil if the fit has none.
 	Bind(ctx context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error)
 }

@@ -94,7 +94,7 @@ type Pseudo struct{}
 // Name returns the name by which checkpoints identify the objective.
 func (Pseudo) Name() string { return "pseudo" }
 
-// Bind returns the [Phase] of the objective for the model p and its data; it implements
+// Bind returns the [Phase] that computes gradients for the model p and its data; it implements
 // [Objective].
 func (Pseudo) Bind(_ context.Context, p energy.Parametric, _ []int32, _ dual.Primal[int32]) (Phase, error) {
 	if err := check.Given("fit: Pseudo", "p", p); err != nil {

@@ -84,7 +84,8 @@ type GibbsOptions struct {
 	// estimate has the same limit, and more effective candidates if the guess is good.
 	Center, Spread []float64
 
-	// Antithetic draws candidates in pairs with noise ±ε, which cancels odd terms.
+	// Antithetic draws candidates in pairs with opposite noise, +ε and −ε. Errors that are odd in ε
+	// then cancel.
 	Antithetic bool
 
 	// Score estimates the posterior mean through the score, as in the paper, instead of by Σ

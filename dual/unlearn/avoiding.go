@@ -72,7 +72,7 @@ func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoidi
 	return a, nil
 }
 
-// Shape returns the shape of the denoiser.
+// Shape returns the numbers of sites and levels of the denoiser.
 func (a *Avoiding) Shape() (sites, levels int) { return a.sites, a.levels }
 
 // MaskLevel returns the level of a masked token; it implements [energy.Masking].

@@ -39,11 +39,11 @@ import (
 // enumerated or log Z is known, use [Experts].
 //
 // An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or without
-// FirstHitting. The diffusion states in energy.Noised.Reveals how it reveals tokens. With a
-// projector, guidance, particles or another process, Denoise returns an error, because the measured
-// divergence would not be that of the path. The diffusion must call Denoise in every step, because
-// an Erasure is not TimeFree. It keeps a record for every sample and is not safe for concurrent
-// use.
+// FirstHitting. The diffusion reports how it reveals tokens in the field energy.Noised.Reveals.
+// With a projector, guidance, particles or another process, Denoise returns an error, because the
+// measured divergence would not be that of the path. An Erasure is not TimeFree (see
+// energy.Timeless), so the diffusion calls Denoise in every step. It keeps a record for every
+// sample and is not safe for concurrent use.
 type Erasure struct {
 	base          energy.Denoiser[int32]
 	away          []energy.Denoiser[int32]
@@ -118,7 +118,7 @@ func (e *Erasure) masked(name string, d energy.Denoiser[int32]) error {
 // not use this mask reject the Erasure.
 func (e *Erasure) MaskLevel() int32 { return e.mask }
 
-// Shape returns the shape of the denoisers.
+// Shape returns the numbers of sites and levels of the denoisers.
 func (e *Erasure) Shape() (sites, levels int) { return e.sites, e.levels }
 
 // Sites returns the number of sites of a state.
@@ -431,11 +431,12 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //
 //	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i,
 //
-// which the site-wise combination of predictions only approximates. To do so, the function calls
-// sample for particles times as many states. It weights every state by the error of the combination
-// along its path, and resamples by these weights. Resampling is systematic, so a state may occur
-// twice. sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With exact
-// denoisers the result is exact in the limit of many particles; the error is
+// which the site-wise combination of predictions only approximates. For every state in x, the
+// function first draws several candidates by calling sample; the argument particles is their
+// number. It weights each candidate by the error of the combination along its path, and resamples x
+// from all candidates by these weights. Resampling is systematic, so a state may occur twice. The
+// draws of sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With
+// exact denoisers the result is exact in the limit of many particles; the error is
 // O(1/(states·particles)).
 //
 // After the call, [Erasure.Violation] stores b_i − log p_λ(x)/q_i(x). Its mean is the dual gradient

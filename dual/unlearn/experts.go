@@ -81,7 +81,7 @@ func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(ener
 	return m, m.SetLambda(m.lambda)
 }
 
-// Shape returns the shape of q.
+// Shape returns the numbers of sites and levels of q.
 func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
 
 // Energy stores in e the energies of the states x at the present multipliers; it implements

@@ -54,10 +54,10 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample x_1, x_2, … from q, whose states become equally
-// likely. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving the problem
-// finds λ for ForwardKL and LikelihoodRatio without sampling from p_λ (the dual-only algorithm).
-// [Rejection] can then draw from p_λ.
+// FromRatios returns the problem on a sample x_1, x_2, … from q. In this problem, q gives every x_k
+// the same probability. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving
+// the problem finds λ for ForwardKL and LikelihoodRatio without sampling from p_λ (the dual-only
+// algorithm). [Rejection] can then draw from p_λ.
 //
 // Multipliers and bounds refer to the ratios as given, as in [AcceptForward] and
 // [AcceptLikelihood]. For ForwardKL, q_i is the sample weighted by the ratios, after the largest

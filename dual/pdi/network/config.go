@@ -67,10 +67,10 @@ type Config struct {
 	// 0, and Train.Checkpoint must be its zero value.
 	Train train.Config
 
-	// Checkpoint saves the whole training to the file Path, if that is set, and keeps the
-	// previous file as Path.old. It saves at the end of every Run, even if the context ended
-	// the Run. Every is the number of rounds between saves within a Run; 0 means none. A
-	// failure to save ends the Run.
+	// Checkpoint saves the whole training to the file Path, if that is set, and keeps the previous
+	// file as Path.old. It saves at the end of every Run, even if the context ended Run. If Every
+	// is not 0, it also saves each time that number of rounds is complete. If saving fails, Run
+	// returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

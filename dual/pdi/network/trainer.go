@@ -16,14 +16,14 @@ import (
 
 // Trainer trains one network in rounds. A round fills a buffer with noisy states, their noise
 // levels, their multipliers and the teacher's predictions, and then trains on it (see [Config]).
-// The states come from diffusions. These use the teacher's predictions in the first round and the
-// network's later.
+// The states come from diffusions. In the first round, these use the teacher's predictions. In
+// later rounds, they use the network's.
 //
-// A share of the diffusions is primal–dual inference for one of the bounds. The share grows from 0
-// to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn near the λ
-// of primal–dual inference. The teacher predicts at multipliers that are randomly perturbed by 30
-// %, so the network also learns predictions near the multipliers of the diffusions. Config.Dual
-// selects another kind of training, with a single λ.
+// In some of the diffusions, λ moves by primal–dual inference for one of the bounds. Their share
+// grows from 0 to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn
+// near the λ of primal–dual inference. The teacher predicts at multipliers that are randomly
+// perturbed by 30 %, so the network also learns predictions near the multipliers of the diffusions.
+// Config.Dual selects another kind of training, with a single λ.
 //
 // If the teacher is deterministic, so is training, for any number of workers and any interruptions.
 // Methods must not be called concurrently.
