@@ -378,8 +378,8 @@ type evaluated struct {
 	levels int
 }
 
-// As implements energy.Capable. It offers energy.Binary if there are two levels, and every optional
-// interface of the wrapped model.
+// As offers energy.Binary if there are two levels, and every optional interface of the wrapped
+// model. It implements energy.Capable.
 func (m evaluated) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, evaluatedField{m}) || energy.AsInto(m.Differentiable, target)
 }

@@ -282,8 +282,8 @@ func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 // energy.Model.
 func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 
-// As implements energy.Capable. It offers the interfaces that the weighted sum of the base and the
-// inequalities supports (see energy.Affine).
+// As offers the interfaces that the weighted sum of the base and the inequalities supports (see
+// energy.Affine). It implements energy.Capable.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
 // Base returns the model whose energy is f0.

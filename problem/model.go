@@ -285,7 +285,7 @@ func (m *target) valid(site int, x []int32) bool {
 	return true
 }
 
-// As implements [energy.Capable]. It offers [energy.Graphical] unless the graph is too large.
+// As offers [energy.Graphical] unless the graph is too large; it implements [energy.Capable].
 func (m *target) As(target any) bool {
 	return m.start != nil && energy.Give[energy.Graphical](target, connected{m})
 }

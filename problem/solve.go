@@ -48,7 +48,7 @@ type Config struct {
 	// condition, and every row of the result lists the conditions that it violates.
 	Penalty float64
 
-	// Steps is the length of a run of an approximate method. For annealing, it is the number of
+	// Steps is the length of one run of an approximate method. For annealing, it is the number of
 	// steps of each run (0 means 1000). For ground.Search, it is the number of rounds (0 means
 	// 200). For Markov chains, it is the number of steps between two draws (0 means 10).
 	Steps int

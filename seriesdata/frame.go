@@ -70,7 +70,7 @@ type Time struct {
 	// step of the regular grid; "irregular" if there is none, "1 row" if the file has no
 	// times
 	Step   string `json:"step"`
-	Gaps   int    `json:"gaps"` // number of absent grid times, over all entities
+	Gaps   int    `json:"gaps"` // number of grid times that are absent from the file, summed over all entities
 	Ranges []Gap  `json:"ranges,omitempty"`
 }
 
@@ -120,7 +120,7 @@ type Channel struct {
 	style style
 }
 
-// Omission names a column that was not read and says why.
+// Omission names a column that was not read, and states the reason.
 type Omission struct {
 	Column string `json:"column"`
 	Why    string `json:"why"`

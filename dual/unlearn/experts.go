@@ -88,8 +88,8 @@ func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
 // energy.Model.
 func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 
-// As implements energy.Capable. It offers the interfaces that the weighted sum of the models
-// supports (see energy.Affine).
+// As offers the interfaces that the weighted sum of the models supports (see energy.Affine). It
+// implements energy.Capable.
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
 // Len returns the number of distributions to move away from.

@@ -33,8 +33,8 @@ func Philox(dst []uint32, key, stream, group uint64) {
 	}
 }
 
-// ARS does the same as [Philox] with another generator, ARS4x32-7. A word is output word w at the
-// same counter, under a 128-bit key. The low half of the key is the argument key, and the high
+// ARS is like [Philox] with another generator, ARS4x32-7. A word is output word w (as in Philox) at
+// the same counter, under a 128-bit key. The low half of the key is the argument key, and the high
 // half holds the first 64 bits of π − 3. The words of a block are numbered from its lowest bytes
 // on.
 func ARS(dst []uint32, key, stream, group uint64) {

@@ -44,8 +44,8 @@ func Peak(w []float32) float32 {
 	return m + 0
 }
 
-// WeightsFrom does the same as [Weights] for one row whose [Peak] is m, without floor. It panics
-// unless len(p) = len(w).
+// WeightsFrom is like [Weights] for one row whose [Peak] is m, without floor. It panics unless
+// len(p) = len(w).
 func WeightsFrom(p, w []float32, m float32) (total float64) {
 	checkLen("p", len(p), len(w))
 	if best < maxSegmentLevel {

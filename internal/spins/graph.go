@@ -272,10 +272,10 @@ func (c *Chains) Pack(x []int32) {
 	}
 }
 
-// Change is the effect of redraws on one chain. Ones is the change in the number of sites in
-// state 1. Near is the number of neighbours that counted, summed over the sites that changed to
-// 1, minus the same sum over the sites that changed to 0. Both depend only on the states before
-// and after.
+// Change is the effect of redraws on one chain. Ones is the change in the number of sites in state
+// 1. Near is the number of neighbours that count (see [Layout].Against), summed over the sites that
+// changed to 1, minus the same sum over the sites that changed to 0. Both depend only on the states
+// before and after.
 type Change struct{ Ones, Near int }
 
 // Add adds to c the changes of one chain, which the tally t has counted.
@@ -355,8 +355,8 @@ func (j *Joint) Give(b int, c *Chains) {
 	}
 }
 
-// Sweep redraws all sites once. Each block draws from its own stream in the argument from. The
-// draws start the given number of groups ahead of the position of that stream.
+// Sweep redraws all sites once. Each block draws from its own stream in from, beginning at the
+// given number of groups, ahead, after the position of that stream.
 func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]
