@@ -89,8 +89,8 @@ func flag(b bool) byte {
 // encoding.BinaryMarshaler.
 func (d *DFA) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
 
-// UnmarshalBinary decodes b, with the default [Limits], and stores the result in d, which must be a
-// zero DFA. The format and the errors are those of [ReadDFA]. If it returns an error, d is
+// UnmarshalBinary decodes b with the default [Limits] and stores the result in d. The receiver d
+// must be a zero DFA. The format and the errors are those of [ReadDFA]. If it returns an error, d is
 // unchanged. It implements encoding.BinaryUnmarshaler.
 func (d *DFA) UnmarshalBinary(b []byte) error {
 	m, err := ReadDFA(context.Background(), b, Limits{})
@@ -156,9 +156,9 @@ func (d *DFA) MarshalJSON() ([]byte, error) {
 	return json.Marshal(dfaJSON{d.name, t.Class, t.Width, t.To, t.Final})
 }
 
-// UnmarshalJSON decodes b, within the default [Limits], and stores the result in d, which must be a
-// zero DFA. The error states what is out of range. If it returns an error, d is unchanged. It
-// implements json.Unmarshaler.
+// UnmarshalJSON decodes b within the default [Limits] and stores the result in d. The receiver d
+// must be a zero DFA. The error states what is out of range. If it returns an error, d is unchanged.
+// It implements json.Unmarshaler.
 func (d *DFA) UnmarshalJSON(b []byte) error {
 	var j dfaJSON
 	if err := json.Unmarshal(b, &j); err != nil {

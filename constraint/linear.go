@@ -11,8 +11,8 @@ import (
 //
 // Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels ≥
 // 1), v is the row-major table of sites × Levels probabilities. A token sequence then stands for
-// its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. With Levels = 0, tokens
-// are used as numbers: v_i = x_i.
+// its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. If Levels = 0, Violation
+// uses the tokens as numbers: v_i = x_i.
 //
 // Sums are accumulated in float64, in the order of the row, without fused multiply-add.
 type Linear struct {
@@ -92,8 +92,8 @@ func (l Linear) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation stores A·v − B in g for each sequence in x, where v is the one-hot table of the
-// sequence, or the sequence as numbers if Levels = 0.
+// Violation stores A·v − B in g for each sequence in x. Here v is the one-hot table of the
+// sequence. If Levels = 0, v holds the tokens as numbers instead.
 func (l Linear) Violation(g []float64, x []int32) {
 	eachState(len(l.A), g, x, func(g []float64, x []int32) {
 		for j, r := range l.A {

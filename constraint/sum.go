@@ -111,8 +111,8 @@ func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// Finite returns an [*ArgumentError] if no table can hold the language: the length is not fixed and
-// there are weights of both signs, so partial sums are unbounded.
+// Finite returns an [*ArgumentError] if no table can hold the language. This is so if the length is
+// not fixed and there are weights of both signs, because partial sums are then unbounded.
 func (s *Sum) Finite() error {
 	if s.offset == nil && s.low == -maxSum && s.high == maxSum {
 		return &ArgumentError{"NewSum", "weights", "of both signs",
@@ -236,10 +236,10 @@ func (s *Sum) Len() int {
 	return n
 }
 
-// Violation stores the violations of the bounds in g for each sequence in x. They are lower − sum,
-// if there is a lower bound, and then sum − upper, if there is an upper bound, in units of the
-// weights. It panics if a token has no weight, or if the number of sites is fixed and a sequence
-// has a different number.
+// Violation stores the violations of the bounds in g for each sequence in x. If there is a lower
+// bound, the first is lower − sum. If there is an upper bound, the next is sum − upper. Both are in
+// units of the weights. It panics if a token has no weight, or if the number of sites is fixed and
+// a sequence has a different number.
 func (s *Sum) Violation(g []float64, x []int32) {
 	eachState(s.Len(), g, x, func(g []float64, x []int32) {
 		if s.fixed && len(x) != len(s.rows) {

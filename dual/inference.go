@@ -21,7 +21,7 @@ import (
 )
 
 // Config holds the settings of an [Inference]. With the zero value, a dual step makes one draw per
-// chain, the rule is [Auto] and starts from λ = 0, and λ is not bounded.
+// chain. The rule is [Auto] and starts from λ = 0, and λ is not bounded.
 type Config struct {
 	// rule that updates λ; nil means Auto{}, or AdaGrad{} for more than 2000 multipliers
 	Rule  Rule

@@ -22,8 +22,8 @@ import (
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β.
 //
-// Here f0 is the energy of the base model and g_j ≤ 0 are the inequalities of the constraints. β is
-// the temperature, 1 unless set by [Lagrangian.AtTemperature]. λ ≥ 0 are the multipliers, initially
+// Here f0 is the energy of the base model, and g_j ≤ 0 are the inequalities of the constraints. The
+// temperature β is 1 unless set by [Lagrangian.AtTemperature]. The multipliers λ ≥ 0 are initially
 // 0. At λ = 0 and β = 1 the energy equals that of the base model, bit for bit. The g_j must be
 // finite wherever the base has positive probability.
 //
@@ -83,8 +83,8 @@ func (t *tilted) Rows() []Row { return slices.Clone(t.rows) }
 // Lambda returns a copy of the multipliers.
 func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 
-// NewLagrangian returns the Lagrangian of a base model and the inequalities of all the given sets,
-// in order, at β = 1 and λ = 0. It returns an error if an argument is nil or there are no
+// NewLagrangian returns the Lagrangian of a base model at β = 1 and λ = 0. Its inequalities are
+// those of all the given sets, in order. It returns an error if an argument is nil or there are no
 // inequalities. It also returns an error if a set does not fit the shape of the base, or if no
 // state of this shape satisfies a constraint.Count.
 func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, error) {

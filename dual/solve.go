@@ -21,8 +21,8 @@ type Solution struct {
 
 // Solve returns the optimum, exact up to rounding, of the constrained problem that the [Lagrangian]
 // l describes. It maximises the dual function D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) over the
-// multipliers λ ≥ 0, where f0 is the base energy, g are the violations and β is the temperature.
-// The multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is over the
+// multipliers λ ≥ 0. Here f0 is the base energy, g are the violations and β is the temperature. The
+// multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is over the
 // states in the language only. Solve starts from the present multipliers of l and does not change
 // l.
 //

@@ -326,8 +326,8 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse).
 //
 // The minimum is over the factorised distributions y whose likeliest sequence x is in the language
-// and has the margin κ: y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. Here κ is the
-// Margin of the Path. Nearest stores that sequence in x and returns the divergence in nats. Rows
+// and has the margin κ, the Margin of the Path. This means that y_i(x_i) ≥ κ·y_i(l) for all sites i
+// and levels l ≠ x_i. Nearest stores that sequence in x and returns the divergence in nats. Rows
 // that already satisfy the condition are unchanged. A NaN or +Inf at a token that the language
 // cannot use at that site counts as −Inf. If Nearest returns an error, v is unchanged.
 //

@@ -203,20 +203,20 @@ func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32
 // may define its own Draw.
 func (p *SpansProjection) Self() any { return p }
 
-// LogZ returns the log of the total weight of all sequences whose spans are in their languages.
+// LogZ returns the log of the total weight of all sequences in which every span is in its language.
 func (p *SpansProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.LogZ(ctx, v) })
 }
 
-// MAP stores in x the likeliest sequence whose spans are in their languages, and returns its
+// MAP stores in x the likeliest sequence in which every span is in its language, and returns its
 // log-weight: see [PathProjection.MAP].
 func (p *SpansProjection) MAP(ctx context.Context, x []int32, v []float32) (logWeight float64, err error) {
 	check.Len("projection", "x", len(x), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.MAP(ctx, x[c.from:c.to], v) })
 }
 
-// Marginals stores in dst (sites × levels) the probabilities P(x_i = l | x ∈ C), where C is the
-// set of sequences whose spans are in their languages.
+// Marginals stores in dst (sites × levels) the probabilities P(x_i = l | x ∈ C). Here C is the set
+// of sequences in which every span is in its language.
 func (p *SpansProjection) Marginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("projection", "dst", len(dst), p.sites*p.levels)
 	_, err := p.each(v, func(c part, v []float32) (float64, error) {

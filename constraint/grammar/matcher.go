@@ -114,7 +114,8 @@ const forced = 1 << 12
 // The result tokens spells a prefix of the forced text, divided into the longest possible tokens.
 // It stops where a token might extend beyond the forced text, so accepting these tokens excludes no
 // completion. For the masks of an automaton over tokens (see [MasksOf]), Forced instead lists
-// tokens for as long as exactly one token can come next, and text is the text of these tokens.
+// tokens for as long as exactly one token can come next. The result text is then the text of these
+// tokens.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

@@ -22,7 +22,7 @@ type Prices struct {
 	Tick float64
 }
 
-// Finish puts the prices of raw (length × channels) in order, in place, and returns the largest
+// Finish puts the prices of raw (length × channels) in order, in place. It returns the largest
 // distance that a price moved, including rounding to a tick. Open and close are rounded to the
 // nearest tick. High is rounded to the nearest tick that is not below open or close. Low is rounded
 // to the nearest tick that is not above open or close.

@@ -11,12 +11,12 @@ import (
 )
 
 // WordCount compiles the language of the token sequences whose text has as many words as the
-// argument words allows. A word is a maximal run of runes that are not in separators. It may be
-// divided into tokens in any way. Text that is not UTF-8 is not in the language.
+// argument words allows. A word is a maximal run of runes that are not in the string separators. It
+// may be divided into tokens in any way. Text that is not UTF-8 is not in the language.
 //
-// The error is an [*constraint.ArgumentError] for a negative Max or separators that are not
-// UTF-8. It wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell such a text. Other
-// errors are those of [Lift].
+// The error is an [*constraint.ArgumentError] for a negative Max or separators that are not UTF-8.
+// It wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell such a text. Other errors are
+// those of [Lift].
 func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, words Range, separators string) (*constraint.DFA, error) {
 	const name = "WordCount"
 	c, k, err := separated(name, limits, words, separators)

@@ -60,9 +60,9 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 // present parameters of p.
 //
 // New returns an error if the model is nil or has no parameters, or if data is empty or does not
-// consist of whole rows. It also returns an error if a level is out of range or a row has
-// probability zero; the error names the row, and for a level the site. A field of the configuration
-// that is out of range is an error too. Errors of the objective are also returned.
+// consist of whole rows. It also returns an error if a level is out of range, or if a row has
+// probability zero. Such an error names the row and, for a level, the site. A field of the
+// configuration that is out of range is an error too. Errors of the objective are also returned.
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {

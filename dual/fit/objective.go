@@ -40,9 +40,9 @@ type Phase interface {
 type Conditioned interface {
 	energy.Parametric
 
-	// PseudoGradient adds to g the gradient with respect to θ of the negative
-	// log-pseudo-likelihood Σ_s Σ_i −log p(x_i | the other sites) of the states x_s. It returns
-	// that sum.
+	// PseudoGradient adds to g the gradient, with respect to θ, of the negative
+	// log-pseudo-likelihood Σ_s Σ_i −log p(x_i | the other sites). The sum over s is over the
+	// states in x, and the sum over i over their sites. PseudoGradient returns this sum.
 	PseudoGradient(g []float64, x []int32) float64
 }
 

@@ -41,11 +41,11 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 //	ŝ = ∇_x log (1/K) Σ_k exp(−E(y_k, λ)) = −Σ_k w_k ∇E(y_k, λ)/α,
 //	E[x_0|x_t] ≈ (x_t + σ²ŝ)/α
 //
-// Here ᾱ is the signal level and ε_k is standard normal (Hadou, Uslu and Ribeiro 2026; their
-// Algorithm 2 prints a minus sign in the last line, but plus is correct). Candidates of width σ/α
-// rarely fall where the distribution has mass. [GibbsScore.Effective] returns how many of the K
-// contribute; at high noise in 30 dimensions only one does. GibbsOptions.Center and Spread give
-// better candidates.
+// Here ᾱ is the signal level and ε_k is standard normal. The method is that of Hadou, Uslu and
+// Ribeiro (2026), whose Algorithm 2 prints a minus sign in the last line, but plus is correct.
+// Candidates of width σ/α rarely fall where the distribution has mass. [GibbsScore.Effective]
+// returns how many of the K contribute; at high noise in 30 dimensions only one does.
+// GibbsOptions.Center and Spread give better candidates.
 //
 // States are processed in parallel on all processors. So each state needs its own random source,
 // and the target must be safe for concurrent use. Results do not depend on the number of

@@ -108,8 +108,8 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 // Tails returns the tail shape k̂ of the ratios of every distribution, for a problem from
 // [FromRatios]. It returns nil for other problems. If k̂ ≤ 0.5, the sample determines the mean of
 // the ratios. If k̂ ≤ 0.7, it nearly does. For larger k̂, [Problem.Solve] returns a [*TailError] if
-// its result depends on that mean. k̂ is −Inf if the largest values are equal or if there are fewer
-// than 25 ratios.
+// its result depends on that mean. The tail shape is −Inf if the largest values are equal or if
+// there are fewer than 25 ratios.
 func (u *Problem) Tails() []float64 { return slices.Clone(u.tails) }
 
 // checkDistribution returns a normalised copy of p, or an error if p is not a distribution on n
@@ -158,9 +158,10 @@ func (u *Problem) check(f Formulation) error {
 }
 
 // Law returns the distribution p_λ of a formulation at the multipliers lambda. It returns an error
-// if the distributions do not satisfy the conditions of the formulation, or lambda does not hold
-// one finite λ_i ≥ 0 per distribution. It also returns an error if p_λ is not a distribution, which
-// occurs if Σλ ≥ 1 for ReverseKL or ForwardKL, or if ForwardKL gives a negative probability.
+// if the distributions do not satisfy the conditions of the formulation, or if lambda does not hold
+// one finite λ_i ≥ 0 per distribution. It also returns an error if p_λ is not a distribution. This
+// occurs for ReverseKL and ForwardKL if Σλ ≥ 1, and for ForwardKL if a probability would be
+// negative.
 func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -273,9 +274,9 @@ func KL(p, q []float64) float64 {
 	return max(sum, 0) // rounding errors may make the sum negative
 }
 
-// Formulation is a precise form of "stay close to q, away from q_1 … q_m" (Khalafi, Ribeiro and
-// Ding 2026): a constrained minimisation over distributions p. Its optimum has the form p_λ with
-// multipliers λ_i, one for each q_i.
+// Formulation is a precise form of the problem "stay close to q, away from q_1 … q_m" (Khalafi,
+// Ribeiro and Ding 2026). It is a constrained minimisation over distributions p. Its optimum has
+// the form p_λ, where the multipliers λ_i belong to the constraints on the q_i.
 type Formulation int
 
 const (
@@ -795,14 +796,14 @@ type Solution struct {
 	Value []float64
 }
 
-// Solve returns the optimum of a formulation under the bounds b, exact up to rounding. b holds one
-// bound per distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
+// Solve returns the optimum of a formulation under the bounds b, exact up to rounding. The slice b
+// holds one bound per distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
 //
 // Solve returns an error if the distributions do not satisfy the conditions of the formulation, if
 // the number of bounds is wrong, or if a bound is not finite. It returns these typed errors:
 //
-//   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or
-//     if ForwardKL has no multipliers that float64 numbers can represent;
+//   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if
+//     ForwardKL has no multipliers that float64 numbers can represent;
 //   - a [*dual.DivergedError] if no distribution satisfies the bounds on means, or if only
 //     distributions on part of the states do;
 //   - a [*dual.UndecidedError] if the problem is neither solved nor proven to have no solution;
@@ -1103,8 +1104,8 @@ func (e *UnreachableError) Error() string {
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. TradeOff returns another
-// error, without points, if a level is out of range or the context ends, or if the distributions do
-// not satisfy the conditions of a formulation or of LikelihoodRatio.
+// error, without points, if a level is out of range or the context ends. It also does so if the
+// distributions do not satisfy the conditions of a formulation or of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

@@ -61,8 +61,8 @@ type realRecord struct {
 }
 
 // NewRealErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the
-// distribution to start from, away holds the denoisers of the distributions to move away from, and
-// b holds one bound on KL(p‖q_i) for each of these, in nats.
+// distribution to start from. The slice away holds the denoisers of the distributions q_i to move
+// away from, and b holds one bound on KL(p‖q_i) for each of these, in nats.
 //
 // NewRealErasure returns an error if a denoiser is nil or has more than one level, shapes differ,
 // the number of bounds is wrong, or a bound is not finite.
@@ -176,8 +176,9 @@ func (e *RealErasure) record(sample int, snr float64) (*realRecord, error) {
 }
 
 // Violation stores in g the violations of each of the most recent samples: b_i minus the path
-// divergence (see [RealErasure]). x must hold these samples in the order in which they were begun.
-// Violation panics if fewer samples have been drawn since SetLambda, or if the lengths do not match.
+// divergence (see [RealErasure]). The slice x must hold these samples in the order in which they
+// were begun. Violation panics if fewer samples have been drawn since SetLambda, or if the lengths
+// do not match.
 func (e *RealErasure) Violation(g []float64, x []float32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)

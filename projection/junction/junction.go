@@ -60,14 +60,14 @@ type Distribution struct {
 	best  *elimination.Run
 }
 
-// New returns the distribution of a model. It searches for an order of summation, which depends
-// on the graph alone, and does not compute any tables yet.
+// New returns the distribution of a model. It searches for an order of summation, which depends on
+// the graph alone, and does not compute any tables yet.
 //
-// It returns an error if m is nil or has no factors, if c.Bytes < 0, or if a site has no level of
-// finite energy. If no state of the model is in the language, the error wraps
-// constraint.ErrInfeasible. If the language is too large, the error is a constraint.LimitError.
-// If the tables would not fit, the error is a *[energy.WidthError]. New also returns the error of
-// ctx.
+// New returns an error if m is nil or has no factors, or if c.Bytes < 0. It also returns an error
+// if a site has no level of finite energy. If no state of the model is in the language, the error
+// wraps constraint.ErrInfeasible. If the language is too large, the error is a
+// constraint.LimitError. If the tables would not fit, the error is a *[energy.WidthError]. New also
+// returns the error of ctx.
 func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	if check.Nil(m) {
 		return nil, errors.New("junction: New: m is nil")
@@ -249,8 +249,8 @@ func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k in
 }
 
 // Mean returns the mean of each statistic under the distribution. A statistic is given as a model
-// with factors, and its value is the energy of that model: a sum of terms over a few sites each.
-// The mean is +Inf if a state of positive probability has energy +Inf.
+// with factors. Its value is the energy of that model, which is a sum of terms over a few sites
+// each. The mean is +Inf if a state of positive probability has energy +Inf.
 //
 // It returns an error if a statistic is nil, has no factors, has hidden units or has another shape.
 // It also returns the errors of [New] and [Distribution.LogZ].

@@ -11,9 +11,9 @@ import (
 
 // Projection is a [Projector] compiled for given numbers of sites and levels. In its methods, v
 // holds log-weights (sites × levels), with the same meaning and errors as in
-// [projection.PathProjection]. If the functions of the constraint are safe for concurrent use,
-// different samples may be projected concurrently, but each by only one goroutine at a time.
-// Project allocates nothing after warm-up unless those functions do.
+// [projection.PathProjection]. Different samples may be projected concurrently if the functions of
+// the constraint are safe for concurrent use. Each sample may be projected by only one goroutine at
+// a time. Project allocates nothing after warm-up unless those functions do.
 type Projection struct {
 	target
 

@@ -42,8 +42,8 @@ type Config struct {
 	// with a constant step size should have a proportionally larger one.
 	Inference pdi.Config
 
-	// Width is the number of features between the blocks, Blocks the number of blocks, and Cond the
-	// number of features that encode the noise level. 0 means 128, 2 and 64, respectively.
+	// Width is the number of features between the blocks, and Blocks is the number of blocks. Cond
+	// is the number of features that encode the noise level. 0 means 128, 2 and 64, respectively.
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the

@@ -35,9 +35,9 @@ type Trainer struct {
 }
 
 // New returns a trainer of a new network that learns from the teacher, another predictor. It
-// returns an error if the teacher is nil, has no sites or no inequalities, has an equality, or has
-// a temperature that is not positive and finite. It also returns an error if a field of cfg is out
-// of range.
+// returns an error if the teacher is nil, has no sites, has no inequalities or has an equality. It
+// also returns an error if the teacher's temperature is not positive and finite, or if a field of
+// cfg is out of range.
 func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
 		return nil, fmt.Errorf("network: New: teacher is nil")

@@ -1,6 +1,6 @@
 // Package finetune makes a trained network forget concepts. It changes the weights until the
-// samples contain no more of a concept than a bound allows, but as much of everything else as
-// before the change.
+// samples contain no more of a concept than a bound allows. Everything else should occur as often
+// as before.
 //
 // Let r(x) ∈ [0, 1] be the share of a concept in x. For instance, it is 1 if x shows the concept to
 // be forgotten and 0 otherwise. Let q be the distribution of the data. The distribution nearest to

@@ -35,9 +35,9 @@ type Config[S energy.Site] struct {
 	// use the network's present weights, as those of package neural do.
 	Model energy.Denoiser[S]
 
-	// Sample fills x with draws from the model m, numbered first, first+1, …. m is Model or a
-	// denoiser that wraps it to measure a concept. The draws must depend only on m and their
-	// numbers. With a diffusion:
+	// Sample fills x with draws from the model m, numbered first, first+1, …. The argument m is the
+	// field Model, or a denoiser that wraps Model to measure a concept. The draws must depend only
+	// on m and their numbers. With a diffusion:
 	//
 	//	d, err := diffusion.New(ctx, m, process, diffusion.Config{Seed: 1, First: first})
 	//	if err != nil {
@@ -150,9 +150,10 @@ type state struct {
 // New returns a tuner for net, which must have been trained on rows like those of data. The tuner
 // modifies the weights of net. New solves for the initial λ on the data.
 //
-// New returns an error if a field is out of range or unset, if the Model has another shape, or if it
-// does not change with the weights of net. A concept must occur in some but not all rows of the
-// data, and a reweighting of the data must satisfy the bounds. Errors of train.New are returned too.
+// New returns an error if a field is out of range or unset. It also returns an error if the Model
+// has another shape than net, or does not change with the weights of net. A concept must occur in
+// some but not all rows of the data, and a reweighting of the data must satisfy the bounds. Errors
+// of train.New are returned too.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
 	chosen := cfg.Final != 0
 	if err := cfg.fill(); err != nil {
@@ -282,8 +283,8 @@ func (c *Config[S]) fill() error {
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
-// Here ε_i is the bound of concept i. ŝ_i is its smoothed share in the network's draws: the mean of
-// the share in the latest Draws draws and of the previous ŝ_i.
+// Here ε_i is the bound of concept i. Its smoothed share in the network's draws is ŝ_i, the mean of
+// the previous ŝ_i and of the share in the latest Config.Draws draws.
 //
 // These updates measure the current weights. The average of the weights over the steps is a better
 // network but lags behind. So Run finally searches the line through the initial weights and the
