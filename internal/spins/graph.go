@@ -237,7 +237,7 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds to the tallies in delta, one per kind, the sites in state 1, as if they had just
+// Count counts the sites in state 1 in the tallies delta, one per kind, as if these sites had just
 // changed from 0 to 1, one after the other.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
@@ -286,9 +286,9 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share makes g use the slices of h, and release its own, if both graphs arrange states in the
-// same way: the same sites in the same lanes, with the same neighbours. It reports whether they
-// do.
+// Share makes g use the slices of h, and release its own, if both graphs arrange states in the same
+// way. This means that the same sites are in the same lanes, with the same neighbours. Share
+// reports whether this is so.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)

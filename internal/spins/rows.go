@@ -108,8 +108,8 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	p.entries += more
 }
 
-// Equal reports whether redraws of two graphs are the same: they have the same sites in the same
-// rows and visit them in the same order with the same odds.
+// Equal reports whether redraws of two graphs are the same. This is so if they have the same sites
+// in the same rows, and visit them in the same order with the same odds.
 func (g *RowGraph) Equal(h *RowGraph) bool {
 	return slices.Equal(g.place, h.place) && slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near) && slices.Equal(g.odds, h.odds)
 }
@@ -230,9 +230,9 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share makes g use the slices of h, and release its own, if both graphs arrange states in the
-// same way: the same sites in the same rows, of the same kinds, with the same neighbours. It
-// reports whether they do.
+// Share makes g use the slices of h, and release its own, if both graphs arrange states in the same
+// way. This means that the same sites are in the same rows, are of the same kinds, and have the
+// same neighbours. Share reports whether this is so.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)

@@ -8,10 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Locals is the base of kernels that move one chain after the other, update by update. It holds
-// the running energy of every chain. For kernels that change one site at a time, it also holds
-// exact single-site energies (the energy for every level of a site); they are cached if the model
-// is energy.Local. It provides the methods Reset, AppendBinary and UnmarshalBinary of
+// Locals is the base of kernels that move one chain after the other, update by update. It holds the
+// running energy of every chain. For kernels that change one site at a time, it also holds exact
+// single-site energies, the energies for all levels of a site. These are cached if the model is
+// energy.Local. It provides the methods Reset, AppendBinary and UnmarshalBinary of
 // [sampler.Transition].
 type Locals struct {
 	Model energy.Model

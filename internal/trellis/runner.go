@@ -404,9 +404,9 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 }
 
 // Draw stores in x an exact draw from the distribution w(x)/Z, where w and Z are the weights and
-// their sum in the last Filter. It uses one value of src per site, a second one if the class of
-// the token has other tokens, and a third one if there are many of them. It panics unless a
-// Filter succeeded and len(x) = sites.
+// their sum in the last Filter. It uses one value of src per site. It uses a second one if the
+// class of the token has other tokens, and a third one if there are many of them. It panics unless
+// a Filter succeeded and len(x) = sites.
 //
 // Filter sums backward, so the draw runs forward. At site i it chooses token l with probability
 // proportional to exp(v[i,l]) times the sum over all continuations, by inverse CDF with 53 random
@@ -587,9 +587,10 @@ func (r *Runner) mustLogs() {
 //
 //	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i]).
 //
-// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN or
-// +Inf among the tokens that the automaton can use (others are not read). The runner keeps a
-// reference to v until the next Filter. It panics unless len(v) = sites·levels.
+// It returns a [*algebra.DeadError] if the sum is empty. It returns a [*algebra.WeightError] if the
+// log-weight of a token that the automaton can use is NaN or +Inf. Log-weights of other tokens are
+// not read. The runner keeps a reference to v until the next Filter. It panics unless len(v) =
+// sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	logZ, err = r.FilterUntil(v, r.watched(), false)
 	return logZ, r.cause(err)
@@ -603,7 +604,7 @@ func (r *Runner) cause(err error) error {
 	return err
 }
 
-// FilterGiven is like [Runner.Filter] with some tokens fixed: at every site i with given[i] ≥ 0,
+// FilterGiven is like [Runner.Filter] with some tokens fixed. At every site i with given[i] ≥ 0,
 // the row of v counts as 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are
 // not read, and may be overwritten. Of the methods that use a filter's results, only Draw may be
 // called afterwards. It panics unless len(given) = sites and all given tokens are below levels.

@@ -146,9 +146,9 @@ func Many(draws int) int {
 	return draws
 }
 
-// Stuck resets the kernel to a state, whose number is x. If the kernel rejects the state because
-// it has probability zero, Stuck stores in dst the transition probabilities of a chain that stays
-// at x, and returns true.
+// Stuck resets the kernel to the state with number x. It returns true if the kernel rejects the
+// state because the state has probability zero. It then stores in dst the transition probabilities
+// of a chain that stays at x.
 func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	if k.Reset(sampler.Control{}, state) == nil {
 		return false
