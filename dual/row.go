@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Row describes one inequality E[g] ≤ 0 of a target or, if Equal is set, one equality E[g] = 0. It
-// does so in terms of the quantity h whose mean the user bounds:
+// Row describes one inequality E[g] ≤ 0 of a target or, if Equal is set, one equality E[g] = 0. The
+// description is in terms of h, the quantity whose mean the user bounds:
 //
 //	g = h − Bound,  or  g = Bound − h if AtLeast.
 //

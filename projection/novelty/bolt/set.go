@@ -181,10 +181,10 @@ func (s *Set) Add(x []int32) bool {
 // it calls Recall for the samples of the checkpoint.
 func (s *Set) Recall(x []int32) { s.Add(x) }
 
-// Settings passes the identity of the file to add, which records it in a checkpoint. The identity
-// is a number that was assigned to the file when it was created. It does not depend on the
-// sequences in the file. If a run is resumed with another file, the numbers differ, so the mistake
-// is detected.
+// Settings passes the identity of the file to the function add, which records it in a checkpoint.
+// The identity is a number that was assigned to the file when it was created. It does not depend on
+// the sequences in the file. If a run is resumed with another file, the numbers differ, so the
+// mistake is detected.
 func (s *Set) Settings(add func(name string, value any)) { add("File", s.identity) }
 
 // importSize is the number of sequences that are written to the file in one transaction.
