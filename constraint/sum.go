@@ -33,13 +33,13 @@ type Sum struct {
 // int.
 const maxSum = 1<<29 - 1
 
-// NewSum returns the language of the sequences of any length with lower ≤ Σ_i weights[x_i] ≤
-// upper; use math.MinInt or math.MaxInt for no bound. Tokens without a weight are not allowed.
-// The slice weights is copied.
+// NewSum returns the language of the sequences of any length for which lower ≤ Σ_i weights[x_i] ≤
+// upper. Use math.MinInt or math.MaxInt for no bound. Tokens without a weight are not allowed. The
+// slice weights is copied.
 //
 // With weights of both signs, the automaton must distinguish all partial sums within ±(2²⁹−1), so
-// the language cannot be compiled to a table. A sequence whose partial sum leaves this range,
-// which takes at least 512 sites, is rejected.
+// the language cannot be compiled to a table. A sequence whose partial sum leaves this range, which
+// takes at least 512 sites, is rejected.
 //
 // The error is an [*ArgumentError] if a weight exceeds 2²⁰ or a finite bound exceeds 2²⁹−1 in
 // absolute value. It wraps [ErrInfeasible] if lower > upper.
@@ -67,13 +67,13 @@ func NewSum(weights []int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// NewSiteSum returns the language of the sequences of exactly len(weights) tokens with lower ≤
-// Σ_i weights[i][x_i] ≤ upper; use math.MinInt or math.MaxInt for no bound. Tokens without a
-// weight at their site are not allowed. The rows are copied and may share memory.
+// NewSiteSum returns the language of the sequences of exactly len(weights) tokens for which lower ≤
+// Σ_i weights[i][x_i] ≤ upper. Use math.MinInt or math.MaxInt for no bound. Tokens without a weight
+// at their site are not allowed. The rows are copied and may share memory.
 //
-// Weights and bounds have the same ranges as in [NewSum]. The error wraps [ErrInfeasible] if
-// lower > upper or if no sequence reaches the bounds. It is a [*LimitError] if more than 2²⁹−1
-// partial sums must be distinguished.
+// Weights and bounds have the same ranges as in [NewSum]. The error wraps [ErrInfeasible] if lower
+// > upper or if no sequence reaches the bounds. It is a [*LimitError] if more than 2²⁹−1 partial
+// sums must be distinguished.
 func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	s, err := newSum("NewSiteSum", weights, true, lower, upper)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Path projects a factorised categorical distribution onto a language, exactly. It finds the
-// nearest distribution over sites × levels whose likeliest sequence is in the language. Code that
-// can draw sequences jointly, such as package sampler/diffusion, should condition on the language
-// instead (see [PathProjection.Draw]).
+// Path projects a factorised categorical distribution onto a language. It finds the nearest
+// distribution over sites × levels whose likeliest sequence is in the language. The result is
+// exact. Code that can draw sequences jointly, such as package sampler/diffusion, should condition
+// on the language instead (see [PathProjection.Draw]).
 //
 // A Path is used as a literal. Bind compiles it to a [PathProjection] for a runner such as package
 // sampler/diffusion, and Compile does so for direct use. The zero value of every field but Language

@@ -31,8 +31,9 @@ type SchemaConfig struct {
 	// of as errors. [Grammar.Annotations] lists them.
 	Annotations bool
 
-	// Limits bounds two kinds of automata: that of every pattern (0 means 2¹⁴ states) and that of
-	// the schema over tokens. The field Bytes also bounds the expanded schema (at most 2²⁶).
+	// Limits bounds the automaton of every pattern and the automaton of the schema over tokens. If
+	// its field States is 0, a pattern may have 2¹⁴ states. Its field Bytes also bounds the
+	// expanded schema, which may take at most 2²⁶ bytes.
 	Limits constraint.Limits
 }
 

@@ -108,8 +108,8 @@ func (p *Matcher) MayEnd() bool {
 // forced bounds the number of bytes of the text that Forced returns.
 const forced = 1 << 12
 
-// Forced returns the text that must come next. It follows the text for as long as exactly one byte
-// can continue it, for at most 4096 bytes. The result is empty if the text may end here.
+// Forced returns the text that must come next. The result consists of the bytes that follow for as
+// long as only one byte is possible, up to 4096 bytes. It is empty if the text may end here.
 //
 // The result tokens spells a prefix of the forced text, divided into the longest possible tokens.
 // It stops where a token might extend beyond the forced text, so accepting these tokens excludes no

@@ -74,7 +74,7 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum requires that the sum of channel c over the times from ≤ t < to equal the given value.
+// Sum requires that the sum of channel c over the times t with from ≤ t < to equal the given value.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
@@ -141,8 +141,8 @@ func (b *Builder) OHLC(open, high, low, close int) {
 	}
 }
 
-// Trend requires channel c to be non-decreasing over the times from ≤ t < to, or non-increasing
-// if down is true.
+// Trend requires channel c to be non-decreasing over the times t with from ≤ t < to. If down is
+// true, the channel must be non-increasing instead.
 func (b *Builder) Trend(c, from, to int, down bool) {
 	if !b.within("Trend", c, from, to) {
 		return

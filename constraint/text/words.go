@@ -54,10 +54,10 @@ func bytesOf(words []string) [][]int32 {
 	return out
 }
 
-// Words compiles the language of the token sequences whose text consists only of words in the list
-// and separators. A word is a maximal run of runes that are not in the string separators. It may be
-// divided into tokens in any way. A text without words is in the language. To require a number of
-// words, intersect the language with [WordCount].
+// Words compiles the language of the token sequences whose text consists only of separators and of
+// words in the list. A word is a maximal run of runes that are not in the string separators. It may
+// be divided into tokens in any way. A text without words is in the language. To require a number
+// of words, intersect the language with [WordCount].
 //
 // The error is an [*constraint.ArgumentError] if the list is empty, a word is empty or contains a
 // separator, or an argument is not UTF-8. It wraps [constraint.ErrInfeasible] if no tokens spell

@@ -350,12 +350,12 @@ func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source)
 // second-level cache.
 const batch = 1 << 10
 
-// Best returns the k states of lowest energy, best first, one after the other in x, and their
-// energies. It returns fewer if fewer states have finite energy. The first state is the mode
-// (MAP). The order of states of equal energy depends on the graph.
+// Best returns the k states of lowest energy and their energies, lowest first. The slice x holds
+// the states one after the other. It returns fewer if fewer states have finite energy. The first
+// state is the mode (MAP). The order of states of equal energy depends on the graph.
 //
-// It returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the
-// model has hidden units, those of [New].
+// It returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the model
+// has hidden units, those of [New].
 func (d *Distribution) Best(ctx context.Context, k int) (x []int32, e []float64, err error) {
 	if k < 1 {
 		return nil, nil, fmt.Errorf("junction: Best: k = %d, want ≥ 1", k)

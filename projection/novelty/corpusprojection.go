@@ -90,10 +90,10 @@ func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, e
 	return s.novel(ctx, v, all)
 }
 
-// Draw stores in x0 an exact draw from the distribution of v, restricted to new sequences, and
-// returns the result of [CorpusProjection.LogZ]. It first draws without regard to novelty and
-// rejects known sequences. After too many rejections, it draws the site and token at which a new
-// sequence leaves the corpus, and then the rest.
+// Draw stores in x0 an exact draw from the distribution with log-weights v, restricted to new
+// sequences. It returns the result of [CorpusProjection.LogZ]. Draw first ignores the set and
+// rejects known sequences. After too many rejections, it draws the site and the token at which a
+// new sequence first differs from all known ones, and then the rest.
 func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
 	v = s.weights(v)
@@ -229,11 +229,11 @@ func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProj
 }
 
 // Sample fills dst with new and different sequences, one after the other, and adds them to the set.
-// The length of dst determines their number. Each is a draw from the distribution of v, restricted
-// to the sequences that are new at that point. Starting from an empty set, this is sampling without
-// replacement. Sample returns the number of sequences made. If this is less than the number
-// requested, the error states why. It is an *[projection.InfeasibleError] if no new sequence is
-// left.
+// The length of dst determines their number. Each is a draw from the distribution with log-weights
+// v, restricted to the sequences that are new at that point. Starting from an empty set, this is
+// sampling without replacement. Sample returns the number of sequences made. If this is less than
+// the number requested, the error states why. It is an *[projection.InfeasibleError] if no new
+// sequence is left.
 func (s *CorpusProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (made int, err error) {
 	v = s.weights(v)
 	if len(dst)%s.sites != 0 {

@@ -21,7 +21,7 @@ import (
 //
 //   - for a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
 //   - for any other [Seen]: try sequences in order of cost until one is new, which takes at most
-//     one more than the set contains;
+//     one try more than the set has sequences;
 //   - for any set, if there is also a language: try sequences of the language in order of cost
 //     until one is new.
 //

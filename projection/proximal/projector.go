@@ -136,10 +136,10 @@ func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 }
 
 // Project replaces the series v by its projection. It uses the γ and the metric of the diffusion
-// step, whose times before and after are the arguments from and to. It returns the largest
-// violation before rounding to float32, in the units of the rows. In the last step (to = 0), curved
-// inequalities hold, or Project returns a *[projection.NotConverged]. In all other steps they are
-// linearised four times and hold only approximately, up to the returned violation.
+// step between the times from and to. It returns the largest violation before rounding to float32,
+// in the units of the rows. In the last step (to = 0), curved inequalities hold, or Project returns
+// a *[projection.NotConverged]. In all other steps they are linearised four times and hold only
+// approximately, up to the returned violation.
 func (p *Projection) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("proximal", "v", len(v), p.sites)
 	d := p.take()
