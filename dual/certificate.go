@@ -25,8 +25,8 @@ type Certificate struct {
 	RHat        []float64 // R-hat of the chains for each row; 1 if they agree, NaN if undefined
 	// largest RHat of converged chains for each row; nil or +Inf if there is no limit
 	RHatLimit []float64
-	// effective sample size: number of independent draws with the same standard error; NaN
-	// where RHat is NaN
+	// effective sample size: number of independent draws that would have the same standard error;
+	// NaN where RHat is NaN
 	ESS []float64
 
 	Steps  int  // number of dual steps in the certificate, or of draws per chain if Frozen

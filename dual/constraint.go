@@ -20,9 +20,10 @@ import (
 // [AtMost], [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound. Low must be ≤
 // High, and at least one of them finite. At least one statistic is required.
 //
-// A constraint has one multiplier, and one [Row] that describes it. If Low = High, it is an
-// equality, whose multiplier may have either sign. If Low < High and both are finite, the
-// constraint has two rows, first that of High, and two multipliers.
+// A constraint with one finite bound has one multiplier, and one [Row] that describes it. If Low =
+// High, the constraint is an equality. It also has one multiplier, which may have either sign. If
+// Low < High and both are finite, the constraint has two multipliers and two rows, that of High
+// first.
 //
 // On tokens (S = int32), a statistic may be any energy.Model or a function (see [Statistic]). If
 // all statistics are models, a [Lagrangian] supports the interfaces that the base and the models

@@ -355,8 +355,8 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of the fixed multipliers lambda, or of [Inference.Average] if
-// lambda is nil. It draws new samples at these multipliers. Every chain first makes the number of
-// draws given by discard, which are ignored, and then the number given by draws. The certificate
+// lambda is nil. It draws new samples at these multipliers. Every chain first makes some draws that
+// are ignored, as many as the argument discard, and then the given number of draws. The certificate
 // includes the dual value if the target can be enumerated and has at most 2²² states. The next dual
 // step uses the multipliers of the loop again.
 //

@@ -27,12 +27,12 @@ import (
 // 0. At λ = 0 and β = 1 the energy equals that of the base model, bit for bit. The g_j must be
 // finite wherever the base has positive probability.
 //
-// A Lagrangian is an energy.Affine of the base and the inequalities with changing weights (see
-// energy.Varying), and supports the interfaces that the Affine supports. Inequalities made of
-// models ([Constraint], constraint.Count, a [Modelled] set) support what the models support. For
-// instance, a torus under a constraint.Count is a torus at every λ, and kernels for tori accept it.
-// All other sets only compute values. Their differences are computed exactly, by one evaluation per
-// level at each site, without a cache.
+// A Lagrangian is a weighted sum of the base and the inequalities, an energy.Affine whose weights
+// change (see energy.Varying). It supports the interfaces that the Affine supports. Inequalities
+// made of models ([Constraint], constraint.Count, a [Modelled] set) support what the models
+// support. For instance, a torus under a constraint.Count is a torus at every λ, and kernels for
+// tori accept it. All other sets only compute values. For these, energy differences are computed
+// exactly, by one evaluation per level at each site, without a cache.
 //
 // A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently with any
 // other method. Kernels on the Lagrangian must be Reset after SetLambda. [Inference] takes care of

@@ -14,8 +14,8 @@ import (
 )
 
 // Erasure implements reverse-KL unlearning for a masked diffusion (Khalafi, Ribeiro and Ding 2026).
-// It is a denoiser that combines, at each site, the prediction q̂ of q with the predictions q̂_i of
-// the distributions to move away from:
+// Let q be the distribution to start from, and q_i the distributions to move away from. An Erasure
+// is a denoiser that combines their predictions q̂ and q̂_i at each site:
 //
 //	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1.
 //

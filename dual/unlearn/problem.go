@@ -300,13 +300,13 @@ const (
 	//	p_λ ∝ q·exp(−Σλ_i q_i).
 	Likelihood
 
-	// LikelihoodRatio minimises KL(p‖q) subject to E_p[r_i] ≤ ε_i with r_i = q_i/q. The optimum
+	// LikelihoodRatio minimises KL(p‖q) subject to E_p[r_i] ≤ ε_i, where r_i = q_i/q. The optimum
 	// is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i r_i).
 	//
-	// It does not depend on the reference measure of the densities. Before unlearning, E_q[r_i]
-	// is 1.
+	// It does not depend on the reference measure of the densities. Before unlearning, E_q[r_i] is
+	// 1.
 	LikelihoodRatio
 
 	// DiscreteSafe minimises KL(p‖q) subject to E_p[log q/q_i] ≥ b_i. The optimum is

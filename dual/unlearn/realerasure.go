@@ -16,10 +16,10 @@ import (
 //
 //	x̂_λ = (x̂ − Σ_i λ_i x̂_i)/(1−s),  s = Σλ_i < 1,
 //
-// where x̂ is the prediction of q and x̂_i are those of the distributions to move away from. The
-// DDPM steps with x̂ and x̂_i are normal distributions with the same variance. The step with x̂_λ
-// is their product of experts. Predictions of noise, scores and velocities combine by the same
-// formula.
+// where x̂ is the prediction for the distribution q to start from, and x̂_i are those for the
+// distributions q_i to move away from. The DDPM steps with x̂ and x̂_i are normal distributions
+// with the same variance. The step with x̂_λ is their product of experts. Predictions of noise,
+// scores and velocities combine by the same formula.
 //
 // It also measures how far the DDPM diffusion with x̂_λ is from that with x̂_i, by the path
 // divergence (Lemma 3)
@@ -32,8 +32,8 @@ import (
 // not certify KL ≥ b_i: as with [Erasure], the product of the steps is not the product of the
 // distributions. denoise.RealLikelihood estimates the densities of final samples.
 //
-// A RealErasure is a [dual.Target] of reals. Its use is that of an Erasure: make a diffusion with
-// it, a [dual.Resampler] around the diffusion, and a [dual.Inference] with [dual.Ascent] and a
+// A RealErasure is a [dual.Target] of reals. It is used like an Erasure: make a diffusion with it,
+// a [dual.Resampler] around the diffusion, and a [dual.Inference] with [dual.Ascent] and a
 // Config.Max below 1.
 //
 // A RealErasure must be used by one diffusion, whose process is diffusion.Gaussian. With Eta = 1

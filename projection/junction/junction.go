@@ -351,8 +351,8 @@ func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source)
 const batch = 1 << 10
 
 // Best returns the k states of lowest energy and their energies, lowest first. The slice x holds
-// the states one after the other. It returns fewer if fewer states have finite energy. The first
-// state is the mode (MAP). The order of states of equal energy depends on the graph.
+// the states one after the other. Best returns fewer than k if fewer states have finite energy. The
+// first state is the mode (MAP). The order of states of equal energy depends on the graph.
 //
 // It returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the model
 // has hidden units, those of [New].

@@ -148,7 +148,7 @@ type state struct {
 }
 
 // New returns a tuner for net, which must have been trained on rows like those of data. The tuner
-// modifies the weights of net. New solves for the initial λ on the data.
+// modifies the weights of net. New computes the initial λ from the data.
 //
 // New returns an error if a field is out of range or unset. It also returns an error if the Model
 // has another shape than net, or does not change with the weights of net. A concept must occur in
