@@ -44,8 +44,8 @@
 // the registration of most kernels for TestBackendsAgree. The emitter of each architecture writes
 // the files asm_*.s. A kernel without assembly for an architecture uses its reference there.
 //
-//   - To add a kernel, add a function in an emitter, a row of the table, and a reference here, whose
-//     name begins with ref.
+//   - To add a kernel, add a function in an emitter, a row of the table, and a reference here,
+//     whose name begins with ref.
 //   - To add an instruction set or an architecture, add an emitter, an entry of archs, and its name
 //     in the rows of the kernels that support it.
 //
