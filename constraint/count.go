@@ -52,7 +52,7 @@ func (c Count) String() string {
 	return fmt.Sprintf("Count{Levels:%v Min:%d Max:%d}", c.Levels, c.Min, c.Max)
 }
 
-// Counts returns c.Levels and the bounds on the count, with negative bounds replaced by 0. It
+// Counts returns c.Levels and the bounds on the count. A negative bound is replaced by 0. It
 // implements [Counting].
 func (c Count) Counts() (levels []int32, least, most int) {
 	return c.Levels, max(c.Min, 0), max(c.Max, 0)

@@ -321,9 +321,10 @@ func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 	return nil
 }
 
-// Average returns λ̄, the mean of the multipliers over all steps, with weights ∝ t² at step t. If
-// Config.Uniform is set, the weights are equal. The convergence theory holds for λ̄, not for the
-// multipliers of the last step. Before the first step, Average returns the initial multipliers.
+// Average returns λ̄, a weighted mean of the multipliers over all steps. Step t has a weight ∝ t²
+// or, if Config.Uniform is set, the same weight as all others. The convergence theory holds for λ̄,
+// not for the multipliers of the last step. Before the first step, Average returns the initial
+// multipliers.
 func (i *Inference[S]) Average() []float64 {
 	if i.steps == 0 {
 		return i.Lambda()

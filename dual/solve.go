@@ -67,9 +67,9 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 // len(f0). It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not
 // positive and finite.
 //
-// If no distribution satisfies the constraints, the error is a proven [*DivergedError] that wraps
-// constraint.ErrInfeasible. If only distributions on part of the states satisfy the constraints, λ*
-// is infinite. The error is then a *DivergedError that is not proven, with Margin 0.
+// If no distribution satisfies the constraints, the error is a [*DivergedError] in which Proven is
+// true. It wraps constraint.ErrInfeasible. If only distributions on part of the states satisfy the
+// constraints, λ* is infinite. In the *DivergedError, Proven is then false and Margin is 0.
 func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row) (*Solution, error) {
 	if len(f0) == 0 || len(h) == 0 || len(h)%len(f0) != 0 {
 		return nil, fmt.Errorf("dual: SolveStates: len(f0) = %d and len(h) = %d, want ≥ 1 and a positive multiple of it", len(f0), len(h))

@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Model returns the energy of the problem, with a penalty for violations, as a model for any
-// sampler,
+// Model returns a model for any sampler. Its energy is that of the problem plus a penalty for
+// violations,
 //
 //	E(x) + penalty·Σ_k violation_k(x),
 //

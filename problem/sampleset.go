@@ -245,8 +245,9 @@ func (s *SampleSet) MarshalJSON() ([]byte, error) {
 }
 
 // WriteDimod writes the set as JSON in the format of D-Wave's dimod (SampleSet.to_serializable,
-// schema 3.1.0), with a vector is_feasible. The variable type is BINARY or SPIN if all variables
-// are of that kind, and INTEGER otherwise. A category is written as the index of its label.
+// schema 3.1.0). It includes a vector is_feasible. The variable type is BINARY or SPIN if all
+// variables are of that kind, and INTEGER otherwise. A category is written as the index of its
+// label.
 func (s *SampleSet) WriteDimod(w io.Writer) error {
 	names := [...]string{binary: "BINARY", spin: "SPIN", integer: "INTEGER", category: "INTEGER"}
 	kind := names[s.p.vars[0].kind]

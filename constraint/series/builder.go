@@ -156,8 +156,8 @@ func (b *Builder) Trend(c, from, to int, down bool) {
 	}
 }
 
-// Autocorrelation fixes the autocorrelation r of channel c at the given lag to the given value,
-// within the tolerance of the [Shape],
+// Autocorrelation requires that the autocorrelation r of channel c at the given lag equal the given
+// value, within the tolerance of the [Shape],
 //
 //	r = Σ_t (x_t − x̄)(x_{t+lag} − x̄) / Σ_t (x_t − x̄)².
 //

@@ -186,8 +186,8 @@ func (f *Fit) Len() int { return f.steps }
 // Params returns a copy of the present parameters, which are also those of the model.
 func (f *Fit) Params() []float64 { return slices.Clone(f.theta) }
 
-// Average returns the mean of the parameters over the steps, with weights ∝ t² at step t. It has
-// less noise than the parameters of the last step.
+// Average returns a weighted mean of the parameters over the steps, in which step t has a weight ∝
+// t². The mean has less noise than the parameters of the last step.
 func (f *Fit) Average() []float64 { return slices.Clone(f.average) }
 
 // UseAverage sets the parameters of the fit and its model to the average over the steps. Call it at

@@ -84,7 +84,8 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 
 // Pseudo is the objective that replaces log p(x) by the pseudo-likelihood Σ_i log p(x_i | the other
 // sites) (Besag 1975). The pseudo-likelihood is concave where the log-likelihood is, and needs no
-// chains. As the data grow, its optimum tends to that of the likelihood, with a larger variance.
+// chains. As the data grow, its optimum tends to that of the likelihood, but it has a larger
+// variance.
 //
 // For [Conditioned] models the gradient has a closed form. Examples are the learners of Ising and
 // dense two-level Quadratic models. For others, each row needs the gradients of sites·(levels−1) +

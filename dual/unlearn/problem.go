@@ -343,8 +343,8 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 // argument most ≥ 0 is an upper bound on every multiplier; +Inf means no bound. For ReverseKL it
 // must keep Σλ below 1, and +Inf means 0.99.
 //
-// Ascend returns the error of the context, of the rule, or of [Problem.Law] at multipliers of the
-// ascent.
+// Ascend returns the error of the context or of the rule. It also returns the error of
+// [Problem.Law] if p_λ does not exist at the multipliers of a step.
 func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, most float64, n int) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err

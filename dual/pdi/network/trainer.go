@@ -123,10 +123,10 @@ func (t *Trainer) Lambda() []float64 {
 	return slices.Clone(t.buffer.tied.lambda)
 }
 
-// Predictor returns the present network, with its averaged weights, as a predictor. Its violations
-// are those of the teacher plus shift, which moves the bounds. The shift need not be an entry of
-// Config.Bounds; nil means the teacher's own violations. After dual training, shift must be the
-// only entry of Config.Bounds, or nil, which means that entry.
+// Predictor returns the present network as a predictor. It uses the averages of the weights. Its
+// violations are those of the teacher plus shift, which moves the bounds. The shift need not be an
+// entry of Config.Bounds; nil means the teacher's own violations. After dual training, shift must
+// be the only entry of Config.Bounds, or nil, which means that entry.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
 // that is not finite. After dual training, another shift is also an error.
