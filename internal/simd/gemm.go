@@ -34,8 +34,9 @@ func Pack(b []float32, n, k int) *Packed {
 	return p
 }
 
-// Gemm adds the product of a with the packed matrix to c, with the same bits as [Gemm]: c += a·b
-// with a of m×k and c of m×n entries. It panics unless a and c have these lengths.
+// Gemm adds a·b to c, where b is the packed matrix, a has m×k entries, and c has m×n entries. The
+// result has the same bits as that of the function [Gemm]. It panics unless a and c have these
+// lengths.
 func (p *Packed) Gemm(c, a []float32, m int) {
 	checkGemm(c, a, p.b, m, p.n, p.k)
 	n, k, width := p.n, p.k, p.width

@@ -158,7 +158,8 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //
 // If kept is not nil, kept[v.Row] is the sum of the visit (see [CountRows]), and changes are added
 // to the sums of the neighbours. The results have the same bits if the neighbour relation is
-// symmetric, with equal signs. This takes less time if few visits change a chain.
+// symmetric and has equal signs in both directions. This takes less time if few visits change a
+// chain.
 //
 // It panics if there are more than RowVisits visits or RowNear entries of near. It does not check
 // that row numbers, tables and entries of near are valid, and that sums are in 0 … RowCounts−1; the

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// MostNear is the maximum number of neighbours of a site of a [Graph].
+// MostNear is the maximum number of neighbours that a site of a [Graph] may have.
 const MostNear = 7
 
 // Layout describes the sites of a [Graph] and the probabilities from which their states are
@@ -154,8 +154,7 @@ func (g *Graph) End(part int) int {
 	return end
 }
 
-// Groups returns the number of groups of 64 words of a random stream that a redraw of a part
-// consumes.
+// Groups returns how many groups of random words (64 words each) a redraw of a part consumes.
 func (g *Graph) Groups(part int) uint64 {
 	return uint64(whole(g.parts[part].sites)/registerLanes) * simd.BitGroups
 }
@@ -365,5 +364,5 @@ func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	}
 }
 
-// SweepGroups returns the number of groups of 64 words of a random stream that a sweep consumes.
+// SweepGroups returns how many groups of random words (64 words each) a sweep consumes.
 func (g *Graph) SweepGroups() uint64 { return uint64(g.lanes/registerLanes) * simd.BitGroups }

@@ -130,8 +130,7 @@ func (g *RowGraph) Free() int { return g.free }
 // Near returns the number of neighbours' rows that a sweep adds up.
 func (g *RowGraph) Near() int { return len(g.near) }
 
-// Groups returns the number of groups of 64 words of a random stream that a redraw of a part
-// consumes.
+// Groups returns how many groups of random words (64 words each) a redraw of a part consumes.
 func (g *RowGraph) Groups(part int) uint64 { return simd.RowGroups(g.parts[part].visits) }
 
 // Visit calls f for every site in sweep order. The argument sum of f is the sum of the site's
@@ -454,7 +453,7 @@ func (p *RowPair) Sweep(t *[2]simd.RowTally, from [2]Source) {
 	}
 }
 
-// SweepGroups returns the number of groups of 64 words of a random stream that a sweep consumes.
+// SweepGroups returns how many groups of random words (64 words each) a sweep consumes.
 func (g *RowGraph) SweepGroups() (n uint64) {
 	for part := range g.parts {
 		n += g.Groups(part)

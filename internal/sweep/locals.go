@@ -135,7 +135,7 @@ func (c *Locals) Chain(s int) []float64 {
 	return c.d[s*n : (s+1)*n]
 }
 
-// Row returns the energies of the levels of one site of chain s at state x, up to a constant. The
+// Row returns, for one site of chain s at state x, the energy of every level up to a constant. The
 // slice is valid until the next call.
 func (c *Locals) Row(s, site int, x []int32) []float64 {
 	if c.Local != nil {

@@ -55,7 +55,7 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 }
 
 // Ring returns an Ising model on a ring. Each site is linked to the nearest sites on either side,
-// as many as the argument near, with couplings of alternating signs.
+// as many as the argument near says. The signs of the couplings alternate.
 func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
