@@ -20,7 +20,7 @@ type fault interface {
 }
 
 // Guard calls read, which accesses a file that is mapped into memory. If the access causes a memory
-// fault, since the file was truncated meanwhile, Guard returns the fault. Other panics pass through.
+// fault because the file has been truncated, Guard returns the fault. Other panics pass through.
 func Guard(read func()) (broken error) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {

@@ -83,8 +83,8 @@ func (o *RowOdds) At(k int) uint64 { return o.p[k] }
 type RowTally struct{ Moved, Sum [ChainBits]int32 }
 
 const (
-	// RowVisits is the largest number of visits in a call of HeatRows. Counts are added up in bytes
-	// and in 16-bit numbers.
+	// RowVisits is the largest number of visits in a call of HeatRows. The limit exists because
+	// counts are added up in bytes and in 16-bit numbers.
 	RowVisits = 128
 
 	// RowNear is the largest total number of neighbours, over all visits, in a call of HeatRows.

@@ -354,8 +354,9 @@ func (j *Joint) Give(b int, c *Chains) {
 	}
 }
 
-// Sweep redraws all sites once. Each block draws from its own stream in from, beginning at the
-// given number of groups, ahead, after the position of that stream.
+// Sweep redraws all sites once. Each block draws from its own stream in the argument from. The
+// argument ahead is the number of groups of random words between the position of the stream and the
+// first group that is used.
 func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]
