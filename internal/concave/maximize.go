@@ -247,12 +247,12 @@ type Unit struct {
 
 // Residual returns the distance of λ from a maximum, as the largest scaled gradient component. A
 // component that would move λ_j = 0 below its bound does not count. A component is divided by
-// √(curvature·unit.Value), or by unit.Slope if that is smaller and not 0. A nonzero component with
-// curvature 0 gives +Inf.
+// √(curvature·unit.Value), or by unit.Slope if that is smaller and not 0. A nonzero component
+// with curvature 0 gives +Inf.
 //
-// For a dual function of means of g_j, where unit.Value is the temperature, the residual is the
-// violation in standard deviations of g_j. The slice free marks the coordinates without a bound. If
-// it is nil, every coordinate has the bound.
+// For a dual function of means of g_j, with unit.Value the temperature, the residual is the
+// violation in standard deviations of g_j. The slice free marks the coordinates without a bound.
+// If it is nil, every coordinate has the bound.
 func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
 	n, r := len(lambda), 0.0
 	for j, g := range grad {

@@ -111,9 +111,8 @@ func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 	simd.ForestEnergies(sum, own, p.energy, p.later, p.from)
 }
 
-// Forest is a plan for a set of width 1, a forest, of a [Pairs] model. Its messages are odds. It is
-// immutable. Loops over it avoid branches, because levels are nearly random and branches would be
-// mispredicted.
+// Forest is the plan for a forest of pairs, with odds as messages. It is immutable. Loops over
+// it avoid branches, because levels are nearly random and branches would be mispredicted.
 type Forest struct {
 	links []simd.ForestLink // links of the sites to their parents, children first
 	field []float64
