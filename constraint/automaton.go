@@ -83,10 +83,10 @@ type Classed interface {
 type Tabled interface {
 	Classed
 
-	// Table returns next[s·classes + c], the state after a token of class c in state s, or −1
-	// if there is none. A token has the same class c as in Classes(Levels()), and the number
-	// of states is len(next)/classes. The slice is shared with the automaton and must not be
-	// modified.
+	// Table returns the transition table. The entry next[s·classes + c] is the state after a token
+	// of class c in state s, or −1 if there is none. A token has the same class c as in
+	// Classes(Levels()), and the number of states is len(next)/classes. The slice is shared with
+	// the automaton and must not be modified.
 	Table() (next []int32, classes int)
 
 	// Levels returns the number of tokens in the table.

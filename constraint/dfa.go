@@ -57,8 +57,9 @@ func (d *DFA) Accepting(state int) bool { return d.table.Accepting(state) }
 // Tokens beyond the table form one additional class.
 func (d *DFA) Classes(levels int) (of []int32, n int) { return d.table.Classes(levels) }
 
-// Table returns the transitions next[s·classes + c], the state after a token of class c in
-// state s, or −1. The slice is shared with the DFA and must not be modified.
+// Table returns the transition table. The entry next[s·classes + c] is the state after a token of
+// class c in state s, or −1 if there is none. The slice is shared with the DFA and must not be
+// modified.
 func (d *DFA) Table() (next []int32, classes int) { return d.table.Table() }
 
 // dfaMagic is the prefix of the binary form of a DFA.

@@ -29,9 +29,9 @@ type Config struct {
 	Start []float64 // initial λ, for instance of an earlier run; nil means zeros
 	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means no bound; see [Inference.Run]
 
-	// Uniform makes the average λ̄ of the multipliers, and the certificate, plain means over
-	// all steps, as in theorem 1 of Hadou et al. 2026. By default λ̄ has weights ∝ t² at step
-	// t, and the certificate omits the first quarter of the steps.
+	// Uniform gives all steps the same weight in the average λ̄ of the multipliers and in the
+	// certificate, as in theorem 1 of Hadou et al. 2026. By default, step t has a weight ∝ t² in
+	// λ̄, and the certificate omits the first quarter of the steps.
 	Uniform bool
 
 	// Diverge is the sum of |λ_j| at which a run gives up if no sample has satisfied the

@@ -225,7 +225,8 @@ func (p *SpansProjection) Marginals(ctx context.Context, dst []float64, v []floa
 	return err
 }
 
-// Entropy returns the entropy of a joint draw in nats.
+// Entropy returns the entropy, in nats, of the distribution of a joint draw (see
+// [SpansProjection.Draw]).
 func (p *SpansProjection) Entropy(ctx context.Context, v []float32) (float64, error) {
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Entropy(ctx, v) })
 }

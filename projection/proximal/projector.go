@@ -35,7 +35,8 @@ type Projector struct {
 	// feasible point.
 	Set constraint.Smooth
 
-	// Gamma is the schedule of the weight γ. Nil means the hard form.
+	// Gamma is the schedule of the weight γ. Nil means the hard form, in which no violation is
+	// allowed.
 	Gamma Gamma
 
 	// Metric, unless nil, replaces ‖z−ẑ‖² by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The
