@@ -38,7 +38,7 @@ type Certificate struct {
 	Max float64 // upper bound on every |λ_j|; +Inf if there is none
 
 	// Dual is the dual value D(λ̄), a lower bound on the optimum. It is set only if HasDual is
-	// true, which requires a frozen certificate and a target that can be enumerated.
+	// true. This requires that Frozen is true and that the target can be enumerated.
 	Dual    float64
 	HasDual bool
 }

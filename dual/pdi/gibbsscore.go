@@ -232,8 +232,8 @@ func rowsOf(l Tilted) []dual.Row {
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
 // Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. It is
-// between 1 and K, averaged over the states of the last Predict. Effective returns 0 before the
-// first Predict.
+// between 1 and the number of candidates, and is averaged over the states of the last call of
+// Predict. Effective returns 0 before the first Predict.
 func (g *GibbsScore) Effective() float64 {
 	states := len(g.last.effective)
 	if states == 0 {

@@ -50,7 +50,7 @@ func equal(p any) []bool {
 type Estimator interface {
 	Predictor
 
-	// Effective returns the effective number of candidates in the last Predict.
+	// Effective returns the effective number of candidates in the last call of Predict.
 	Effective() float64
 }
 

@@ -416,8 +416,8 @@ type CriticalError struct {
 	Supremum float64
 	Lambda   []float64 // multipliers at which the dual function approaches Supremum
 	Value    []float64 // divergences KL(q_i‖p_λ) at Lambda, for ForwardKL
-	// for ForwardKL: change of each Value that rounding λ causes; at least one of them exceeds
-	// the error allowed in a solution
+	// for ForwardKL: change of each Value that the rounding of λ causes; at least one change
+	// exceeds the error allowed in a solution
 	Blur []float64
 }
 

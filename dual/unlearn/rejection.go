@@ -48,7 +48,7 @@ const defaultTrials = 1_000_000
 // TrialsError reports that no draw was accepted for a state within the allowed number of trials.
 // The earlier states are new. This state and the later states are unchanged.
 type TrialsError struct {
-	State, Trials int     // number of the state, and number of draws tried for it
+	State, Trials int     // number of the state, and number of draws that were tried for it
 	Accepted      float64 // acceptance rate of all draws so far
 }
 

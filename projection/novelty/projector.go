@@ -27,7 +27,8 @@ import (
 //
 // A Projector is used as a literal; the zero value is the recommended setting.
 type Projector struct {
-	// Seen is the set. The default is a new, empty Lexicon for every call of Bind.
+	// Seen is the set of known sequences. The default is a new, empty Lexicon for every call of
+	// Bind.
 	Seen Seen
 
 	// Key, if not nil, makes two sequences count as equal if their keys are equal. The set is
