@@ -69,9 +69,10 @@ type Time struct {
 	Zone  string `json:"zone,omitempty"`  // time zone of the file; "" if unknown
 	// step of the regular grid; "irregular" if there is none, "1 row" if the file has no
 	// times
-	Step   string `json:"step"`
-	Gaps   int    `json:"gaps"` // number of grid times that are absent from the file, summed over all entities
-	Ranges []Gap  `json:"ranges,omitempty"`
+	Step string `json:"step"`
+	// number of grid times that are absent from the file, summed over all entities
+	Gaps   int   `json:"gaps"`
+	Ranges []Gap `json:"ranges,omitempty"`
 }
 
 // Gap is a run of consecutive grid times that are absent from the file.
