@@ -40,7 +40,7 @@ type Config struct {
 
 	// Search bounds the number of evaluations of the exact search. It also bounds the evaluations
 	// of the local search that improves states found by annealing or by an unfinished search. 0
-	// means 2²⁶, and −1 turns both off.
+	// means 2²⁶, and −1 turns both searches off.
 	Search int
 
 	// Penalty, if positive, allows required conditions to be violated where no exact method

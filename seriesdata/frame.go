@@ -87,9 +87,10 @@ type Gap struct {
 type Entity struct {
 	Name string
 
-	// Times holds, in ascending order, the times in microseconds since 1970 in UTC, or the
-	// numbers in the column of times. Lines holds the line number in the file for each time;
-	// 0 marks a time that is absent from the file.
+	// Times holds the times in ascending order. A point in time, such as a date, is stored as
+	// microseconds since 1970 in UTC. If the times of the file are plain numbers, these are
+	// stored. If the file has no times, Times is 0, 1, 2, …. Lines holds the line number in the
+	// file for each time; 0 marks a time that is absent from the file.
 	Times []float64
 	Lines []int
 
@@ -150,8 +151,8 @@ func (f *Frame) Label(e, r int) string {
 	return f.label(l.axis, l.rows[e][k], f.Entities[e].Times[r])
 }
 
-// Read reads the time series in a file, whose contents r yields. An error names a line of the file
-// and states how to resolve the problem.
+// Read reads time series from r, which yields the contents of a file. An error names a line of the
+// file and states how to resolve the problem.
 func Read(r io.Reader, o Options) (*Frame, error) {
 	if err := check.Given("seriesdata: Read", "r", r); err != nil {
 		return nil, err

@@ -236,8 +236,8 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count counts the sites in state 1 in the tallies delta, one per kind, as if these sites had just
-// changed from 0 to 1, one after the other.
+// Count adds the sites in state 1 to the tallies delta, one per kind. It counts them as if they had
+// just changed from 0 to 1, one after the other.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
 		p := &c.parts[at]

@@ -263,18 +263,18 @@ func (r *Runner) infinite(t int, tokens []int32) error {
 	return nil
 }
 
-// MAP stores in x the sequence of greatest weight for the log-weights v (sites × levels; −Inf
-// forbids) and returns the log of that weight. Among sequences of equal weight, it chooses the
-// first in lexicographic order. Errors and panics are those of [Runner.Filter]. The results of
-// an earlier Filter stay valid.
+// MAP stores in x the sequence of greatest weight and returns the log of that weight. The
+// log-weights v are sites × levels; −Inf forbids a token. Among sequences of equal weight, it
+// chooses the first in lexicographic order. Errors and panics are those of [Runner.Filter]. The
+// results of an earlier Filter stay valid.
 func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 	r.g.checkTable("v", len(v))
 	cost, err := best(r, x, v, -1, nil)
 	return 0 - cost, err // never −0
 }
 
-// Cheapest stores in x the sequence of least total cost and returns that cost: the sum of
-// cost[i,x_i] (sites × levels; +Inf forbids). Among sequences of equal cost, it chooses the
+// Cheapest stores in x the sequence of least total cost Σ_i cost[i,x_i] and returns that cost. The
+// slice cost is sites × levels; +Inf forbids a token. Among sequences of equal cost, it chooses the
 // first in lexicographic order. It returns a [*algebra.WeightError] for a NaN or −Inf among the
 // tokens the automaton can use, and a [*algebra.DeadError] for an empty language.
 func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
@@ -657,10 +657,10 @@ func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
 //
-// under the distribution of the last Filter, −Inf for tokens that cannot occur. If tokens that
-// are unlikely but possible would underflow to zero, Marginals filters again with logarithms. It
-// uses separate scratch for this, so draws are not affected. It returns an error only if a
-// context is watched, and panics unless a Filter succeeded and len(dst) = sites·levels.
+// under the distribution of the last Filter. They are −Inf for tokens that cannot occur. If tokens
+// that are unlikely but possible would underflow to zero, Marginals filters again with logarithms.
+// It uses separate scratch for this, so draws are not affected. It returns an error only if a
+// watched context ends. It panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
 	g.checkTable("dst", len(dst))
