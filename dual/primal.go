@@ -28,9 +28,9 @@ type Primal[S energy.Site] interface {
 	States() []S
 
 	// SetStates replaces the present states by a copy of x, which has the same length. The next
-	// Run continues from these states as after Reset. Package fit uses it for states from a
-	// replay buffer or from data. If the length or a level is wrong, SetStates returns an error
-	// and changes nothing.
+	// Run starts from these states, and no Reset is necessary before it. Package fit uses
+	// SetStates for states from a replay buffer or from data. If the length or a level is wrong,
+	// SetStates returns an error and changes nothing.
 	SetStates(x []S) error
 }
 

@@ -95,11 +95,11 @@ type GibbsOptions struct {
 	Score bool
 
 	// Control combines the two estimates, the weighted mean and the one through the score. Their
-	// difference has mean zero (Stein's identity). It adds c times the difference to the weighted
-	// mean, as a control variate. Least squares over the candidates determines c. On a Gaussian
-	// target the result has no variance, however few candidates are effective. On a mixture with a
-	// single effective candidate it may not help: in BenchmarkConstrainedMixture the estimate of
-	// the paper does best.
+	// difference has mean zero (Stein's identity). Control adds c times the difference to the
+	// weighted mean, as a control variate. Least squares over the candidates determines c. On a
+	// Gaussian target the result has no variance, however few candidates are effective. On a
+	// mixture with a single effective candidate it may not help: in BenchmarkConstrainedMixture
+	// the estimate of the paper does best.
 	Control bool
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Avoiding is a denoiser whose samples never contain the tokens of a given set F. It also computes
-// how often the original model would avoid them. Let h_k be the probability, under the original
-// model, that the k-th revealed token is in F. A sample of the original model contains none of F
-// with probability
+// Avoiding is a denoiser whose samples contain no tokens of a given set F. The exception is a site
+// at which the original model allows only tokens of F. Avoiding also computes how often the
+// original model would avoid F. Let h_k be the probability, under the original model, that the k-th
+// revealed token is in F. A sample of the original model contains none of F with probability
 //
 //	E ∏_k (1 − h_k),
 //
@@ -155,9 +155,9 @@ func (a *Avoiding) exclude(row []float32) float64 {
 
 // LogSurvival stores in dst, for each of the most recent samples, the sum Σ_k log(1 − h_k) (see
 // [Avoiding]). The slice x must hold these samples in the order in which they were begun, and dst
-// must have one entry per sample. The value is −Inf for a sample in which no other token could be
-// drawn. LogSurvival then discards all records. It panics if fewer samples have been drawn since
-// the last call, or if the lengths do not match.
+// must have one entry per sample. The value is −Inf for a sample in which only tokens to avoid were
+// possible at some site. LogSurvival then discards all records. It panics if fewer samples have
+// been drawn since the last call, or if the lengths do not match.
 func (a *Avoiding) LogSurvival(dst []float64, x []int32) {
 	n := check.Rows("unlearn", "x", len(x), a.sites)
 	check.Len("unlearn", "dst", len(dst), n)
