@@ -47,8 +47,8 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, from,
 }
 
 // Nearest is like Project, but starts from multipliers of zero. It also stores in x the sequence
-// that it finds. It returns the divergence KL(p‖q) in nats, where p is the given distribution and q
-// the result, and then the largest violation of the sequence.
+// that it finds. Its first result is the divergence KL(p‖q) in nats, where p is the given
+// distribution and q the new one. Its second result is the largest violation of the sequence.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()
