@@ -14,12 +14,13 @@
 // sequences in order, and counts. A diffusion should condition rather than project, and package
 // sampler/diffusion does so automatically for a Path.
 //
-// Four packages are for other problems. Package prior conditions a hidden Markov model or a Markov
-// chain, in which sites depend on each other, on a language. Package novelty generates only
-// sequences that are not in a given set, and adds each of them to the set. Package lagrange
+// The packages in its folder are for other problems. Package prior conditions a hidden Markov model
+// or a Markov chain, in which sites depend on each other, on a language. Package novelty generates
+// only sequences that are not in a given set, and adds each of them to the set. Package lagrange
 // projects onto bounds on differentiable scores, by a search with an augmented Lagrangian. Package
 // proximal moves real-valued predictions to the nearest series that satisfies linear and smooth
-// inequalities, and certifies the result.
+// inequalities, and certifies the result. Package newton moves them to a nearby solution of
+// equations. Package junction does exact computations with models of low tree-width.
 //
 // # Recipes and runners
 //

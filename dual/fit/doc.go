@@ -8,6 +8,8 @@
 // fitting is the dual ascent of package dual with equality constraints. The parameters are then the
 // multipliers, and at the optimum the moments of the model equal those of the data.
 //
+// For example:
+//
 //	m, err := model.NewDenseQuadratic(n, make([]float64, n*n), model.Polynomial{})
 //	p, err := m.Learn() // a copy that owns its parameters
 //	chains, err := sampler.NewChains(ctx, p, mcmc.Gibbs{}, sampler.Config{Chains: 256, Warmup: -1})

@@ -11,6 +11,8 @@
 // [Avoiding] measures how often a masked diffusion still draws given tokens. Package finetune
 // changes the weights of a network instead.
 //
+// For example, on a finite space:
+//
 //	u, err := unlearn.New(q, away)
 //	s, err := u.Solve(ctx, unlearn.LikelihoodRatio, []float64{0.1})
 package unlearn

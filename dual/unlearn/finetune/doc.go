@@ -17,6 +17,8 @@
 // divergences of paths. A Tuner does not take them. In the same experiments these steps oscillated
 // between all and nothing, or their bounds were satisfied at once.
 //
+// For example:
+//
 //	f, err := finetune.New(ctx, net, data, []finetune.Concept[int32]{{Has: ring, Bound: 0.1}}, finetune.Config[int32]{
 //		Objective: train.Masked{Mask: mask}, Model: model, Sample: sample, Train: train.Config{Steps: 2000, Rate: 2e-3}, // as in its pre-training
 //	})
