@@ -71,9 +71,9 @@ var (
 type Classed interface {
 	Automaton
 
-	// Classes divides the tokens 0…levels−1 into n classes and returns the class of[t] ∈
-	// 0…n−1 of every token t. From any state, all tokens of one class lead to the same state.
-	// No class is empty. The slice may be shared with the automaton and must not be modified.
+	// Classes divides the tokens 0…levels−1 into n classes, numbered 0…n−1. The entry of[t] is the
+	// class of token t. From any state, all tokens of one class lead to the same state. No class is
+	// empty. The slice may be shared with the automaton and must not be modified.
 	Classes(levels int) (of []int32, n int)
 }
 
@@ -83,10 +83,10 @@ type Classed interface {
 type Tabled interface {
 	Classed
 
-	// Table returns next[s·classes + c], the state after a token of class c in state s, or −1
-	// if there is none. A token has the same class c as in Classes(Levels()), and the number
-	// of states is len(next)/classes. The slice is shared with the automaton and must not be
-	// modified.
+	// Table returns the transition table. The entry next[s·classes + c] is the state after a token
+	// of class c in state s, or −1 if there is none. A token has the same class c as in
+	// Classes(Levels()), and the number of states is len(next)/classes. The slice is shared with
+	// the automaton and must not be modified.
 	Table() (next []int32, classes int)
 
 	// Levels returns the number of tokens in the table.

@@ -13,10 +13,10 @@ import (
 type compiled interface{ Minimal() *DFA }
 
 // Compile explores the automaton a over tokens 0…levels−1 and returns the minimal [DFA] of its
-// language. With Q reachable states and K token classes, this takes O(Q·K) calls of Next and
-// O(Q·K·log Q) steps for minimisation. If a is a [Tabled] automaton with the same levels, its
-// table is read directly. If a has a method Minimal() *DFA, like [DFA] itself and any type that
-// embeds it, Compile returns the result of that method and ignores the limits.
+// language. With Q reachable states and K token classes (see [Classed]), this takes O(Q·K) calls of
+// Next and O(Q·K·log Q) steps for minimisation. If a is a [Tabled] automaton with the same levels,
+// its table is read directly. If a has a method Minimal() *DFA, Compile returns the result of that
+// method and ignores the limits. [DFA] has this method, and so has any type that embeds a DFA.
 //
 // The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit is
 // exceeded, or is the cause of the context's cancellation.

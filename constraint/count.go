@@ -52,7 +52,7 @@ func (c Count) String() string {
 	return fmt.Sprintf("Count{Levels:%v Min:%d Max:%d}", c.Levels, c.Min, c.Max)
 }
 
-// Counts returns c.Levels and the bounds on the count, with negative bounds replaced by 0. It
+// Counts returns c.Levels and the bounds on the count. A negative bound is replaced by 0. It
 // implements [Counting].
 func (c Count) Counts() (levels []int32, least, most int) {
 	return c.Levels, max(c.Min, 0), max(c.Max, 0)
@@ -112,8 +112,9 @@ func (c Count) Len() int {
 	return n
 }
 
-// Violation stores the violations of the bounds in g for each sequence in x. They are Min − count,
-// if there is a lower bound, and then count − Max, if there is an upper bound. It implements [Set].
+// Violation stores the violations of the bounds in g for each sequence in x. If there is a lower
+// bound, the first is Min − count. If there is an upper bound, the next is count − Max. It
+// implements [Set].
 func (c Count) Violation(g []float64, x []int32) {
 	upper, bounded := c.upper()
 	eachState(c.Len(), g, x, func(g []float64, x []int32) {
@@ -146,10 +147,10 @@ func (c Count) membership(levels int) []bool {
 	return in
 }
 
-// Counting is implemented by languages that depend only on the number of sites whose level is in
-// a given set. [Count] implements it, whether used by value, by pointer or embedded in a struct.
-// Code that receives a Counting language can count instead of walking an automaton, since the
-// effect of one site on the count does not depend on the other sites.
+// Counting is implemented by languages that depend only on the number of sites whose level is in a
+// given set. [Count] implements it, whether used by value, by pointer or embedded in a struct. Code
+// that receives a Counting language can count instead of walking an automaton. This is simpler,
+// because the effect of one site on the count does not depend on the other sites.
 type Counting interface {
 	Automaton
 

@@ -52,12 +52,14 @@ func (d *DFA) Next(state int, token int32) int { return d.table.Next(state, toke
 // Accepting reports whether the sequence may end in state.
 func (d *DFA) Accepting(state int) bool { return d.table.Accepting(state) }
 
-// Classes returns the token classes. If levels = Levels(), the slice is shared with the DFA and
-// must not be modified. Tokens beyond the table form one additional class.
+// Classes divides the tokens 0…levels−1 into classes of interchangeable tokens, as [Classed]
+// describes. If levels = Levels(), the slice is shared with the DFA and must not be modified.
+// Tokens beyond the table form one additional class.
 func (d *DFA) Classes(levels int) (of []int32, n int) { return d.table.Classes(levels) }
 
-// Table returns the transitions next[s·classes + c], the state after a token of class c in
-// state s, or −1. The slice is shared with the DFA and must not be modified.
+// Table returns the transition table. The entry next[s·classes + c] is the state after a token of
+// class c in state s, or −1 if there is none. The slice is shared with the DFA and must not be
+// modified.
 func (d *DFA) Table() (next []int32, classes int) { return d.table.Table() }
 
 // dfaMagic is the prefix of the binary form of a DFA.
@@ -88,9 +90,9 @@ func flag(b bool) byte {
 // encoding.BinaryMarshaler.
 func (d *DFA) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
 
-// UnmarshalBinary decodes b, with the default [Limits], and stores the result in d, which must be a
-// zero DFA. The format and the errors are those of [ReadDFA]. If it returns an error, d is
-// unchanged. It implements encoding.BinaryUnmarshaler.
+// UnmarshalBinary decodes b with the default [Limits] and stores the result in d. The receiver d
+// must be a zero DFA. The format and the errors are those of [ReadDFA]. If it returns an error, d
+// is unchanged. It implements encoding.BinaryUnmarshaler.
 func (d *DFA) UnmarshalBinary(b []byte) error {
 	m, err := ReadDFA(context.Background(), b, Limits{})
 	if err != nil {
@@ -155,9 +157,9 @@ func (d *DFA) MarshalJSON() ([]byte, error) {
 	return json.Marshal(dfaJSON{d.name, t.Class, t.Width, t.To, t.Final})
 }
 
-// UnmarshalJSON decodes b, within the default [Limits], and stores the result in d, which must be a
-// zero DFA. The error states what is out of range. If it returns an error, d is unchanged. It
-// implements json.Unmarshaler.
+// UnmarshalJSON decodes b within the default [Limits] and stores the result in d. The receiver d
+// must be a zero DFA. The error states what is out of range. If it returns an error, d is
+// unchanged. It implements json.Unmarshaler.
 func (d *DFA) UnmarshalJSON(b []byte) error {
 	var j dfaJSON
 	if err := json.Unmarshal(b, &j); err != nil {

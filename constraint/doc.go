@@ -5,8 +5,8 @@
 // Most callers want a [Language], whose sequences a deterministic finite [Automaton] recognises.
 // Projections and constrained samplers run a dynamic program over pairs of a site (a position in
 // the sequence) and an automaton state. For every language here, they can therefore draw a
-// sequence, find the most probable sequence, count all sequences and restrict a distribution to
-// them, all exactly. Package constraint/text compiles languages of texts, package
+// sequence, find the most probable sequence, count all sequences, and restrict a distribution to
+// the language. All of this is exact. Package constraint/text compiles languages of texts, package
 // constraint/grammar compiles nested languages of unbounded depth, and package constraint/sorted
 // keeps sets of sequences in a file. [Compile] turns any language with finitely many states into
 // its smallest transition table.

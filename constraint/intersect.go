@@ -98,9 +98,9 @@ func flatten(flat []Automaton, parts ...Automaton) []Automaton {
 // must not be modified.
 func (p *Intersection) Parts() []Automaton { return p.parts }
 
-// Split returns the intersection of the parts without their masks, and the combined mask, which
-// allows a level only if the mask of every part allows it. The result mask is nil if no part has a
-// mask. It implements [Masked].
+// Split returns the intersection of the parts without their masks, and the combined mask. The
+// combined mask allows a level only if the mask of every part allows it. The result mask is nil if
+// no part has a mask. It implements [Masked].
 func (p *Intersection) Split() (rest Automaton, mask *Mask) { return p.rest, p.mask }
 
 // String returns the names of the parts, joined by " ∩ ".

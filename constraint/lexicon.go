@@ -12,13 +12,13 @@ import (
 )
 
 // Lexicon is a set of token sequences, stored as the minimal acyclic automaton of the set.
-// Sequences may be added in any order (Daciuk, Mihov, Watson and Watson 2000, algorithm 2).
-// Common prefixes and common suffixes are stored once.
+// Sequences may be added in any order (Daciuk, Mihov, Watson and Watson 2000, algorithm 2). Common
+// prefixes and common suffixes are stored once.
 //
-// As an [Automaton], a Lexicon accepts the sequences of the set, and its [Complement] accepts
-// all other sequences. The zero value is an empty set ready to use. A Lexicon may be read by
-// several goroutines, but not while one of them adds to it. State numbers are valid until the
-// next Add. Products and complements always reflect the current set and need not be rebuilt.
+// As an [Automaton], a Lexicon accepts the sequences of the set, and its [Complement] accepts all
+// other sequences. The zero value is an empty set ready to use. A Lexicon may be read by several
+// goroutines, but not while one of them adds to it. State numbers are valid until the next Add.
+// Intersections and complements always reflect the current set and need not be rebuilt.
 type Lexicon struct {
 	store
 	// whether each token below rareToken occurs in a sequence; tokens beyond the slice do not
@@ -177,7 +177,7 @@ func (l *Lexicon) each(s int32, x []int32, yield func([]int32) bool) bool {
 }
 
 // States returns 2³⁰, or 2²² where int has 32 bits. This bound does not depend on the size of the
-// set, so a product with the lexicon stays valid as the lexicon grows.
+// set, so an intersection with the lexicon stays valid as the lexicon grows.
 func (l *Lexicon) States() int { return maxNodes }
 
 // Start returns 0.

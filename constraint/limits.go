@@ -30,10 +30,10 @@ const (
 	bytesPerEntry = 36
 )
 
-// Check returns a [*LimitError] if an automaton under construction has too many states, or if its
-// table entries (see [Limits.Bytes]) and the other bytes together take too much memory. For a
-// negative limit, it returns an [*ArgumentError]. The error begins with name, the name of the
-// function that builds the automaton.
+// Check returns a [*LimitError] if an automaton under construction has too many states or takes too
+// much memory. The memory is that of its table entries (see [Limits.Bytes]) plus the given number
+// of other bytes. For a negative limit, Check returns an [*ArgumentError]. The error begins with
+// name, the name of the function that builds the automaton.
 func (l Limits) Check(name string, states, entries, other int) error {
 	switch {
 	case l.States < 0:

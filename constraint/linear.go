@@ -11,8 +11,8 @@ import (
 //
 // Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels ≥
 // 1), v is the row-major table of sites × Levels probabilities. A token sequence then stands for
-// its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. With Levels = 0, tokens
-// are used as numbers: v_i = x_i.
+// its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. If Levels = 0, Violation
+// uses the tokens as numbers: v_i = x_i.
 //
 // Sums are accumulated in float64, in the order of the row, without fused multiply-add.
 type Linear struct {
@@ -92,8 +92,8 @@ func (l Linear) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation stores A·v − B in g for each sequence in x, where v is the one-hot table of the
-// sequence, or the sequence as numbers if Levels = 0.
+// Violation stores A·v − B in g for each sequence in x. Here v is the one-hot table of the
+// sequence. If Levels = 0, v holds the tokens as numbers instead.
 func (l Linear) Violation(g []float64, x []int32) {
 	eachState(len(l.A), g, x, func(g []float64, x []int32) {
 		for j, r := range l.A {
@@ -172,10 +172,10 @@ func (c Count) Linear(sites, levels int) Linear {
 }
 
 // Linear returns linear inequalities that bound the expected sum under a table v of sites × levels
-// probabilities. The bounds are those of s, in the order of [Sum.Violation]. If v is the one-hot
-// table of a sequence, the inequalities hold if and only if the sequence satisfies s. Levels
-// without a weight count as 0. Linear panics if s has a fixed number of sites that differs from the
-// argument sites.
+// probabilities. The bounds are those of s, in the order of [Sum.Violation]. A level without a
+// weight contributes 0. If v is the one-hot table of a sequence whose levels all have weights, the
+// inequalities hold if and only if the sequence satisfies s. Linear panics if s has a fixed number
+// of sites that differs from the argument sites.
 func (s *Sum) Linear(sites, levels int) Linear {
 	if s.fixed && sites != len(s.rows) {
 		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))

@@ -31,9 +31,9 @@ type Mask struct {
 type Masked interface {
 	Automaton
 
-	// Split returns the rest, which is the language without its mask, and the mask. A sequence is
-	// in the language if and only if it is in the rest and the mask allows each of its tokens. The
-	// result mask is nil if the language has none.
+	// Split returns two results: the rest, which is the language without its mask, and the mask. A
+	// sequence is in the language if and only if it is in the rest and the mask allows each of its
+	// tokens. The result mask is nil if the language has none.
 	Split() (rest Automaton, mask *Mask)
 }
 
@@ -117,17 +117,17 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
-// Split returns [Any] as the rest, and the mask itself as the mask.
+// Split returns [Any] and m itself, because a Mask consists only of its mask.
 func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 
-// States returns one more than the number of sites.
+// States returns one more than the number of sites that the mask covers.
 func (m *Mask) States() int { return m.sites + 1 }
 
 // Start returns 0.
 func (m *Mask) Start() int { return 0 }
 
-// Next returns the number of the next site, or −1 (dead) if the mask does not allow token at the
-// current site, whose number is state.
+// Next returns −1 (dead) if the mask does not allow token at the current site, whose number is
+// state. Otherwise it returns the number of the next site. Sites beyond the mask share one state.
 func (m *Mask) Next(state int, token int32) int {
 	if !m.Allows(state, token) {
 		return -1

@@ -17,19 +17,19 @@ type Residue struct {
 // maxModulus bounds the modulus, so that the table of allowed residues stays small.
 const maxModulus = 1 << 24
 
-// NewResidue returns the language of the sequences of any length with Σ_i weights[x_i] mod
-// modulus among residues. The residue lies in 0…modulus−1, even for negative sums. Tokens without
-// a weight are not allowed. The slice weights is copied.
+// NewResidue returns the language of the sequences of any length for which Σ_i weights[x_i] mod
+// modulus is one of the given residues. The residue of a sum lies in 0…modulus−1, even if the sum
+// is negative. Tokens without a weight are not allowed. The slice weights is copied.
 //
-// The error is an [*ArgumentError] unless 1 ≤ modulus ≤ 2²⁴, residues lie in 0…modulus−1 and
-// weights within ±2²⁰. It wraps [ErrInfeasible] if residues is empty.
+// The error is an [*ArgumentError] unless 1 ≤ modulus ≤ 2²⁴, all residues lie in 0…modulus−1 and
+// all weights lie within ±2²⁰. It wraps [ErrInfeasible] if residues is empty.
 func NewResidue(weights []int, modulus int, residues ...int) (*Residue, error) {
 	return newResidue("NewResidue", [][]int{weights}, false, modulus, residues)
 }
 
-// NewSiteResidue returns the language of the sequences of exactly len(weights) tokens with Σ_i
-// weights[i][x_i] mod modulus among residues. Tokens without a weight at their site are not
-// allowed. Arguments and errors are those of [NewResidue].
+// NewSiteResidue returns the language of the sequences of exactly len(weights) tokens for which Σ_i
+// weights[i][x_i] mod modulus is one of the given residues. Tokens without a weight at their site
+// are not allowed. The range of the arguments and the errors are those of [NewResidue].
 func NewSiteResidue(weights [][]int, modulus int, residues ...int) (*Residue, error) {
 	return newResidue("NewSiteResidue", weights, true, modulus, residues)
 }

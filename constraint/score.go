@@ -20,9 +20,9 @@ type Score struct {
 	// Threshold is the largest score that counts as feasible, in the units of F.
 	Threshold float64
 
-	// Decide evaluates the score of a token sequence, which decides whether the sequence is
-	// feasible. F is then only an approximation that guides the search. Only Violation needs
-	// Decide or DecideAll.
+	// Decide evaluates the score of a token sequence. This score decides whether the sequence is
+	// feasible. F is then only an approximation that guides the search. Only Violation needs Decide
+	// or DecideAll.
 	Decide func(x []int32) float64
 
 	// DecideAll, if not nil, is called instead of Decide. It stores the scores of len(dst)

@@ -33,7 +33,7 @@ func (l Linear) Slabs() Slabs {
 	return Slabs{A: l.A, Lower: lower, Upper: l.B}
 }
 
-// Split returns l as slabs. The second result is nil, because a linear system has no curved
+// Split returns l as [Slabs]. The second result is nil, because a linear system has no curved
 // inequalities.
 func (l Linear) Split() (Slabs, Curved) { return l.Slabs(), nil }
 

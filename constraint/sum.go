@@ -11,8 +11,9 @@ import (
 //	lower ≤ Σ_i w_i(x_i) ≤ upper,
 //
 // where w_i(l) is the integer weight of level l at site i. It is both a language and a [Set].
-// [NewSum] is for sequences of any length, [NewSiteSum] for a fixed number of sites. For weights
-// of both signs use NewSiteSum, which takes into account how much the remaining sites can add.
+// Construct it with [NewSum] for sequences of any length, or with [NewSiteSum] for a fixed number
+// of sites. For weights of both signs use NewSiteSum, which takes into account how much the
+// remaining sites can add.
 type Sum struct {
 	weights
 	lower, upper int
@@ -32,13 +33,13 @@ type Sum struct {
 // int.
 const maxSum = 1<<29 - 1
 
-// NewSum returns the language of the sequences of any length with lower ≤ Σ_i weights[x_i] ≤
-// upper; use math.MinInt or math.MaxInt for no bound. Tokens without a weight are not allowed.
-// The slice weights is copied.
+// NewSum returns the language of the sequences of any length for which lower ≤ Σ_i weights[x_i] ≤
+// upper. Use math.MinInt or math.MaxInt for no bound. Tokens without a weight are not allowed. The
+// slice weights is copied.
 //
 // With weights of both signs, the automaton must distinguish all partial sums within ±(2²⁹−1), so
-// the language cannot be compiled to a table. A sequence whose partial sum leaves this range,
-// which takes at least 512 sites, is rejected.
+// the language cannot be compiled to a table. A sequence whose partial sum leaves this range, which
+// takes at least 512 sites, is rejected.
 //
 // The error is an [*ArgumentError] if a weight exceeds 2²⁰ or a finite bound exceeds 2²⁹−1 in
 // absolute value. It wraps [ErrInfeasible] if lower > upper.
@@ -66,13 +67,13 @@ func NewSum(weights []int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// NewSiteSum returns the language of the sequences of exactly len(weights) tokens with lower ≤
-// Σ_i weights[i][x_i] ≤ upper; use math.MinInt or math.MaxInt for no bound. Tokens without a
-// weight at their site are not allowed. The rows are copied and may share memory.
+// NewSiteSum returns the language of the sequences of exactly len(weights) tokens for which lower ≤
+// Σ_i weights[i][x_i] ≤ upper. Use math.MinInt or math.MaxInt for no bound. Tokens without a weight
+// at their site are not allowed. The rows are copied and may share memory.
 //
-// Weights and bounds have the same ranges as in [NewSum]. The error wraps [ErrInfeasible] if
-// lower > upper or if no sequence reaches the bounds. It is a [*LimitError] if more than 2²⁹−1
-// partial sums must be distinguished.
+// Weights and bounds have the same ranges as in [NewSum]. The error wraps [ErrInfeasible] if lower
+// > upper or if no sequence reaches the bounds. It is a [*LimitError] if more than 2²⁹−1 partial
+// sums must be distinguished.
 func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	s, err := newSum("NewSiteSum", weights, true, lower, upper)
 	if err != nil {
@@ -110,8 +111,8 @@ func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// Finite returns an [*ArgumentError] if no table can hold the language: the length is not fixed and
-// there are weights of both signs, so partial sums are unbounded.
+// Finite returns an [*ArgumentError] if no table can hold the language. This is so if the length is
+// not fixed and there are weights of both signs, because partial sums are then unbounded.
 func (s *Sum) Finite() error {
 	if s.offset == nil && s.low == -maxSum && s.high == maxSum {
 		return &ArgumentError{"NewSum", "weights", "of both signs",
@@ -235,10 +236,10 @@ func (s *Sum) Len() int {
 	return n
 }
 
-// Violation stores the violations of the bounds in g for each sequence in x. They are lower − sum,
-// if there is a lower bound, and then sum − upper, if there is an upper bound, in units of the
-// weights. It panics if a token has no weight, or if the number of sites is fixed and a sequence
-// has a different number.
+// Violation stores the violations of the bounds in g for each sequence in x. If there is a lower
+// bound, the first is lower − sum. If there is an upper bound, the next is sum − upper. Both are in
+// units of the weights. It panics if a token has no weight, or if the number of sites is fixed and
+// a sequence has a different number.
 func (s *Sum) Violation(g []float64, x []int32) {
 	eachState(s.Len(), g, x, func(g []float64, x []int32) {
 		if s.fixed && len(x) != len(s.rows) {

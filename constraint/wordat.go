@@ -12,15 +12,15 @@ type wordAt struct {
 	gap   []bool // whether each token is a separator
 }
 
-// WordAt returns the language of the sequences whose n-th word is one of words. A word is a
-// maximal run of tokens that are not separators; n = 1 is the first word, n = −1 the last. A
-// sequence with fewer than |n| words is not in the language. Words and separators are given as
+// WordAt returns the language of the sequences whose n-th word is in the list words. A word is a
+// maximal run of tokens that are not separators. The first word has n = 1, and the last has n = −1.
+// A sequence with fewer than |n| words is not in the language. Words and separators are given as
 // tokens. To give them as text, use text.WordAt.
 //
 // The error is an [*ArgumentError] if n = 0, or if a word is empty or contains a separator or a
 // negative token. It wraps [ErrInfeasible] if there are no words, and is a [*LimitError] if n <
-// −16. The limit exists because, when counting from the end, a state must record which of the
-// last |n| words match.
+// −16. The limit exists because, when counting from the end, a state must record which of the last
+// |n| words match.
 func WordAt(words [][]int32, n int, separators []int32) (Automaton, error) {
 	if n == 0 {
 		return nil, &ArgumentError{"WordAt", "n", 0, "≠ 0: 1 is the first word, −1 the last"}

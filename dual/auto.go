@@ -21,9 +21,9 @@ import (
 //
 // The vector h shrinks C towards its diagonal, by less as samples accumulate. The gain s starts at
 // 1 and falls as 2/(2+k), where k counts the steps. A step in the same direction as recent steps
-// adds only a fifth to k (Kesten 1958). The count k restarts at 0 when the latest steps went in one
-// direction and are more than an eighth of all steps. A step changes the distribution by at most
-// one nat.
+// adds only a fifth to k (Kesten 1958). The count k restarts at 0 when the latest steps all went in
+// one direction and make up more than an eighth of all steps. A step changes the distribution by at
+// most one nat.
 //
 // C is computed from earlier batches only. The covariance of the present batch is correlated with
 // its mean ḡ, so using it would bias the result. For rare events the bias would favour violations.

@@ -37,9 +37,9 @@ func (b *Batch) spread(rule string) error {
 	return nil
 }
 
-// Measure stores the violations g of the batch in the field G and their means in Mean. The slice g
-// is a row-major array of States × len(Mean) and must not be modified later. Measure returns an
-// error if a mean is not finite.
+// Measure stores the violations g of the batch in the field G and their means in the field Mean.
+// The slice g is a row-major array of States × len(Mean) and must not be modified later. Measure
+// returns an error if a mean is not finite.
 func (b *Batch) Measure(g []float64) error {
 	meanOf(b.Mean, g)
 	for j, v := range b.Mean {
@@ -52,7 +52,7 @@ func (b *Batch) Measure(g []float64) error {
 }
 
 // Variance stores in v the variance of each violation g_j. If Cov is nil, the variances are
-// computed from G with the divisor States − 1, or are zero if States = 1 or G is nil.
+// computed from G with the divisor States − 1. If G is nil too, or States = 1, they are zero.
 func (b *Batch) Variance(v []float64) {
 	n := len(b.Mean)
 	clear(v)
@@ -77,8 +77,8 @@ func (b *Batch) Variance(v []float64) {
 }
 
 // Covariance stores in c, n × n, the covariance of the violations. If Cov is nil, the covariance is
-// computed from G with the divisor States − 1, or is zero if States = 1 or G is nil. The cost is
-// O(States·n²).
+// computed from G with the divisor States − 1. If G is nil too, or States = 1, it is zero. The cost
+// is O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)

@@ -25,8 +25,8 @@ type Certificate struct {
 	RHat        []float64 // R-hat of the chains for each row; 1 if they agree, NaN if undefined
 	// largest RHat of converged chains for each row; nil or +Inf if there is no limit
 	RHatLimit []float64
-	// effective sample size: number of independent draws with the same standard error; NaN
-	// where RHat is NaN
+	// effective sample size: number of independent draws that would have the same standard error;
+	// NaN where RHat is NaN
 	ESS []float64
 
 	Steps  int  // number of dual steps in the certificate, or of draws per chain if Frozen
@@ -38,7 +38,7 @@ type Certificate struct {
 	Max float64 // upper bound on every |λ_j|; +Inf if there is none
 
 	// Dual is the dual value D(λ̄), a lower bound on the optimum. It is set only if HasDual is
-	// true, which requires a frozen certificate and a target that can be enumerated.
+	// true. This requires that Frozen is true and that the target can be enumerated.
 	Dual    float64
 	HasDual bool
 }
@@ -136,9 +136,9 @@ func (c *Certificate) held() string {
 // give a one-sided confidence of 97.7 % per figure.
 const confidence = 2
 
-// Converged reports whether the chains agree on the mean of every g_j: R-hat is at most 1.01 plus
-// the excess that chance explains in a short run. If the chains disagree, each chain has seen only
-// a part of the distribution, and standard errors are unreliable.
+// Converged reports whether the chains agree on the mean of every g_j. They agree if R-hat is at
+// most 1.01 plus the excess that chance explains in a short run. If the chains disagree, each chain
+// has seen only a part of the distribution, and standard errors are unreliable.
 func (c *Certificate) Converged() bool {
 	for j := range c.Lambda {
 		if c.disagrees(j) {
@@ -161,10 +161,11 @@ func (c *Certificate) Holds(tol float64) bool {
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. If the certificate is frozen and the mean
-// violations satisfy the constraints, the objective at λ̄ exceeds the optimum by at most the gap.
-// The reason is that the objective at λ̄ is D(λ̄) + Gap, and D(λ̄) does not exceed the optimum. The
-// standard error is an upper bound: it treats the errors of the slacks as fully correlated.
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. If all samples were drawn at λ̄ (see
+// Certificate.Frozen) and the mean violations satisfy the constraints, the objective at λ̄ exceeds
+// the optimum by at most the gap. The reason is that the objective at λ̄ is D(λ̄) + Gap, where D is
+// the dual function, and D(λ̄) does not exceed the optimum. The standard error is an upper bound:
+// it treats the errors of the slacks as fully correlated.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v

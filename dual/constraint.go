@@ -20,9 +20,10 @@ import (
 // [AtMost], [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound. Low must be ≤
 // High, and at least one of them finite. At least one statistic is required.
 //
-// A constraint has one multiplier, and one [Row] that describes it. If Low = High, it is an
-// equality, whose multiplier may have either sign. If Low < High and both are finite, the
-// constraint has two rows, first that of High, and two multipliers.
+// A constraint with one finite bound has one multiplier, and one [Row] that describes it. If Low =
+// High, the constraint is an equality. It also has one multiplier, which may have either sign. If
+// Low < High and both are finite, the constraint has two multipliers and two rows, that of High
+// first.
 //
 // On tokens (S = int32), a statistic may be any energy.Model or a function (see [Statistic]). If
 // all statistics are models, a [Lagrangian] supports the interfaces that the base and the models
@@ -188,8 +189,8 @@ func (c *Constraint[S]) label(j int) string {
 }
 
 // Modelled is implemented by constraint sets that can express their inequalities as a list of
-// [Constraint] whose statistics are models. The arguments of its method are the shape of a state. A
-// [Lagrangian] of such a set is faster.
+// [Constraint] whose statistics are models. A [Lagrangian] of such a set is faster. The method
+// Constraints receives the numbers of sites and levels of a state.
 type Modelled interface {
 	constraint.Set
 	Constraints(sites, levels int) ([]Constraint[int32], error)
@@ -378,8 +379,8 @@ type evaluated struct {
 	levels int
 }
 
-// As implements energy.Capable. It offers energy.Binary if there are two levels, and every optional
-// interface of the wrapped model.
+// As offers energy.Binary if there are two levels, and every optional interface of the wrapped
+// model. It implements energy.Capable.
 func (m evaluated) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, evaluatedField{m}) || energy.AsInto(m.Differentiable, target)
 }

@@ -21,8 +21,8 @@ import (
 // distribution has E[g] ≤ 0 (Gordan's alternative), and the error wraps constraint.ErrInfeasible.
 //
 // If Proven is false and Margin > 0, the inequality holds for every sample of the last Steps dual
-// steps, while the multipliers grew beyond Config.Diverge. A distribution may still satisfy the
-// constraints, but the loop could not reach it.
+// steps. In these steps the multipliers grew beyond Config.Diverge. A distribution may still
+// satisfy the constraints, but the loop could not reach it.
 //
 // Margin = 0 occurs only in errors of [Solve] and [SolveStates]. The constraints can then be
 // satisfied, but only by distributions on the states with Σ_j u_j g_j(x) = 0. No finite λ gives

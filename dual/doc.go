@@ -2,7 +2,7 @@
 //
 //	min_p E_p[f0] − βH(p)  subject to  E_p[g_j] ≤ 0, j = 1…m,
 //
-// over distributions p of discrete states x. f0 is the energy of a base model, g_j are the
+// over distributions p of discrete states x. Here f0 is the energy of a base model, g_j are the
 // violations of the constraints, β is a temperature, and H is the entropy. The optimum is a Gibbs
 // distribution,
 //

@@ -16,11 +16,11 @@ import (
 //	λ ← clip(λ + η_t ḡ, 0, max)
 //
 // Here ḡ is the mean violation of the batch of step t. The function clip limits each multiplier to
-// the interval from 0 to max, where max is Config.Max. η_t is the step size Step(t), in units of λ
-// per unit of g, and must be tuned to the problem. If Step is nil, every multiplier j has its own
-// step size η_tj = β/(v_j·√(1+t)), where β is the temperature and v_j is the mean variance of g_j
-// over earlier batches. This step size is that of Newton's method with a diagonal Hessian and does
-// not depend on the units of g.
+// the interval from 0 to max, where max is Config.Max. The step size η_t = Step(t), in units of λ
+// per unit of g, must be tuned to the problem. If Step is nil, every multiplier j has its own step
+// size η_tj = β/(v_j·√(1+t)). Here β is the temperature, and v_j is the mean variance of g_j over
+// earlier batches. This step size is that of Newton's method with a diagonal Hessian and does not
+// depend on the units of g.
 type Ascent struct {
 	Step Schedule // step size η_t; nil means β/(v_j·√(1+t))
 }
@@ -47,9 +47,9 @@ func (a *ascent) Update(lambda []float64, b *Batch) error {
 //
 //	λ' = clip(λ + η_t ḡ(λ), 0, max),  λ ← clip(λ + η_t ḡ(λ'), 0, max)
 //
-// Each update of λ takes two dual steps, one for each mean violation ḡ. η_t is the step size; clip
-// and max are as in [Ascent]. The rule is slower than [Ascent] where Ascent works, but remains
-// stable at step sizes at which Ascent oscillates.
+// Each update of λ takes two dual steps, one for each mean violation ḡ. The step size is η_t. The
+// function clip and the bound max are as in [Ascent]. The rule is slower than [Ascent] where Ascent
+// works, but remains stable at step sizes at which Ascent oscillates.
 type Extragradient struct {
 	Step Schedule // step size η_t; nil means that of [Ascent]
 }
@@ -93,10 +93,11 @@ func (e *extragradient) fields(f *wire.Fields) {
 //
 //	ξ_t = ν ξ_{t−1} + (1−ν) ḡ,  λ ← clip(λ + η_t(ḡ + κ(ξ_t − ξ_{t−1})), 0, max)
 //
-// where ḡ is the mean violation, η_t the step size, ν the smoothing weight and κ a factor; clip and
-// max are as in [Ascent]. PI is dual ascent with an extra term, which responds at once to a change
-// in the violation and damps the oscillation of λ around the optimum. The clipped λ is itself the
-// integral, so nothing accumulates while a multiplier stays at a bound (no windup).
+// where ḡ is the mean violation, η_t the step size, ν the smoothing weight and κ a factor. The
+// function clip and the bound max are as in [Ascent]. PI is dual ascent with an extra term, which
+// responds at once to a change in the violation and damps the oscillation of λ around the optimum.
+// The clipped λ is itself the integral, so nothing accumulates while a multiplier stays at a bound
+// (no windup).
 type PI struct {
 	Integral     Schedule // step size η_t; nil means that of [Ascent]
 	Proportional float64  // factor κ ≥ 0 of the damping term; 0 means 1, −1 means none
@@ -153,10 +154,11 @@ func (c *controller) fields(f *wire.Fields) {
 //
 //	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j², 0, max)
 //
-// Here ḡ_j is the mean violation, the sum is over all steps so far, and sd_j² is the mean variance
-// of g_j over earlier batches; clip, max and β are as in [Ascent]. The rule does not depend on the
-// units of g. It takes O(n) time and memory for n multipliers. It is the default for more than 2000
-// multipliers, for which the covariance of [Auto] is too large.
+// Here ḡ_j is the mean violation, and the sum is over all steps so far. The square sd_j² is the
+// mean variance of g_j over earlier batches. The function clip, the bound max and the temperature β
+// are as in [Ascent]. The rule does not depend on the units of g. It takes O(n) time and memory for
+// n multipliers. It is the default for more than 2000 multipliers, for which the covariance of
+// [Auto] is too large.
 type AdaGrad struct {
 	Rate float64 // factor of every step size; 0 means 1
 }

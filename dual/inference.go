@@ -21,7 +21,7 @@ import (
 )
 
 // Config holds the settings of an [Inference]. With the zero value, a dual step makes one draw per
-// chain, the rule is [Auto] and starts from λ = 0, and λ is not bounded.
+// chain. The rule is [Auto] and starts from λ = 0, and λ is not bounded.
 type Config struct {
 	// rule that updates λ; nil means Auto{}, or AdaGrad{} for more than 2000 multipliers
 	Rule  Rule
@@ -29,9 +29,9 @@ type Config struct {
 	Start []float64 // initial λ, for instance of an earlier run; nil means zeros
 	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means no bound; see [Inference.Run]
 
-	// Uniform makes the average λ̄ of the multipliers, and the certificate, plain means over
-	// all steps, as in theorem 1 of Hadou et al. 2026. By default λ̄ has weights ∝ t² at step
-	// t, and the certificate omits the first quarter of the steps.
+	// Uniform gives all steps the same weight in the average λ̄ of the multipliers and in the
+	// certificate, as in theorem 1 of Hadou et al. 2026. By default, step t has a weight ∝ t² in
+	// λ̄, and the certificate omits the first quarter of the steps.
 	Uniform bool
 
 	// Diverge is the sum of |λ_j| at which a run gives up if no sample has satisfied the
@@ -44,10 +44,10 @@ type Config struct {
 	// slices.
 	Observe func(step int, lambda, mean []float64)
 
-	// Checkpoint saves the loop to the file Path, if that is set, and keeps the previous file
-	// as Path.old. It saves at the end of every Run, even if the context ended the Run. Every
-	// is the number of steps between saves within a Run; 0 means none. A failure to save ends
-	// the Run.
+	// Checkpoint saves the loop to the file Path, if that is set, and keeps the previous file as
+	// Path.old. It saves at the end of every Run, even if the context ended Run. If Every is not 0,
+	// it also saves each time that number of steps has been made. If saving fails, Run returns the
+	// error.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -321,9 +321,10 @@ func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 	return nil
 }
 
-// Average returns λ̄, the mean of the multipliers over all steps, with weights ∝ t² at step t. If
-// Config.Uniform is set, the weights are equal. The convergence theory holds for λ̄, not for the
-// multipliers of the last step. Before the first step, Average returns the initial multipliers.
+// Average returns λ̄, a weighted mean of the multipliers over all steps. Step t has a weight ∝ t²
+// or, if Config.Uniform is set, the same weight as all others. The convergence theory holds for λ̄,
+// not for the multipliers of the last step. Before the first step, Average returns the initial
+// multipliers.
 func (i *Inference[S]) Average() []float64 {
 	if i.steps == 0 {
 		return i.Lambda()
@@ -355,13 +356,13 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of the fixed multipliers lambda, or of [Inference.Average] if
-// lambda is nil. It draws new samples at these multipliers. The arguments discard and draws are
-// numbers of draws per chain: the primal first makes those to discard, and then those that count.
-// The certificate includes the dual value if the target can be enumerated and has at most 2²²
-// states. The next dual step uses the multipliers of the loop again.
+// lambda is nil. It draws new samples at these multipliers. Every chain first makes some draws that
+// are ignored, as many as the argument discard, and then the given number of draws. The certificate
+// includes the dual value if the target can be enumerated and has at most 2²² states. The next dual
+// step uses the multipliers of the loop again.
 //
-// Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1 or
-// a step was interrupted.
+// Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
+// discard < 0 or a step was interrupted.
 func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
 	if err := i.life.Begin(ctx, "Certify", 0); err != nil {
 		return nil, err

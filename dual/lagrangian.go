@@ -22,17 +22,17 @@ import (
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β.
 //
-// Here f0 is the energy of the base model and g_j ≤ 0 are the inequalities of the constraints. β is
-// the temperature, 1 unless set by [Lagrangian.AtTemperature]. λ ≥ 0 are the multipliers, initially
+// Here f0 is the energy of the base model, and g_j ≤ 0 are the inequalities of the constraints. The
+// temperature β is 1 unless set by [Lagrangian.AtTemperature]. The multipliers λ ≥ 0 are initially
 // 0. At λ = 0 and β = 1 the energy equals that of the base model, bit for bit. The g_j must be
 // finite wherever the base has positive probability.
 //
-// A Lagrangian is an energy.Affine of the base and the inequalities with changing weights (see
-// energy.Varying), and supports the interfaces that the Affine supports. Inequalities made of
-// models ([Constraint], constraint.Count, a [Modelled] set) support what the models support. For
-// instance, a torus under a constraint.Count is a torus at every λ, and kernels for tori accept it.
-// All other sets only compute values. Their differences are computed exactly, by one evaluation per
-// level at each site, without a cache.
+// A Lagrangian is a weighted sum of the base and the inequalities, an energy.Affine whose weights
+// change (see energy.Varying). It supports the interfaces that the Affine supports. Inequalities
+// made of models ([Constraint], constraint.Count, a [Modelled] set) support what the models
+// support. For instance, a torus under a constraint.Count is a torus at every λ, and kernels for
+// tori accept it. All other sets only compute values. For these, energy differences are computed
+// exactly, by one evaluation per level at each site, without a cache.
 //
 // A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently with any
 // other method. Kernels on the Lagrangian must be Reset after SetLambda. [Inference] takes care of
@@ -83,8 +83,8 @@ func (t *tilted) Rows() []Row { return slices.Clone(t.rows) }
 // Lambda returns a copy of the multipliers.
 func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 
-// NewLagrangian returns the Lagrangian of a base model and the inequalities of all the given sets,
-// in order, at β = 1 and λ = 0. It returns an error if an argument is nil or there are no
+// NewLagrangian returns the Lagrangian of a base model at β = 1 and λ = 0. Its inequalities are
+// those of all the given sets, in order. It returns an error if an argument is nil or there are no
 // inequalities. It also returns an error if a set does not fit the shape of the base, or if no
 // state of this shape satisfies a constraint.Count.
 func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, error) {
@@ -282,8 +282,8 @@ func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 // energy.Model.
 func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 
-// As implements energy.Capable. It offers the interfaces that the weighted sum of the base and the
-// inequalities supports (see energy.Affine).
+// As offers the interfaces that the weighted sum of the base and the inequalities supports (see
+// energy.Affine). It implements energy.Capable.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
 // Base returns the model whose energy is f0.

@@ -28,9 +28,9 @@ type Primal[S energy.Site] interface {
 	States() []S
 
 	// SetStates replaces the present states by a copy of x, which has the same length. The next
-	// Run continues from these states as after Reset. Package fit uses it for states from a
-	// replay buffer or from data. If the length or a level is wrong, SetStates returns an error
-	// and changes nothing.
+	// Run starts from these states, and no Reset is necessary before it. Package fit uses
+	// SetStates for states from a replay buffer or from data. If the length or a level is wrong,
+	// SetStates returns an error and changes nothing.
 	SetStates(x []S) error
 }
 
@@ -41,8 +41,8 @@ type Counter interface{ Len() int }
 // Energetic is implemented by types that compute energies. Energy stores in e[s] the energy of the
 // state x[s·sites : (s+1)·sites]. Every energy.Model and energy.Real is Energetic and can serve as
 // a statistic of a [Constraint]. A primal may be Energetic too and report the energies of its
-// model. [NewInference] then rejects the primal if its energies do not change with the target's
-// multipliers, because it draws from another model.
+// model. If these energies do not change with the target's multipliers, the primal draws from
+// another model, and [NewInference] rejects it.
 type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
 
 // Saver is a [Primal] with checkpoints. [Inference.Save] appends the primal's checkpoint to that of

@@ -41,7 +41,7 @@ type Line struct {
 	//
 	//   - "slack": the constraint holds, and no other case applies;
 	//   - "binding": λ is not 0 and the mean is at its bound, up to the tolerance or two standard
-	//     errors, so it may be slightly beyond the bound, as the printed report says;
+	//     errors. The mean may thus be slightly beyond the bound, as the printed report says;
 	//   - "not settled": λ·E[g] is beyond the tolerance by more than two standard errors;
 	//   - "undecided": the mean is within two standard errors of the limit set by the tolerance;
 	//   - "violated": the mean is beyond that limit by more than two standard errors;

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Row describes one inequality E[g] ≤ 0 of a target or, if Equal is set, one equality E[g] = 0. It
-// does so in terms of the quantity h whose mean the user bounds:
+// Row describes one inequality E[g] ≤ 0 of a target or, if Equal is set, one equality E[g] = 0. The
+// description is in terms of h, the quantity whose mean the user bounds:
 //
 //	g = h − Bound,  or  g = Bound − h if AtLeast.
 //
@@ -22,9 +22,9 @@ type Row struct {
 	AtLeast bool
 	Equal   bool // whether it is an equality; the multiplier may then have either sign
 
-	// Tolerance is the largest amount by which the mean may miss the bound before certificates
-	// count it as violated. 0 means the tolerance passed to methods such as
-	// [Certificate.Report].
+	// Tolerance is the largest amount by which the mean may miss the bound. Certificates count the
+	// bound as violated only if the mean misses it by more. 0 means the tolerance passed to methods
+	// such as [Certificate.Report].
 	Tolerance float64
 }
 

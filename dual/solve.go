@@ -21,8 +21,8 @@ type Solution struct {
 
 // Solve returns the optimum, exact up to rounding, of the constrained problem that the [Lagrangian]
 // l describes. It maximises the dual function D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) over the
-// multipliers λ ≥ 0, where f0 is the base energy, g are the violations and β is the temperature.
-// The multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is over the
+// multipliers λ ≥ 0. Here f0 is the base energy, g are the violations and β is the temperature. The
+// multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is over the
 // states in the language only. Solve starts from the present multipliers of l and does not change
 // l.
 //
@@ -67,9 +67,9 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 // len(f0). It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not
 // positive and finite.
 //
-// If no distribution satisfies the constraints, the error is a proven [*DivergedError] that wraps
-// constraint.ErrInfeasible. If only distributions on part of the states satisfy the constraints, λ*
-// is infinite. The error is then a *DivergedError that is not proven, with Margin 0.
+// If no distribution satisfies the constraints, the error is a [*DivergedError] in which Proven is
+// true. It wraps constraint.ErrInfeasible. If only distributions on part of the states satisfy the
+// constraints, λ* is infinite. In the *DivergedError, Proven is then false and Margin is 0.
 func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row) (*Solution, error) {
 	if len(f0) == 0 || len(h) == 0 || len(h)%len(f0) != 0 {
 		return nil, fmt.Errorf("dual: SolveStates: len(f0) = %d and len(h) = %d, want ≥ 1 and a positive multiple of it", len(f0), len(h))

@@ -7,9 +7,9 @@ import (
 )
 
 // Target is a distribution whose constraints are weighted by Lagrange multipliers. Examples are
-// [Lagrangian] for tokens and [RealLagrangian] for reals. The methods do what the methods of
-// [Lagrangian] with the same names do. A target may also implement
-// [Described], [Prover] and [Enumerable].
+// [Lagrangian] for tokens and [RealLagrangian] for reals. Each method does what the method of
+// [Lagrangian] with the same name does. A target may also implement [Described], [Prover] and
+// [Enumerable].
 type Target[S energy.Site] interface {
 	Len() int
 	Sites() int

@@ -235,7 +235,7 @@ func one(is bool) float64 {
 // continues with texts that meet one limit of the schema exactly. The limits are each minimum and
 // maximum of numbers, lengths and counts, and the first and last value of each enum. For each
 // optional property, there is a text with it and a text without it. No text is repeated. If the
-// context ends, the sequence ends with its error.
+// context ends, the sequence ends with the context's error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}
@@ -290,7 +290,7 @@ type Instance struct {
 // Invalid yields texts that the schema rejects. Each violates one keyword and satisfies all others.
 // A keyword that cannot be violated in this way is skipped. Other validators should reject these
 // texts for the same reason. The sequence is empty unless the generator was returned by [JSON]. If
-// the context ends, the sequence ends with its error.
+// the context ends, the sequence ends with the context's error.
 func (x *Generator) Invalid(ctx context.Context) iter.Seq2[Instance, error] {
 	return func(yield func(Instance, error) bool) {
 		if x.schema == nil {

@@ -13,9 +13,9 @@
 //	E(x) = objective(x) + Σ_k weight_k · violation_k(x),
 //
 // where the sum is over the preferred conditions and violation_k measures by how much condition k
-// is violated (see [Problem.Prefer]). A state is feasible if every required condition holds.
-// Expressions ([Expr]) are sums of products of functions of one variable each; conditions
-// ([Condition]) compare them and combine comparisons.
+// is violated (see [Problem.Prefer]). A state is feasible if every required condition holds. An
+// expression ([Expr]) is a sum of products, whose factors are functions of a single variable.
+// Conditions ([Condition]) compare expressions and combine comparisons.
 //
 // [Problem.Minimise] returns the feasible states of lowest energy, [Problem.Sample] draws from p(x)
 // ∝ exp(−β·E(x)) on the feasible states, and [Problem.Count] returns the number of feasible states.

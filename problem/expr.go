@@ -12,8 +12,8 @@ import (
 // maxTerms is the largest number of terms of a product of sums.
 const maxTerms = 1 << 22
 
-// Expr is an expression in the variables of a problem: a sum of products of functions of one
-// variable each. It is immutable. The zero value is the number 0.
+// Expr is an expression in the variables of a problem. It is a sum of products, whose factors are
+// functions of a single variable. It is immutable. The zero value is the number 0.
 type Expr struct {
 	p     *Problem // problem of the variables; nil for a constant
 	terms []term

@@ -13,8 +13,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Model returns the energy of the problem, with a penalty for violations, as a model for any
-// sampler,
+// Model returns a model for any sampler. Its energy is that of the problem plus a penalty for
+// violations,
 //
 //	E(x) + penalty·Σ_k violation_k(x),
 //
@@ -285,7 +285,7 @@ func (m *target) valid(site int, x []int32) bool {
 	return true
 }
 
-// As implements [energy.Capable]. It offers [energy.Graphical] unless the graph is too large.
+// As offers [energy.Graphical] unless the graph is too large; it implements [energy.Capable].
 func (m *target) As(target any) bool {
 	return m.start != nil && energy.Give[energy.Graphical](target, connected{m})
 }

@@ -24,8 +24,8 @@ type SampleSet struct {
 	Exact  bool
 	Method string // method that found the rows: elimination, search, annealing, chains, …
 
-	// Summary holds the diagnostics of the energy if the draws come from chains, and is nil
-	// otherwise. Warnings lists the reasons not to trust these draws.
+	// Summary holds the diagnostics of the energy if the draws come from chains; otherwise it is
+	// nil. Warnings lists reasons not to trust these draws.
 	Summary  *diagnose.Summary
 	Warnings []string
 
@@ -245,8 +245,9 @@ func (s *SampleSet) MarshalJSON() ([]byte, error) {
 }
 
 // WriteDimod writes the set as JSON in the format of D-Wave's dimod (SampleSet.to_serializable,
-// schema 3.1.0), with a vector is_feasible. The variable type is BINARY or SPIN if all variables
-// are of that kind, and INTEGER otherwise. A category is written as the index of its label.
+// schema 3.1.0). It includes a vector is_feasible. The variable type is BINARY or SPIN if all
+// variables are of that kind, and INTEGER otherwise. A category is written as the index of its
+// label.
 func (s *SampleSet) WriteDimod(w io.Writer) error {
 	names := [...]string{binary: "BINARY", spin: "SPIN", integer: "INTEGER", category: "INTEGER"}
 	kind := names[s.p.vars[0].kind]

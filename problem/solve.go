@@ -40,7 +40,7 @@ type Config struct {
 
 	// Search bounds the number of evaluations of the exact search. It also bounds the evaluations
 	// of the local search that improves states found by annealing or by an unfinished search. 0
-	// means 2²⁶, and −1 turns both off.
+	// means 2²⁶, and −1 turns both searches off.
 	Search int
 
 	// Penalty, if positive, allows required conditions to be violated where no exact method
@@ -48,7 +48,7 @@ type Config struct {
 	// condition, and every row of the result lists the conditions that it violates.
 	Penalty float64
 
-	// Steps is the length of a run of an approximate method. For annealing, it is the number of
+	// Steps is the length of one run of an approximate method. For annealing, it is the number of
 	// steps of each run (0 means 1000). For ground.Search, it is the number of rounds (0 means
 	// 200). For Markov chains, it is the number of steps between two draws (0 means 10).
 	Steps int

@@ -9,17 +9,18 @@
 //
 // [Path] projects onto any language of package constraint. It finds the distribution that is
 // nearest in Kullback–Leibler divergence, in either direction, among those whose likeliest sequence
-// is in the language. A compiled Path, a [PathProjection], also conditions: it gives joint draws,
-// the log-probability of the language, marginals, the likeliest sequences in order, and counts. A
-// diffusion should condition rather than project, and package sampler/diffusion does so
-// automatically for a Path.
+// is in the language. Compiling a Path gives a [PathProjection], which can also condition on the
+// language. It computes joint draws, the log-probability of the language, marginals, the likeliest
+// sequences in order, and counts. A diffusion should condition rather than project, and package
+// sampler/diffusion does so automatically for a Path.
 //
-// Four packages are for other problems. Package prior conditions a hidden Markov model or a Markov
-// chain, in which sites depend on each other, on a language. Package novelty keeps sequences out of
-// a set to which every produced sequence is added. Package lagrange projects onto bounds on scores:
-// an augmented Lagrangian, guided by derivatives, searches for the sequence. Package proximal moves
-// real-valued predictions to the nearest series that satisfies linear and smooth inequalities, and
-// certifies the result.
+// The packages in its folder are for other problems. Package prior conditions a hidden Markov model
+// or a Markov chain, in which sites depend on each other, on a language. Package novelty generates
+// only sequences that are not in a given set, and adds each of them to the set. Package lagrange
+// projects onto bounds on differentiable scores, by a search with an augmented Lagrangian. Package
+// proximal moves real-valued predictions to the nearest series that satisfies linear and smooth
+// inequalities, and certifies the result. Package newton moves them to a nearby solution of
+// equations. Package junction does exact computations with models of low tree-width.
 //
 // # Recipes and runners
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// WeightError reports a log-weight that is NaN or +Inf, and its position.
+// WeightError reports a log-weight that is NaN or +Inf, with its site and level.
 type WeightError struct {
 	Site, Level int
 	Weight      float64

@@ -37,10 +37,10 @@ type runner interface {
 	Watch(ctx context.Context)
 	Unwatch()
 	Filter(v []float32) (logZ float64, err error)
-	// FilterExact does the same as Filter with all sums in float64. Draw must not follow it.
+	// FilterExact does the same as Filter with all sums in float64. Do not call Draw after it.
 	FilterExact(v []float32) (logZ float64, err error)
-	// FilterGiven does the same as Filter, but the row of each given token (≥ 0) counts as one-hot.
-	// It may overwrite those rows.
+	// FilterGiven is like Filter with given tokens. Where a token is given (≥ 0), the row counts as
+	// one-hot and may be overwritten.
 	FilterGiven(v []float32, given []int32) (logZ float64, err error)
 	Draw(x []int32, src rand.Source)
 	MAP(x []int32, v []float32) (float64, error)
@@ -73,7 +73,7 @@ func (n *nested) classes() int { _, k, _ := n.graph.Size(); return k }
 
 func (n *nested) automaton() constraint.Automaton { return n.language }
 
-// Usable reports whether the mask allows token at site. It does not ask the language.
+// Usable reports whether the mask allows token at site. It does not consult the language.
 func (n *nested) Usable(site int, token int32) bool { return n.may(site, token) }
 
 func (n *nested) may(site int, token int32) bool { return n.allows == nil || n.allows(site, token) }

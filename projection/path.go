@@ -16,10 +16,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Path projects a factorised categorical distribution onto a language, exactly. It finds the
-// nearest distribution over sites × levels whose likeliest sequence is in the language. Code that
-// can draw sequences jointly, such as package sampler/diffusion, should condition on the language
-// instead (see [PathProjection.Draw]).
+// Path projects a factorised categorical distribution onto a language. It finds the nearest
+// distribution over sites × levels whose likeliest sequence is in the language. The result is
+// exact. Code that can draw sequences jointly, such as package sampler/diffusion, should condition
+// on the language instead (see [PathProjection.Draw]).
 //
 // A Path is used as a literal. Bind compiles it to a [PathProjection] for a runner such as package
 // sampler/diffusion, and Compile does so for direct use. The zero value of every field but Language
@@ -30,7 +30,7 @@ type Path struct {
 	// cube of the length if parts of the language may contain themselves, and otherwise linearly.
 	Language constraint.Language
 
-	// Name is the name of the language in errors. The default is the name of its type.
+	// Name is the name of the language in errors. The default is the name of the language's type.
 	Name string
 
 	// Padded admits shorter sequences of the language, which are filled up with the token
@@ -41,8 +41,8 @@ type Path struct {
 	// Divergence is the divergence that the projection minimises. The default is Forward.
 	Divergence Divergence
 
-	// Margin is κ ≥ 1. After the projection, the token of the likeliest sequence at every site is
-	// at least κ times as likely as any other token. 0 means 1, which allows ties.
+	// Margin is κ ≥ 1. After the projection, every token of the likeliest sequence is at least κ
+	// times as likely as any other token at its site. 0 means 1, which allows ties.
 	Margin float64
 
 	// Revive lets a forward projection choose tokens of probability zero, at the finite cost that

@@ -235,9 +235,10 @@ func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []fl
 	return w.run.Marginals(dst)
 }
 
-// KBest yields the sequences of the language that have positive probability, each with its
-// log-weight, in descending order of log-weight. The yielded slice is overwritten by the next step.
-// The table v must not change during the iteration. The iteration stops early if ctx ends.
+// KBest yields the sequences of the language in descending order of log-weight, each with its
+// log-weight. Sequences of probability zero are left out. The yielded slice is overwritten by the
+// next step. The table v must not change during the iteration. The iteration stops early if ctx
+// ends.
 func (e *PathProjection) KBest(ctx context.Context, v []float32) (iter.Seq2[[]int32, float64], error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)
@@ -263,8 +264,8 @@ func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int
 	}
 }
 
-// Ascending yields the sequences of the language, each with its total cost Σ_i cost[i,x_i], in
-// ascending order of cost. Costs of tokens are arbitrary numbers, and +Inf forbids a token. The
+// Ascending yields the sequences of the language in ascending order of cost, each with its total
+// cost Σ_i cost[i,x_i]. The cost of a token may be any number, and +Inf forbids the token. The
 // yielded slice is overwritten by the next step. The table cost must not change during the
 // iteration. The iteration stops early if ctx ends.
 func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Seq2[[]int32, float64], error) {
@@ -325,8 +326,8 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse).
 //
 // The minimum is over the factorised distributions y whose likeliest sequence x is in the language
-// and has the margin κ: y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. Here κ is the
-// Margin of the Path. Nearest stores that sequence in x and returns the divergence in nats. Rows
+// and has the margin κ, the Margin of the Path. This means that y_i(x_i) ≥ κ·y_i(l) for all sites i
+// and levels l ≠ x_i. Nearest stores that sequence in x and returns the divergence in nats. Rows
 // that already satisfy the condition are unchanged. A NaN or +Inf at a token that the language
 // cannot use at that site counts as −Inf. If Nearest returns an error, v is unchanged.
 //
@@ -436,12 +437,13 @@ func (e *PathProjection) LogProb(ctx context.Context, x []int32, v []float32) (f
 	return sum - logZ, nil
 }
 
-// Mean returns the expectation of a sum over the sites given the language,
+// Mean returns the expected value of a sum over the sites, given that the sequence is in the
+// language,
 //
 //	E[Σ_i f[i,x_i] | x ∈ C] = Σ_{i,l} P(x_i = l | x ∈ C)·f[i,l],
 //
-// where C is the language and f is sites × levels, in any unit. Values of f at tokens that
-// cannot occur are ignored.
+// where C is the language and f is sites × levels, in any unit. Values of f at tokens that cannot
+// occur are ignored.
 func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (float64, error) {
 	check.Len("projection", "f", len(f), e.sites*e.levels)
 	p := make([]float64, len(f))

@@ -126,8 +126,8 @@ func (p part) explain(err error) error {
 // Shape returns the number of sites and of levels.
 func (p *SpansProjection) Shape() (sites, levels int) { return p.sites, p.levels }
 
-// Span returns the projection of span i, for sums over the sites of that span alone. The
-// log-weights of its methods are the rows From … To−1 of the whole sequence.
+// Span returns the projection of span i alone. Its methods take the log-weights of the sites of
+// that span only, which are the rows From … To−1 of the whole sequence.
 func (p *SpansProjection) Span(i int) *PathProjection { return p.parts[i] }
 
 // String returns the names of the spans' languages.
@@ -203,20 +203,20 @@ func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32
 // may define its own Draw.
 func (p *SpansProjection) Self() any { return p }
 
-// LogZ returns the log of the total weight of all sequences whose spans are in their languages.
+// LogZ returns the log of the total weight of all sequences in which every span is in its language.
 func (p *SpansProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.LogZ(ctx, v) })
 }
 
-// MAP stores in x the likeliest sequence whose spans are in their languages, and returns its
+// MAP stores in x the likeliest sequence in which every span is in its language, and returns its
 // log-weight: see [PathProjection.MAP].
 func (p *SpansProjection) MAP(ctx context.Context, x []int32, v []float32) (logWeight float64, err error) {
 	check.Len("projection", "x", len(x), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.MAP(ctx, x[c.from:c.to], v) })
 }
 
-// Marginals stores in dst (sites × levels) the probabilities P(x_i = l | x ∈ C), where C is the
-// set of sequences whose spans are in their languages.
+// Marginals stores in dst (sites × levels) the probabilities P(x_i = l | x ∈ C). Here C is the set
+// of sequences in which every span is in its language.
 func (p *SpansProjection) Marginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("projection", "dst", len(dst), p.sites*p.levels)
 	_, err := p.each(v, func(c part, v []float32) (float64, error) {
@@ -225,7 +225,8 @@ func (p *SpansProjection) Marginals(ctx context.Context, dst []float64, v []floa
 	return err
 }
 
-// Entropy returns the entropy of a joint draw in nats.
+// Entropy returns the entropy, in nats, of the distribution of a joint draw (see
+// [SpansProjection.Draw]).
 func (p *SpansProjection) Entropy(ctx context.Context, v []float32) (float64, error) {
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Entropy(ctx, v) })
 }

@@ -20,10 +20,10 @@ type Options struct {
 	// AAPL.Open). If it is empty, all numeric columns are read.
 	Columns []string
 
-	// Time names the column of times, or two columns, separated by a comma, that hold the date and
-	// the time of day. "none" means that the rows are at equal intervals. Entity names the columns,
-	// separated by commas, that identify the series of a row; "none" means that there is only one
-	// series.
+	// Time names the column of times, or, separated by a comma, the two columns that hold the date
+	// and the time of day. "none" means that the rows are at equal intervals. Entity names the
+	// columns, separated by commas, that identify the series of a row; "none" means that there is
+	// only one series.
 	Time, Entity string
 
 	// Dates is the order of the parts of a date: "dmy", "mdy" or "ymd". If it is empty, the order
@@ -69,9 +69,10 @@ type Time struct {
 	Zone  string `json:"zone,omitempty"`  // time zone of the file; "" if unknown
 	// step of the regular grid; "irregular" if there is none, "1 row" if the file has no
 	// times
-	Step   string `json:"step"`
-	Gaps   int    `json:"gaps"` // number of absent grid times, over all entities
-	Ranges []Gap  `json:"ranges,omitempty"`
+	Step string `json:"step"`
+	// number of grid times that are absent from the file, summed over all entities
+	Gaps   int   `json:"gaps"`
+	Ranges []Gap `json:"ranges,omitempty"`
 }
 
 // Gap is a run of consecutive grid times that are absent from the file.
@@ -86,9 +87,10 @@ type Gap struct {
 type Entity struct {
 	Name string
 
-	// Times holds, in ascending order, the times in microseconds since 1970 in UTC, or the
-	// numbers in the column of times. Lines holds the line number in the file for each time;
-	// 0 marks a time that is absent from the file.
+	// Times holds the times in ascending order. A point in time, such as a date, is stored as
+	// microseconds since 1970 in UTC. If the times of the file are plain numbers, these are
+	// stored. If the file has no times, Times is 0, 1, 2, …. Lines holds the line number in the
+	// file for each time; 0 marks a time that is absent from the file.
 	Times []float64
 	Lines []int
 
@@ -120,7 +122,7 @@ type Channel struct {
 	style style
 }
 
-// Omission names a column that was not read and says why.
+// Omission names a column that was not read, and states the reason.
 type Omission struct {
 	Column string `json:"column"`
 	Why    string `json:"why"`
@@ -149,8 +151,8 @@ func (f *Frame) Label(e, r int) string {
 	return f.label(l.axis, l.rows[e][k], f.Entities[e].Times[r])
 }
 
-// Read reads the time series in a file, whose contents r yields. An error names a line of the file
-// and states how to resolve the problem.
+// Read reads time series from r, which yields the contents of a file. An error names a line of the
+// file and states how to resolve the problem.
 func Read(r io.Reader, o Options) (*Frame, error) {
 	if err := check.Given("seriesdata: Read", "r", r); err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 // Options sets the size of the space to enumerate, and the expected results if they are known.
 // The zero value enumerates all sequences of up to four tokens of three levels.
 type Options struct {
-	// Sites is the length of the sequences. A language is tested on sequences of 0 … Sites
-	// tokens, a set on sequences of exactly Sites tokens. 0 means 4.
+	// Sites is the length of the sequences. A language is tested on sequences of 0 … Sites tokens,
+	// and a [constraint.Set] on sequences of exactly Sites tokens. 0 means 4.
 	Sites int
 
 	// Levels is the number of different tokens; 0 means 3. Set it to 1 for a [constraint.Smooth] on

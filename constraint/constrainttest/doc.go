@@ -8,7 +8,7 @@
 //		}
 //	}
 //
-// As in testing/fstest, each function returns nil if all laws hold, and otherwise an error that
-// names the broken law and a case that breaks it. The checks enumerate all sequences of a small
-// space. The strongest test is Options.Accepts, set to an independent formula for the language.
+// As in testing/fstest, each function returns nil if all laws hold. Otherwise the error names the
+// broken law and a case that breaks it. The checks enumerate all sequences of a small space. The
+// strongest test is Options.Accepts, set to an independent formula for the language.
 package constrainttest

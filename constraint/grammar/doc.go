@@ -5,13 +5,13 @@
 // [ParseLark] read the notations of llama.cpp and Lark, and [JSONSchema] compiles a JSON Schema.
 // All return a [Grammar], which accepts or rejects texts. [Grammar.Over] converts a grammar to a
 // language over the tokens of a vocabulary. The resulting [Language] is a constraint.Language:
-// projection.Path computes sums over its sequences, draws from it and finds its best sequence,
-// all exactly. Package diffusion conditions on it. Rules that cannot contain themselves are
-// expanded in place, up to 2¹² states. A schema without recursion is therefore a regular
-// language, and sums over it take time linear in the length.
+// projection.Path computes sums over its sequences, draws from it and finds its best sequence, all
+// exactly. Package sampler/diffusion can condition on it. Rules that cannot contain themselves are
+// expanded in place, up to 2¹² states. A schema without recursion is therefore a regular language,
+// and sums over it take time linear in the length.
 //
-// The automaton of a grammar is made deterministic, so every text has exactly one path through
-// it, and a sum over paths counts no text twice. If that is impossible because the grammar is not
+// The automaton of a grammar is made deterministic. Every text then has exactly one path through
+// it, so a sum over paths counts no text twice. If that is impossible because the grammar is not
 // deterministic, the error is a [*ConflictError].
 //
 // # Masks
@@ -24,7 +24,7 @@
 //
 // # JSON
 //
-// The documentation of [JSONSchema] states which spellings of a JSON value are in the language of
-// a schema. Within these spellings, a schema's assertions mean exactly what the standard says. An
+// The documentation of [JSONSchema] states which spellings of a JSON value are in the language of a
+// schema. Within these spellings, a schema's assertions mean exactly what the standard says. An
 // unknown feature is an error that names its path.
 package grammar

@@ -22,17 +22,18 @@ type SchemaConfig struct {
 	// Spelling selects which spellings of a JSON value are in the language.
 	Spelling Spelling
 
-	// AnyOrder lets the listed properties of a schema come in any order. If there are more than
+	// AnyOrder lets the properties that a schema lists come in any order. If there are more than
 	// eight, only the order of the last eight is free, and they come after the others. AnyOrder
-	// requires Spelling Free.
+	// requires that Spelling be Free.
 	AnyOrder bool
 
 	// Annotations treats unknown formats as annotations, as JSON Schema specifies, instead
 	// of as errors. [Grammar.Annotations] lists them.
 	Annotations bool
 
-	// Limits bounds two kinds of automata: that of every pattern (0 means 2¹⁴ states) and that of
-	// the schema over tokens. The field Bytes also bounds the expanded schema (at most 2²⁶).
+	// Limits bounds the automaton of every pattern and the automaton of the schema over tokens. If
+	// its field States is 0, a pattern may have 2¹⁴ states. Its field Bytes also bounds the
+	// expanded schema, which may take at most 2²⁶ bytes.
 	Limits constraint.Limits
 }
 
@@ -69,10 +70,10 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 }
 
 // JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12) to the language of the
-// JSON texts that match it. The error is a [*SchemaError], a [*constraint.LimitError] or the
-// cause of the context. A schema that no value satisfies also yields a SchemaError, which names
-// keywords that exclude each other. If detecting this takes too long, [Grammar.Over] returns the
-// error instead.
+// JSON texts that match it. The error is a [*SchemaError], a [*constraint.LimitError] or the cause
+// of the context. A schema that no value satisfies also yields a SchemaError, which names keywords
+// that exclude each other. If detecting this takes too long, [Grammar.Over] returns the error
+// instead.
 //
 // # Spellings
 //
@@ -81,8 +82,8 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //   - Properties that the schema lists come first, in the order of the schema (in any order with
 //     AnyOrder), each at most once. All other members follow.
 //   - Names that are required but not listed may come anywhere among these other members, each at
-//     most once. If there are more than six such names, only the last six are free, and the
-//     earlier ones have a fixed place.
+//     most once. If there are more than six such names, only the last six are free, and the earlier
+//     ones have a fixed place.
 //   - White space is as JSON allows it, or none (see [SchemaConfig]).
 //   - Characters are spelled as themselves or by an escape. If a keyword restricts the string, \u
 //     escapes are allowed up to U+00FF.
@@ -93,11 +94,12 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //
 // Schemas are rewritten as unions of conjunctions, and these rules apply to each conjunction. A
 // oneOf counts as a union if its schemas plainly exclude each other. Schemas that cannot be
-// rewritten, because of not, oneOf, if or dependencies, are read side by side. This means that
-// one automaton per schema reads the text, all at the same time. The rules then apply to all
-// schemas at one place of the value jointly: a property is listed if at least one of them lists
-// it. The schema of one property imposes no order on the members of another property's value,
-// unless the schemas that apply there have more than five patterns of names.
+// rewritten, because of not, oneOf, if or dependencies, are read side by side. This means that one
+// automaton per schema reads the text, all at the same time. The rules then apply jointly to all
+// schemas that are read at one place of the value. A property counts as listed if at least one of
+// these schemas lists it. The schema of one property does not restrict the order of members in
+// another property's value. The exception is a place at which the schemas have more than five
+// patterns of names.
 //
 // # Assertions
 //
@@ -106,21 +108,21 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //
 //   - Names unknown to the schema may repeat, so all of them together count as one towards
 //     minProperties.
-//   - Formats on which implementations differ (email, hostname, time, date-time, duration, uri
-//     and its relatives, regex) accept only texts that all implementations accept. Below a
-//     negation, every text that some implementation accepts counts as valid.
+//   - Formats on which implementations differ (email, hostname, time, date-time, duration, uri and
+//     its relatives, regex) accept only texts that all implementations accept. Below a negation,
+//     every text that some implementation accepts counts as valid.
 //
-// Where schemas are read side by side, either exception below a negation is a [*SchemaError]. A
-// member that additionalProperties, patternProperties or propertyNames rejects satisfies their
-// negation even if its name is repeated.
+// If schemas are read side by side and one of these exceptions occurs below a negation, the error
+// is a [*SchemaError]. A member that additionalProperties, patternProperties or propertyNames
+// rejects satisfies their negation even if its name is repeated.
 //
-// The keyword uniqueItems is exact for items with few possible values (an enum, a const,
-// Booleans, a short range of integers) and otherwise an error. An unknown format is an error
-// unless SchemaConfig.Annotations is set. A lookaround or backreference within a pattern is also
-// an error. Errors name the path. Keywords that no draft defines are annotations, which
-// [Grammar.Annotations] lists. $schema names the draft; without it, the schema is read as draft
-// 2020-12 plus the keywords that only earlier drafts define. A dynamic reference leads to the
-// schema with its anchor in the root of the document, or to the only schema with that anchor.
+// The keyword uniqueItems is exact for items with few possible values (an enum, a const, Booleans,
+// a short range of integers) and otherwise an error. An unknown format is an error unless
+// SchemaConfig.Annotations is set. A lookaround or backreference within a pattern is also an error.
+// Errors name the path. Keywords that no draft defines are annotations, which [Grammar.Annotations]
+// lists. The keyword $schema names the draft. Without it, the schema is read as draft 2020-12 plus
+// the keywords that only earlier drafts define. A dynamic reference leads to the schema with its
+// anchor in the root of the document, or to the only schema with that anchor.
 func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

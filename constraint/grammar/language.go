@@ -139,7 +139,7 @@ func (l *Language) Pushdown() constraint.Pushdown { return l.graph }
 // over tokens.
 func (l *Language) Size() (states, classes, edges int) { return l.graph.Size() }
 
-// States returns a bound: the number of every configuration is smaller.
+// States returns a bound on state numbers: every configuration has a smaller number.
 func (l *Language) States() int { return unbounded }
 
 // Start returns the configuration before the first token.

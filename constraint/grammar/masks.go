@@ -35,9 +35,9 @@ type Masks struct {
 	left []int32
 }
 
-// Masks prepares the masks of the grammar over a vocabulary. The padding tokens of the
-// vocabulary end a text. The error is a [*constraint.LimitError], wraps
-// [constraint.ErrInfeasible] if no text is in the language, or is the context's cause.
+// Masks prepares the computation of masks, the sets of tokens that may come next, for texts of the
+// grammar. Padding tokens of the vocabulary end a text. The error is a [*constraint.LimitError],
+// wraps [constraint.ErrInfeasible] if no text is in the language, or is the context's cause.
 func (g *Grammar) Masks(ctx context.Context, v *Vocabulary) (*Masks, error) {
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "Masks", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}
@@ -48,10 +48,10 @@ func (g *Grammar) Masks(ctx context.Context, v *Vocabulary) (*Masks, error) {
 	return newMasks(&Masks{mu: &g.mu, r: g.runs}, v, g.limits), nil
 }
 
-// MasksOf prepares the masks of an automaton over the tokens of a vocabulary: a lexicon, a
-// regular expression over tokens, or a combination of these. Padding tokens are allowed
-// wherever a text may end, in addition to where the automaton allows them. MasksOf takes as
-// long as [constraint.Compile] and has the same errors.
+// MasksOf prepares masks (see [Masks]) for an automaton over the tokens of a vocabulary, such as a
+// lexicon, a regular expression over tokens, or a combination of these. Padding tokens are allowed
+// wherever a text may end, in addition to where the automaton allows them. MasksOf takes as long as
+// [constraint.Compile] and has the same errors.
 func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits constraint.Limits) (*Masks, error) {
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "MasksOf", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}

@@ -108,15 +108,14 @@ func (p *Matcher) MayEnd() bool {
 // forced bounds the number of bytes of the text that Forced returns.
 const forced = 1 << 12
 
-// Forced returns the text with which every completion continues. It consists of the bytes that
-// follow as long as only one byte can come next, at most 4096 of them. It is empty if the text may
-// end here.
+// Forced returns the text that must come next. The result consists of the bytes that follow for as
+// long as only one byte is possible, up to 4096 bytes. It is empty if the text may end here.
 //
 // The result tokens spells a prefix of the forced text, divided into the longest possible tokens.
 // It stops where a token might extend beyond the forced text, so accepting these tokens excludes no
-// completion. For the masks of an automaton over tokens (see [MasksOf]), a token is listed if it is
-// the only possible one after those listed before it. The result text is then the text of the
-// listed tokens.
+// completion. For the masks of an automaton over tokens (see [MasksOf]), Forced instead lists
+// tokens for as long as exactly one token can come next. The result text is then the text of these
+// tokens.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

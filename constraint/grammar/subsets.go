@@ -12,12 +12,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// ConflictError reports that a grammar is not deterministic. At some byte, its automaton would
-// have to choose between two moves, so a text could be counted more than once.
+// ConflictError reports that a grammar is not deterministic. At some byte, its automaton would have
+// to choose between two moves. A text could then be counted more than once.
 type ConflictError struct {
 	Rule string // rule in which the choice arises
 	Byte byte   // byte at which the choice arises
-	What string // choice, for instance "read it or call a rule"
+	What string // the two moves, for instance "read it or call a rule"
 }
 
 func (e *ConflictError) Error() string {

@@ -246,8 +246,8 @@ func countOf(v *value) (int, error) {
 	return int(f), nil
 }
 
-// SchemaError reports that a JSON Schema is malformed or not supported by [JSONSchema], and
-// where.
+// SchemaError reports a JSON Schema that is malformed, that [JSONSchema] does not support, or that
+// no value satisfies. Path is the place of the problem.
 type SchemaError struct {
 	Path string // JSON pointer, for instance "#/properties/a/uniqueItems"
 	What string

@@ -74,7 +74,7 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum requires that the sum of channel c over the times from ≤ t < to equal the given value.
+// Sum requires that the sum of channel c over the times t with from ≤ t < to equal the given value.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
@@ -88,8 +88,9 @@ func (b *Builder) At(c, t int, value float64) {
 	}
 }
 
-// Impute fixes every entry that is not NaN in x (length × channels, in raw units), without
-// tolerance. The NaN entries remain to be imputed.
+// Impute requires every entry of the series to equal the corresponding entry of x, without
+// tolerance. The series x has length × channels entries in raw units. Entries that are NaN in x
+// remain to be imputed.
 func (b *Builder) Impute(x []float64) {
 	if b.err == nil && len(x) != b.out.sites {
 		b.refuse("Impute: len(x)", len(x), fmt.Sprint(b.out.sites))
@@ -108,7 +109,7 @@ func (b *Builder) ArgMax(c, t int) { b.extreme("ArgMax", "largest", c, t, 1) }
 // ArgMin requires that channel c have its smallest value at time t.
 func (b *Builder) ArgMin(c, t int) { b.extreme("ArgMin", "smallest", c, t, -1) }
 
-// Bounds requires that channel c lie between lower and upper at all times; −Inf and +Inf mean no
+// Bounds requires that every value of channel c lie between lower and upper. −Inf and +Inf mean no
 // bound.
 func (b *Builder) Bounds(c int, lower, upper float64) {
 	if !b.at("Bounds", c, 0) {
@@ -140,8 +141,8 @@ func (b *Builder) OHLC(open, high, low, close int) {
 	}
 }
 
-// Trend requires channel c to be non-decreasing over the times from ≤ t < to, or non-increasing
-// if down is true.
+// Trend requires channel c to be non-decreasing over the times t with from ≤ t < to. If down is
+// true, the channel must be non-increasing instead.
 func (b *Builder) Trend(c, from, to int, down bool) {
 	if !b.within("Trend", c, from, to) {
 		return
@@ -155,8 +156,8 @@ func (b *Builder) Trend(c, from, to int, down bool) {
 	}
 }
 
-// Autocorrelation fixes the autocorrelation r of channel c at the given lag to the given value,
-// within the tolerance of the [Shape],
+// Autocorrelation requires that the autocorrelation r of channel c at the given lag equal the given
+// value, within the tolerance of the [Shape],
 //
 //	r = Σ_t (x_t − x̄)(x_{t+lag} − x̄) / Σ_t (x_t − x̄)².
 //
@@ -178,8 +179,9 @@ func (b *Builder) Autocorrelation(c, lag int, value float64) {
 	b.out.names = append(b.out.names, fmt.Sprintf("autocorrelation of %s at lag %d = %v", b.shape.channel(c), lag, value))
 }
 
-// Row adds the inequality lower ≤ a·x ≤ upper on the raw series x. The name appears in errors.
-// The violation of the row is measured in units of the largest scale among its channels.
+// Row adds the inequality lower ≤ a·x ≤ upper on the raw series x, for instance to combine several
+// channels. The name appears in errors. The violation of the row is measured in units of the
+// largest scale among its channels.
 func (b *Builder) Row(name string, a constraint.Row, lower, upper float64) {
 	if b.err != nil {
 		return

@@ -22,15 +22,18 @@ type Prices struct {
 	Tick float64
 }
 
-// Finish puts the prices of raw (length × channels) in order, in place, and returns the largest
+// Finish puts the prices of raw (length × channels) in order, in place. It returns the largest
 // distance that a price moved, including rounding to a tick. Open and close are rounded to the
 // nearest tick. High is rounded to the nearest tick that is not below open or close. Low is rounded
 // to the nearest tick that is not above open or close.
 //
-// Finish returns an error and changes nothing if the four channels are not different channels of
-// the series, or if Tick is negative or not finite. It also does so if a price is not finite, is
-// too large to distinguish its ticks, or would have to move further than the argument most. Prices
-// that are further out of order are wrong, and correcting them would hide the mistake.
+// Finish returns an error and leaves raw unchanged in these cases:
+//
+//   - The four channels are not different channels of the series.
+//   - Tick is negative or not finite.
+//   - A price is not finite, or is too large to distinguish its ticks.
+//   - A price would have to move further than the argument most. Such prices are wrong, and
+//     correcting them would hide the mistake.
 func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64, err error) {
 	at := [4]int{p.Open, p.High, p.Low, p.Close}
 	for k, c := range at {

@@ -62,9 +62,9 @@ func (s *Shape) channel(c int) string {
 // Raw converts a standardised series (length × channels, as drawn by a diffusion) to raw units,
 // Shift[c] + Scale[c]·x in float64.
 //
-// A float32 holds seven digits, so rounding may break rows that a projection has satisfied
-// within its tolerance. [Prices] corrects this for prices, whose order must hold exactly. Raw
-// panics if len(x) is not Length·Channels, or if Shift or Scale is not nil and does not have
+// A float32 holds seven digits, so rounding may violate an inequality that a projection has
+// satisfied within its tolerance. [Prices] corrects this for prices, whose order must hold exactly.
+// Raw panics if len(x) is not Length·Channels, or if Shift or Scale is not nil and does not have
 // Channels entries.
 func (s Shape) Raw(x []float32) []float64 {
 	check.Len("series", "x", len(x), s.Length*s.Channels)

@@ -31,9 +31,10 @@ func (s *System) RowName(j int) string {
 	return s.names[j]
 }
 
-// Value stores in g the values of all inequalities for the series v. For a row, the value is the
-// larger of its two violations, in standardised units. An autocorrelation has two values: its
-// distance above the upper bound and its distance below the lower bound.
+// Value stores in g the values of all inequalities for the series v. A row (a two-sided linear
+// inequality) has one value, the larger of its two violations in standardised units. An
+// autocorrelation has two values: its distance above the upper bound and its distance below the
+// lower bound.
 func (s *System) Value(g []float64, v []float32) {
 	check.Len("series", "g", len(g), s.Len())
 	check.Len("series", "v", len(v), s.sites)

@@ -37,21 +37,20 @@ func (l Layered) Validate() error { return l.Check() }
 // Contains reports whether x is in either part.
 func (l Layered) Contains(x []int32) bool { return l.base().Contains(x) || l.top().Contains(x) }
 
-// Add adds x to Top unless x is in Base, and reports whether x was new, that is, in neither part.
+// Add adds x to Top unless x is in Base. It reports whether x was new, that is, in neither part.
 func (l Layered) Add(x []int32) bool { return !l.base().Contains(x) && l.top().Add(x) }
 
 // Len returns the number of sequences in both parts. A sequence in both parts counts twice,
 // which does not happen if all sequences in Top were added by Add.
 func (l Layered) Len() int { return l.base().Len() + l.top().Len() }
 
-// States returns (Base.States() + 1)·(Top.States() + 1).
+// States returns a bound on the state numbers, (Base.States() + 1)·(Top.States() + 1).
 func (l Layered) States() int { return (l.base().States() + 1) * (l.top().States() + 1) }
 
 // Start returns the state before the first token.
 func (l Layered) Start() int { return l.join(l.base().Start(), l.top().Start()) }
 
-// Next returns the state after token. It is −1 only if no sequence of either part continues in
-// this way.
+// Next returns the state after token, or −1 if no sequence of either part continues in this way.
 func (l Layered) Next(state int, token int32) int {
 	b, t := l.split(state)
 	if b >= 0 {

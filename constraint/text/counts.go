@@ -10,13 +10,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// WordCount compiles the language of the token sequences whose text has as many words as the
-// argument words allows. A word is a maximal run of runes that are not in separators. It may be
+// WordCount compiles the language of the token sequences whose text has a number of words in the
+// given range. A word is a maximal run of runes that are not in the string separators. It may be
 // divided into tokens in any way. Text that is not UTF-8 is not in the language.
 //
-// The error is an [*constraint.ArgumentError] for a negative Max or separators that are not
-// UTF-8. It wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell such a text. Other
-// errors are those of [Lift].
+// The error is an [*constraint.ArgumentError] for a negative Max or separators that are not UTF-8.
+// It wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell such a text. Other errors are
+// those of [Lift].
 func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, words Range, separators string) (*constraint.DFA, error) {
 	const name = "WordCount"
 	c, k, err := separated(name, limits, words, separators)
@@ -26,9 +26,8 @@ func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, word
 	return k.compile(ctx, name, fmt.Sprintf("WordCount(%v, %s)", words, check.Quote(separators)), wordCount{c}, v, limits)
 }
 
-// Characters compiles the language of the token sequences whose text has as many runes as the
-// argument runes allows. Text that is not UTF-8 is not in the language. Errors are those of
-// [WordCount].
+// Characters compiles the language of the token sequences whose text has a number of runes in the
+// given range. Text that is not UTF-8 is not in the language. Errors are those of [WordCount].
 func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range) (*constraint.DFA, error) {
 	const name = "Characters"
 	c, err := runes.counter(name, limits)
@@ -38,13 +37,15 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 	return newKinds().compile(ctx, name, fmt.Sprintf("Characters(%v)", runes), characters{c}, v, limits)
 }
 
-// Sentences compiles the language of the token sequences whose text consists of complete sentences,
-// as many as the argument sentences allows. A sentence begins with a rune that is not white space.
-// It ends with one or more terminators, optionally followed by closing quotes and brackets, before
-// white space or the end of the text. Terminators are the runes of the string ends, such as ".!?".
-// Therefore, "3.14" does not end a sentence, and "Dr. No." counts as two sentences. Text that is
-// not UTF-8 is not in the language. Errors are those of [WordCount], and an
-// [*constraint.ArgumentError] for ends without runes or with white space.
+// Sentences compiles the language of the token sequences whose text consists of complete sentences.
+// The number of sentences must be in the given range. A sentence begins with a rune that is not
+// white space. It ends with one or more terminators, optionally followed by closing quotes and
+// brackets, before white space or the end of the text. Terminators are the runes of the string
+// ends, such as ".!?". Therefore, "3.14" does not end a sentence, and "Dr. No." counts as two
+// sentences. Text that is not UTF-8 is not in the language.
+//
+// The error is an [*constraint.ArgumentError] if the string ends is empty or contains white space.
+// Other errors are those of [WordCount].
 func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sentences Range, ends string) (*constraint.DFA, error) {
 	const name = "Sentences"
 	c, err := sentences.counter(name, limits)

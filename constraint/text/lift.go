@@ -16,15 +16,15 @@ import (
 // automaton accepts the joined texts of the sequence's tokens. Padding may follow if the vocabulary
 // has any. Every way to divide a text into tokens is accepted.
 //
-// Two tokens are equivalent if they lead from every state of the minimal byte automaton to the
-// same state. Lift walks the vocabulary once to find the equivalence classes. If there are too
-// many, it walks the trie of the vocabulary once for each state, so that common prefixes are read
-// once and dead prefixes are skipped. This takes at most O(Q·T) steps for Q states and T
+// Two tokens are equivalent if they lead from every state of the minimal byte automaton to the same
+// state. Lift walks the vocabulary once to find the equivalence classes. If there are too many
+// classes, it walks the trie of the vocabulary once for each state. In this way, common prefixes
+// are read once and dead prefixes are skipped. This takes at most O(Q·T) steps for Q states and T
 // prefixes. The last four large vocabularies are cached by content, so each is sorted only once.
 //
-// The error wraps [constraint.ErrInfeasible] if no token sequence spells a text of the language.
-// It is an [*constraint.ArgumentError] if the vocabulary is invalid, a [*constraint.LimitError]
-// if a limit is exceeded, or the context's cause.
+// The error wraps [constraint.ErrInfeasible] if no token sequence spells a text of the language. It
+// is an [*constraint.ArgumentError] if the vocabulary is invalid, a [*constraint.LimitError] if a
+// limit is exceeded, or the context's cause.
 func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	p, err := prepare(v)
 	if err != nil {

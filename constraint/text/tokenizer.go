@@ -12,21 +12,21 @@ import (
 // bytes.
 const gaps = 1 << 20
 
-// ReadVocabulary reads the vocabulary of a tokenizer.json of Hugging Face's tokenizers. The text
-// of a token is the bytes that the decoder produces for it. It understands BPE models (byte
-// level, with byte fallback, or with an end-of-word suffix), WordPiece, Unigram and WordLevel
-// models. It also understands the decoders ByteLevel, Metaspace, WordPiece, BPEDecoder,
-// ByteFallback, Replace, Fuse, Strip and Sequence.
+// ReadVocabulary reads the vocabulary of a tokenizer.json of Hugging Face's tokenizers. The text of
+// a token is the bytes that the file's decoder produces for it. Supported models are BPE (byte
+// level, with byte fallback, or with an end-of-word suffix), WordPiece, Unigram and WordLevel.
+// Supported decoders are ByteLevel, Metaspace, WordPiece, BPEDecoder, ByteFallback, Replace, Fuse,
+// Strip and Sequence.
 //
-// Special tokens (begin and end marks, masks, unknown) are Forbidden, and the padding token of
-// the file is Padding. The other added tokens are ordinary texts. Ids without a token, or with an
-// empty text, are Forbidden.
+// Special tokens (begin and end marks, masks, unknown) are Forbidden, and the padding token of the
+// file is Padding. The other added tokens are ordinary texts. Ids without a token, or with an empty
+// text, are Forbidden.
 //
 // A token has the same text at every position. If the decoder treats the ends of a text
 // differently, the vocabulary uses the text that a token has in the middle. With Metaspace,
-// WordPiece and WordLevel, every word, even the first, begins with a blank; with an end-of-word
-// suffix, every word, even the last, ends with a blank. Neither Strip at the ends of the whole
-// text nor the clean-up of blanks before punctuation is applied.
+// WordPiece and WordLevel, every word, even the first, begins with a blank. With an end-of-word
+// suffix, every word, even the last, ends with a blank. Neither Strip at the ends of the whole text
+// nor the clean-up of blanks before punctuation is applied.
 //
 // A language accepts every sequence of tokens that spells a text, not only the tokenizer's own
 // encoding. Merges and scores are therefore ignored. To encode texts with a byte-level BPE, use

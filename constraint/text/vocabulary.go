@@ -62,8 +62,8 @@ func (v Vocabulary) Text(x []int32) string {
 	return b.String()
 }
 
-// Spelling checks the vocabulary and returns, for every token, whether it contributes its text to a
-// sequence, that is, whether it is neither Forbidden nor Padding. The error is an
+// Spelling checks the vocabulary. For every token, it returns whether the token contributes its
+// text to a sequence. Tokens that are Forbidden or Padding do not. The error is an
 // [*constraint.ArgumentError].
 func (v Vocabulary) Spelling() ([]bool, error) {
 	if len(v.Tokens) == 0 {

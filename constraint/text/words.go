@@ -31,9 +31,9 @@ func Avoids(ctx context.Context, v Vocabulary, limits constraint.Limits, words .
 	return Lift(ctx, a, v, limits)
 }
 
-// WordAt compiles the language of the token sequences whose n-th word is one of words. A word
-// is a maximal run of bytes that are not in separators. The text may be divided into tokens in
-// any way. Errors are those of [constraint.WordAt] and [Lift].
+// WordAt compiles the language of the token sequences whose n-th word is in the list words. The
+// last word has n = −1. A word is a maximal run of bytes that are not in the string separators. The
+// text may be divided into tokens in any way. Errors are those of [constraint.WordAt] and [Lift].
 func WordAt(ctx context.Context, v Vocabulary, limits constraint.Limits, n int, separators string, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.WordAt(bytesOf(words), n, bytesOf([]string{separators})[0])
 	if err != nil {
@@ -54,10 +54,10 @@ func bytesOf(words []string) [][]int32 {
 	return out
 }
 
-// Words compiles the language of the token sequences whose text consists only of words in the
-// list and separators. A word is a maximal run of runes that are not in separators. It may be
-// divided into tokens in any way. A text without words is in the language. To require a number of
-// words, intersect the language with [WordCount].
+// Words compiles the language of the token sequences whose text consists only of separators and of
+// words in the list. A word is a maximal run of runes that are not in the string separators. It may
+// be divided into tokens in any way. A text without words is in the language. To require a number
+// of words, intersect the language with [WordCount].
 //
 // The error is an [*constraint.ArgumentError] if the list is empty, a word is empty or contains a
 // separator, or an argument is not UTF-8. It wraps [constraint.ErrInfeasible] if no tokens spell
@@ -118,9 +118,9 @@ func (w wordList) Next(state int, kind int32) int {
 
 func (w wordList) Accepting(state int) bool { return state == 0 || w.words.Accepting(state-1) }
 
-// WordLengths compiles the language of the token sequences in whose text every word has as many
-// runes as the argument runes allows. A word is a maximal run of runes that are not in
-// separators. It may be divided into tokens in any way. Errors are those of [WordCount].
+// WordLengths compiles the language of the token sequences in whose text every word has a number of
+// runes in the given range. A word is a maximal run of runes that are not in the string separators.
+// It may be divided into tokens in any way. Errors are those of [WordCount].
 func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range, separators string) (*constraint.DFA, error) {
 	const name = "WordLengths"
 	c, k, err := separated(name, limits, runes, separators)

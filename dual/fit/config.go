@@ -46,8 +46,8 @@ type Config struct {
 	Observe func(step int, theta, gradient []float64)
 
 	// Checkpoint saves the fit to the file Path, if that is set, and keeps the previous file as
-	// Path.old. It saves when Run ends, even if the context ended it. If Every is not 0, Run also
-	// saves each time it has made Every more steps. If saving fails, Run returns the error.
+	// Path.old. It saves when Run ends, even if the context ended Run. If Every is not 0, it also
+	// saves each time that number of steps has been made. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -13,9 +13,10 @@ import (
 )
 
 // Persistent estimates the moments of the model by chains that continue from step to step while the
-// parameters move (stochastic maximum likelihood, Younes 1989; persistent contrastive divergence,
-// Tieleman 2008). With a decreasing rate the fit converges to maximum likelihood. The zero value
-// makes one draw per chain and step, and starts the chains at rows of the data.
+// parameters move. This is stochastic maximum likelihood (Younes 1989), also called persistent
+// contrastive divergence (Tieleman 2008). With a decreasing rate the fit converges to maximum
+// likelihood. The zero value makes one draw per chain and step, and starts the chains at rows of
+// the data.
 type Persistent struct {
 	Draws int  // number of draws per chain and step; 0 means 1
 	Cold  bool // whether to start from the present states of the chains instead of rows of data
@@ -30,9 +31,10 @@ type Persistent struct {
 	Restart float64
 }
 
-// Contrastive estimates the moments of the model by chains that begin every step at the rows of the
-// batch and make a few draws (contrastive divergence, Hinton 2002). The estimate has little noise.
-// Its bias vanishes as the number of draws grows. The zero value makes one draw.
+// Contrastive estimates the moments of the model by short chains (contrastive divergence, Hinton
+// 2002). In every step, the chains begin at the rows of the batch and make a few draws. The
+// estimate has little noise. Its bias vanishes as the number of draws grows. The zero value makes
+// one draw.
 type Contrastive struct {
 	Draws int // number of draws per chain and step; 0 means 1
 }
@@ -43,7 +45,7 @@ func (Persistent) Name() string { return "persistent" }
 // Name returns the name by which checkpoints identify the objective.
 func (Contrastive) Name() string { return "contrastive" }
 
-// Bind returns the [Phase] of the objective for the model p and its data; it implements
+// Bind returns the [Phase] that computes gradients for the model p and its data; it implements
 // [Objective].
 func (o Persistent) Bind(_ context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error) {
 	if !(o.Restart >= 0 && o.Restart <= 1) {
@@ -65,7 +67,7 @@ func (o Persistent) Bind(_ context.Context, p energy.Parametric, data []int32, c
 	return d, nil
 }
 
-// Bind returns the [Phase] of the objective for the model p and its data; it implements
+// Bind returns the [Phase] that computes gradients for the model p and its data; it implements
 // [Objective].
 func (o Contrastive) Bind(_ context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error) {
 	d, err := newDriven("Contrastive", p, data, chains, o.Draws)
@@ -187,8 +189,8 @@ func (d *driven) begin(rows []int32, step int, seed uint64) error {
 	return d.chains.SetStates(d.next)
 }
 
-// Settle resets the chains to the new parameters, unless they are in the middle of a step; it
-// implements [Phase].
+// Settle resets the chains to the new parameters, unless a step was interrupted; it implements
+// [Phase].
 func (d *driven) Settle() error {
 	if d.open {
 		return nil // the chains are in the middle of a step

@@ -31,7 +31,7 @@ const (
 // Name returns the name by which checkpoints identify the objective.
 func (Exact) Name() string { return "exact" }
 
-// Bind returns the [Phase] of the objective for the model p and its data; it implements
+// Bind returns the [Phase] that computes gradients for the model p and its data; it implements
 // [Objective].
 func (Exact) Bind(ctx context.Context, p energy.Parametric, data []int32, _ dual.Primal[int32]) (Phase, error) {
 	if err := check.Given("fit: Exact", "p", p); err != nil {

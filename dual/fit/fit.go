@@ -60,9 +60,9 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 // present parameters of p.
 //
 // New returns an error if the model is nil or has no parameters, or if data is empty or does not
-// consist of whole rows. It also returns an error if a level is out of range or a row has
-// probability zero; the error names the row, and for a level the site. A field of the configuration
-// that is out of range is an error too. Errors of the objective are also returned.
+// consist of whole rows. It also returns an error if a level is out of range, or if a row has
+// probability zero. Such an error names the row and, for a level, the site. A field of the
+// configuration that is out of range is an error too. Errors of the objective are also returned.
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {
@@ -186,8 +186,8 @@ func (f *Fit) Len() int { return f.steps }
 // Params returns a copy of the present parameters, which are also those of the model.
 func (f *Fit) Params() []float64 { return slices.Clone(f.theta) }
 
-// Average returns the mean of the parameters over the steps, with weights ∝ t² at step t. It has
-// less noise than the parameters of the last step.
+// Average returns a weighted mean of the parameters over the steps, in which step t has a weight ∝
+// t². The mean has less noise than the parameters of the last step.
 func (f *Fit) Average() []float64 { return slices.Clone(f.average) }
 
 // UseAverage sets the parameters of the fit and its model to the average over the steps. Call it at

@@ -10,7 +10,7 @@ import (
 // Objective defines how the gradient of the loss is estimated. [Persistent], [Contrastive],
 // [Pseudo] and [Exact] are objectives. You can also write your own.
 type Objective interface {
-	// Bind returns the Phase that computes gradients for the model p, its data (rows of one level
+	// Bind returns the [Phase] that computes gradients for the model p, its data (rows of one level
 	// per site) and the chains of the fit. The argument chains is nil if the fit has none.
 	Bind(ctx context.Context, p energy.Parametric, data []int32, chains dual.Primal[int32]) (Phase, error)
 }
@@ -40,9 +40,9 @@ type Phase interface {
 type Conditioned interface {
 	energy.Parametric
 
-	// PseudoGradient adds to g the gradient with respect to θ of the negative
-	// log-pseudo-likelihood Σ_s Σ_i −log p(x_i | the other sites) of the states x_s. It returns
-	// that sum.
+	// PseudoGradient adds to g the gradient, with respect to θ, of the negative
+	// log-pseudo-likelihood Σ_s Σ_i −log p(x_i | the other sites). The sum over s is over the
+	// states in x, and the sum over i over their sites. PseudoGradient returns this sum.
 	PseudoGradient(g []float64, x []int32) float64
 }
 

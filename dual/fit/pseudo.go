@@ -84,7 +84,8 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 
 // Pseudo is the objective that replaces log p(x) by the pseudo-likelihood Σ_i log p(x_i | the other
 // sites) (Besag 1975). The pseudo-likelihood is concave where the log-likelihood is, and needs no
-// chains. As the data grow, its optimum tends to that of the likelihood, with a larger variance.
+// chains. As the data grow, its optimum tends to that of the likelihood, but it has a larger
+// variance.
 //
 // For [Conditioned] models the gradient has a closed form. Examples are the learners of Ising and
 // dense two-level Quadratic models. For others, each row needs the gradients of sites·(levels−1) +
@@ -94,7 +95,7 @@ type Pseudo struct{}
 // Name returns the name by which checkpoints identify the objective.
 func (Pseudo) Name() string { return "pseudo" }
 
-// Bind returns the [Phase] of the objective for the model p and its data; it implements
+// Bind returns the [Phase] that computes gradients for the model p and its data; it implements
 // [Objective].
 func (Pseudo) Bind(_ context.Context, p energy.Parametric, _ []int32, _ dual.Primal[int32]) (Phase, error) {
 	if err := check.Given("fit: Pseudo", "p", p); err != nil {

@@ -13,14 +13,14 @@ import (
 // predictive rule (see Rule), and each batch has its own λ. The paper uses Rule: dual.Ascent{Step:
 // dual.Constant(0.05)}.
 type Config struct {
-	// Rule moves λ by the mean violation of the predictions. It must need nothing but this
+	// Rule moves λ by the mean violation of the predictions. The rule must need nothing but this
 	// mean, because the variance of the samples is unknown within a run. Rules that need the
 	// variance, such as [dual.Auto], are rejected.
 	//
-	// If Rule is nil, λ moves by the predictive rule. It uses the predictor to estimate how the
-	// final violations respond to λ, at about a tenth of the cost of the run. It takes trust-region
-	// steps based on the estimate, four of them in the last step of the diffusion. It needs no step
-	// size, whatever the units of g.
+	// If Rule is nil, λ moves by the predictive rule. This rule uses the predictor to estimate how
+	// the final violations respond to λ, at about a tenth of the cost of the run. It takes
+	// trust-region steps based on this estimate, four of them in the last step of the diffusion. It
+	// needs no step size, whatever the units of g.
 	Rule  dual.Rule
 	Start []float64 // initial multipliers; nil means zeros
 	Max   *float64  // upper bound on every multiplier, ≥ 0; nil means no bound
@@ -33,10 +33,10 @@ type Config struct {
 	// [Box] and [Simplex].
 	Domain func(x []float32)
 
-	// Again makes two predictions per step, at twice the cost. λ moves by the violations of the
-	// first prediction, and the diffusion uses the second one, made at the new λ. This is the order
-	// of steps in the paper; the paper's code predicts once. Without Again, the diffusion uses the
-	// prediction made before λ moves.
+	// Again makes two predictions per step, at twice the cost. The violations of the first
+	// prediction move λ. The second prediction is made at the new λ and used by the diffusion. This
+	// is the order of steps in the paper; the paper's code predicts once. Without Again, the
+	// diffusion uses the prediction made before λ moves.
 	Again bool
 
 	// Scarce suppresses the [ScarceError] of a run in which most predictions rest on fewer than
@@ -61,8 +61,8 @@ func Box(lo, hi float32) func(x []float32) {
 
 // Simplex returns a function that replaces x, in place, by the nearest point (in Euclidean
 // distance) of the simplex x_i ≥ 0, Σ x_i = total. The function is safe for concurrent use. It sets
-// x_i ← max(0, x_i − τ), where it finds τ from the sorted coordinates in O(n log n) time (Held,
-// Wolfe and Crowder 1974). Simplex panics unless total is positive and finite.
+// x_i ← max(0, x_i − τ). It finds τ from the sorted coordinates in O(n log n) time (Held, Wolfe and
+// Crowder 1974). Simplex panics unless total is positive and finite.
 func Simplex(total float64) func(x []float32) {
 	if !(total > 0) || !check.Finite(total) {
 		panic(fmt.Sprintf("pdi: Simplex: total = %v, want a finite number > 0", total))

@@ -16,9 +16,9 @@ import (
 
 // Denoiser implements primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026, Algorithm 2).
 // It is a denoiser that holds multipliers λ and moves them while a diffusion runs. For every
-// reverse step it predicts the clean samples x_0 under the tilted distribution μ_λ, projects them
-// onto a domain by Π, and passes them to the diffusion. Then it moves λ by the mean violation over
-// the batch, whose samples share λ:
+// reverse step it predicts the clean samples x_0 under the tilted distribution μ_λ (see
+// [Predictor]). It projects them onto a domain by Π and passes them to the diffusion. Then it moves
+// λ by the mean violation over the batch, whose samples share λ:
 //
 //	x̂_0 = Π(E_λ[x_0 | x_t]),  λ ← rule(λ, mean g(x̂_0)).
 //
@@ -52,8 +52,8 @@ type inference struct {
 const averageFrom = 0.25 // averages omit this fraction of a run, from its start
 
 // New returns a denoiser that takes its predictions from a predictor. It returns an error if the
-// predictor is nil or a field is out of range. It also tries the rule on a mean of zeros and
-// returns the rule's error, which is a [*dual.SpreadError] if the rule needs the variance of
+// predictor is nil or a field is out of range. It also tries the rule on a mean of zeros, and
+// returns an error of the rule. This is a [*dual.SpreadError] if the rule needs the variance of
 // samples.
 func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {
@@ -122,10 +122,11 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 	return nil
 }
 
-// ScarceError reports that an [Estimator] had fewer than two effective candidates in most steps of
-// a batch. Its predictions were then close to the single best candidate, whatever the distribution,
-// and the samples and multipliers are not meaningful. A guess (GibbsOptions.Center and Spread) or
-// an exact predictor helps; more candidates barely help. Config.Scarce suppresses the error.
+// ScarceError reports that an [Estimator] had fewer than two effective candidates (see
+// [GibbsScore.Effective]) in most steps of a batch. Its predictions were then close to the single
+// best candidate, whatever the distribution, and the samples and multipliers are not meaningful. A
+// guess (GibbsOptions.Center and Spread) or an exact predictor helps; more candidates barely help.
+// Config.Scarce suppresses the error.
 type ScarceError struct {
 	// number of steps with fewer than two effective candidates, and number of all steps
 	Few, Steps int
@@ -254,9 +255,9 @@ func (d *Denoiser) Average() []float64 {
 //
 // Assume that the base distribution is normal with independent coordinates of variance v, and that
 // the constraints are linear. The mean of the samples is then exactly that of a run at the fixed
-// multipliers Σ_t w_t·λ_t ([Denoiser.Tilt]), which has only the error of a finite number of steps.
-// In other cases the factors are a rough measure. Hadou et al. (2026) bound the effect of
-// multipliers other than the optimum λ* by factors of this kind.
+// multipliers Σ_t w_t·λ_t (see [Denoiser.Tilt]). The only error of such a run is that of a finite
+// number of steps. In other cases the factors are a rough measure. Hadou et al. (2026) bound the
+// effect of multipliers other than the optimum λ* by factors of this kind.
 //
 // Stability returns nil before the first step, and an error unless variance is finite and > 0.
 func (d *Denoiser) Stability(variance float64) ([]float64, error) {

@@ -1,5 +1,6 @@
-// Package pdi enforces average inequalities on real-valued samples in a single run of a diffusion,
-// by moving the multipliers during the run (primal–dual inference: Hadou, Uslu and Ribeiro 2026).
+// Package pdi enforces inequalities that must hold on average over real-valued samples. It needs
+// only a single run of a diffusion, because it moves the multipliers during the run (primal–dual
+// inference: Hadou, Uslu and Ribeiro 2026).
 //
 // A [Denoiser] predicts the clean samples at its multipliers λ and passes them to the diffusion for
 // its next step. It then moves λ by the amount by which these predictions violate the inequalities.

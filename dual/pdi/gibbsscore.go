@@ -41,11 +41,11 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 //	ŝ = ∇_x log (1/K) Σ_k exp(−E(y_k, λ)) = −Σ_k w_k ∇E(y_k, λ)/α,
 //	E[x_0|x_t] ≈ (x_t + σ²ŝ)/α
 //
-// Here ᾱ is the signal level and ε_k is standard normal (Hadou, Uslu and Ribeiro 2026; their
-// Algorithm 2 prints a minus sign in the last line, but plus is correct). Candidates of width σ/α
-// rarely fall where the distribution has mass. [GibbsScore.Effective] returns how many of the K
-// contribute; at high noise in 30 dimensions only one does. GibbsOptions.Center and Spread give
-// better candidates.
+// Here ᾱ is the signal level and ε_k is standard normal. The method is that of Hadou, Uslu and
+// Ribeiro (2026), whose Algorithm 2 prints a minus sign in the last line, but plus is correct.
+// Candidates of width σ/α rarely fall where the distribution has mass. [GibbsScore.Effective]
+// returns how many of the K contribute; at high noise in 30 dimensions only one does.
+// GibbsOptions.Center and Spread give better candidates.
 //
 // States are processed in parallel on all processors. So each state needs its own random source,
 // and the target must be safe for concurrent use. Results do not depend on the number of
@@ -84,7 +84,8 @@ type GibbsOptions struct {
 	// estimate has the same limit, and more effective candidates if the guess is good.
 	Center, Spread []float64
 
-	// Antithetic draws candidates in pairs with noise ±ε, which cancels odd terms.
+	// Antithetic draws candidates in pairs with opposite noise, +ε and −ε. Errors that are odd in ε
+	// then cancel.
 	Antithetic bool
 
 	// Score estimates the posterior mean through the score, as in the paper, instead of by Σ
@@ -94,11 +95,11 @@ type GibbsOptions struct {
 	Score bool
 
 	// Control combines the two estimates, the weighted mean and the one through the score. Their
-	// difference has mean zero (Stein's identity). It adds c times the difference to the weighted
-	// mean, as a control variate. Least squares over the candidates determines c. On a Gaussian
-	// target the result has no variance, however few candidates are effective. On a mixture with a
-	// single effective candidate it may not help: in BenchmarkConstrainedMixture the estimate of
-	// the paper does best.
+	// difference has mean zero (Stein's identity). Control adds c times the difference to the
+	// weighted mean, as a control variate. Least squares over the candidates determines c. On a
+	// Gaussian target the result has no variance, however few candidates are effective. On a
+	// mixture with a single effective candidate it may not help: in BenchmarkConstrainedMixture
+	// the estimate of the paper does best.
 	Control bool
 }
 
@@ -231,8 +232,8 @@ func rowsOf(l Tilted) []dual.Row {
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
 // Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. It is
-// between 1 and K, averaged over the states of the last Predict. Effective returns 0 before the
-// first Predict.
+// between 1 and the number of candidates, and is averaged over the states of the last call of
+// Predict. Effective returns 0 before the first Predict.
 func (g *GibbsScore) Effective() float64 {
 	states := len(g.last.effective)
 	if states == 0 {

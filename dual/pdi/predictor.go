@@ -9,16 +9,18 @@ import (
 
 // Predictor computes posterior means of states of reals under Gaussian noise. The distribution of
 // the states is μ_λ ∝ exp(−(f0 + λᵀg)/β), the base distribution tilted by multipliers λ. A
-// [Denoiser] needs nothing else about an energy. A Predictor may implement [dual.Described].
+// [Denoiser] needs to know nothing else about the energy. A Predictor may implement
+// [dual.Described].
 type Predictor interface {
 	Sites() int
 	Len() int // number of multipliers
 	Beta() float64
 
 	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the clean states x_0. The noisy
-	// states x_t are in x, an array of states × sites. The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε with ᾱ
-	// = alpha[s] for state s. The random source src[s] is for state s only; a predictor that draws
-	// from it is an [Estimator]. Predict must not keep its arguments.
+	// states x_t are in x, an array of states × sites. They were made by x_t = √ᾱ·x_0 + √(1−ᾱ)·ε,
+	// where ε is standard normal and ᾱ = alpha[s] for state s. The random source src[s] is for
+	// state s only; a predictor that draws from it is an [Estimator]. Predict must not keep its
+	// arguments.
 	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
 
 	// Violation stores in g the violations of the states x, an array of states × Len.
@@ -48,7 +50,7 @@ func equal(p any) []bool {
 type Estimator interface {
 	Predictor
 
-	// Effective returns the effective number of candidates in the last Predict.
+	// Effective returns the effective number of candidates in the last call of Predict.
 	Effective() float64
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Avoiding is a denoiser whose samples never contain the tokens of a given set F. It also computes
-// how often the original model would avoid them. Let h_k be the probability, under the original
-// model, that the k-th revealed token is in F. A sample of the original model contains none of F
-// with probability
+// Avoiding is a denoiser whose samples contain no tokens of a given set F. The exception is a site
+// at which the original model allows only tokens of F. Avoiding also computes how often the
+// original model would avoid F. Let h_k be the probability, under the original model, that the k-th
+// revealed token is in F. A sample of the original model contains none of F with probability
 //
 //	E ∏_k (1 − h_k),
 //
@@ -42,10 +42,10 @@ type survivor struct {
 	sum  float64   // sum of log(1 − h) over the tokens revealed so far
 }
 
-// NewAvoiding returns a denoiser that predicts like q but without the given tokens. mask is the
-// level of a masked token. NewAvoiding returns an error if q is nil, or if mask or a token is not a
-// level. It also returns an error if mask is among the tokens, no tokens are given, or all tokens
-// are given.
+// NewAvoiding returns a denoiser that predicts like q but without the given tokens. The argument
+// mask is the level of a masked token. NewAvoiding returns an error if q is nil, or if mask or a
+// token is not a level. It also returns an error if mask is among the tokens, no tokens are given,
+// or all tokens are given.
 func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoiding, error) {
 	if err := check.Given("unlearn: NewAvoiding", "q", q); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoidi
 	return a, nil
 }
 
-// Shape returns the shape of the denoiser.
+// Shape returns the numbers of sites and levels of the denoiser.
 func (a *Avoiding) Shape() (sites, levels int) { return a.sites, a.levels }
 
 // MaskLevel returns the level of a masked token; it implements [energy.Masking].
@@ -154,10 +154,10 @@ func (a *Avoiding) exclude(row []float32) float64 {
 }
 
 // LogSurvival stores in dst, for each of the most recent samples, the sum Σ_k log(1 − h_k) (see
-// [Avoiding]). x must hold these samples in the order in which they were begun; dst has one number
-// per sample. The value is −Inf for a sample in which no other token could be drawn. LogSurvival
-// then discards all records. It panics if fewer samples have been drawn since the last call, or if
-// the lengths do not match.
+// [Avoiding]). The slice x must hold these samples in the order in which they were begun, and dst
+// must have one entry per sample. The value is −Inf for a sample in which only tokens to avoid were
+// possible at some site. LogSurvival then discards all records. It panics if fewer samples have
+// been drawn since the last call, or if the lengths do not match.
 func (a *Avoiding) LogSurvival(dst []float64, x []int32) {
 	n := check.Rows("unlearn", "x", len(x), a.sites)
 	check.Len("unlearn", "dst", len(dst), n)

@@ -4,12 +4,14 @@
 //
 // [Problem] is the problem on a finite space, with exact solutions ([Problem.Solve],
 // [Problem.Global]) and trade-off curves. On larger spaces a dual.Inference finds the multipliers.
-// Three ways then sample the optimum: as an energy ([Experts], or a dual.Lagrangian with the bounds
-// [LogRatio] and [Ratio]), by exact [Rejection], or by a masked diffusion ([Erasure]).
-// [RealErasure] does the last for reals.
+// The optimum can then be sampled in three ways: as an energy ([Experts], or a dual.Lagrangian with
+// the bounds [LogRatio] and [Ratio]), by exact [Rejection], or by a masked diffusion ([Erasure]).
+// [RealErasure] is the counterpart of Erasure for reals.
 //
 // [Avoiding] measures how often a masked diffusion still draws given tokens. Package finetune
 // changes the weights of a network instead.
+//
+// For example, on a finite space:
 //
 //	u, err := unlearn.New(q, away)
 //	s, err := u.Solve(ctx, unlearn.LikelihoodRatio, []float64{0.1})

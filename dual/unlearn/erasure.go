@@ -14,8 +14,8 @@ import (
 )
 
 // Erasure implements reverse-KL unlearning for a masked diffusion (Khalafi, Ribeiro and Ding 2026).
-// It is a denoiser that combines, at each site, the prediction q̂ of q with the predictions q̂_i of
-// the distributions to move away from:
+// Let q be the distribution to start from, and q_i the distributions to move away from. An Erasure
+// is a denoiser that combines their predictions q̂ and q̂_i at each site:
 //
 //	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1.
 //
@@ -39,11 +39,11 @@ import (
 // enumerated or log Z is known, use [Experts].
 //
 // An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or without
-// FirstHitting. The diffusion states in energy.Noised.Reveals how it reveals tokens. With a
-// projector, guidance, particles or another process, Denoise returns an error, because the measured
-// divergence would not be that of the path. The diffusion must call Denoise in every step, because
-// an Erasure is not TimeFree. It keeps a record for every sample and is not safe for concurrent
-// use.
+// FirstHitting. The diffusion reports how it reveals tokens in the field energy.Noised.Reveals.
+// With a projector, guidance, particles or another process, Denoise returns an error, because the
+// measured divergence would not be that of the path. An Erasure is not TimeFree (see
+// energy.Timeless), so the diffusion calls Denoise in every step. It keeps a record for every
+// sample and is not safe for concurrent use.
 type Erasure struct {
 	base          energy.Denoiser[int32]
 	away          []energy.Denoiser[int32]
@@ -66,8 +66,8 @@ type ErasureConfig struct {
 }
 
 // NewErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the distribution
-// to start from, away holds the denoisers of the distributions to move away from, and b holds one
-// bound for each of these.
+// to start from. The slice away holds the denoisers of the distributions q_i to move away from, and
+// b holds one bound on KL(p‖q_i) for each of these.
 //
 // NewErasure returns an error if a denoiser is nil, shapes differ, the number of bounds is wrong,
 // or a bound is invalid. It also returns an error if the mask is not a level, or differs from the
@@ -118,7 +118,7 @@ func (e *Erasure) masked(name string, d energy.Denoiser[int32]) error {
 // not use this mask reject the Erasure.
 func (e *Erasure) MaskLevel() int32 { return e.mask }
 
-// Shape returns the shape of the denoisers.
+// Shape returns the numbers of sites and levels of the denoisers.
 func (e *Erasure) Shape() (sites, levels int) { return e.sites, e.levels }
 
 // Sites returns the number of sites of a state.
@@ -404,9 +404,9 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how 
 }
 
 // Violation stores in g the violations of each of the most recent samples: b_i minus the path
-// divergence (see [Erasure]). After [Erasure.Terminal] they are b_i − log(p_λ(x)/q_i(x)) instead. x
-// must hold these samples in the order in which they were begun. Violation panics if fewer samples
-// have been drawn since SetLambda, or if the lengths do not match.
+// divergence (see [Erasure]). After [Erasure.Terminal] they are b_i − log(p_λ(x)/q_i(x)) instead.
+// The slice x must hold these samples in the order in which they were begun. Violation panics if
+// fewer samples have been drawn since SetLambda, or if the lengths do not match.
 func (e *Erasure) Violation(g []float64, x []int32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)
@@ -431,11 +431,12 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //
 //	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i,
 //
-// which the site-wise combination of predictions only approximates. To do so, the function calls
-// sample for particles times as many states. It weights every state by the error of the combination
-// along its path, and resamples by these weights. Resampling is systematic, so a state may occur
-// twice. sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With exact
-// denoisers the result is exact in the limit of many particles; the error is
+// which the site-wise combination of predictions only approximates. For every state in x, the
+// function first draws several candidates by calling sample; the argument particles is their
+// number. It weights each candidate by the error of the combination along its path, and resamples x
+// from all candidates by these weights. Resampling is systematic, so a state may occur twice. The
+// draws of sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With
+// exact denoisers the result is exact in the limit of many particles; the error is
 // O(1/(states·particles)).
 //
 // After the call, [Erasure.Violation] stores b_i − log p_λ(x)/q_i(x). Its mean is the dual gradient

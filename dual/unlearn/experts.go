@@ -27,9 +27,8 @@ import (
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
 //
 // whose mean is the dual gradient. Violations require log Z_λ. [dual.Inference] halves a step that
-// would violate s < 1. A Config.Max below 1 makes its errors clearer: a multiplier that stays at
-// this bound while its constraint is violated indicates that b exceeds b_crit (see
-// [CriticalError]).
+// would violate s < 1. A Config.Max below 1 makes its errors clearer. If a multiplier stays at this
+// bound while its constraint is violated, b exceeds b_crit (see [CriticalError]).
 type Experts struct {
 	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
 	weigh         func(weight []float64, offset float64) // sets the weights of sum
@@ -42,9 +41,9 @@ type Experts struct {
 	now           float64 // log Z_λ at the present multipliers
 }
 
-// NewExperts returns the product of experts at λ = 0, for the model q, the models to move away
-// from, and the bounds b, one per model. For a model m with the energy E_m, logZ(m) must return log
-// Σ_x e^{−E_m(x)}. It may enumerate, use a dynamic program, or estimate log Z like
+// NewExperts returns the product of experts at λ = 0. Its arguments are the model q, the models to
+// move away from, and one bound for each of these. For a model m with the energy E_m, logZ(m) must
+// return log Σ_x e^{−E_m(x)}. It may enumerate, use a dynamic program, or estimate log Z like
 // [dual.Thermodynamic]. NewExperts calls logZ once for every model to move away from, and every
 // call of SetLambda calls logZ once.
 //
@@ -81,15 +80,15 @@ func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(ener
 	return m, m.SetLambda(m.lambda)
 }
 
-// Shape returns the shape of q.
+// Shape returns the numbers of sites and levels of q.
 func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
 
 // Energy stores in e the energies of the states x at the present multipliers; it implements
 // energy.Model.
 func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 
-// As implements energy.Capable. It offers the interfaces that the weighted sum of the models
-// supports (see energy.Affine).
+// As offers the interfaces that the weighted sum of the models supports (see energy.Affine). It
+// implements energy.Capable.
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
 // Len returns the number of distributions to move away from.
@@ -185,19 +184,19 @@ func divergences(bound []float64) []dual.Row {
 	return rows
 }
 
-// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. q and
-// qi are models with log partition functions logZq and logZi. The dual.Lagrangian of q with this
-// constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its certificate states whether E_p[log
-// q/q_i] ≥ b.
+// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. The
+// arguments q and qi are models with the log partition functions logZq and logZi. The
+// dual.Lagrangian of q with this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its
+// certificate states whether E_p[log q/q_i] ≥ b.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
 	h := dual.Constraint[int32]{Of: []dual.Energetic[int32]{qi, q}, Coef: []float64{1, -1}, Low: b + logZq - logZi, High: math.Inf(1)}
 	return h.Named("log q/q_i", "nats", 0)
 }
 
-// Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation. q and qi
-// are models with log partition functions logZq and logZi. The ratio overflows to +Inf where q_i
-// exceeds q by a factor of more than e^709.
+// Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation. The arguments
+// q and qi are models with the log partition functions logZq and logZi. The ratio overflows to +Inf
+// where q_i exceeds q by a factor of more than e^709.
 func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Constraint[int32], error) {
 	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {
 		return dual.Constraint[int32]{}, err

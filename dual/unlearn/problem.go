@@ -54,10 +54,10 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample x_1, x_2, … from q, whose states become equally
-// likely. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving the problem
-// finds λ for ForwardKL and LikelihoodRatio without sampling from p_λ (the dual-only algorithm).
-// [Rejection] can then draw from p_λ.
+// FromRatios returns the problem on a sample x_1, x_2, … from q. In this problem, q gives every x_k
+// the same probability. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving
+// the problem finds λ for ForwardKL and LikelihoodRatio without sampling from p_λ (the dual-only
+// algorithm). [Rejection] can then draw from p_λ.
 //
 // Multipliers and bounds refer to the ratios as given, as in [AcceptForward] and
 // [AcceptLikelihood]. For ForwardKL, q_i is the sample weighted by the ratios, after the largest
@@ -108,8 +108,8 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 // Tails returns the tail shape k̂ of the ratios of every distribution, for a problem from
 // [FromRatios]. It returns nil for other problems. If k̂ ≤ 0.5, the sample determines the mean of
 // the ratios. If k̂ ≤ 0.7, it nearly does. For larger k̂, [Problem.Solve] returns a [*TailError] if
-// its result depends on that mean. k̂ is −Inf if the largest values are equal or if there are fewer
-// than 25 ratios.
+// its result depends on that mean. The tail shape is −Inf if the largest values are equal or if
+// there are fewer than 25 ratios.
 func (u *Problem) Tails() []float64 { return slices.Clone(u.tails) }
 
 // checkDistribution returns a normalised copy of p, or an error if p is not a distribution on n
@@ -158,9 +158,10 @@ func (u *Problem) check(f Formulation) error {
 }
 
 // Law returns the distribution p_λ of a formulation at the multipliers lambda. It returns an error
-// if the distributions do not satisfy the conditions of the formulation, or lambda does not hold
-// one finite λ_i ≥ 0 per distribution. It also returns an error if p_λ is not a distribution, which
-// occurs if Σλ ≥ 1 for ReverseKL or ForwardKL, or if ForwardKL gives a negative probability.
+// if the distributions do not satisfy the conditions of the formulation, or if lambda does not hold
+// one finite λ_i ≥ 0 per distribution. It also returns an error if p_λ is not a distribution. This
+// occurs for ReverseKL and ForwardKL if Σλ ≥ 1, and for ForwardKL if a probability would be
+// negative.
 func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -273,9 +274,9 @@ func KL(p, q []float64) float64 {
 	return max(sum, 0) // rounding errors may make the sum negative
 }
 
-// Formulation is a precise form of "stay close to q, away from q_1 … q_m" (Khalafi, Ribeiro and
-// Ding 2026): a constrained minimisation over distributions p. Its optimum has the form p_λ with
-// multipliers λ_i, one for each q_i.
+// Formulation is a precise form of the problem "stay close to q, away from q_1 … q_m" (Khalafi,
+// Ribeiro and Ding 2026). It is a constrained minimisation over distributions p. Its optimum has
+// the form p_λ, where the multipliers λ_i belong to the constraints on the q_i.
 type Formulation int
 
 const (
@@ -299,13 +300,13 @@ const (
 	//	p_λ ∝ q·exp(−Σλ_i q_i).
 	Likelihood
 
-	// LikelihoodRatio minimises KL(p‖q) subject to E_p[r_i] ≤ ε_i with r_i = q_i/q. The optimum
+	// LikelihoodRatio minimises KL(p‖q) subject to E_p[r_i] ≤ ε_i, where r_i = q_i/q. The optimum
 	// is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i r_i).
 	//
-	// It does not depend on the reference measure of the densities. Before unlearning, E_q[r_i]
-	// is 1.
+	// It does not depend on the reference measure of the densities. Before unlearning, E_q[r_i] is
+	// 1.
 	LikelihoodRatio
 
 	// DiscreteSafe minimises KL(p‖q) subject to E_p[log q/q_i] ≥ b_i. The optimum is
@@ -342,8 +343,8 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 // argument most ≥ 0 is an upper bound on every multiplier; +Inf means no bound. For ReverseKL it
 // must keep Σλ below 1, and +Inf means 0.99.
 //
-// Ascend returns the error of the context, of the rule, or of [Problem.Law] at multipliers of the
-// ascent.
+// Ascend returns the error of the context or of the rule. It also returns the error of
+// [Problem.Law] if p_λ does not exist at the multipliers of a step.
 func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, most float64, n int) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -415,8 +416,8 @@ type CriticalError struct {
 	Supremum float64
 	Lambda   []float64 // multipliers at which the dual function approaches Supremum
 	Value    []float64 // divergences KL(q_i‖p_λ) at Lambda, for ForwardKL
-	// for ForwardKL: change of each Value that rounding λ causes; at least one of them exceeds
-	// the error allowed in a solution
+	// for ForwardKL: change of each Value that the rounding of λ causes; at least one change
+	// exceeds the error allowed in a solution
 	Blur []float64
 }
 
@@ -795,14 +796,14 @@ type Solution struct {
 	Value []float64
 }
 
-// Solve returns the optimum of a formulation under the bounds b, exact up to rounding. b holds one
-// bound per distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
+// Solve returns the optimum of a formulation under the bounds b, exact up to rounding. The slice b
+// holds one bound per distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
 //
 // Solve returns an error if the distributions do not satisfy the conditions of the formulation, if
 // the number of bounds is wrong, or if a bound is not finite. It returns these typed errors:
 //
-//   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or
-//     if ForwardKL has no multipliers that float64 numbers can represent;
+//   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if
+//     ForwardKL has no multipliers that float64 numbers can represent;
 //   - a [*dual.DivergedError] if no distribution satisfies the bounds on means, or if only
 //     distributions on part of the states do;
 //   - a [*dual.UndecidedError] if the problem is neither solved nor proven to have no solution;
@@ -1103,8 +1104,8 @@ func (e *UnreachableError) Error() string {
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. TradeOff returns another
-// error, without points, if a level is out of range or the context ends, or if the distributions do
-// not satisfy the conditions of a formulation or of LikelihoodRatio.
+// error, without points, if a level is out of range or the context ends. It also does so if the
+// distributions do not satisfy the conditions of a formulation or of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

@@ -16,31 +16,32 @@ import (
 //
 //	x̂_λ = (x̂ − Σ_i λ_i x̂_i)/(1−s),  s = Σλ_i < 1,
 //
-// where x̂ is the prediction of q and x̂_i are those of the distributions to move away from. The DDPM
-// step with this prediction is the product of experts of the steps with x̂ and x̂_i, which are normal
-// with one variance. Predictions of noise, scores and velocities combine by the same formula.
+// where x̂ is the prediction for the distribution q to start from, and x̂_i are those for the
+// distributions q_i to move away from. The DDPM steps with x̂ and x̂_i are normal distributions
+// with the same variance. The step with x̂_λ is their product of experts. Predictions of noise,
+// scores and velocities combine by the same formula.
 //
 // It also measures how far the DDPM diffusion with x̂_λ is from that with x̂_i, by the path
 // divergence (Lemma 3)
 //
 //	½·Σ_t (SNR_s − SNR_t)·E‖x̂_λ − x̂_i‖²,  SNR = ᾱ/(1−ᾱ),
 //
-// where step t goes from x_t to x_s. The last step, to a clean state, counts with SNR_t, as in
-// denoise.RealLikelihood. With exact denoisers, the divergence at λ = 0 tends to KL(q‖q_i) as the
-// steps become finer; with coarse steps it is larger. For λ ≠ 0 it does not certify KL ≥ b_i: as with [Erasure], the product of the
-// steps is not the product of the distributions. denoise.RealLikelihood estimates the densities of
-// final samples.
+// where ᾱ is the signal level and step t goes from x_t to x_s. The last step, to a clean state,
+// counts with SNR_t, as in denoise.RealLikelihood. With exact denoisers, the divergence at λ = 0
+// tends to KL(q‖q_i) as the steps become finer; with coarse steps it is larger. For λ ≠ 0 it does
+// not certify KL ≥ b_i: as with [Erasure], the product of the steps is not the product of the
+// distributions. denoise.RealLikelihood estimates the densities of final samples.
 //
-// A RealErasure is a [dual.Target] of reals. Its use is that of an Erasure: make a diffusion with
-// it, a [dual.Resampler] around the diffusion, and a [dual.Inference] with [dual.Ascent] and a
+// A RealErasure is a [dual.Target] of reals. It is used like an Erasure: make a diffusion with it,
+// a [dual.Resampler] around the diffusion, and a [dual.Inference] with [dual.Ascent] and a
 // Config.Max below 1.
 //
 // A RealErasure must be used by one diffusion, whose process is diffusion.Gaussian. With Eta = 1
-// the measured paths are those of Lemma 3. Other values of Eta lead through the same distributions
-// at λ = 0, and so measure the same divergence there. A flow is Eta = 0 with noise.Straight; wrap
-// the networks in denoise.Velocity or energy.NoisePredictor first. Projectors, guidance and
-// particles change the samples, and their effect is not measured. A RealErasure keeps a record for
-// every sample and is not safe for concurrent use.
+// the measured paths are those of Lemma 3. With other values of Eta, the noisy states at λ = 0 have
+// the same distributions at all times, so the measured divergence is the same there. A flow is Eta
+// = 0 with noise.Straight; wrap the networks in denoise.Velocity or energy.NoisePredictor first.
+// Projectors, guidance and particles change the samples, and their effect is not measured. A
+// RealErasure keeps a record for every sample and is not safe for concurrent use.
 type RealErasure struct {
 	base          energy.Denoiser[float32]
 	away          []energy.Denoiser[float32]
@@ -60,11 +61,11 @@ type realRecord struct {
 }
 
 // NewRealErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the
-// distribution to start from, away holds the denoisers of the distributions to move away from, and
-// b holds one bound on KL(p‖q_i) for each of these, in nats.
+// distribution to start from. The slice away holds the denoisers of the distributions q_i to move
+// away from, and b holds one bound on KL(p‖q_i) for each of these, in nats.
 //
-// NewRealErasure returns an error if a denoiser is nil or is not of reals, shapes differ, the number
-// of bounds is wrong, or a bound is not finite.
+// NewRealErasure returns an error if a denoiser is nil or has more than one level, shapes differ,
+// the number of bounds is wrong, or a bound is not finite.
 func NewRealErasure(q energy.Denoiser[float32], away []energy.Denoiser[float32], b []float64) (*RealErasure, error) {
 	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
 		return nil, fmt.Errorf("unlearn: NewRealErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))
@@ -88,7 +89,7 @@ func NewRealErasure(q energy.Denoiser[float32], away []energy.Denoiser[float32],
 	return e, nil
 }
 
-// Shape returns the shape of the denoisers.
+// Shape returns the numbers of sites and levels of the denoisers.
 func (e *RealErasure) Shape() (sites, levels int) { return e.sites, 1 }
 
 // Sites returns the number of sites of a state.
@@ -117,9 +118,9 @@ func (e *RealErasure) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Denoise stores in v the combined predictions of p_λ; it implements energy.Denoiser. It returns an
-// error of a denoiser, or if the states have no numbers, or if the signal level of a sample does not
-// rise from call to call.
+// Denoise stores in v the combined predictions of p_λ; it implements energy.Denoiser. It returns
+// the errors of the denoisers. It also returns an error if q.Sample is nil, or if the signal level
+// of a sample does not rise from call to call.
 func (e *RealErasure) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if q.Sample == nil && len(q.Alpha) > 0 {
 		return fmt.Errorf("unlearn: RealErasure: Noised.Sample = nil, want the number of every state: what was erased is counted by sample")
@@ -175,8 +176,9 @@ func (e *RealErasure) record(sample int, snr float64) (*realRecord, error) {
 }
 
 // Violation stores in g the violations of each of the most recent samples: b_i minus the path
-// divergence (see [RealErasure]). x must hold these samples in the order in which they were begun.
-// Violation panics if fewer samples have been drawn since SetLambda, or if the lengths do not match.
+// divergence (see [RealErasure]). The slice x must hold these samples in the order in which they
+// were begun. Violation panics if fewer samples have been drawn since SetLambda, or if the lengths
+// do not match.
 func (e *RealErasure) Violation(g []float64, x []float32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)

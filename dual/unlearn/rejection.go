@@ -48,7 +48,7 @@ const defaultTrials = 1_000_000
 // TrialsError reports that no draw was accepted for a state within the allowed number of trials.
 // The earlier states are new. This state and the later states are unchanged.
 type TrialsError struct {
-	State, Trials int     // number of the state, and number of draws tried for it
+	State, Trials int     // number of the state, and number of draws that were tried for it
 	Accepted      float64 // acceptance rate of all draws so far
 }
 
@@ -57,10 +57,10 @@ func (e *TrialsError) Error() string {
 }
 
 // NewRejection returns a sampler with the given number of states. The function draw fills x with
-// draws from q, like the method Sample of a diffusion; every call asks for as many states as the
-// Rejection has. The function accept returns log a(x) ≤ 0, or −Inf to reject x always. trials is
-// the largest number of draws from q per state; 0 means 10⁶. The states are zeros before the first
-// Run.
+// draws from q, like the method Sample of a diffusion. Every call asks for as many states as the
+// Rejection has. The function accept returns log a(x) ≤ 0, or −Inf to reject x always. The argument
+// trials is the largest number of draws from q per state; 0 means 10⁶. The states are zeros before
+// the first Run.
 //
 // NewRejection returns an error unless sites ≥ 1, states ≥ 1, trials ≥ 0, and draw, accept and src
 // are not nil.
@@ -132,9 +132,9 @@ func (r *Rejection[S]) Acceptance() float64 {
 }
 
 // AcceptForward returns log(1 − Σ_i λ_i r_i), the log acceptance with which a [Rejection] draws
-// from the [ForwardKL] distribution. r_i = q_i/q is the density ratio at x. The mean acceptance is
-// 1 − Σλ_i. If the acceptance would be negative, the result is NaN, because no distribution p_λ
-// exists.
+// from the [ForwardKL] distribution. Here r_i = q_i/q is the density ratio at x. The mean
+// acceptance is 1 − Σλ_i. If the acceptance would be negative, the result is NaN, because no
+// distribution p_λ exists.
 func AcceptForward(lambda, ratio []float64) float64 {
 	check.Len("unlearn", "ratio", len(ratio), len(lambda))
 	v := 1 - weighted.Dot(lambda, ratio)
@@ -145,7 +145,7 @@ func AcceptForward(lambda, ratio []float64) float64 {
 }
 
 // AcceptLikelihood returns −Σ_i λ_i r_i, the log acceptance with which a [Rejection] draws from the
-// [Likelihood] or [LikelihoodRatio] distribution. r_i is the bounded quantity at x: q_i for
+// [Likelihood] or [LikelihoodRatio] distribution. Here r_i is the bounded quantity at x: q_i for
 // Likelihood, q_i/q for LikelihoodRatio.
 func AcceptLikelihood(lambda, r []float64) float64 {
 	check.Len("unlearn", "r", len(r), len(lambda))

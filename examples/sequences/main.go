@@ -1,8 +1,8 @@
 // Sequences learns a Markov chain from strings, by default from all small organic molecules in
-// SMILES, and generates new strings by diffusion. It compares a run without a constraint with
-// runs that constrain the syntax, the novelty, a count, a match of a regular expression, or a
-// score. For the score, a fitted model guides the search. For each it reports validity, novelty,
-// uniqueness and violations.
+// SMILES, and generates new strings by diffusion. It compares a run without a constraint with runs
+// that constrain the syntax, the novelty, a count, a match of a regular expression, or a score. For
+// the score, a fitted model guides the search. The program reports validity, novelty, uniqueness
+// and violations for each run.
 //
 //	go -C examples run ./sequences
 //	go -C examples run ./sequences -data strings.txt -n 500 -dump samples.tsv

@@ -10,9 +10,9 @@
 //	go -C examples run ./text -schema schema.json -run schema
 //	go -C examples run ./text -run words -words 4-6 -word-lengths 2-7 -last ms -regex '1.*'
 //
-// It trains if -weights is not given or -train is. With -checkpoint it saves the training, and a
-// later run continues it with bit-identical results. -weights names a .safetensors file, which is
-// read or, with -train, written.
+// The program trains unless -weights is given without -train. With -checkpoint it saves the
+// training, and a later run continues it with bit-identical results. -weights names a .safetensors
+// file, which is read or, with -train, written.
 package main
 
 import (

@@ -15,10 +15,10 @@ const (
 	NextWork  = 8
 )
 
-// Explore tabulates the automaton a over tokens 0…levels−1, with states numbered in breadth-first
-// order. After every state, it calls check with the numbers of states and of table entries so
-// far. If check returns an error, Explore returns that error. The only other error is the cause
-// of the context's end.
+// Explore tabulates the automaton a over tokens 0…levels−1. It numbers states in breadth-first
+// order. After every state, it calls check with the numbers of states and of table entries so far.
+// If check returns an error, Explore returns that error. The only other error is the cause of the
+// context's end.
 func Explore(ctx context.Context, a Automaton, levels int, check func(states, entries int) error) (*Table, error) {
 	return explore(ctx, a, levels, math.MaxInt, check)
 }

@@ -6,10 +6,10 @@ import "math"
 //
 //	q(δ) = ḡᵀδ − ½·Scale·δᵀ(C + diag H)δ
 //
-// on a box, where the field Mean holds ḡ, C is a symmetric positive semidefinite n × n matrix,
-// and diag H is the diagonal matrix of H. It is a model of a dual function near the current
-// multipliers; a rule that updates multipliers maximises it in every step. A coordinate with C_jj
-// + H_j = 0 stays at 0.
+// on a box. Here the field Mean holds ḡ, C is a symmetric positive semidefinite n × n matrix, and
+// diag H is the diagonal matrix of H. It is a model of a dual function near the current
+// multipliers. A rule that updates multipliers maximises it in every step. A coordinate with C_jj +
+// H_j = 0 stays at 0.
 type Quadratic struct {
 	Mean, C, H []float64
 	Scale      float64

@@ -1,5 +1,4 @@
-// Package corruption checks that a denoiser and a diffusion process corrupt tokens in the same
-// way, that is, with the same mask token.
+// Package corruption checks that a denoiser and a diffusion process use the same mask token.
 package corruption
 
 import (

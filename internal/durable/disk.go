@@ -10,7 +10,7 @@ import (
 // Disk is the file system of the machine, with its paths as names.
 type Disk struct{}
 
-// Open implements fs.FS.
+// Open opens the file path for reading; it implements fs.FS.
 func (Disk) Open(path string) (fs.File, error) { return os.Open(path) }
 
 // fault is the panic value of an access to memory that is not there.
@@ -20,7 +20,7 @@ type fault interface {
 }
 
 // Guard calls read, which accesses a file that is mapped into memory. If the access causes a memory
-// fault, since the file was truncated meanwhile, Guard returns the fault. Other panics pass through.
+// fault because the file has been truncated, Guard returns the fault. Other panics pass through.
 func Guard(read func()) (broken error) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {

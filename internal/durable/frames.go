@@ -71,10 +71,10 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 
 // Read reads a checkpoint written by [Write]. The function frames returns the number of frames.
 // Read calls frames before every frame, so that an early frame can contain the number. The function
-// state reads the body of frame i, which has at most limit bytes without its digest and number, and
-// returns the bytes that it did not read. If there are any, Read returns an error. Read polls ctx
-// before every frame. The argument here lists the settings of this run. If they differ from those
-// in the checkpoint, the error is a [*fingerprint.Mismatch].
+// state reads the body of frame i and returns the bytes that it did not read. If there are any,
+// Read returns an error. A body has at most limit bytes, not counting its digest and number. Read
+// polls ctx before every frame. The argument here lists the settings of this run. If they differ
+// from those in the checkpoint, the error is a [*fingerprint.Mismatch].
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {

@@ -30,9 +30,9 @@ func Counts(tb TB, counts []int, p []float64, rate float64) {
 }
 
 // Transitions fails the test if observed steps of a Markov chain disagree with its transition
-// matrix. counts[x][y] is the number of independent steps from x that ended in y; a row without
-// steps, or a nil row, is skipped. The rate is for the whole test and is divided among the rows
-// with steps.
+// matrix. The entry counts[x][y] is the number of independent steps from x that ended in y. A row
+// without steps, or a nil row, is skipped. The rate is for the whole test and is divided among the
+// rows with steps.
 func Transitions(tb TB, counts [][]int, m *Matrix, rate float64) {
 	tb.Helper()
 	checkRate(rate)

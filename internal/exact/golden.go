@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rate is the false-positive rate of a statistical test, after a Bonferroni correction within
-// the test.
+// Rate is the false-positive rate of a statistical test. It is for the whole test: several
+// comparisons in one test share it (Bonferroni correction).
 const Rate = 1e-6
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -17,8 +17,8 @@ const minExpected = 10
 const normTolerance = 1e-6
 
 // PValue returns a bound on the probability that independent draws from the distribution p are as
-// far from p as counts are: P(PValue ≤ r) ≤ r for every r and every number of draws. It is twice
-// the smaller of
+// far from p as counts are. The bound satisfies P(PValue ≤ r) ≤ r for every r and every number of
+// draws. It is twice the smaller of
 //
 //   - the number of cells with 0 < p < 1, times the smallest two-sided binomial tail of a cell, and
 //   - Fisher's combination of the binomial tails of each cell's count given the counts before it,
@@ -42,7 +42,7 @@ func PValue(counts []int, p []float64) float64 {
 	return min(1, 2*min(tail*float64(max(1, cells)), fisher(counts, p, n)))
 }
 
-// BinomialPValue returns the exact two-sided p-value of k for X ~ Binomial(n, p): twice the
+// BinomialPValue returns the exact two-sided p-value of k for X ~ Binomial(n, p). This is twice the
 // smaller of P(X ≤ k) and P(X ≥ k), but at most 1. The tails are incomplete beta functions.
 func BinomialPValue(k, n int, p float64) float64 {
 	switch {

@@ -31,7 +31,7 @@ type Set struct {
 // exactly one of u and v. The optimal value is Weight. Any two sets are either nested or
 // disjoint.
 type Matching struct {
-	Mate   []int32 // vertex with which each vertex is matched
+	Mate   []int32 // for each vertex, the vertex with which it is matched
 	Weight int64
 	Y      []int64
 	Sets   []Set

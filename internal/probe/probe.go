@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// States is the seed of the random states whose energies distinguish models. The constant named
-// random is their number. After them come states in which all sites have the same level: the last
+// States is the seed of the random states whose energies distinguish models. Their number is the
+// constant random. They are followed by states in which all sites have the same level: the last
 // level, the one before it, and so on. For two levels, a random state detects a coupling of two
-// sites at level 1 with probability ¼, and the first of the other states always does.
+// sites at level 1 with probability ¼, and the state in which all sites have level 1 always does.
 const (
 	States   = 4
 	random   = 8 // number of random states

@@ -88,8 +88,8 @@ func (m *Machine) Check() error {
 
 func (m *Machine) move(q int32, b byte) Move { return m.Moves[int(q)*m.Classes+int(m.Class[b])] }
 
-// Config is a configuration of a machine: a state and the stack of symbols, with the top of the
-// stack last.
+// Config is a configuration of a machine: a state and a stack of symbols. The top of the stack is
+// the last symbol.
 type Config struct {
 	State int32
 	Stack []int32

@@ -19,10 +19,10 @@ func Moments(w []float64) (top, sum, squares float64) {
 	return top, sum, squares
 }
 
-// Systematic stores in count[j] the number of copies of particle j in systematic resampling,
-// given the log-weights w of n particles. The cumulative weights e^w divide [0, 1) among the
-// particles. count[j] is the number of points (u+k)/n, k = 0 … n−1, in the interval of particle
-// j, for u in [0, 1). Every particle gets its expected number of copies, rounded up or down.
+// Systematic stores in count[j] the number of copies of particle j in systematic resampling, given
+// the log-weights w of n particles. The cumulative weights e^w divide [0, 1) among the particles.
+// Given u in [0, 1), count[j] is the number of points (u+k)/n, k = 0 … n−1, in the interval of
+// particle j. Every particle gets its expected number of copies, rounded up or down.
 func Systematic(count []int, w []float64, u float64) {
 	clear(count)
 	n := len(w)

@@ -24,12 +24,13 @@ func Block(chains int) int {
 }
 
 // Cut computes part k, counted from 0, of a run that is divided into n nearly equal parts. It
-// stores the part's first chain in *first and its number of chains in *count. If *chains is 0,
-// Cut sets it to the default, the argument usual. The argument size is the number of chains in a
-// block; 0 means the result of [Block] for the number of chains.
+// stores the part's first chain in *first and its number of chains in *count. If *chains is 0, Cut
+// sets it to the default, the argument usual. The argument size is the number of chains in a block;
+// 0 means the result of [Block] for the number of chains.
 //
-// Cut returns an error if first or count is not 0 (the run is already a part), if chains < 1, or
-// if k or n is out of range; n is at most the number of blocks.
+// Cut returns an error if *first or *count is not 0, which means that the run is already a part. It
+// also returns an error if *chains < 1, or if k or n is out of range. The number n is at most the
+// number of blocks.
 func Cut(config string, chains, first, count *int, usual, size, k, n int) error {
 	*chains = cmp.Or(*chains, usual)
 	size = cmp.Or(size, Block(max(*chains, 1)))

@@ -308,8 +308,8 @@ func (s *Session) LoadFile(ctx context.Context, path string) error {
 	return nil
 }
 
-// Frames describes the contents of a checkpoint: settings, and frames of state, whose number is
-// Count. See [durable.Write].
+// Frames describes the contents of a checkpoint: the settings, followed by Count frames of state.
+// See [durable.Write].
 type Frames struct {
 	Magic    string // text of the first frame, which names the format and its version
 	Settings *fingerprint.List

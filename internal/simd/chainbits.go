@@ -16,8 +16,9 @@ const ChainBits = 32
 // 0 with m neighbours in state 1 adds TallyDown − m.
 const TallyDown = 7
 
-// ChainTally counts, for each chain, the changes in a redraw of sites: the sites that changed from
-// 0 to 1, all sites that changed, and a sum over the changed sites.
+// ChainTally counts, for each chain, the changes in a redraw of sites. Up is the number of sites
+// that changed from 0 to 1, and Moved the number of all sites that changed. Sum is a sum over the
+// changed sites (see [TallyBits]).
 type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
 // GraphBits stores in lanes 0 … n−1 of count the number of neighbours in state 1 of a site, for

@@ -45,16 +45,15 @@ func (c *Changes) Len() (n int) {
 	return n
 }
 
-// Add updates the sum of matrix rows for state k. The matrix w is row-major, sites × len(dst).
-// Add adds the rows of the sites that changed to 1 and subtracts those of the sites that changed
-// to 0:
+// Add updates the sum of matrix rows for state k. The matrix w is row-major, sites × len(dst). Add
+// adds the rows of the sites that changed to 1 and subtracts those of the sites that changed to 0:
 //
 //	dst_j = src_j + Σ_i (y_i − x_i)·w[i, j],
 //
-// where x is the earlier and y the present state k. f_j is dst_j rounded to float32. Terms are
-// added in ascending order of i, each sum rounded to float64. If every sum is exact, the order
-// does not matter, and the result has the same bits as a sum computed from scratch. dst may be
-// src. It panics unless len(f) = len(src) = len(dst) and w has the right length.
+// where x is the earlier and y the present state k. The entry f_j is dst_j rounded to float32.
+// Terms are added in ascending order of i, each sum rounded to float64. If every sum is exact, the
+// order does not matter, and the result has the same bits as a sum computed from scratch. The slice
+// dst may be src. It panics unless len(f) = len(src) = len(dst) and w has the right length.
 func (c *Changes) Add(k int, dst []float64, f []float32, src []float64, w []float32) {
 	n := len(dst)
 	checkLen("f", len(f), n)

@@ -42,13 +42,12 @@
 // _gen/table.go. It has a row for each kernel: its parameters, its reference, the limit of a
 // call, and the instruction sets that support it. The table generates the files kernels_*.go and
 // the registration of most kernels for TestBackendsAgree. The emitter of each architecture writes
-// the files asm_*.s. A kernel without assembly for an architecture uses its reference there. To
-// add
+// the files asm_*.s. A kernel without assembly for an architecture uses its reference there.
 //
-//   - a kernel: add a function in an emitter, a reference here, whose name begins with ref, and a
-//     row;
-//   - an instruction set or an architecture: add an emitter, an entry of archs, and its name in the
-//     rows of the kernels that support it.
+//   - To add a kernel, add a function in an emitter, a row of the table, and a reference here,
+//     whose name begins with ref.
+//   - To add an instruction set or an architecture, add an emitter, an entry of archs, and its name
+//     in the rows of the kernels that support it.
 //
 // Kernels that work in several steps, such as a matrix product, are Go code that is the same for
 // all machines. They call the functions of the table whose names end in Run, if the backend

@@ -99,7 +99,7 @@ func fixedUnits(b []float32, n, k int) []float64 {
 	return units
 }
 
-// Gemm stores a product, plus origin, in the m rows of c:
+// Gemm stores the product of a and the matrix, plus origin, in the m rows of c:
 //
 //	c[i,j] = origin_j + u_j·Σ_l 2⁻¹³·a[i,l]·B[l,j].
 //

@@ -12,10 +12,10 @@ import (
 //	Δ_i = h_i·(1−2x_i),  l_i = −beta·Δ_i − c_i,
 //	t_i = min(max(⌊2³¹·σ(l_i)⌋, 1), 2³¹−2⁷),
 //
-// in float32, where σ is the logistic function with an error below 3.5 ulp. t_i is 0 if l_i = −Inf
-// (never flips) and −1 if l_i is NaN. The Langevin proposal of step size α has beta = ½ and c =
-// 1/(2α). Sites are drawn with these integers, so the probability in the Hastings ratio is exactly
-// that of the draw.
+// in float32, where σ is the logistic function with an error below 3.5 ulp. The threshold t_i is 0
+// if l_i = −Inf (never flips) and −1 if l_i is NaN. The Langevin proposal of step size α has beta =
+// ½ and c = 1/(2α). Sites are drawn with these integers, so the probability in the Hastings ratio
+// is exactly that of the draw.
 //
 // c has one entry for all sites or one per site. It panics unless len(t) = len(x) = len(h) and
 // len(c) is 1 or len(h).
@@ -44,8 +44,8 @@ func FlipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32
 //
 //	logq = Σ_i log q_i(y_i),  q_i = t_i/2³¹ if y_i ≠ x_i, else 1 − t_i/2³¹,
 //
-// which is NaN if some t_i is negative. The error of logq is below 1e−15·(len(t) + |logq|). y may
-// be x. It panics unless all slices have the same length.
+// which is NaN if some t_i is negative. The error of logq is below 1e−15·(len(t) + |logq|). The
+// slice y may be x. It panics unless all slices have the same length.
 func Flip(y, x, t []int32, bits []uint32) (moved int, logq float64) {
 	checkLen("y", len(y), len(t))
 	checkLen("x", len(x), len(t))

@@ -32,7 +32,7 @@ func (o *FlipOdds) digit(d int, own, c0, c1, c2 uint64) uint64 {
 }
 
 // FlipTally holds two counts for each state x of a site and each number k ≤ 4 of its neighbours in
-// state 1: Sites[x][k] counts all such sites, and Flips[x][k] those that flip.
+// state 1. Sites[x][k] counts all such sites, and Flips[x][k] counts those that flip.
 type FlipTally struct{ Sites, Flips [2][5]int }
 
 // Add adds the counts of u to t.
@@ -69,9 +69,10 @@ func (s *flipTerms) addTo(t *FlipTally) {
 //
 //	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i,
 //
-// where k_i ≤ 4 is the number of neighbours in state 1 in near, in the layout of [GridBits]. p
-// comes from [FlipOdds.Set], and u_i is the random integer of [HeatBits]. It panics unless len(dst)
-// is a multiple of 8, at most 512, own has the same length and near three times that length.
+// where k_i ≤ 4 is the number of neighbours in state 1 in near, in the layout of [GridBits]. The
+// probability p comes from [FlipOdds.Set], and u_i is the random integer of [HeatBits]. It panics
+// unless len(dst) is a multiple of 8, at most 512, own has the same length and near three times
+// that length.
 func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), maxBits/64)
 	checkLen("own", len(own), len(dst))

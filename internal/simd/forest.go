@@ -43,9 +43,9 @@ func HasForests() bool { return best >= forestOddsLevel }
 // forestTerms bounds the sites and bonds of a call of assembly.
 const forestTerms = 1 << 12
 
-// Odds computes the odds of level 1 of the places lo … hi−1 in eight chains: it multiplies them
-// by the factors of the neighbours outside the forest and of the children. It is called for
-// consecutive ranges of places; the call with lo = 0 first sets all odds to Field. The slice odds
+// Odds computes the odds of level 1 of the places lo … hi−1 in eight chains. It multiplies them by
+// the factors of the neighbours outside the forest and of the children. It must be called for
+// consecutive ranges of places. The call with lo = 0 first sets all odds to Field. The slice odds
 // has ForestChains entries for each place and for one extra place. Package subgraph does the same
 // for a single chain (Forward).
 func (f *Forest) Odds(odds []float64, own []uint8, lo, hi int) {

@@ -12,15 +12,14 @@ type Packed struct {
 	width     int // number of columns of a panel; 0 if there are no panels
 }
 
-// Gemm adds a matrix product: c += a·b with a of m×k, b of k×n and c of m×n entries, all
-// row-major.
+// Gemm adds a matrix product: c += a·b with a of m×k, b of k×n and c of m×n entries, all row-major.
 //
 // Every c[i,j] adds its terms in ascending order of k, whatever m and n are. A row of the result
 // therefore depends only on that row of c and a, and on b. Backends may fuse multiplication and
 // addition: results are reproducible per backend and differ between backends by rounding, at most
 // k·2⁻²³·Σ|a·b| per entry.
 //
-// c may not overlap a or b. It panics unless the lengths are m·n, m·k and k·n.
+// The slice c may not overlap a or b. Gemm panics unless the lengths are m·n, m·k and k·n.
 func Gemm(c, a, b []float32, m, n, k int) {
 	checkGemm(c, a, b, m, n, k)
 	gemm(c, a, b, m, n, k)
@@ -35,8 +34,9 @@ func Pack(b []float32, n, k int) *Packed {
 	return p
 }
 
-// Gemm adds the product of a with the packed matrix to c, with the same bits as [Gemm]: c += a·b
-// with a of m×k and c of m×n entries. It panics unless a and c have these lengths.
+// Gemm adds a·b to c, where b is the packed matrix, a has m×k entries, and c has m×n entries. The
+// result has the same bits as that of the function [Gemm]. It panics unless a and c have these
+// lengths.
 func (p *Packed) Gemm(c, a []float32, m int) {
 	checkGemm(c, a, p.b, m, p.n, p.k)
 	n, k, width := p.n, p.k, p.width

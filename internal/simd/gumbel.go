@@ -13,10 +13,11 @@ func Gumbel(dst []float32, bits []uint32) {
 	gumbel(dst, bits)
 }
 
-// GumbelSoftmax stores the relaxed draw y = softmax((w + noise)/temperature) of each row (Jang, Gu
-// and Poole 2017; Maddison, Mnih and Teh 2017), in float32 as computed by [Softmax]. The noise
-// comes from [Gumbel]. For derivatives keep y and see [SoftmaxPull]. y may be w or noise. It panics
-// unless cols ≥ 1, len(w) is a multiple of cols, len(y) = len(noise) = len(w) and temperature > 0.
+// GumbelSoftmax stores the relaxed draw y = softmax((w + noise)/temperature) of each row, in
+// float32 as computed by [Softmax] (Jang, Gu and Poole 2017; Maddison, Mnih and Teh 2017). The
+// noise comes from [Gumbel]. For derivatives keep y and see [SoftmaxPull]. The slice y may be w or
+// noise. It panics unless cols ≥ 1, len(w) is a multiple of cols, len(y) = len(noise) = len(w) and
+// temperature > 0.
 func GumbelSoftmax(y, w, noise []float32, cols int, temperature float32) {
 	checkRows(w, cols)
 	checkLen("y", len(y), len(w))

@@ -34,14 +34,15 @@ func Gone(r, e float32) float32 {
 // r⁶/5040 < 2⁻²⁴.
 const shortJump = 0.25
 
-// JumpThresholds computes, as integers over 2³¹, the probabilities that a jump process on two
-// states that starts at x_i is in the other state after a time tau. With fields h and differences
-// Δ_i as in [FlipThresholds], t = e^(−Δ_i) and ν = σ(−Δ_i), it stores
+// JumpThresholds computes probabilities, as integers over 2³¹, for jump processes on two states.
+// Entry i is the probability that the process that starts at x_i is in the other state after a time
+// tau. With fields h and differences Δ_i as in [FlipThresholds], t = e^(−Δ_i) and ν = σ(−Δ_i), it
+// stores
 //
 //	q_i = ν·(1 − exp(−tau·g(t)/ν)),  t_i = min(max(⌊2³¹·q_i⌋, 1), 2³¹−2⁷)
 //
-// in float32, where q has a relative error of 2·10⁻⁶. t_i is 0 if Δ_i = +Inf and −1 if Δ_i is NaN.
-// It panics unless len(t) = len(x) = len(h) and rate is a valid [JumpRate].
+// in float32, where q has a relative error of 2·10⁻⁶. The threshold t_i is 0 if Δ_i = +Inf and −1
+// if Δ_i is NaN. It panics unless len(t) = len(x) = len(h) and rate is a valid [JumpRate].
 func JumpThresholds(t []int32, h []float32, x []int32, tau float32, rate JumpRate) {
 	checkLen("t", len(t), len(h))
 	checkLen("x", len(x), len(h))

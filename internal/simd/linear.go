@@ -20,8 +20,8 @@ func Dot(x, y []float32) float32 {
 	return halve32(&lane)
 }
 
-// Axpy adds alpha·x to y, rounding the product and the sum. y may be x. It panics unless len(x) =
-// len(y).
+// Axpy adds alpha·x to y, rounding the product and the sum. The slice y may be x. It panics unless
+// len(x) = len(y).
 func Axpy(alpha float32, x, y []float32) {
 	checkLen("x", len(x), len(y))
 	axpy(alpha, x, y)

@@ -1,7 +1,7 @@
 package simd
 
 // SigmoidTo stores dst[i] = 1/(1+e^−src[i]) with an error below 3.5 ulp. The result is exactly 0
-// for src[i] < −87.3. dst may be src. It panics unless len(dst) = len(src).
+// for src[i] < −87.3. The slice dst may be src. It panics unless len(dst) = len(src).
 func SigmoidTo(dst, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	sigmoid(dst, src)
@@ -18,8 +18,9 @@ func refSigmoid(dst, src []float32) {
 }
 
 // GELU stores dst[i] = x·σ(u(x)) for x = src[i], the tanh form of the Gaussian error linear unit
-// (Hendrycks and Gimpel 2016). u is 2·√(2/π)·(x + 0.044715·x³), every operation rounded to float32,
-// and σ is that of [SigmoidTo]. dst may be src. It panics unless len(dst) = len(src).
+// (Hendrycks and Gimpel 2016). Here u is 2·√(2/π)·(x + 0.044715·x³), every operation rounded to
+// float32, and σ is the function of [SigmoidTo]. The slice dst may be src. It panics unless
+// len(dst) = len(src).
 func GELU(dst, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	gelu(dst, src)

@@ -15,7 +15,8 @@ import (
 // has only −Inf has total 0, and a row with a NaN or +Inf has total NaN. The total is a float64 sum
 // in the order described at [Pick].
 //
-// p may be w. It panics unless cols ≥ 1, len(w) = len(total)·cols and len(p) = len(w).
+// The slice p may be w. Weights panics unless cols ≥ 1, len(w) = len(total)·cols and len(p) =
+// len(w).
 func Weights(p []float32, total []float64, w []float32, cols int, floor float32) {
 	checkRows(w, cols)
 	checkLen("p", len(p), len(w))
@@ -44,8 +45,8 @@ func Peak(w []float32) float32 {
 	return m + 0
 }
 
-// WeightsFrom does the same as [Weights] for one row whose [Peak] is m, without floor. It panics
-// unless len(p) = len(w).
+// WeightsFrom is like [Weights] for one row whose [Peak] is m, without floor. It panics unless
+// len(p) = len(w).
 func WeightsFrom(p, w []float32, m float32) (total float64) {
 	checkLen("p", len(p), len(w))
 	if best < maxSegmentLevel {
@@ -74,7 +75,8 @@ func LogSumExp(dst []float64, w []float32, cols int) {
 // below 4 ulp besides the rounding of w − max. Probabilities below 2⁻¹²⁵ are exactly 0. A row
 // without positive weight or with NaN or +Inf becomes NaN.
 //
-// dst may be w. It panics unless cols ≥ 1, len(w) is a multiple of cols and len(dst) = len(w).
+// The slice dst may be w. Softmax panics unless cols ≥ 1, len(w) is a multiple of cols and len(dst)
+// = len(w).
 func Softmax(dst, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w))
@@ -85,7 +87,8 @@ func Softmax(dst, w []float32, cols int) {
 // float32 steps. The result is −Inf if w[i] is −Inf. A row without positive weight or with NaN or
 // +Inf becomes NaN. The logarithm is that of the total of [Weights], rounded to float32.
 //
-// dst may be w. It panics unless cols ≥ 1, len(w) is a multiple of cols and len(dst) = len(w).
+// The slice dst may be w. LogSoftmax panics unless cols ≥ 1, len(w) is a multiple of cols and
+// len(dst) = len(w).
 func LogSoftmax(dst, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w))

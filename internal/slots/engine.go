@@ -317,7 +317,7 @@ func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 }
 
 // Run moves the slots with indices in [from, to) that have begun, until all of them have ended. It
-// returns an error of ctx, of the denoiser or of the policy.
+// returns any error of ctx, the denoiser or the policy.
 func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	e.Ctx, e.Step = ctx, 0
 	for ; ; e.Step++ {

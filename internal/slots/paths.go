@@ -283,9 +283,9 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 }
 
 // Normalise returns log Z_C (see [Paths]) for the normalised rows of v. The argument z is log Z_C
-// for the rows as they are in v. The slice lse is scratch, one entry per site. Normalise returns
-// an *[algebra.WeightError] if an entry of v is NaN or +Inf, because z does not reveal such an
-// entry at a token that C never uses.
+// for the rows as they are in v. The slice lse is scratch, one entry per site. Normalise returns an
+// *[algebra.WeightError] if an entry of v is NaN or +Inf. It must check this, because z does not
+// reveal such an entry at a token that C never uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)

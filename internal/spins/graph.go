@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// MostNear is the maximum number of neighbours of a site of a [Graph].
+// MostNear is the maximum number of neighbours that a site of a [Graph] may have.
 const MostNear = 7
 
 // Layout describes the sites of a [Graph] and the probabilities from which their states are
@@ -154,8 +154,7 @@ func (g *Graph) End(part int) int {
 	return end
 }
 
-// Groups returns the number of groups of 64 words of a random stream that a redraw of a part
-// consumes.
+// Groups returns how many groups of random words (64 words each) a redraw of a part consumes.
 func (g *Graph) Groups(part int) uint64 {
 	return uint64(whole(g.parts[part].sites)/registerLanes) * simd.BitGroups
 }
@@ -237,8 +236,8 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds to the tallies in delta, one per kind, the sites in state 1, as if they had just
-// changed from 0 to 1, one after the other.
+// Count adds the sites in state 1 to the tallies delta, one per kind. It counts them as if they had
+// just changed from 0 to 1, one after the other.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
 		p := &c.parts[at]
@@ -272,10 +271,10 @@ func (c *Chains) Pack(x []int32) {
 	}
 }
 
-// Change is the effect of redraws on one chain. Ones is the change in the number of sites in
-// state 1. Near is the number of neighbours that counted, summed over the sites that changed to
-// 1, minus the same sum over the sites that changed to 0. Both depend only on the states before
-// and after.
+// Change is the effect of redraws on one chain. Ones is the change in the number of sites in state
+// 1. Near is the number of neighbours that count (see [Layout].Against), summed over the sites that
+// changed to 1, minus the same sum over the sites that changed to 0. Both depend only on the states
+// before and after.
 type Change struct{ Ones, Near int }
 
 // Add adds to c the changes of one chain, which the tally t has counted.
@@ -286,9 +285,9 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share makes g use the slices of h, and release its own, if both graphs arrange states in the
-// same way: the same sites in the same lanes, with the same neighbours. It reports whether they
-// do.
+// Share makes g use the slices of h, and release its own, if both graphs arrange states in the same
+// way. This means that the same sites are in the same lanes, with the same neighbours. Share
+// reports whether this is so.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
@@ -356,7 +355,8 @@ func (j *Joint) Give(b int, c *Chains) {
 }
 
 // Sweep redraws all sites once. Each block draws from its own stream in the argument from. The
-// draws start the given number of groups ahead of the position of that stream.
+// argument ahead is the number of groups of random words between the position of the stream and the
+// first group that is used.
 func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]
@@ -365,5 +365,5 @@ func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	}
 }
 
-// SweepGroups returns the number of groups of 64 words of a random stream that a sweep consumes.
+// SweepGroups returns how many groups of random words (64 words each) a sweep consumes.
 func (g *Graph) SweepGroups() uint64 { return uint64(g.lanes/registerLanes) * simd.BitGroups }

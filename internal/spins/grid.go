@@ -57,7 +57,7 @@ func (g *Grid) Fix(fixed []int32) {
 // string that is processed as one job.
 func (g *Grid) Jobs() int { return (g.words + strip - 1) / strip }
 
-// Groups returns the number of groups of 64 words of a random stream that a proposal consumes.
+// Groups returns how many groups of random words (64 words each) a proposal consumes.
 func (g *Grid) Groups() uint64 { return groups(g.words) }
 
 // GridState holds the state of a chain on a grid and, for every site, its number of neighbours in

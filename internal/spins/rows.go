@@ -108,8 +108,8 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	p.entries += more
 }
 
-// Equal reports whether redraws of two graphs are the same: they have the same sites in the same
-// rows and visit them in the same order with the same odds.
+// Equal reports whether redraws of two graphs are the same. This is so if they have the same sites
+// in the same rows, and visit them in the same order with the same odds.
 func (g *RowGraph) Equal(h *RowGraph) bool {
 	return slices.Equal(g.place, h.place) && slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near) && slices.Equal(g.odds, h.odds)
 }
@@ -130,8 +130,7 @@ func (g *RowGraph) Free() int { return g.free }
 // Near returns the number of neighbours' rows that a sweep adds up.
 func (g *RowGraph) Near() int { return len(g.near) }
 
-// Groups returns the number of groups of 64 words of a random stream that a redraw of a part
-// consumes.
+// Groups returns how many groups of random words (64 words each) a redraw of a part consumes.
 func (g *RowGraph) Groups(part int) uint64 { return simd.RowGroups(g.parts[part].visits) }
 
 // Visit calls f for every site in sweep order. The argument sum of f is the sum of the site's
@@ -230,9 +229,9 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share makes g use the slices of h, and release its own, if both graphs arrange states in the
-// same way: the same sites in the same rows, of the same kinds, with the same neighbours. It
-// reports whether they do.
+// Share makes g use the slices of h, and release its own, if both graphs arrange states in the same
+// way. This means that the same sites are in the same rows, are of the same kinds, and have the
+// same neighbours. Share reports whether this is so.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
@@ -454,7 +453,7 @@ func (p *RowPair) Sweep(t *[2]simd.RowTally, from [2]Source) {
 	}
 }
 
-// SweepGroups returns the number of groups of 64 words of a random stream that a sweep consumes.
+// SweepGroups returns how many groups of random words (64 words each) a sweep consumes.
 func (g *RowGraph) SweepGroups() (n uint64) {
 	for part := range g.parts {
 		n += g.Groups(part)

@@ -1,5 +1,5 @@
-// Package spins redraws hundreds of two-level sites at a time, given the number of their
-// neighbours in state 1:
+// Package spins redraws hundreds of two-level sites at a time, given the number of their neighbours
+// in state 1:
 //
 //	Torus     a bit per site    a lattice of two dimensions, one colour at a time
 //	Grid      a bit per site    a lattice of two dimensions, all sites at once
@@ -9,9 +9,9 @@
 // Each type is an immutable arrangement of sites. Its states are a [State], [GridState], [Chains]
 // or [RowChains].
 //
-// Random numbers are addressed by site: the bits of a stream that decide about a site do not
-// depend on other sites. Parts of a lattice can therefore be redrawn at the same time, with the
-// same result for any number of workers.
+// Random numbers are addressed by site: the bits of a stream that decide about a site do not depend
+// on other sites. Parts of a lattice can therefore be redrawn at the same time, and the result does
+// not depend on the number of workers.
 package spins
 
 import (
@@ -113,8 +113,7 @@ func (s *State) keep(colour, lo int, now, old []uint64) {
 // range of the colour's string that is redrawn as one job.
 func (t *Torus) Jobs() int { return (t.words + strip - 1) / strip }
 
-// Groups returns the number of groups of 64 words of a random stream that a redraw of a colour
-// consumes.
+// Groups returns how many groups of random words (64 words each) a redraw of a colour consumes.
 func (t *Torus) Groups() uint64 { return groups(t.words) }
 
 // groups returns the number of groups of a random stream that a redraw of the given number of words

@@ -121,7 +121,7 @@ type pattern struct {
 	near          []int32
 }
 
-// Compile returns the plan for a set.
+// Compile returns the plan for a set of sites.
 func (m *Model) Compile(set []int32) *Plan {
 	p := &Plan{buckets: make([]bucket, len(set)), linear: true}
 	place := make(map[int32]int, len(set))

@@ -101,11 +101,10 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 // instead.
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
-// Renew does the work of a kernel's Reset. It divides the chains into groups lo … hi−1, as large
-// as fit between two checks for a stop, and calls f for the stages 0 … stages−1 of each group. If
-// stop returns true or f returns false, Renew returns [sampler.ErrStopped], and the next call
-// continues at that point. The argument work is the number of elementary operations in a stage of
-// one chain.
+// Renew does the work of a kernel's Reset. It divides the chains into groups lo … hi−1, as large as
+// fit between two checks for a stop. It calls f for the stages 0 … stages−1 of each group. If stop
+// returns true or f returns false, Renew returns [sampler.ErrStopped], and the next call continues
+// at that point. The argument work is the number of elementary operations in a stage of one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()

@@ -8,10 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Locals is the base of kernels that move one chain after the other, update by update. It holds
-// the running energy of every chain. For kernels that change one site at a time, it also holds
-// exact single-site energies (the energy for every level of a site); they are cached if the model
-// is energy.Local. It provides the methods Reset, AppendBinary and UnmarshalBinary of
+// Locals is the base of kernels that move one chain after the other, update by update. It holds the
+// running energy of every chain. For kernels that change one site at a time, it also holds exact
+// single-site energies, the energies for all levels of a site. These are cached if the model is
+// energy.Local. It provides the methods Reset, AppendBinary and UnmarshalBinary of
 // [sampler.Transition].
 type Locals struct {
 	Model energy.Model
@@ -135,7 +135,7 @@ func (c *Locals) Chain(s int) []float64 {
 	return c.d[s*n : (s+1)*n]
 }
 
-// Row returns the energies of the levels of one site of chain s at state x, up to a constant. The
+// Row returns, for one site of chain s at state x, the energy of every level up to a constant. The
 // slice is valid until the next call.
 func (c *Locals) Row(s, site int, x []int32) []float64 {
 	if c.Local != nil {

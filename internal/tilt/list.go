@@ -229,8 +229,9 @@ func (t *List) infeasible(u []float64) *Optimum {
 // relative to the sum of the absolute values of the terms, of which there may be a million.
 const rounding = 1e-10
 
-// Positive returns the margin, the sum λᵀg for some state, or 0 if the margin is not positive
-// beyond rounding errors. The argument largest is the largest absolute value of a term of the sum.
+// Positive returns the margin, or 0 if the margin is not positive beyond rounding errors. The
+// margin is the sum λᵀg of some state, and the argument largest is the largest absolute value of a
+// term of this sum.
 func Positive(margin, largest float64) float64 {
 	if margin > rounding*largest {
 		return margin

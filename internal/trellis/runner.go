@@ -263,18 +263,18 @@ func (r *Runner) infinite(t int, tokens []int32) error {
 	return nil
 }
 
-// MAP stores in x the sequence of greatest weight for the log-weights v (sites × levels; −Inf
-// forbids) and returns the log of that weight. Among sequences of equal weight, it chooses the
-// first in lexicographic order. Errors and panics are those of [Runner.Filter]. The results of
-// an earlier Filter stay valid.
+// MAP stores in x the sequence of greatest weight and returns the log of that weight. The
+// log-weights v are sites × levels; −Inf forbids a token. Among sequences of equal weight, it
+// chooses the first in lexicographic order. Errors and panics are those of [Runner.Filter]. The
+// results of an earlier Filter stay valid.
 func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 	r.g.checkTable("v", len(v))
 	cost, err := best(r, x, v, -1, nil)
 	return 0 - cost, err // never −0
 }
 
-// Cheapest stores in x the sequence of least total cost and returns that cost: the sum of
-// cost[i,x_i] (sites × levels; +Inf forbids). Among sequences of equal cost, it chooses the
+// Cheapest stores in x the sequence of least total cost Σ_i cost[i,x_i] and returns that cost. The
+// slice cost is sites × levels; +Inf forbids a token. Among sequences of equal cost, it chooses the
 // first in lexicographic order. It returns a [*algebra.WeightError] for a NaN or −Inf among the
 // tokens the automaton can use, and a [*algebra.DeadError] for an empty language.
 func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
@@ -404,9 +404,9 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 }
 
 // Draw stores in x an exact draw from the distribution w(x)/Z, where w and Z are the weights and
-// their sum in the last Filter. It uses one value of src per site, a second one if the class of
-// the token has other tokens, and a third one if there are many of them. It panics unless a
-// Filter succeeded and len(x) = sites.
+// their sum in the last Filter. It uses one value of src per site. It uses a second one if the
+// class of the token has other tokens, and a third one if there are many of them. It panics unless
+// a Filter succeeded and len(x) = sites.
 //
 // Filter sums backward, so the draw runs forward. At site i it chooses token l with probability
 // proportional to exp(v[i,l]) times the sum over all continuations, by inverse CDF with 53 random
@@ -587,9 +587,10 @@ func (r *Runner) mustLogs() {
 //
 //	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i]).
 //
-// It returns a [*algebra.DeadError] if the sum is empty and a [*algebra.WeightError] for a NaN or
-// +Inf among the tokens that the automaton can use (others are not read). The runner keeps a
-// reference to v until the next Filter. It panics unless len(v) = sites·levels.
+// It returns a [*algebra.DeadError] if the sum is empty. It returns a [*algebra.WeightError] if the
+// log-weight of a token that the automaton can use is NaN or +Inf. Log-weights of other tokens are
+// not read. The runner keeps a reference to v until the next Filter. It panics unless len(v) =
+// sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	logZ, err = r.FilterUntil(v, r.watched(), false)
 	return logZ, r.cause(err)
@@ -603,7 +604,7 @@ func (r *Runner) cause(err error) error {
 	return err
 }
 
-// FilterGiven is like [Runner.Filter] with some tokens fixed: at every site i with given[i] ≥ 0,
+// FilterGiven is like [Runner.Filter] with some tokens fixed. At every site i with given[i] ≥ 0,
 // the row of v counts as 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are
 // not read, and may be overwritten. Of the methods that use a filter's results, only Draw may be
 // called afterwards. It panics unless len(given) = sites and all given tokens are below levels.
@@ -656,10 +657,10 @@ func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
 //
-// under the distribution of the last Filter, −Inf for tokens that cannot occur. If tokens that
-// are unlikely but possible would underflow to zero, Marginals filters again with logarithms. It
-// uses separate scratch for this, so draws are not affected. It returns an error only if a
-// context is watched, and panics unless a Filter succeeded and len(dst) = sites·levels.
+// under the distribution of the last Filter. They are −Inf for tokens that cannot occur. If tokens
+// that are unlikely but possible would underflow to zero, Marginals filters again with logarithms.
+// It uses separate scratch for this, so draws are not affected. It returns an error only if a
+// watched context ends. It panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
 	g.checkTable("dst", len(dst))

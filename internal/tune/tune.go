@@ -13,8 +13,7 @@ import (
 // in discrete ones (Sun, Dai and Schuurmans 2022).
 const Target = 0.574
 
-// Tuner adapts a step size α by Robbins and Monro's stochastic approximation on log α. After step
-// n
+// Tuner adapts a step size α by Robbins and Monro's stochastic approximation on log α. After step n
 //
 //	log α ← log α + γ_n (mean acceptance of the block − target),  γ_n = (1 + n/50)^(−0.6).
 //
@@ -23,9 +22,9 @@ const Target = 0.574
 // tens of steps. The exponent lies in (½, 1], as convergence requires.
 //
 // A proposal that changes nothing is accepted whatever the step size. If the fraction of such
-// proposals alone exceeds the target, no step size attains the target as the mean over all
-// proposals, and α would move to its bound. Such proposals are therefore ignored while their
-// fraction over about the last 50 steps is that high.
+// proposals alone exceeds the target, the mean over all proposals exceeds the target for every step
+// size. The step size α would then move to its bound. Such proposals are therefore ignored while
+// their fraction over about the last 50 steps is that high.
 type Tuner struct {
 	target    float64
 	logAlpha  float64

@@ -1,5 +1,5 @@
-// Package weighted adds and scales vectors of energies and of energy differences, some of which
-// may be infinite.
+// Package weighted adds and scales vectors of energies or energy differences, whose entries may be
+// infinite.
 package weighted
 
 // Add adds c·b to a, entry by entry. Infinite entries of a are not changed.

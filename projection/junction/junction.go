@@ -35,11 +35,11 @@ type Config struct {
 	// they are needed.
 	Bytes int64
 
-	// Within restricts the states to a language, which reads the sites in the order of their
-	// numbers; nil allows all states. The state of its automaton between two sites becomes an
-	// additional variable. Where possible, number neighbouring sites of the graph
-	// consecutively. The largest table then grows only by about the square of the number of
-	// automaton states in use at a site.
+	// Within restricts the states to a language; nil allows all states. The language reads the
+	// sites in the order of their numbers, so the state of its automaton between two sites becomes
+	// an additional variable. Where possible, number neighbouring sites of the graph consecutively.
+	// The largest table then grows only by about the square of the number of automaton states in
+	// use at a site.
 	Within constraint.Language
 }
 
@@ -60,14 +60,14 @@ type Distribution struct {
 	best  *elimination.Run
 }
 
-// New returns the distribution of a model. It searches for an order of summation, which depends
-// on the graph alone, and does not compute any tables yet.
+// New returns the distribution of a model. It searches for an order of summation, which depends on
+// the graph alone, and does not compute any tables yet.
 //
-// It returns an error if m is nil or has no factors, if c.Bytes < 0, or if a site has no level of
-// finite energy. If no state of the model is in the language, the error wraps
-// constraint.ErrInfeasible. If the language is too large, the error is a constraint.LimitError.
-// If the tables would not fit, the error is a *[energy.WidthError]. New also returns the error of
-// ctx.
+// New returns an error if m is nil or has no factors, or if c.Bytes < 0. It also returns an error
+// if a site has no level of finite energy. If no state of the model is in the language, the error
+// wraps constraint.ErrInfeasible. If the language is too large, the error is a
+// constraint.LimitError. If the tables would not fit, the error is a *[energy.WidthError]. New also
+// returns the error of ctx.
 func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	if check.Nil(m) {
 		return nil, errors.New("junction: New: m is nil")
@@ -248,12 +248,12 @@ func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k in
 	}, nil)
 }
 
-// Mean returns the mean of each statistic under the distribution. A statistic is the energy of
-// another model with factors, that is, a sum of terms over a few sites each. The mean is +Inf if
-// a state of positive probability has energy +Inf.
+// Mean returns the mean of each statistic under the distribution. A statistic is given as a model
+// with factors. Its value is the energy of that model, which is a sum of terms over a few sites
+// each. The mean is +Inf if a state of positive probability has energy +Inf.
 //
-// It returns an error if a statistic is nil, has no factors, has hidden units or has another
-// shape. It also returns the errors of [New] and [Distribution.LogZ].
+// It returns an error if a statistic is nil, has no factors, has hidden units or has another shape.
+// It also returns the errors of [New] and [Distribution.LogZ].
 func (d *Distribution) Mean(ctx context.Context, statistics ...Factored) ([]float64, error) {
 	type term struct {
 		of    int
@@ -350,12 +350,12 @@ func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source)
 // second-level cache.
 const batch = 1 << 10
 
-// Best returns the k states of lowest energy, best first, one after the other in x, and their
-// energies. It returns fewer if fewer states have finite energy. The first state is the mode
-// (MAP). The order of states of equal energy depends on the graph.
+// Best returns the k states of lowest energy and their energies, lowest first. The slice x holds
+// the states one after the other. Best returns fewer than k if fewer states have finite energy. The
+// first state is the mode (MAP). The order of states of equal energy depends on the graph.
 //
-// It returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the
-// model has hidden units, those of [New].
+// It returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the model
+// has hidden units, those of [New].
 func (d *Distribution) Best(ctx context.Context, k int) (x []int32, e []float64, err error) {
 	if k < 1 {
 		return nil, nil, fmt.Errorf("junction: Best: k = %d, want ≥ 1", k)

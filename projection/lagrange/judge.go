@@ -13,7 +13,7 @@ type Validator interface {
 	Validate() error
 }
 
-// Partial is a constraint some of whose methods may be unusable. Leads states whether Value and
+// Partial is a constraint that may not support all of its methods. Leads states whether Value and
 // Pull may be called, and Decides whether Violation may be called. An example is
 // [constraint.Score]. All methods of a constraint that is not Partial may be called.
 type Partial interface {

@@ -11,9 +11,9 @@ import (
 
 // Projection is a [Projector] compiled for given numbers of sites and levels. In its methods, v
 // holds log-weights (sites × levels), with the same meaning and errors as in
-// [projection.PathProjection]. If the functions of the constraint are safe for concurrent use,
-// different samples may be projected concurrently, but each by only one goroutine at a time.
-// Project allocates nothing after warm-up unless those functions do.
+// [projection.PathProjection]. Different samples may be projected concurrently if the functions of
+// the constraint are safe for concurrent use. Each sample may be projected by only one goroutine at
+// a time. Project allocates nothing after warm-up unless those functions do.
 type Projection struct {
 	target
 
@@ -25,11 +25,11 @@ type Projection struct {
 // Shape returns the number of sites and of levels.
 func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
-// Project replaces v by the nearest distribution that it finds whose likeliest sequence satisfies
-// the constraint. It returns the largest violation of that sequence, which is at most the
-// tolerance. If the likeliest sequence under v already satisfies the constraint, v does not change.
-// The noise is drawn from src. The search starts from the multipliers of the sample's last
-// projection (see [Projection.Reset]).
+// Project searches for the nearest distribution whose likeliest sequence satisfies the constraint,
+// and stores its log-weights in v. It returns the largest violation of that sequence, which is at
+// most the tolerance. If the likeliest sequence under v already satisfies the constraint, v does
+// not change. The noise is drawn from src. The search starts from the multipliers of the sample's
+// last projection (see [Projection.Reset]).
 //
 // If no sequence was found, the error is a *[projection.NotConverged], and v and the violation are
 // those of the best attempt. After any other error, v is unchanged. Such an error is an
@@ -47,8 +47,8 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, from,
 }
 
 // Nearest is like Project, but starts from multipliers of zero. It also stores in x the sequence
-// that it finds. It returns KL(x‖y) in nats, where x is the given distribution and y the result,
-// and the largest violation of the sequence.
+// that it finds. Its first result is the divergence KL(p‖q) in nats, where p is the given
+// distribution and q the new one. Its second result is the largest violation of the sequence.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()
@@ -64,8 +64,8 @@ func (a *Projection) Reset(sample int) {
 	clear(a.lambda[sample*m : (sample+1)*m])
 }
 
-// Copy copies the multipliers of sample src to sample dst. Use it when particles are resampled.
-// Neither sample may be projected at the same time.
+// Copy copies the Lagrange multipliers of sample src to sample dst. Use it when particles are
+// resampled. Neither sample may be projected at the same time.
 func (a *Projection) Copy(dst, src int) {
 	m := a.smooth.Len()
 	copy(a.lambda[dst*m:(dst+1)*m], a.lambda[src*m:(src+1)*m])

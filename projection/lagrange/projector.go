@@ -35,8 +35,8 @@ import (
 // likeliest tokens form this sequence, computed in closed form (see
 // [projection.PathProjection.Nearest]).
 //
-// In tests where the exact projection is known, the result equals it for counts and is on average
-// at most a twentieth further away for weighted sums (TestGrid, TestKLGap).
+// In tests, the result was compared with the exact projection (TestGrid, TestKLGap). It is the same
+// for counts. For weighted sums it is on average at most a twentieth further away.
 //
 // Algorithm 1 of the paper continues while the violation is *below* the tolerance, which is a
 // misprint. It does not specify the growth of μ, Temperature and the tolerance; the defaults here

@@ -76,11 +76,12 @@ func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 //
 //	argmin_z ½‖z−v‖²  over  h(z) = 0.
 //
-// Damped Gauss–Newton steps reach a solution. Steps along the set of solutions, each projected
-// back onto that set, then reduce the distance to v (with the step length of Barzilai and Borwein
-// 1988). For linear h, one step suffices. The slices z and v may be the same. If the iteration
-// fails, the error is a *[projection.NotConverged] and z holds the best iterate. If v or h(v) is
-// not finite, Solve returns an error and does not change z.
+// Solve first reaches a solution by damped Gauss–Newton steps. It then reduces the distance to v by
+// steps along the set of solutions, and projects the result of each step back onto this set. The
+// step length is that of Barzilai and Borwein (1988). For linear h, one Gauss–Newton step suffices.
+// The slices z and v may be the same. If the iteration fails, the error is a
+// *[projection.NotConverged] and z holds the best iterate. If v or h(v) is not finite, Solve
+// returns an error and does not change z.
 func (s *Solver) Solve(z, v []float64) error {
 	if _, err := s.begin(z, v); err != nil {
 		return err

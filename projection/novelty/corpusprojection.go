@@ -16,11 +16,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// CorpusProjection is a [Projection] whose set is a [Corpus]. By walking the transitions of the
-// corpus, it computes the probability that a draw is new, and draws new sequences jointly, both
-// exactly. The set is not compiled, so additions take effect immediately. For a [Sparse] corpus,
-// tokens without a transition cost nothing. Sums omit at most 1e-11 of the result; draws omit at
-// most 6e-11 of the weight of the new sequences.
+// CorpusProjection is a [Projection] whose set is a [Corpus]. It walks the transitions of the
+// corpus to compute the probability that a draw is new, and to draw new sequences jointly. Both are
+// exact up to rounding: sums omit at most 1e-11 of the result, and draws omit at most 6e-11 of the
+// weight of the new sequences. The set is not compiled, so additions take effect immediately. For a
+// [Sparse] corpus, tokens without a transition cost nothing.
 //
 // The field Path.Limit of the [Projector] bounds the number of transitions that are stored for
 // draws. They are stored only if most of the distribution's mass is in the set.
@@ -76,8 +76,9 @@ func (s *CorpusProjection) LogZ(ctx context.Context, v []float32) (float64, erro
 	return all + novel, err
 }
 
-// LogProb returns the exact log-probability that a draw from the distribution P of v is new: log(1
-// − P(D)), where D is the set. If the [Projector] has a language, P is restricted to it.
+// LogProb returns the exact log-probability that a draw from P is new, log(1 − P(D)). Here P is the
+// distribution with log-weights v, restricted to the language if the [Projector] has one, and D is
+// the set.
 func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, error) {
 	v = s.weights(v)
 	s.Projection.mu.RLock()
@@ -89,10 +90,10 @@ func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, e
 	return s.novel(ctx, v, all)
 }
 
-// Draw stores in x0 an exact draw from the distribution of v, restricted to new sequences, and
-// returns the result of [CorpusProjection.LogZ]. It first draws without regard to novelty and
-// rejects known sequences. After too many rejections, it draws the site and token at which a new
-// sequence leaves the corpus, and then the rest.
+// Draw stores in x0 an exact draw from the distribution with log-weights v, restricted to new
+// sequences. It returns the result of [CorpusProjection.LogZ]. Draw first ignores the set and
+// rejects known sequences. After too many rejections, it draws the site and the token at which a
+// new sequence first differs from all known ones, and then the rest.
 func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
 	v = s.weights(v)
@@ -228,11 +229,11 @@ func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProj
 }
 
 // Sample fills dst with new and different sequences, one after the other, and adds them to the set.
-// The length of dst determines their number. Each is a draw from the distribution of v, restricted
-// to the sequences that are new at that point. Starting from an empty set, this is sampling without
-// replacement. Sample returns the number of sequences made. If this is less than the number
-// requested, the error states why. It is an *[projection.InfeasibleError] if no new sequence is
-// left.
+// The length of dst determines their number. Each is a draw from the distribution with log-weights
+// v, restricted to the sequences that are new at that point. Starting from an empty set, this is
+// sampling without replacement. Sample returns the number of sequences made. If this is less than
+// the number requested, the error states why. It is an *[projection.InfeasibleError] if no new
+// sequence is left.
 func (s *CorpusProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (made int, err error) {
 	v = s.weights(v)
 	if len(dst)%s.sites != 0 {

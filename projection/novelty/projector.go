@@ -14,20 +14,21 @@ import (
 // distribution to the nearest one whose likeliest sequence is not in the set, and adds the
 // generated sequences to the set.
 //
-// The chosen sequence is the one of least divergence, exactly, among all sequences outside the set
-// (and in Path.Language, if that is set). If every sequence is in the set, the error is an
+// Among all sequences outside the set (and in Path.Language, if that is set), Projector chooses the
+// one with the least divergence. If every sequence is in the set, the error is an
 // *[projection.InfeasibleError]. Cardei et al. (2025) search best-first over the tokens with the
 // largest gap. Here the search is exact, and its method depends on the set:
 //
 //   - for a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
 //   - for any other [Seen]: try sequences in order of cost until one is new, which takes at most
-//     one more than the set contains;
+//     one try more than the set has sequences;
 //   - for any set, if there is also a language: try sequences of the language in order of cost
 //     until one is new.
 //
 // A Projector is used as a literal; the zero value is the recommended setting.
 type Projector struct {
-	// Seen is the set. The default is a new, empty Lexicon for every call of Bind.
+	// Seen is the set of known sequences. The default is a new, empty Lexicon for every call of
+	// Bind.
 	Seen Seen
 
 	// Key, if not nil, makes two sequences count as equal if their keys are equal. The set is

@@ -24,8 +24,8 @@ type Fallible interface {
 	Err() error
 }
 
-// Lasting is a set that outlives a run, such as one in a file. A resumed run therefore finds the
-// samples of its checkpoint already in the set.
+// Lasting is a set that outlives a run, for example because it is stored in a file. When a run is
+// resumed from a checkpoint, such a set already contains the samples of the checkpoint.
 type Lasting interface {
 	Seen
 

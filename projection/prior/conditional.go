@@ -13,14 +13,18 @@ import (
 
 // Conditional is a [Path] compiled for given numbers of sites and levels. In all methods, v holds
 // log-weights (sites × levels, row-major). Their exponentials multiply the model's probabilities,
-// and −Inf marks an impossible token. Zeros, or a nil v, leave the model unchanged. P is the
-// distribution that is defined in the package documentation.
+// and −Inf marks an impossible token. Zeros, or a nil v, leave the model unchanged. The methods
+// compute with the distribution
+//
+//	P(x) ∝ p(x)·∏_i exp(v[i,x_i])·1[x ∈ C],
+//
+// where p is the hidden Markov model and C the language.
 //
 // Methods return an *[projection.InfeasibleError] if no sequence has positive weight, and a
-// *[projection.WeightError] for a NaN or +Inf among tokens of the model. If the context ends,
-// they return its cause. They panic if a slice has the wrong length. A Conditional is immutable
-// and safe for concurrent use. For L sites, V tokens in K classes, H hidden states and Q
-// automaton states, a sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications.
+// *[projection.WeightError] for a NaN or +Inf among tokens of the model. If the context ends, they
+// return its cause. They panic if a slice has the wrong length. A Conditional is immutable and safe
+// for concurrent use. For L sites, V tokens in K classes, H hidden states and Q automaton states, a
+// sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications.
 type Conditional struct {
 	program
 
@@ -102,8 +106,8 @@ func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (floa
 	return dst[0], err
 }
 
-// LogProbs stores in dst the log-probability log P of each sequence in x. The sequences are
-// stored one after the other. The sums are computed only once for all sequences.
+// LogProbs stores in dst the log-probability log P of every sequence in x, which holds the
+// sequences one after the other. The sums are computed only once for all sequences.
 func (c *Conditional) LogProbs(ctx context.Context, dst []float64, x []int32, v []float32) error {
 	check.Len("prior", "x", len(x), len(dst)*c.sites)
 	v = c.weights(v)

@@ -1,5 +1,5 @@
-// Package prior conditions hidden Markov models on languages, exactly. It provides exact draws,
-// log-probabilities and marginals of the distribution
+// Package prior conditions hidden Markov models on languages. It provides draws, log-probabilities
+// and marginals, all exact, of the distribution
 //
 //	P(x) ∝ p(x)·∏_i exp(v[i,x_i])·1[x ∈ C],
 //
@@ -7,9 +7,10 @@
 // dynamic program over pairs of a hidden state and a state of the automaton. A Markov chain is the
 // model in which the hidden state is the token.
 //
-// With v = 0, P combines a hidden Markov model with an automaton. It is the tractable model of
-// GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang et al. 2024). [Conditional.Advance] computes the
-// probabilities from which these methods derive the weights for the next token of a language model.
+// With v = 0, P combines a hidden Markov model with an automaton. This combination is the tractable
+// model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang et al. 2024). [Conditional.Advance]
+// computes the probabilities from which these methods derive the weights for the next token of a
+// language model.
 //
 // Package prior can also serve as a projection. It then computes the exact step of a diffusion
 // whose prediction is multiplied by the prior p, in which sites depend on each other. In

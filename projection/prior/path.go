@@ -20,7 +20,7 @@ type Path struct {
 	// matter. The language must be a finite automaton.
 	Language constraint.Language
 
-	// Name is the name of the language in errors. The default is the name of its type.
+	// Name is the name of the language in errors. The default is the name of the language's type.
 	Name string
 
 	// Limit bounds the size of the dynamic program, which is sites × hidden states × automaton

@@ -35,7 +35,8 @@ type Projector struct {
 	// feasible point.
 	Set constraint.Smooth
 
-	// Gamma is the schedule of the weight γ. Nil means the hard form.
+	// Gamma is the schedule of the weight γ. Nil means the hard form, in which no violation is
+	// allowed.
 	Gamma Gamma
 
 	// Metric, unless nil, replaces ‖z−ẑ‖² by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The
@@ -108,8 +109,9 @@ func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 }
 
 // Projection is a [Projector] compiled for a runner. It implements [projection.Projection] and
-// keeps the multipliers of every sample from step to step. Different samples may be projected
-// concurrently. After the first calls, Project does not allocate.
+// keeps the Lagrange multipliers of every sample, from which the sample's next step starts.
+// Different samples may be projected concurrently. After the first calls, Project does not
+// allocate.
 type Projection struct {
 	sites, samples int
 	rows           int
@@ -134,11 +136,11 @@ func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 	}
 }
 
-// Project replaces the series v by its projection, with the γ and the metric that belong to the
-// diffusion step between the times from and to. It returns the largest violation before rounding to
-// float32, in the units of the rows. In all steps but the last (to = 0), curved inequalities are
-// linearised four times and hold only approximately, up to the returned violation. In the last step
-// they hold, or Project returns a *[projection.NotConverged].
+// Project replaces the series v by its projection. It uses the γ and the metric of the diffusion
+// step between the times from and to. It returns the largest violation before rounding to float32,
+// in the units of the rows. In the last step (to = 0), curved inequalities hold, or Project returns
+// a *[projection.NotConverged]. In all other steps they are linearised four times and hold only
+// approximately, up to the returned violation.
 func (p *Projection) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("proximal", "v", len(v), p.sites)
 	d := p.take()

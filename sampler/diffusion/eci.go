@@ -47,7 +47,7 @@ type ECI struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.Straight{}
 
 	// Mix is the number of rounds per step; 0 means 1. A round predicts, corrects and adds noise.
-	// All rounds of a step except the last return to the time at which it began, so that a
+	// All rounds of a step except the last return to the time at which the step began, so that a
 	// correction spreads to the rest of the state.
 	Mix int
 

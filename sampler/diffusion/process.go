@@ -81,7 +81,7 @@ var (
 
 // Renoiser is implemented by [Steps] of tokens that can make a step towards a given clean sample,
 // such as the draw of a [Drawer]. Projections of tokens need a Renoiser. If it is also an
-// [IntactSteps], a projection can skip sites.
+// [IntactSteps], a projection can skip sites whose tokens are known.
 type Renoiser interface {
 	// Condition turns the prediction v for the state x = x_t into the full posterior log p(x_0,i =
 	// l | x_t), up to a constant per site i. A token known to be intact (not corrupted) gets all

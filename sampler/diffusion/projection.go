@@ -26,7 +26,7 @@ type Projector interface {
 
 // Drawer is a projection that can draw a clean sample exactly from the prediction restricted to the
 // feasible set. Runners then draw instead of projecting. The methods must not modify v and may be
-// called concurrently. A [GivenDrawer] can skip sites.
+// called concurrently. A [GivenDrawer] can skip sites whose tokens are known.
 type Drawer interface {
 	// Draw stores in x0 an exact joint draw from ∏_i softmax(v_i) restricted to the feasible set C,
 	// where v_i holds the log-weights of site i. It returns log Z = log Σ_{x∈C} ∏_i exp(v[i,x_i]).

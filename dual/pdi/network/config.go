@@ -42,8 +42,8 @@ type Config struct {
 	// with a constant step size should have a proportionally larger one.
 	Inference pdi.Config
 
-	// Width is the number of features between the blocks, Blocks the number of blocks, and Cond the
-	// number of features that encode the noise level. 0 means 128, 2 and 64, respectively.
+	// Width is the number of features between the blocks, and Blocks is the number of blocks. Cond
+	// is the number of features that encode the noise level. 0 means 128, 2 and 64, respectively.
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the
@@ -67,10 +67,10 @@ type Config struct {
 	// 0, and Train.Checkpoint must be its zero value.
 	Train train.Config
 
-	// Checkpoint saves the whole training to the file Path, if that is set, and keeps the
-	// previous file as Path.old. It saves at the end of every Run, even if the context ended
-	// the Run. Every is the number of rounds between saves within a Run; 0 means none. A
-	// failure to save ends the Run.
+	// Checkpoint saves the whole training to the file Path, if that is set, and keeps the previous
+	// file as Path.old. It saves at the end of every Run, even if the context ended Run. If Every
+	// is not 0, it also saves each time that number of rounds is complete. If saving fails, Run
+	// returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

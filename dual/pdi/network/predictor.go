@@ -74,8 +74,8 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 	}
 }
 
-// Rows returns a description of the teacher's inequalities, with bounds that include the shift
-// given to [Trainer.Predictor].
+// Rows returns a description of the teacher's inequalities. Their bounds include the shift given to
+// [Trainer.Predictor].
 func (p *Predictor) Rows() []dual.Row {
 	rows := make([]dual.Row, p.Len())
 	if d, ok := p.teacher.(dual.Described); ok {

@@ -16,14 +16,14 @@ import (
 
 // Trainer trains one network in rounds. A round fills a buffer with noisy states, their noise
 // levels, their multipliers and the teacher's predictions, and then trains on it (see [Config]).
-// The states come from diffusions. These use the teacher's predictions in the first round and the
-// network's later.
+// The states come from diffusions. In the first round, these use the teacher's predictions. In
+// later rounds, they use the network's.
 //
-// A share of the diffusions is primal–dual inference for one of the bounds. The share grows from 0
-// to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn near the λ
-// of primal–dual inference. The teacher predicts at multipliers that are randomly perturbed by 30
-// %, so the network also learns predictions near the multipliers of the diffusions. Config.Dual
-// selects another kind of training, with a single λ.
+// In some of the diffusions, λ moves by primal–dual inference for one of the bounds. Their share
+// grows from 0 to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn
+// near the λ of primal–dual inference. The teacher predicts at multipliers that are randomly
+// perturbed by 30 %, so the network also learns predictions near the multipliers of the diffusions.
+// Config.Dual selects another kind of training, with a single λ.
 //
 // If the teacher is deterministic, so is training, for any number of workers and any interruptions.
 // Methods must not be called concurrently.
@@ -35,9 +35,9 @@ type Trainer struct {
 }
 
 // New returns a trainer of a new network that learns from the teacher, another predictor. It
-// returns an error if the teacher is nil, has no sites or no inequalities, has an equality, or has
-// a temperature that is not positive and finite. It also returns an error if a field of cfg is out
-// of range.
+// returns an error if the teacher is nil, has no sites, has no inequalities or has an equality. It
+// also returns an error if the teacher's temperature is not positive and finite, or if a field of
+// cfg is out of range.
 func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
 		return nil, fmt.Errorf("network: New: teacher is nil")
@@ -123,10 +123,10 @@ func (t *Trainer) Lambda() []float64 {
 	return slices.Clone(t.buffer.tied.lambda)
 }
 
-// Predictor returns the present network, with its averaged weights, as a predictor. Its violations
-// are those of the teacher plus shift, which moves the bounds. The shift need not be an entry of
-// Config.Bounds; nil means the teacher's own violations. After dual training, shift must be the
-// only entry of Config.Bounds, or nil, which means that entry.
+// Predictor returns the present network as a predictor. It uses the averages of the weights. Its
+// violations are those of the teacher plus shift, which moves the bounds. The shift need not be an
+// entry of Config.Bounds; nil means the teacher's own violations. After dual training, shift must
+// be the only entry of Config.Bounds, or nil, which means that entry.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
 // that is not finite. After dual training, another shift is also an error.

@@ -35,9 +35,9 @@ type Config[S energy.Site] struct {
 	// use the network's present weights, as those of package neural do.
 	Model energy.Denoiser[S]
 
-	// Sample fills x with draws from the model m, numbered first, first+1, …. m is Model or a
-	// denoiser that wraps it to measure a concept. The draws must depend only on m and their
-	// numbers. With a diffusion:
+	// Sample fills x with draws from the model m, numbered first, first+1, …. The argument m is the
+	// field Model, or a denoiser that wraps Model to measure a concept. The draws must depend only
+	// on m and their numbers. With a diffusion:
 	//
 	//	d, err := diffusion.New(ctx, m, process, diffusion.Config{Seed: 1, First: first})
 	//	if err != nil {
@@ -52,7 +52,7 @@ type Config[S energy.Site] struct {
 	// unset, because Config.Checkpoint includes the training.
 	Train train.Config
 
-	// Freeze is the fraction of the training steps before λ first moves; 0 means 0.3.
+	// Freeze is the fraction of the training steps that are made before λ first moves; 0 means 0.3.
 	Freeze float64
 
 	// Inner is the number of training steps between updates of λ; 0 means 10.
@@ -61,31 +61,33 @@ type Config[S energy.Site] struct {
 	// Draws is the number of draws from the network for each update of λ; 0 means 48.
 	Draws int
 
-	// Final is the number of draws that determine the final weights (see [Tuner.Run]). A
-	// quarter of them are drawn from two sets of weights, and the others from one to four.
-	// Concepts that are counted (Has) need Final ≥ 8/Bound. 0 means the larger of 1638 and
-	// 8/Bound. With 1638, all draws together usually take a tenth of the network passes of a
-	// pre-training with 2000 steps of 64 states of 14 tokens. The final shares are as close to
-	// their bounds as these draws can determine: to about √((1−ε)/(ε·Final)) times a bound ε.
+	// Final is the number of draws by which [Tuner.Run] chooses the final weights. Run makes a
+	// quarter of these draws with each of two sets of weights, and the other three quarters with
+	// each of one to four sets. A concept that is counted (Has) needs Final ≥ 8/Bound. 0 means the
+	// larger of 1638 and 8/Bound. For 1638, this usually takes a tenth as many passes of the
+	// network as a pre-training of 2000 steps with 64 states of 14 tokens each. The final shares
+	// agree with their bounds to the accuracy of these draws, a relative error of about
+	// √((1−ε)/(ε·Final)) for a bound ε.
 	Final int
 
-	// Observe, if not nil, is called after every round. It must not keep the slices.
+	// Observe, if not nil, is called with the result of every round. It must not keep the slices of
+	// r.
 	Observe func(r Round)
 
 	// Checkpoint saves the run to the file Path, if that is set, and keeps the previous file as
-	// Path.old. It saves at the end of Run, even if the context ended the Run, and after every
-	// Every rounds; 0 means only at the end.
+	// Path.old. It saves at the end of Run, even if the context ended Run. If Every is not 0, it
+	// also saves each time that number of rounds is complete.
 	Checkpoint struct {
 		Path  string
 		Every int
 	}
 }
 
-// Round is one measurement of the samples that the network generates.
+// Round is one measurement of the network's samples between training steps.
 type Round struct {
 	Step   int       // number of training steps made
 	Lambda []float64 // multipliers λ of the last training steps
-	Share  []float64 // share of every concept in the draws of this round
+	Share  []float64 // mean share of every concept in the draws of this round
 }
 
 const (
@@ -146,11 +148,12 @@ type state struct {
 }
 
 // New returns a tuner for net, which must have been trained on rows like those of data. The tuner
-// modifies the weights of net. New solves for the initial λ on the data.
+// modifies the weights of net. New computes the initial λ from the data.
 //
-// New returns an error if a field is out of range or unset, if the Model has another shape, or if it
-// does not change with the weights of net. A concept must occur in some but not all rows of the
-// data, and a reweighting of the data must satisfy the bounds. Errors of train.New are returned too.
+// New returns an error if a field is out of range or unset. It also returns an error if the Model
+// has another shape than net, or does not change with the weights of net. A concept must occur in
+// some but not all rows of the data, and a reweighting of the data must satisfy the bounds. Errors
+// of train.New are returned too.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
 	chosen := cfg.Final != 0
 	if err := cfg.fill(); err != nil {
@@ -280,23 +283,23 @@ func (c *Config[S]) fill() error {
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
-// Here ε_i is the bound of concept i. ŝ_i is its smoothed share in the network's draws: the mean
-// of the share in the latest Draws draws and of the previous ŝ_i.
+// Here ε_i is the bound of concept i. Its smoothed share in the network's draws is ŝ_i, the mean of
+// the previous ŝ_i and of the share in the latest Config.Draws draws.
 //
-// The update of λ measures the current weights. The average of the weights is a better network
-// but lags behind. So Run finally sets the weights to a point near the average, on the line
-// through the average and the weights before the run. At this point all shares have reached their
-// bounds, as measured by Final draws, and by up to four times as many if it is hard to find. If it is
-// far beyond the average, fresh draws tend to show a larger share, so train for more steps then.
+// These updates measure the current weights. The average of the weights over the steps is a better
+// network but lags behind. So Run finally searches the line through the initial weights and the
+// average for a point at which all shares have reached their bounds. It measures shares with Final
+// draws, and with up to four times as many if the point is hard to find. If the point is far beyond
+// the average, fresh draws tend to show a larger share. In this case, train for more steps.
 //
 // If the network satisfies all bounds before the first step, as measured by Draws and then Final
-// draws, Run does not train: the weights and λ = 0 remain.
+// draws, Run does not train. It leaves the weights unchanged and sets λ to 0.
 //
 // If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
 // means that the network does not follow its data. Run also returns the errors of Sample and of the
 // training. After an error, the network has the weights of the training step that the error names,
-// and the next Run continues from there. To return to the weights before, keep a Clone of the
-// network.
+// and the next Run continues from there. To be able to return to the initial weights, keep a Clone
+// of the network.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
@@ -428,18 +431,22 @@ func (t *Tuner[S]) taught(j int) float64 {
 	return has / all
 }
 
-// GapError reports that the samples of the network do not follow its training rows. During the run
-// it means that the rows have the concept in at most a tenth of the bound, while the network's
-// share is above 1.5 times the bound and has not fallen for a quarter of the steps. Such a run can
-// be continued. At the end of the run it means that even at the best point of the line (see
-// [Tuner.Run]) the share is above the bound by more than two standard errors of the final
-// measurements. The network then has the average of the weights, and Share is its share. Every
-// later Run repeats that error.
+// GapError reports that the network still generates too much of a concept although its training
+// rows contain little of it.
+//
+// During the run, it means that the share of the concept is at most a tenth of the bound in the
+// training rows. In the network's samples, it is above 1.5 times the bound and has not fallen for a
+// quarter of the steps. A later Run can continue.
+//
+// At the end of the run, it means that the share is above the bound by more than two standard
+// errors, even at the best point on the line of [Tuner.Run]. The network then has the average of
+// the weights, and Share is its share. Every later Run returns the same error.
 //
 // More steps, a higher rate or a larger network may close the gap. A network cannot generate less
-// of a concept than its own errors produce. For example, a small network of names, trained from the
-// start without doubled letters, still doubled a letter in 4.8 % of them. Fine-tuning took it from
-// 18 % to 5 %, in as many steps as pre-training and at the same rate.
+// of a concept than its own errors produce. For example, a small network was trained from the start
+// on names without doubled letters, and still doubled a letter in 4.8 % of the names it generated.
+// Fine-tuning took the network from 18 % to 5 %, in as many steps as pre-training and at the same
+// rate.
 type GapError struct {
 	Concept string
 	Step    int
@@ -682,16 +689,16 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// Lambda returns a copy of the multipliers λ. During the run they are those of the next training
-// steps. After it they are the mean over the second half of the steps, weighted by the fraction of
-// the steps that were left. The learning rate falls in about the same way, so this is the λ that
-// shaped the weights. The last λ is not: at the end of the run the network hardly follows λ any
-// more, so λ drifts with the noise of the draws.
+// Lambda returns a copy of the multipliers λ. During the run, they are those of the next training
+// steps. After the run, they are a mean over the second half of the steps, with weights
+// proportional to the number of steps that were left. The learning rate falls in about the same
+// way, so this is the λ that shaped the weights. The last λ is not: at the end of the run the
+// network hardly follows λ any more, so λ drifts with the noise of the draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
-// Share returns the remaining share of every concept in the samples of the network. During the
-// run it is a smoothed estimate, and at the end the estimate from the Final draws. The run was
-// controlled by Share, so judge the network by other samples.
+// Share returns, for every concept, its mean share in the samples of the network. During the run it
+// is a smoothed estimate. At the end it is the estimate from the draws of Config.Final. Run chooses
+// the weights by these shares, so measure the finished network with other samples.
 func (t *Tuner[S]) Share() []float64 { return slices.Clone(t.share) }
 
 // Drawn returns the number of draws made from the network for each concept.

@@ -115,8 +115,8 @@ type Output struct {
 }
 
 // Define adds the flags -json and -out to f. The page will list all flags of f as settings. The
-// string also, if not "", goes into the help text of -out: it names the files that the program
-// writes to the folder besides the page.
+// argument also, if not "", names the files that the program writes to the folder besides the page.
+// It goes into the help text of -out.
 func (o *Output) Define(f *flag.FlagSet, also string) {
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object and nothing else on standard output")
 	what := "write a page (index.html) and its pictures"

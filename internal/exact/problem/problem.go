@@ -1,5 +1,6 @@
-// Package problem generates random languages small enough to enumerate, with independent
-// membership tests, for testing exact computations on languages. Only tests may import it.
+// Package problem generates random languages that are small enough to enumerate, and independent
+// tests of membership. They serve to test exact computations on languages. Only tests may import
+// it.
 package problem
 
 import (

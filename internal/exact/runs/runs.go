@@ -24,7 +24,7 @@ func Hash(x []int32) uint64 {
 	return crc64.Checksum(b, crc64.MakeTable(crc64.ECMA))
 }
 
-// Run returns chains after n draws.
+// Run makes n draws with new chains and returns the chains.
 func Run(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Config, n int) *sampler.Chains {
 	t.Helper()
 	c, err := sampler.NewChains(context.Background(), m, method, cfg)

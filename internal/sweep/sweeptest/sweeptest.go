@@ -55,7 +55,7 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 }
 
 // Ring returns an Ising model on a ring. Each site is linked to the nearest sites on either side,
-// as many as the argument near, with couplings of alternating signs.
+// as many as the argument near says. The signs of the couplings alternate.
 func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
@@ -146,9 +146,9 @@ func Many(draws int) int {
 	return draws
 }
 
-// Stuck resets the kernel to a state, whose number is x. If the kernel rejects the state because
-// it has probability zero, Stuck stores in dst the transition probabilities of a chain that stays
-// at x, and returns true.
+// Stuck resets the kernel to the state with number x. It returns true if the kernel rejects the
+// state because the state has probability zero. It then stores in dst the transition probabilities
+// of a chain that stays at x.
 func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	if k.Reset(sampler.Control{}, state) == nil {
 		return false

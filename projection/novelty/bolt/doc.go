@@ -1,5 +1,5 @@
-// Package bolt stores a set of sequences in a bbolt file, so that later runs and other
-// processes can avoid the sequences that one run produced.
+// Package bolt stores a set of sequences in a bbolt file. Later runs and other processes can then
+// avoid the sequences that one run produced.
 //
 // A [Set] looks up every sequence in the file. A [Corpus] also keeps the set in memory as a
 // [constraint.Lexicon], which allows joint draws of new sequences and gives the probability of
@@ -11,9 +11,9 @@
 //
 // # Caveats
 //
-// Add returns once the operating system has written the sequence to disk. If the process is
-// killed or the machine loses power, no acknowledged sequence is lost. Each Add takes a
-// millisecond or more. Import writes many sequences at a time.
+// Add returns once the operating system has written the sequence to disk. If the process is killed
+// or the machine loses power, no acknowledged sequence is lost. Each Add takes a millisecond or
+// more. Import writes many sequences at a time.
 //
 // A file can be open either in one process that writes or in any number of processes that only
 // read. Other processes wait for some time and then get [ErrLocked].

@@ -177,13 +177,14 @@ func (s *Set) Add(x []int32) bool {
 	return added > 0
 }
 
-// Recall adds x to the set, which may already contain it. A run that is resumed calls it for
-// the samples of its checkpoint.
+// Recall adds x to the set, which may already contain it. When a run is resumed from a checkpoint,
+// it calls Recall for the samples of the checkpoint.
 func (s *Set) Recall(x []int32) { s.Add(x) }
 
-// Settings calls add to record the identity of the file in a checkpoint. The identity is a number
-// that was assigned to the file when it was created. Resuming with another file is therefore
-// detected. The identity does not depend on the sequences in the file.
+// Settings passes the identity of the file to the function add, which records it in a checkpoint.
+// The identity is a number that was assigned to the file when it was created. It does not depend on
+// the sequences in the file. If a run is resumed with another file, the numbers differ, so the
+// mistake is detected.
 func (s *Set) Settings(add func(name string, value any)) { add("File", s.identity) }
 
 // importSize is the number of sequences that are written to the file in one transaction.

@@ -82,7 +82,7 @@ func cosQuarter(t float64) float64 {
 	return p
 }
 
-// LinearSigma is the schedule α(t) = e^{−σ(t)} for tokens, with σ(t) = Min + (Max−Min)·t. The zero
+// LinearSigma is the schedule α(t) = e^{−σ(t)} for tokens, where σ(t) = Min + (Max−Min)·t. The zero
 // value has σ from 0 to 20.
 type LinearSigma struct {
 	Min float64 // noise σ just after time 0, ≥ 0
@@ -117,7 +117,7 @@ func (c LinearSigma) Check() error {
 	return nil
 }
 
-// GeometricSigma is the schedule α(t) = e^{−σ(t)} for tokens, with σ(t) = Min^{1−t}·Max^t for t >
+// GeometricSigma is the schedule α(t) = e^{−σ(t)} for tokens, where σ(t) = Min^{1−t}·Max^t for t >
 // 0. The zero value has σ from 1e-3 to 20.
 type GeometricSigma struct {
 	Min float64 // noise σ just after time 0; 0 means 1e-3

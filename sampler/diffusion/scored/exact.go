@@ -40,7 +40,7 @@ type ExactConfig struct {
 	Paths int
 }
 
-// Exact draws samples, by rejection, from the distribution given that they are feasible,
+// Exact draws samples by rejection from the distribution p, conditioned on feasibility,
 //
 //	p(x)·1[g(x) ≤ 0] / P,  P = Σ_x p(x)·1[g(x) ≤ 0].
 //

@@ -57,7 +57,7 @@ var topics = []struct {
 	{"polar", polar},
 }
 
-// Emit writes the assembly of the functions funcs.
+// Emit writes the assembly of the functions in funcs.
 func Emit(funcs gen.Funcs) (gen.Emitted, error) {
 	out := gen.Emitted{Files: map[string]string{}}
 	for _, t := range topics {
