@@ -71,10 +71,10 @@ var (
 type Classed interface {
 	Automaton
 
-	// Classes divides the tokens 0…levels−1 into n classes, numbered 0…n−1. The entry of[t] is the
-	// class of token t. From any state, all tokens of one class lead to the same state. No class is
+	// Classes divides the tokens 0…levels−1 into n classes, numbered 0…n−1. It
+	// returns a slice with the class of every token. From any state, all tokens of one class lead to the same state. No class is
 	// empty. The slice may be shared with the automaton and must not be modified.
-	Classes(levels int) (of []int32, n int)
+	Classes(levels int) (classes []int32, n int)
 }
 
 // Tabled is implemented by automata that store their transitions in a dense table over token

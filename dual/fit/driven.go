@@ -117,7 +117,7 @@ func newDriven(name string, p energy.Parametric, data []int32, chains dual.Prima
 	return d, nil
 }
 
-// Gradient adds the gradient of the loss per row to g; it implements [Phase].
+// Gradient adds to g the gradient of the mean loss of the rows. It implements [Phase].
 func (d *driven) Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error {
 	c, counts := d.chains.(dual.Counter)
 	if !d.open {

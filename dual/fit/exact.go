@@ -66,7 +66,7 @@ type enumerated struct {
 
 func (*enumerated) UnmarshalBinary(b []byte) error { return wire.ReadEnd(b) }
 
-// Gradient adds the gradient of the loss per row to g; it implements [Phase].
+// Gradient adds to g the gradient of the mean loss of the rows. It implements [Phase].
 func (n *enumerated) Gradient(ctx context.Context, g []float64, rows []int32, _ int, _ uint64) error {
 	e := make([]float64, n.states)
 	x := make([]int32, min(n.states, enumeratedBatch)*n.sites)

@@ -217,7 +217,7 @@ func summed(p []float64, sites [][2]int) float64 {
 // UnmarshalBinary restores the state kept between steps; it implements [Phase].
 func (*factored) UnmarshalBinary(b []byte) error { return wire.ReadEnd(b) }
 
-// Gradient adds the gradient of the loss per row to g; it implements [Phase].
+// Gradient adds to g the gradient of the mean loss of the rows. It implements [Phase].
 func (f *factored) Gradient(ctx context.Context, g []float64, rows []int32, _ int, _ uint64) error {
 	_, _, tables, _ := f.model.Present().Factors()
 	clear(f.weight)

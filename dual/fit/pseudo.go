@@ -22,7 +22,7 @@ type conditionals struct {
 
 func (*conditionals) UnmarshalBinary(b []byte) error { return wire.ReadEnd(b) }
 
-// Gradient adds the gradient of the loss per row to g; it implements [Phase].
+// Gradient adds to g the gradient of the mean loss of the rows. It implements [Phase].
 func (c *conditionals) Gradient(ctx context.Context, g []float64, rows []int32, _ int, _ uint64) error {
 	n := len(rows) / c.sites
 	sum := make([]float64, len(g))

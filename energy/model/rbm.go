@@ -235,9 +235,9 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 // the term b_vᵀv of [RBM], and padding. It implements [energy.Incremental].
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
-// FieldFrom stores the energies and fields of the states y, computed from the cached activations of
-// the earlier states x. Each changed site costs one pass over the activations, and the field costs
-// a matrix product. It implements [energy.Incremental].
+// FieldFrom stores the energies and fields of the states y. It computes them from the activations
+// in cache, which belong to the earlier states x. Each site that differs between x and y costs one
+// pass over the activations, and the field costs a matrix product. FieldFrom implements [energy.Incremental].
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.evaluate(e, h, nil, next, y, cache, x, nil)

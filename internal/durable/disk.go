@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// Disk is the file system of the machine, with its paths as names.
+// Disk is the file system of the operating system. Its names are paths.
 type Disk struct{}
 
 // Open opens the file path for reading; it implements fs.FS.

@@ -68,7 +68,8 @@ func (m *Matrix) Mul(b *Matrix) *Matrix {
 	return c
 }
 
-// Apply returns the distribution πP after one step from the distribution π = pi.
+// Apply returns the distribution after one step from the distribution pi: the product of the row
+// vector pi and the matrix.
 func (m *Matrix) Apply(pi []float64) []float64 {
 	m.check(pi)
 	s := make([]laws.Accumulator, m.n)

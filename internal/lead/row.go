@@ -325,7 +325,7 @@ func (r *Row) Costs(dst []float64) {
 	}
 }
 
-// Price returns the cost of token v, or +Inf if v cannot become the most likely token.
+// Price returns the cost of making v the most likely token, or +Inf if that is impossible.
 func (r *Row) Price(v int32) float64 {
 	cost, _ := r.price(v, 0)
 	return cost

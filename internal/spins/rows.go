@@ -241,9 +241,9 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains with the states of the same chains in the
-// argument from. If moved is not nil, Swap adds to moved[s] the number of sites at which the two
-// states of chain s differ. It switches [RowChains.Keep] off for both.
+// Swap exchanges the states of the given chains between c and the argument named from. If moved is
+// not nil, Swap adds to moved[s] the number of sites at which the two states of chain s differ. It
+// switches [RowChains.Keep] off, both for c and for the argument.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
 	mask := simd.Row{}

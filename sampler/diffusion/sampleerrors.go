@@ -68,9 +68,9 @@ func (e SampleErrors) Unwrap() []error {
 	return slices.DeleteFunc(slices.Clone(e), func(err error) bool { return err == nil })
 }
 
-// Unfinished is the error of a call that did not complete, if some samples had failed before it
-// ended. A call does not complete if its context ends, the denoiser returns an error, or a
-// checkpoint cannot be saved. errors.Is and errors.As examine only the error of the call.
+// Unfinished is returned by a call that stopped early after some samples had already failed. A call
+// stops early if its context ends, the denoiser returns an error, or a checkpoint cannot be saved.
+// errors.Is and errors.As examine the error that stopped the call, and not those of the samples.
 type Unfinished struct {
 	Err error // error that ended the call
 	// Finished has one entry for each sample finished before, in order: the error of the sample, or

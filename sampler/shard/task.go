@@ -39,7 +39,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Run is a run of independent elements, such as chains or samples, that can be divided into parts.
+// Run is a computation over independent elements, such as chains or samples. It can be divided
+// into parts, each of which computes some of the elements.
 // Use [Chains], [Samples] or [AIS], or write your own. A Run must be safe for concurrent use.
 type Run interface {
 	// Kind returns the name of the elements, for instance "chains".

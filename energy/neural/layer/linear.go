@@ -80,7 +80,8 @@ func transpose(dst, x []float32, rows, cols int) {
 	}
 }
 
-// Embedding is a table that maps a token to a vector: one row of Width entries per level.
+// Embedding is a table that maps each token to a vector. It has one row of Width entries for every
+// token from 0 to Levels − 1.
 type Embedding struct {
 	Levels, Width int
 	Weight        []float32 // table, Levels × Width

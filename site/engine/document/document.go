@@ -1,5 +1,5 @@
-// Package document is the tab of the playground that counts and draws JSON documents matching a
-// JSON Schema.
+// Package document implements a tab of the playground. The tab counts the JSON documents that match
+// a JSON Schema, and shows random ones.
 package document
 
 import (
