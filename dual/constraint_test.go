@@ -148,7 +148,7 @@ func TestErrorsNameConstraints(t *testing.T) {
 	_, err = dual.Solve(ctx, exact.Must(dual.NewLagrangian(base, dual.AtLeast(up, 8).Named("staff", "", 0))))
 	require.ErrorContains(t, err, `only in the limit of infinite multipliers, in the direction 1·("staff" ≥ 8)`)
 	require.Contains(t, (&dual.UndecidedError{Lambda: []float64{2}, Violation: []float64{0.5}, Deviation: []float64{0.1}, Rows: []dual.Row{{Name: "staff", Unit: "people", Bound: 6, AtLeast: true}}}).Error(),
-		`"staff": mean 5.5, standard deviation 0.1, want ≥ 6 people, at λ = 2`)
+		`"staff": mean 5.5, mean deviation 0.1, want ≥ 6 people, at λ = 2`)
 	crowd := make([]constraint.Set, 9)
 	for k := range crowd {
 		crowd[k] = dual.AtLeast(up, 9)

@@ -371,12 +371,12 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 	d := u.dual(f, b)
 	lambda := append([]float64(nil), u.scaled(f, start, true)...)
 	batch := dual.Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: most}
-	path := make([]float64, 0, n*m)
+	size, path := make([]float64, m), make([]float64, 0, n*m)
 	for batch.Step = range n {
 		if err := poll.Err(ctx); err != nil {
 			return path, err
 		}
-		if v := d(lambda, batch.Mean, batch.Cov); !check.Finite(v) {
+		if v := d(lambda, batch.Mean, batch.Cov, size); !check.Finite(v) {
 			return path, fmt.Errorf("unlearn: Ascend: step %d: %v has no distribution at λ = %v", batch.Step, f, lambda)
 		}
 		if err := updater.Update(lambda, &batch); err != nil {
@@ -505,11 +505,12 @@ func (u *Problem) dual(f Formulation, b []float64) concave.Func {
 }
 
 // reverseDual returns the dual function of ReverseKL, D(λ) = λᵀb − (1−s) log Z_λ with s = Σλ_i.
-// Its gradient is b_i − KL(p_λ‖q_i), and its curvature is Cov(log p_λ/q_i, log p_λ/q_j)/(1−s).
+// Its gradient is b_i − KL(p_λ‖q_i), its curvature is Cov(log p_λ/q_i, log p_λ/q_j)/(1−s), and its
+// size is the mean deviation of log p_λ/q_i.
 func (u *Problem) reverseDual(b []float64) concave.Func {
 	n := len(b)
 	l := make([]float64, n)
-	return func(lambda, grad, curv []float64) float64 {
+	return func(lambda, grad, curv, size []float64) float64 {
 		p, err := u.law(ReverseKL, lambda)
 		if err != nil {
 			return math.Inf(-1) // s ≥ 1
@@ -523,12 +524,14 @@ func (u *Problem) reverseDual(b []float64) concave.Func {
 		// D(λ) is the Lagrangian at its minimum p_λ.
 		value += KL(p, u.q)
 		clear(curv)
+		clear(size)
 		for k, v := range p {
 			if v == 0 {
 				continue
 			}
 			for i, a := range u.away {
 				l[i] = simd.Log(v/a[k]) - (b[i] - grad[i])
+				size[i] += math.Abs(float64(v * l[i]))
 			}
 			for i := range n {
 				for j := range n {
@@ -548,7 +551,7 @@ func (u *Problem) reverseDual(b []float64) concave.Func {
 func (u *Problem) reverseLines(b []float64) concave.Func {
 	n := len(b)
 	l := make([]float64, n)
-	return func(mu, grad, curv []float64) float64 {
+	return func(mu, grad, curv, size []float64) float64 {
 		lambda := fromNatural(mu)
 		if lambda == nil {
 			return math.Inf(-1)
@@ -563,12 +566,14 @@ func (u *Problem) reverseLines(b []float64) concave.Func {
 			grad[i] -= along
 		}
 		clear(curv)
+		clear(size)
 		for k, v := range p {
 			if v == 0 {
 				continue
 			}
 			for i, a := range u.away {
 				l[i] = simd.Log(u.q[k]/a[k]) - mean[i]
+				size[i] += math.Abs(float64(v * l[i]))
 			}
 			for i := range n {
 				for j := range n {
@@ -624,10 +629,11 @@ func fromNatural(mu []float64) []float64 {
 
 // forwardDual returns the dual function of ForwardKL, D(λ) = KL(q‖p_λ) + Σλ_i(b_i − KL(q_i‖p_λ)).
 // Its gradient is b_i − KL(q_i‖p_λ), and its curvature is Σ_x q_i q_j/(q − Σλq) − 1/(1−s) with s
-// = Σλ_i.
+// = Σλ_i. Its size is the standard deviation of q_i/p_λ. Near the edge of the domain these grow
+// without bound, so there it is in nats.
 func (u *Problem) forwardDual(b []float64) concave.Func {
 	n := len(b)
-	return func(lambda, grad, curv []float64) float64 {
+	return func(lambda, grad, curv, size []float64) float64 {
 		p, err := u.law(ForwardKL, lambda)
 		if err != nil {
 			return math.Inf(-1)
@@ -650,6 +656,7 @@ func (u *Problem) forwardDual(b []float64) concave.Func {
 					}
 				}
 			}
+			size[i] = min(math.Sqrt(max(0, curv[i*n+i]*c)), nats/settled*max(1, math.Abs(b[i])))
 		}
 		return value
 	}
@@ -872,7 +879,7 @@ func (u *Problem) reverse(ctx context.Context, b []float64) ([]float64, error) {
 		// D(λ) = λb − (1−λ) log Z → b − max log(q/q_u).
 		return nil, &CriticalError{Bound: b, Critical: c, Supremum: b[0] - u.farthest(), Lambda: []float64{1}}
 	}
-	top, err := concave.Maximize(ctx, u.reverseLines(b), make([]float64, len(b)), concave.Unit{Value: 1}, nil)
+	top, err := concave.Maximize(ctx, u.reverseLines(b), make([]float64, len(b)), 1, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -922,7 +929,7 @@ func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, err
 			lead = i
 		}
 	}
-	mu, full, square := make([]float64, n), make([]float64, n), make([]float64, n*n)
+	mu, full, square, sizes := make([]float64, n), make([]float64, n), make([]float64, n*n), make([]float64, n)
 	complete := func(others []float64) bool {
 		mu[lead] = mostNatural
 		for i, at := 0, 0; i < n; i++ {
@@ -935,11 +942,11 @@ func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, err
 		return mu[lead] >= 0
 	}
 	d := u.reverseLines(b)
-	f := func(others, grad, curv []float64) float64 {
+	f := func(others, grad, curv, size []float64) float64 {
 		if !complete(others) {
 			return math.Inf(-1)
 		}
-		v := d(mu, full, square)
+		v := d(mu, full, square, sizes)
 		for i, x := 0, 0; i < n; i++ {
 			if i == lead {
 				continue
@@ -951,6 +958,7 @@ func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, err
 					y++
 				}
 			}
+			size[x] = math.Sqrt(max(0, curv[x*(n-1)+x]))
 			x++
 		}
 		return v
@@ -962,7 +970,7 @@ func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, err
 		}
 	}
 	if len(from) == n-1 && n > 1 {
-		top, err := concave.Maximize(ctx, f, from, concave.Unit{Value: 1}, nil)
+		top, err := concave.Maximize(ctx, f, from, 1, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -972,20 +980,11 @@ func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, err
 	return fromNatural(mu), nil
 }
 
-// reverseViolation returns b_i − KL(p‖q_i) and the standard deviation of log(p/q_i) for every i.
+// reverseViolation returns b_i − KL(p‖q_i) and the mean deviation of log(p/q_i) for every i.
 func (u *Problem) reverseViolation(lambda, b []float64) (violation, deviation []float64) {
 	n := len(b)
 	violation, deviation = make([]float64, n), make([]float64, n)
-	curv := make([]float64, n*n)
-	u.reverseDual(b)(lambda, violation, curv)
-	c := 1.0
-	for _, v := range lambda {
-		c -= v
-	}
-	for i := range n {
-		// rounding may make this negative where q_i = q
-		deviation[i] = math.Sqrt(max(0, curv[i*n+i]*c))
-	}
+	u.reverseDual(b)(lambda, violation, make([]float64, n*n), deviation)
 	return violation, deviation
 }
 
@@ -993,21 +992,12 @@ func (u *Problem) reverseViolation(lambda, b []float64) (violation, deviation []
 func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 	n := len(b)
 	d := u.dual(ForwardKL, b)
-	top, err := concave.Maximize(ctx, d, make([]float64, n), concave.Unit{Value: 1, Slope: nats / settled}, nil)
+	top, err := concave.Maximize(ctx, d, make([]float64, n), 1, nil)
 	if err != nil {
 		return nil, err
 	}
-	grad, curv := make([]float64, n), make([]float64, n*n)
-	d(top.Lambda, grad, curv)
-	// The unit is a standard deviation of q_i/p. Near the edge these grow without bound, so
-	// there the unit is in nats.
-	unit, c := make([]float64, n), 1.0
-	for _, v := range top.Lambda {
-		c -= v
-	}
-	for i, v := range b {
-		unit[i] = min(math.Sqrt(max(0, curv[i*n+i]*c)), nats/settled*max(1, math.Abs(v)))
-	}
+	grad, curv, unit := make([]float64, n), make([]float64, n*n), make([]float64, n)
+	d(top.Lambda, grad, curv, unit)
 	if concave.Within(top.Lambda, grad, unit, settled) {
 		return top.Lambda, nil
 	}
@@ -1016,7 +1006,7 @@ func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 		if !slices.ContainsFunc(blur, func(v float64) bool { return !(v < nats/10) }) {
 			continue
 		}
-		e := &CriticalError{Formulation: ForwardKL, Bound: b, Supremum: d(lambda, grad, curv), Lambda: lambda, Blur: blur}
+		e := &CriticalError{Formulation: ForwardKL, Bound: b, Supremum: d(lambda, grad, curv, unit), Lambda: lambda, Blur: blur}
 		for i, g := range grad {
 			e.Value = append(e.Value, b[i]-g)
 		}
