@@ -467,23 +467,29 @@ func (u *Problem) farthest() float64 {
 	return best
 }
 
-// bounds expresses a formulation with bounds on means as inequalities g ≤ 0 over the states where
-// q > 0. It returns their energies f0 = −log q and the values g.
-func (u *Problem) bounds(f Formulation, b []float64) (f0, g []float64) {
+// bounds expresses a formulation with bounds on means as a problem for [dual.SolveStates] over the
+// states where q > 0. It returns their energies f0 = −log q, the bounded values h and one row per
+// bound.
+func (u *Problem) bounds(f Formulation, b []float64) (f0, h []float64, rows []dual.Row) {
+	name := map[Formulation]string{Likelihood: "mean of away[%d]", LikelihoodRatio: "mean ratio of away[%d]", DiscreteSafe: "mean log-ratio from away[%d]"}[f]
+	for i, v := range b {
+		rows = append(rows, dual.Row{Name: fmt.Sprintf(name, i), Bound: v, AtLeast: f == DiscreteSafe})
+	}
+
 	for k, q := range u.q {
 		if q == 0 {
 			continue
 		}
 		f0 = append(f0, -simd.Log(q))
-		for i, v := range b {
+		for i := range b {
+			v := u.statistic(f, i, k)
 			if f == DiscreteSafe {
-				g = append(g, v+u.statistic(f, i, k))
-			} else {
-				g = append(g, u.statistic(f, i, k)-v)
+				v = -v
 			}
+			h = append(h, v)
 		}
 	}
-	return f0, g
+	return f0, h, rows
 }
 
 // dual returns the dual function of a formulation, with its gradient and curvature. reverseDual
@@ -495,11 +501,16 @@ func (u *Problem) dual(f Formulation, b []float64) concave.Func {
 	case ForwardKL:
 		return u.forwardDual(b)
 	}
-	f0, g := u.bounds(f, b)
+	f0, h, rows := u.bounds(f, b)
 	m := len(b)
-	list := tilt.New(1, m, nil)
+	list, g := tilt.New(1, m, nil), make([]float64, m)
 	for k, e := range f0 {
-		list.Append(e, g[k*m:(k+1)*m])
+		for i, r := range rows {
+			if g[i] = h[k*m+i] - r.Bound; r.AtLeast {
+				g[i] = -g[i]
+			}
+		}
+		list.Append(e, g)
 	}
 	return list.Value
 }
@@ -852,8 +863,8 @@ func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solut
 
 func (u *Problem) multipliers(ctx context.Context, f Formulation, b []float64) ([]float64, error) {
 	if f != ReverseKL && f != ForwardKL {
-		f0, g := u.bounds(f, b)
-		s, err := dual.SolveStates(ctx, f0, g, 1, nil)
+		f0, h, rows := u.bounds(f, b)
+		s, err := dual.SolveStates(ctx, f0, h, 1, rows)
 		if err != nil {
 			return nil, err
 		}
@@ -909,7 +920,7 @@ func (u *Problem) reverse(ctx context.Context, b []float64) ([]float64, error) {
 		}
 		return nil, &CriticalError{Bound: b, Supremum: KL(p, u.q) + most, Lambda: far}
 	}
-	return nil, &dual.UndecidedError{Lambda: lambda, Violation: violation, Deviation: deviation}
+	return nil, &dual.UndecidedError{Lambda: lambda, Violation: violation, Deviation: deviation, Rows: divergences(b)}
 }
 
 // edge is the largest distance 1 − Σλ that a solution could have if [Problem.Solve] reports that
@@ -1012,7 +1023,7 @@ func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 		}
 		return nil, e
 	}
-	return nil, &dual.UndecidedError{Lambda: top.Lambda, Violation: grad, Deviation: unit}
+	return nil, &dual.UndecidedError{Lambda: top.Lambda, Violation: grad, Deviation: unit, Rows: divergences(b)}
 }
 
 // blur returns the change of every KL(q_i‖p_λ) when λ is rounded. Rounding λ changes q − Σλ_i q_i
