@@ -195,7 +195,7 @@ e           -0.4   0.01  ≤ 0     2    -2     1      9    not settled`, r.Strin
 	one.Rows[0].Tolerance = 50
 	require.False(t, one.Holds(0.01))
 	held := (&dual.NotConverged{Steps: 3, Tolerance: 0.01, Certificate: one}).Error()
-	require.Contains(t, held, `"cost" has the mean 1.00009e+06 ± 1, want ≤ 1e+06 within 50`)
+	require.Contains(t, held, `"cost" has the mean 1000090 ± 1, want ≤ 1000000 within 50`)
 }
 
 // On reals: a range of a linear statistic and an equality of a sum of two, by the exact

@@ -121,7 +121,7 @@ func (e *UndecidedError) Error() string {
 		if j < len(e.Rows) {
 			r = e.Rows[j]
 		}
-		parts = append(parts, fmt.Sprintf("%s: mean %.6g, mean deviation %.4g, want %s, at λ = %.6g", r.label(j), r.value(v), e.Deviation[j], r.limit(), e.Lambda[j]))
+		parts = append(parts, fmt.Sprintf("%s: mean %s, mean deviation %.4g, want %s, at λ = %.6g", r.label(j), estimate(r.value(v), e.Deviation[j]), e.Deviation[j], r.limit(), e.Lambda[j]))
 	}
 	return "dual: neither an optimum nor a proof that there is none: " + shortened(parts, "; ") + ": loosen the constraints a little, or rescale them"
 }

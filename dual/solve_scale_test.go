@@ -60,3 +60,14 @@ func TestSolveTablesUnits(t *testing.T) {
 		require.InDeltaSlice(t, want, got, 1e-9, "unit %v", unit)
 	}
 }
+
+// Reports show as many digits as a bound or a mean with a small error needs.
+func TestReportDigits(t *testing.T) {
+	rows := []dual.Row{{Bound: 1700000003}, {Bound: 5.000000001, AtLeast: true}, {Bound: 0.1 + 0.2}}
+	c := &dual.Certificate{Lambda: make([]float64, 3), Violation: []float64{-0.5, 0, -0.3}, ViolationSE: []float64{0.01, 1e-10, 0}, Slack: make([]float64, 3), SlackSE: make([]float64, 3),
+		RHat: []float64{1, 1, 1}, ESS: []float64{10, 10, 10}, Rows: rows, Steps: 1, States: 1}
+	text := c.Report(0).String()
+	for _, want := range []string{"1700000002.5 ", "≤ 1700000003 ", "5.000000001  ", "≥ 5.000000001 ", "≤ 0.3 "} {
+		require.Contains(t, text, want)
+	}
+}
