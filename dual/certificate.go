@@ -103,7 +103,7 @@ func (c *Certificate) over(j int, tol float64) float64 {
 // failure describes the figures of row j that miss their conditions.
 func (c *Certificate) failure(j int, tol float64) string {
 	r := c.Rows[j]
-	s := fmt.Sprintf("%s has the mean %.6g ± %.2g, want %s within %g", r.label(j), r.value(c.Violation[j]), c.ViolationSE[j], r.limit(), r.tolerance(tol))
+	s := fmt.Sprintf("%s has the mean %s ± %.2g, want %s within %g", r.label(j), estimate(r.value(c.Violation[j]), c.ViolationSE[j]), c.ViolationSE[j], r.limit(), r.tolerance(tol))
 	s += fmt.Sprintf(", and the slack λ·g = %.4g ± %.2g, want within ±%g, two standard errors included, at λ = %.6g", c.Slack[j], c.SlackSE[j], tol, c.Lambda[j])
 	return s + c.reason(j)
 }
@@ -126,7 +126,7 @@ func (c *Certificate) held() string {
 	var parts []string
 	for j, r := range c.Rows {
 		if c.Max > 0 && c.capped(j) && r.off(c.Violation[j]) > r.Tolerance && !math.IsInf(c.ViolationSE[j], 1) {
-			parts = append(parts, fmt.Sprintf("%s has the mean %.6g ± %.2g, want %s, at λ = %.6g%s", r.label(j), r.value(c.Violation[j]), c.ViolationSE[j], r.limit(), c.Lambda[j], c.reason(j)))
+			parts = append(parts, fmt.Sprintf("%s has the mean %s ± %.2g, want %s, at λ = %.6g%s", r.label(j), estimate(r.value(c.Violation[j]), c.ViolationSE[j]), c.ViolationSE[j], r.limit(), c.Lambda[j], c.reason(j)))
 		}
 	}
 	return shortened(parts, "; ")

@@ -148,7 +148,7 @@ func TestErrorsNameConstraints(t *testing.T) {
 	_, err = dual.Solve(ctx, exact.Must(dual.NewLagrangian(base, dual.AtLeast(up, 8).Named("staff", "", 0))))
 	require.ErrorContains(t, err, `only in the limit of infinite multipliers, in the direction 1·("staff" ≥ 8)`)
 	require.Contains(t, (&dual.UndecidedError{Lambda: []float64{2}, Violation: []float64{0.5}, Deviation: []float64{0.1}, Rows: []dual.Row{{Name: "staff", Unit: "people", Bound: 6, AtLeast: true}}}).Error(),
-		`"staff": mean 5.5, standard deviation 0.1, want ≥ 6 people, at λ = 2`)
+		`"staff": mean 5.5, mean deviation 0.1, want ≥ 6 people, at λ = 2`)
 	crowd := make([]constraint.Set, 9)
 	for k := range crowd {
 		crowd[k] = dual.AtLeast(up, 9)
@@ -195,7 +195,7 @@ e           -0.4   0.01  ≤ 0     2    -2     1      9    not settled`, r.Strin
 	one.Rows[0].Tolerance = 50
 	require.False(t, one.Holds(0.01))
 	held := (&dual.NotConverged{Steps: 3, Tolerance: 0.01, Certificate: one}).Error()
-	require.Contains(t, held, `"cost" has the mean 1.00009e+06 ± 1, want ≤ 1e+06 within 50`)
+	require.Contains(t, held, `"cost" has the mean 1000090 ± 1, want ≤ 1000000 within 50`)
 }
 
 // On reals: a range of a linear statistic and an equality of a sum of two, by the exact

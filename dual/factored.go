@@ -33,7 +33,7 @@ type factored struct {
 	sources []rand.Source // the generators of src as interfaces
 	y       []int32       // draws, ordered by variable
 	g       []float64     // violations of the draws, draws × bounds
-	size    float64       // upper bound on |g|
+	size    []float64     // upper bound on |g_j| for each bound
 	ctx     context.Context
 	at      []float64 // multipliers at which curv was estimated; nil before the first estimate
 	curv    []float64
@@ -53,7 +53,7 @@ func newFactored(ctx context.Context, l *Lagrangian) (*factored, error) {
 	if !ok || l.values != nil || l.language != nil || l.beta != 1 && len(cards) > l.sites {
 		return nil, nil // e.g. half the free energy of hidden units has no tables
 	}
-	f := &factored{l: l, base: len(scopes), offset: make([]float64, len(l.bounds)), ctx: ctx}
+	f := &factored{l: l, base: len(scopes), offset: make([]float64, len(l.bounds)), size: make([]float64, len(l.bounds)), ctx: ctx}
 	var err error
 	if f.reduced, err = elimination.Reduce(cards, scopes, tables); err != nil {
 		return nil, fmt.Errorf("dual: Solve: %w", err)
@@ -80,7 +80,7 @@ func newFactored(ctx context.Context, l *Lagrangian) (*factored, error) {
 				most += float64(math.Abs(b.coef[k]) * largest(left))
 			}
 		}
-		f.size = max(f.size, most)
+		f.size[j] = most
 	}
 	plan, err := elimination.New(ctx, f.reduced.Cards, scopes, elimination.Options{})
 	if err != nil {
@@ -149,21 +149,31 @@ func (f *factored) weigh(scale float64, lambda []float64) {
 }
 
 // Value returns the value of the dual function at the multipliers lambda, and stores its gradient
-// in grad and its curvature in curv. It implements concave.Func.
-func (f *factored) Value(lambda, grad, curv []float64) float64 {
+// in grad and its curvature in curv. It stores in size the sum of the mean deviations of the tables
+// of each bound, or the standard deviation of the bound if that is smaller. It implements
+// concave.Func.
+func (f *factored) Value(lambda, grad, curv, size []float64) float64 {
 	if f.err != nil {
 		return math.NaN()
 	}
 	f.weigh(1/f.l.beta, lambda)
 	copy(grad, f.offset)
+	clear(size)
 	logZ, err := f.run.Marginals(f.ctx, f.now, func(k int, p []float64) {
 		if k < f.base {
 			return
 		}
 		t := f.terms[k-f.base]
+		mean := 0.0
 		for i, v := range p {
 			if v > 0 {
-				grad[t.j] += float64(t.coef * float64(v*f.tables[k][i]))
+				mean += float64(v * f.tables[k][i])
+			}
+		}
+		grad[t.j] += float64(t.coef * mean)
+		for i, v := range p {
+			if v > 0 {
+				size[t.j] += math.Abs(float64(t.coef * float64(v*(f.tables[k][i]-mean))))
 			}
 		}
 	}, nil)
@@ -172,6 +182,11 @@ func (f *factored) Value(lambda, grad, curv []float64) float64 {
 		err = f.covariance(grad, f.curv)
 	}
 	copy(curv, f.curv)
+	for j := range size {
+		if v := curv[j*len(size)+j]; v > 0 { // it is 0 if all draws are equal
+			size[j] = min(size[j], math.Sqrt(v*f.l.beta))
+		}
+	}
 	if err != nil {
 		f.err = err
 		return math.NaN()
@@ -203,7 +218,7 @@ func (f *factored) moved(lambda []float64) bool {
 		return true
 	}
 	for j, v := range lambda {
-		if math.Abs(v-f.at[j]) > 1e-3*f.l.beta/f.size {
+		if math.Abs(v-f.at[j]) > 1e-3*f.l.beta/f.size[j] {
 			return true
 		}
 	}
@@ -277,7 +292,7 @@ func (f *factored) margin(u []float64) (float64, error) {
 // solve returns the optimum. The search begins at the multipliers start.
 func (f *factored) solve(start []float64) (*Solution, error) {
 	n := len(start)
-	top, err := concave.Maximize(f.ctx, f.Value, start, concave.Unit{Value: f.l.beta}, f.l.equal)
+	top, err := concave.Maximize(f.ctx, f.Value, start, f.l.beta, f.l.equal)
 	if f.err != nil {
 		err = f.err
 	}
@@ -290,8 +305,8 @@ func (f *factored) solve(start []float64) (*Solution, error) {
 		return nil, fmt.Errorf("dual: Solve: %w", err)
 	}
 	s := &Solution{Lambda: top.Lambda, Violation: make([]float64, n), Rows: f.l.rows}
-	curv := make([]float64, n*n)
-	if s.Dual = f.Value(s.Lambda, s.Violation, curv); f.err != nil {
+	curv, size := make([]float64, n*n), make([]float64, n)
+	if s.Dual = f.Value(s.Lambda, s.Violation, curv, size); f.err != nil {
 		return nil, fmt.Errorf("dual: Solve: %w", f.err)
 	}
 	attained := top.Residual <= concave.Accepted
@@ -301,7 +316,7 @@ func (f *factored) solve(start []float64) (*Solution, error) {
 	}
 	// if a bound does not vary, it may be at its extreme value, where λ_j is infinite
 	for j, v := range s.Lambda {
-		if v != 0 && curv[j*n+j]*f.l.beta <= minVariance*f.size*f.size {
+		if v != 0 && curv[j*n+j]*f.l.beta <= minVariance*f.size[j]*f.size[j] {
 			u := make([]float64, n)
 			u[j] = math.Copysign(1, v)
 			proofs = append(proofs, u)
@@ -312,12 +327,16 @@ func (f *factored) solve(start []float64) (*Solution, error) {
 		if err != nil {
 			return nil, fmt.Errorf("dual: Solve: %w", err)
 		}
-		if margin >= -rounded*f.size {
-			return nil, &DivergedError{Lambda: top.Last, Direction: u, Margin: max(0, margin), Steps: 1, Proven: margin > rounded*f.size, Rows: f.l.rows}
+		most := 0.0
+		for j, v := range u {
+			most += math.Abs(float64(v * f.size[j]))
+		}
+		if margin >= -rounded*most {
+			return nil, &DivergedError{Lambda: top.Last, Direction: u, Margin: max(0, margin), Steps: 1, Proven: margin > rounded*most, Rows: f.l.rows}
 		}
 	}
 	if !attained {
-		return nil, undecided(s.Lambda, s.Violation, curv, f.l.beta, f.l.rows)
+		return nil, &UndecidedError{Lambda: s.Lambda, Violation: s.Violation, Deviation: size, Rows: f.l.rows}
 	}
 	return s, nil
 }

@@ -208,7 +208,7 @@ func (r *Report) String() string {
 	}
 	fmt.Fprint(w, "\tstatus\n")
 	for _, l := range r.Constraints {
-		fmt.Fprintf(w, "%s\t%.6g\t%.2g\t%s\t%.6g\t%.6g", l.Name, l.Value, l.SE, l.wanted(), l.Lambda, 0+l.Price)
+		fmt.Fprintf(w, "%s\t%s\t%.2g\t%s\t%.6g\t%.6g", l.Name, estimate(l.Value, l.SE), l.SE, l.wanted(), l.Lambda, 0+l.Price)
 		if r.Steps > 0 {
 			fmt.Fprintf(w, "\t%.4g\t%.3g", l.RHat, l.ESS)
 		}
@@ -240,5 +240,5 @@ func (l *Line) wanted() string {
 	case math.IsInf(l.Low, -1):
 		return Row{Unit: l.Unit, Bound: l.High}.limit()
 	}
-	return strings.TrimSpace(fmt.Sprintf("%.6g … %.6g %s", l.Low, l.High, l.Unit))
+	return strings.TrimSpace(fmt.Sprintf("%.12g … %.12g %s", l.Low, l.High, l.Unit))
 }

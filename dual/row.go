@@ -125,7 +125,16 @@ func (r Row) limit() string {
 	case r.AtLeast:
 		sign = "≥"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s %.6g %s", sign, r.Bound, r.Unit))
+	return strings.TrimSpace(fmt.Sprintf("%s %.12g %s", sign, r.Bound, r.Unit))
+}
+
+// estimate formats a mean with six digits, or more if its error, se, is smaller than those show.
+func estimate(mean, se float64) string {
+	digits := 6
+	if ratio := math.Abs(mean) / se; ratio > 1e4 && !math.IsInf(ratio, 1) {
+		digits = min(2+int(math.Ceil(math.Log10(ratio))), 15)
+	}
+	return fmt.Sprintf("%.*g", digits, mean)
 }
 
 // price returns the change of the optimum of f0 if Bound rises by one unit, given the multiplier

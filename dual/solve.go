@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -109,20 +108,10 @@ func allFinite(v []float64) bool {
 type UndecidedError struct {
 	Lambda    []float64 // the best multipliers found
 	Violation []float64 // mean violation E[g] at Lambda
-	// standard deviation of each g, the unit in which the conditions are checked
+	// mean deviation E|g − E[g]| of each g, or a similar number: the unit in which the conditions
+	// are checked
 	Deviation []float64
 	Rows      []Row // description of each constraint
-}
-
-// undecided returns the UndecidedError for the given multipliers. violation and curv are the
-// gradient and the curvature of the dual function at these multipliers and at temperature beta.
-func undecided(lambda, violation, curv []float64, beta float64, rows []Row) *UndecidedError {
-	n := len(lambda)
-	e := &UndecidedError{Lambda: lambda, Violation: violation, Deviation: make([]float64, n), Rows: rows}
-	for j := range n {
-		e.Deviation[j] = math.Sqrt(max(0, curv[j*n+j]*beta))
-	}
-	return e
 }
 
 func (e *UndecidedError) Error() string {
@@ -132,7 +121,7 @@ func (e *UndecidedError) Error() string {
 		if j < len(e.Rows) {
 			r = e.Rows[j]
 		}
-		parts = append(parts, fmt.Sprintf("%s: mean %.6g, standard deviation %.4g, want %s, at λ = %.6g", r.label(j), r.value(v), e.Deviation[j], r.limit(), e.Lambda[j]))
+		parts = append(parts, fmt.Sprintf("%s: mean %s, mean deviation %.4g, want %s, at λ = %.6g", r.label(j), estimate(r.value(v), e.Deviation[j]), e.Deviation[j], r.limit(), e.Lambda[j]))
 	}
 	return "dual: neither an optimum nor a proof that there is none: " + shortened(parts, "; ") + ": loosen the constraints a little, or rescale them"
 }
@@ -149,10 +138,10 @@ func solve(ctx context.Context, t *tilt.List, start []float64, rows []Row) (*Sol
 	}
 	n := len(start)
 	s := &Solution{Lambda: o.Lambda, Violation: make([]float64, n), Rows: rows}
-	curv := make([]float64, n*n)
-	s.Dual = t.Value(o.Lambda, s.Violation, curv)
+	size := make([]float64, n)
+	s.Dual = t.Value(o.Lambda, s.Violation, make([]float64, n*n), size)
 	if o.Outcome != tilt.Attained {
-		return nil, undecided(o.Lambda, s.Violation, curv, t.Beta(), rows)
+		return nil, &UndecidedError{Lambda: o.Lambda, Violation: s.Violation, Deviation: size, Rows: rows}
 	}
 	return s, nil
 }

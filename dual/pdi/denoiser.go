@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -47,6 +48,7 @@ type inference struct {
 	history []float64 // for each step: λ, then the mean violation
 	alpha   []float64 // signal level at each step
 	taken   []float64 // for each step: λ of the prediction that the diffusion used
+	unmet   []string  // rows that the predictions of the last step violate, for Warning
 }
 
 const averageFrom = 0.25 // averages omit this fraction of a run, from its start
@@ -108,7 +110,7 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 	final := q.Time[0] < 1.5*(d.last-q.Time[0]) // the next step would end at time 0
 	d.last = q.Time[0]
 	if states != d.batch.States {
-		return fmt.Errorf("pdi: %d samples in the middle of a batch of %d", states, d.batch.States)
+		return fmt.Errorf("pdi: %d samples are left of a batch of %d, want all of them, because they share λ", states, d.batch.States)
 	}
 	if err := poll.Err(ctx); err != nil {
 		return err
@@ -119,8 +121,60 @@ func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[flo
 	if few, least := d.few(); final && !d.cfg.Scarce && 2*few > len(d.ess) {
 		return &ScarceError{few, len(d.ess), least}
 	}
+	if final {
+		return d.settle(v, states)
+	}
 	return nil
 }
+
+// settle ends a batch with the predictions v of its last step. It notes the rows that they violate
+// (see Warning), and returns an error if they have diverged.
+func (d *Denoiser) settle(v []float32, states int) error {
+	if _, ok := d.p.Predictor.(Estimator); ok {
+		for i, x := range v {
+			if !(math.Abs(float64(x)) <= farthest) {
+				return fmt.Errorf("pdi: the predictions have diverged: sample %d has x̂_0 = %.3g in its last step, want at most %g: set GibbsOptions.Center and Spread, or Config.Domain, or give states a scale near 1", i/d.p.Sites(), x, float64(farthest))
+			}
+		}
+	}
+	if d.ahead == nil || states < 2 {
+		return nil
+	}
+	m, rows := d.p.Len(), make([]dual.Row, d.p.Len())
+	if p, ok := d.p.Predictor.(dual.Described); ok {
+		rows = p.Rows()
+	}
+	for j := range m {
+		mean, square := 0.0, 0.0
+		for s := range states {
+			mean += d.g[s*m+j] / float64(states)
+		}
+		for s := range states {
+			square += float64((d.g[s*m+j] - mean) * (d.g[s*m+j] - mean))
+		}
+		error := math.Sqrt(square / float64(states*(states-1)))
+		off := mean
+		if rows[j].Equal {
+			off = math.Abs(mean)
+		}
+		if off > max(float64(missed*error), float64(1e-6*(math.Abs(rows[j].Bound)+error))) {
+			name := rows[j].Name
+			if name == "" {
+				name = fmt.Sprintf("row %d", j)
+			}
+			d.unmet = append(d.unmet, fmt.Sprintf("%s by %.3g ± %.2g", name, off, error))
+		}
+	}
+	return nil
+}
+
+// farthest is the largest coordinate of a prediction at which float32 still distinguishes noise of
+// size 1.
+const farthest = 1 << 24
+
+// missed is the number of standard errors by which the last predictions may violate a row before
+// Warning mentions it.
+const missed = 4
 
 // ScarceError reports that an [Estimator] had fewer than two effective candidates (see
 // [GibbsScore.Effective]) in most steps of a batch. Its predictions were then close to the single
@@ -134,7 +188,7 @@ type ScarceError struct {
 }
 
 func (e *ScarceError) Error() string {
-	return fmt.Sprintf("pdi: %d of %d steps rest on fewer than %d effective candidates (fewest: %.1f): give GibbsOptions a Center and Spread, or allow it by Config.Scarce", e.Few, e.Steps, scarceCandidates, e.Least)
+	return fmt.Sprintf("pdi: %d of %d steps rest on fewer than %d effective candidates (fewest: %.1f): give GibbsOptions a Center and Spread, loosen constraints that no distribution meets, or allow it by Config.Scarce", e.Few, e.Steps, scarceCandidates, e.Least)
 }
 
 // begin starts a batch with the given number of states.
@@ -338,7 +392,23 @@ type Ranged interface{ Outside(lambda []float64) error }
 //
 // For a [Ranged] predictor, such as the networks of package network, there is a warning if the
 // multipliers of a step are outside the range. The predictions are then extrapolations.
+//
+// With the predictive rule, there is a warning if the predictions of the last step violate a
+// constraint by more than four standard errors. No multipliers may then satisfy the constraints,
+// or Config.Max limits them.
 func (d *Denoiser) Warning() string {
+	w := d.doubt()
+	if len(d.unmet) == 0 {
+		return w
+	}
+	if w != "" {
+		w += "; "
+	}
+	return w + "pdi: the last predictions violate " + strings.Join(d.unmet, ", ")
+}
+
+// doubt returns the warning about the predictor, or "".
+func (d *Denoiser) doubt() string {
 	if _, ok := d.p.Predictor.(Estimator); ok {
 		return d.scarce()
 	}

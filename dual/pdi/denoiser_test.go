@@ -206,7 +206,7 @@ func TestPDIErrors(t *testing.T) {
 	}
 	v := make([]float32, 120)
 	require.NoError(t, d.Denoise(t.Context(), v, q(4, 1)))
-	require.ErrorContains(t, d.Denoise(t.Context(), v[:60], q(2, 0.5)), "in the middle")
+	require.ErrorContains(t, d.Denoise(t.Context(), v[:60], q(2, 0.5)), "2 samples are left of a batch of 4")
 	clamped := q(4, 1)
 	clamped.Clean = make([]bool, 120)
 	require.NoError(t, d.Denoise(t.Context(), v, clamped))

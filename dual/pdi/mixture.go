@@ -110,7 +110,7 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 // false, because states of reals cannot be enumerated. The only other error is that of the context.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
-	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), concave.Unit{Value: p.beta}, p.equal)
+	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), p.beta, p.equal)
 	var away *concave.Unbounded
 	if errors.As(err, &away) {
 		top, err = &concave.Top{Residual: math.Inf(1), Last: away.Lambda}, nil
@@ -120,10 +120,10 @@ func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	}
 	s := &dual.Solution{Lambda: top.Lambda, Violation: make([]float64, n), Rows: p.Rows()}
 	if top.Residual > concave.Accepted {
-		p.dual(top.Last, s.Violation, make([]float64, n*n))
+		p.dual(top.Last, s.Violation, make([]float64, n*n), make([]float64, n))
 		return nil, p.diverging(top.Last, concave.Projected(top.Last, s.Violation, p.equal))
 	}
-	s.Dual = p.dual(top.Lambda, s.Violation, make([]float64, n*n))
+	s.Dual = p.dual(top.Lambda, s.Violation, make([]float64, n*n), make([]float64, n))
 	return s, nil
 }
 
@@ -141,10 +141,11 @@ func (p *Mixture) diverging(lambda []float64, violation float64) *dual.DivergedE
 	return e
 }
 
-// dual is the concave dual function with its gradient and curvature. Let p_k be the weights and μ_k
+// dual is the concave dual function with its gradient, curvature and size, the standard deviation of
+// g_j. Let p_k be the weights and μ_k
 // the means of the tilted mixture. Then E[g_j] = Σ_k p_k a_jᵀμ_k + c_j. The covariance of g is the
 // covariance of the component means plus the mean covariance of the components.
-func (p *Mixture) dual(lambda, grad, curv []float64) float64 {
+func (p *Mixture) dual(lambda, grad, curv, size []float64) float64 {
 	n, d := p.Len(), p.Sites()
 	t := make([]float64, d)
 	p.tilt(t, lambda)
@@ -190,6 +191,7 @@ func (p *Mixture) dual(lambda, grad, curv []float64) float64 {
 	}
 	for j := range grad {
 		grad[j] += c[j]
+		size[j] = math.Sqrt(curv[j*n+j] * p.beta)
 	}
 	v := constant - float64(p.beta*logZ)
 	if math.IsNaN(v) {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -126,6 +127,9 @@ func (e *Erasure) Sites() int { return e.sites }
 
 // Len returns the number of distributions to move away from.
 func (e *Erasure) Len() int { return len(e.lambda) }
+
+// Rows returns a description of the bounds on KL(p‖q_i), in nats.
+func (e *Erasure) Rows() []dual.Row { return divergences(e.bound) }
 
 // Beta returns the temperature of the target, 1. After [Erasure.Terminal] it returns 1 − Σλ_i,
 // because the Hessian of the dual function is then −Cov(g)/(1−Σλ_i).

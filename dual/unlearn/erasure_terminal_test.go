@@ -34,6 +34,12 @@ func erasing(t testing.TB, b float64) (*unlearn.Erasure, *diffusion.Runner[int32
 	return e, exact.Must(diffusion.New(context.Background(), energy.Denoiser[int32](e), diffusion.Process[int32](diffusion.Masked{Mask: 3, FirstHitting: true}), diffusion.Config{Batch: 1000, Seed: 3}))
 }
 
+// Errors and reports state the bounds in nats.
+func TestErasureRows(t *testing.T) {
+	e, _ := erasing(t, 0.7)
+	require.Equal(t, []dual.Row{{Name: "KL from away[0]", Unit: "nats", Bound: 0.7, AtLeast: true}}, e.Rows())
+}
+
 // At λ = ½ and .9 the particles draw the optimum and their violations are those
 // of its divergence, by enumeration. The site-wise mix does not, and its path
 // divergence is above that of what it samples: it cannot certify KL ≥ b.

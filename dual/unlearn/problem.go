@@ -372,12 +372,12 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 	d := u.dual(f, b)
 	lambda := append([]float64(nil), u.scaled(f, start, true)...)
 	batch := dual.Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: most}
-	path := make([]float64, 0, n*m)
+	size, path := make([]float64, m), make([]float64, 0, n*m)
 	for batch.Step = range n {
 		if err := poll.Err(ctx); err != nil {
 			return path, err
 		}
-		if v := d(lambda, batch.Mean, batch.Cov); !check.Finite(v) {
+		if v := d(lambda, batch.Mean, batch.Cov, size); !check.Finite(v) {
 			return path, fmt.Errorf("unlearn: Ascend: step %d: %v has no distribution at λ = %v", batch.Step, f, lambda)
 		}
 		if err := updater.Update(lambda, &batch); err != nil {
@@ -468,23 +468,29 @@ func (u *Problem) farthest() float64 {
 	return best
 }
 
-// bounds expresses a formulation with bounds on means as inequalities g ≤ 0 over the states where
-// q > 0. It returns their energies f0 = −log q and the values g.
-func (u *Problem) bounds(f Formulation, b []float64) (f0, g []float64) {
+// bounds expresses a formulation with bounds on means as a problem for [dual.SolveStates] over the
+// states where q > 0. It returns their energies f0 = −log q, the bounded values h and one row per
+// bound.
+func (u *Problem) bounds(f Formulation, b []float64) (f0, h []float64, rows []dual.Row) {
+	name := map[Formulation]string{Likelihood: "mean of away[%d]", LikelihoodRatio: "mean ratio of away[%d]", DiscreteSafe: "mean log-ratio from away[%d]"}[f]
+	for i, v := range b {
+		rows = append(rows, dual.Row{Name: fmt.Sprintf(name, i), Bound: v, AtLeast: f == DiscreteSafe})
+	}
+
 	for k, q := range u.q {
 		if q == 0 {
 			continue
 		}
 		f0 = append(f0, -simd.Log(q))
-		for i, v := range b {
+		for i := range b {
+			v := u.statistic(f, i, k)
 			if f == DiscreteSafe {
-				g = append(g, v+u.statistic(f, i, k))
-			} else {
-				g = append(g, u.statistic(f, i, k)-v)
+				v = -v
 			}
+			h = append(h, v)
 		}
 	}
-	return f0, g
+	return f0, h, rows
 }
 
 // dual returns the dual function of a formulation, with its gradient and curvature. reverseDual
@@ -496,21 +502,27 @@ func (u *Problem) dual(f Formulation, b []float64) concave.Func {
 	case ForwardKL:
 		return u.forwardDual(b)
 	}
-	f0, g := u.bounds(f, b)
+	f0, h, rows := u.bounds(f, b)
 	m := len(b)
-	list := tilt.New(1, m, nil)
+	list, g := tilt.New(1, m, nil), make([]float64, m)
 	for k, e := range f0 {
-		list.Append(e, g[k*m:(k+1)*m])
+		for i, r := range rows {
+			if g[i] = h[k*m+i] - r.Bound; r.AtLeast {
+				g[i] = -g[i]
+			}
+		}
+		list.Append(e, g)
 	}
 	return list.Value
 }
 
 // reverseDual returns the dual function of ReverseKL, D(λ) = λᵀb − (1−s) log Z_λ with s = Σλ_i.
-// Its gradient is b_i − KL(p_λ‖q_i), and its curvature is Cov(log p_λ/q_i, log p_λ/q_j)/(1−s).
+// Its gradient is b_i − KL(p_λ‖q_i), its curvature is Cov(log p_λ/q_i, log p_λ/q_j)/(1−s), and its
+// size is the mean deviation of log p_λ/q_i.
 func (u *Problem) reverseDual(b []float64) concave.Func {
 	n := len(b)
 	l := make([]float64, n)
-	return func(lambda, grad, curv []float64) float64 {
+	return func(lambda, grad, curv, size []float64) float64 {
 		p, err := u.law(ReverseKL, lambda)
 		if err != nil {
 			return math.Inf(-1) // s ≥ 1
@@ -524,12 +536,14 @@ func (u *Problem) reverseDual(b []float64) concave.Func {
 		// D(λ) is the Lagrangian at its minimum p_λ.
 		value += KL(p, u.q)
 		clear(curv)
+		clear(size)
 		for k, v := range p {
 			if v == 0 {
 				continue
 			}
 			for i, a := range u.away {
 				l[i] = simd.Log(v/a[k]) - (b[i] - grad[i])
+				size[i] += math.Abs(float64(v * l[i]))
 			}
 			for i := range n {
 				for j := range n {
@@ -549,7 +563,7 @@ func (u *Problem) reverseDual(b []float64) concave.Func {
 func (u *Problem) reverseLines(b []float64) concave.Func {
 	n := len(b)
 	l := make([]float64, n)
-	return func(mu, grad, curv []float64) float64 {
+	return func(mu, grad, curv, size []float64) float64 {
 		lambda := fromNatural(mu)
 		if lambda == nil {
 			return math.Inf(-1)
@@ -564,12 +578,14 @@ func (u *Problem) reverseLines(b []float64) concave.Func {
 			grad[i] -= along
 		}
 		clear(curv)
+		clear(size)
 		for k, v := range p {
 			if v == 0 {
 				continue
 			}
 			for i, a := range u.away {
 				l[i] = simd.Log(u.q[k]/a[k]) - mean[i]
+				size[i] += math.Abs(float64(v * l[i]))
 			}
 			for i := range n {
 				for j := range n {
@@ -625,10 +641,11 @@ func fromNatural(mu []float64) []float64 {
 
 // forwardDual returns the dual function of ForwardKL, D(λ) = KL(q‖p_λ) + Σλ_i(b_i − KL(q_i‖p_λ)).
 // Its gradient is b_i − KL(q_i‖p_λ), and its curvature is Σ_x q_i q_j/(q − Σλq) − 1/(1−s) with s
-// = Σλ_i.
+// = Σλ_i. Its size is the standard deviation of q_i/p_λ. Near the edge of the domain these grow
+// without bound, so there it is in nats.
 func (u *Problem) forwardDual(b []float64) concave.Func {
 	n := len(b)
-	return func(lambda, grad, curv []float64) float64 {
+	return func(lambda, grad, curv, size []float64) float64 {
 		p, err := u.law(ForwardKL, lambda)
 		if err != nil {
 			return math.Inf(-1)
@@ -651,6 +668,7 @@ func (u *Problem) forwardDual(b []float64) concave.Func {
 					}
 				}
 			}
+			size[i] = min(math.Sqrt(max(0, curv[i*n+i]*c)), nats/settled*max(1, math.Abs(b[i])))
 		}
 		return value
 	}
@@ -846,8 +864,8 @@ func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solut
 
 func (u *Problem) multipliers(ctx context.Context, f Formulation, b []float64) ([]float64, error) {
 	if f != ReverseKL && f != ForwardKL {
-		f0, g := u.bounds(f, b)
-		s, err := dual.SolveStates(ctx, f0, g, 1, nil)
+		f0, h, rows := u.bounds(f, b)
+		s, err := dual.SolveStates(ctx, f0, h, 1, rows)
 		if err != nil {
 			return nil, err
 		}
@@ -873,7 +891,7 @@ func (u *Problem) reverse(ctx context.Context, b []float64) ([]float64, error) {
 		// D(λ) = λb − (1−λ) log Z → b − max log(q/q_u).
 		return nil, &CriticalError{Bound: b, Critical: c, Supremum: b[0] - u.farthest(), Lambda: []float64{1}}
 	}
-	top, err := concave.Maximize(ctx, u.reverseLines(b), make([]float64, len(b)), concave.Unit{Value: 1}, nil)
+	top, err := concave.Maximize(ctx, u.reverseLines(b), make([]float64, len(b)), 1, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -903,7 +921,7 @@ func (u *Problem) reverse(ctx context.Context, b []float64) ([]float64, error) {
 		}
 		return nil, &CriticalError{Bound: b, Supremum: KL(p, u.q) + most, Lambda: far}
 	}
-	return nil, &dual.UndecidedError{Lambda: lambda, Violation: violation, Deviation: deviation}
+	return nil, &dual.UndecidedError{Lambda: lambda, Violation: violation, Deviation: deviation, Rows: divergences(b)}
 }
 
 // edge is the largest distance 1 − Σλ that a solution could have if [Problem.Solve] reports that
@@ -923,7 +941,7 @@ func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, err
 			lead = i
 		}
 	}
-	mu, full, square := make([]float64, n), make([]float64, n), make([]float64, n*n)
+	mu, full, square, sizes := make([]float64, n), make([]float64, n), make([]float64, n*n), make([]float64, n)
 	complete := func(others []float64) bool {
 		mu[lead] = mostNatural
 		for i, at := 0, 0; i < n; i++ {
@@ -936,11 +954,11 @@ func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, err
 		return mu[lead] >= 0
 	}
 	d := u.reverseLines(b)
-	f := func(others, grad, curv []float64) float64 {
+	f := func(others, grad, curv, size []float64) float64 {
 		if !complete(others) {
 			return math.Inf(-1)
 		}
-		v := d(mu, full, square)
+		v := d(mu, full, square, sizes)
 		for i, x := 0, 0; i < n; i++ {
 			if i == lead {
 				continue
@@ -952,6 +970,7 @@ func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, err
 					y++
 				}
 			}
+			size[x] = math.Sqrt(max(0, curv[x*(n-1)+x]))
 			x++
 		}
 		return v
@@ -963,7 +982,7 @@ func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, err
 		}
 	}
 	if len(from) == n-1 && n > 1 {
-		top, err := concave.Maximize(ctx, f, from, concave.Unit{Value: 1}, nil)
+		top, err := concave.Maximize(ctx, f, from, 1, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -973,20 +992,11 @@ func (u *Problem) slice(ctx context.Context, b, start []float64) ([]float64, err
 	return fromNatural(mu), nil
 }
 
-// reverseViolation returns b_i − KL(p‖q_i) and the standard deviation of log(p/q_i) for every i.
+// reverseViolation returns b_i − KL(p‖q_i) and the mean deviation of log(p/q_i) for every i.
 func (u *Problem) reverseViolation(lambda, b []float64) (violation, deviation []float64) {
 	n := len(b)
 	violation, deviation = make([]float64, n), make([]float64, n)
-	curv := make([]float64, n*n)
-	u.reverseDual(b)(lambda, violation, curv)
-	c := 1.0
-	for _, v := range lambda {
-		c -= v
-	}
-	for i := range n {
-		// rounding may make this negative where q_i = q
-		deviation[i] = math.Sqrt(max(0, curv[i*n+i]*c))
-	}
+	u.reverseDual(b)(lambda, violation, make([]float64, n*n), deviation)
 	return violation, deviation
 }
 
@@ -994,21 +1004,12 @@ func (u *Problem) reverseViolation(lambda, b []float64) (violation, deviation []
 func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 	n := len(b)
 	d := u.dual(ForwardKL, b)
-	top, err := concave.Maximize(ctx, d, make([]float64, n), concave.Unit{Value: 1, Slope: nats / settled}, nil)
+	top, err := concave.Maximize(ctx, d, make([]float64, n), 1, nil)
 	if err != nil {
 		return nil, err
 	}
-	grad, curv := make([]float64, n), make([]float64, n*n)
-	d(top.Lambda, grad, curv)
-	// The unit is a standard deviation of q_i/p. Near the edge these grow without bound, so
-	// there the unit is in nats.
-	unit, c := make([]float64, n), 1.0
-	for _, v := range top.Lambda {
-		c -= v
-	}
-	for i, v := range b {
-		unit[i] = min(math.Sqrt(max(0, curv[i*n+i]*c)), nats/settled*max(1, math.Abs(v)))
-	}
+	grad, curv, unit := make([]float64, n), make([]float64, n*n), make([]float64, n)
+	d(top.Lambda, grad, curv, unit)
 	if concave.Within(top.Lambda, grad, unit, settled) {
 		return top.Lambda, nil
 	}
@@ -1017,13 +1018,13 @@ func (u *Problem) forward(ctx context.Context, b []float64) ([]float64, error) {
 		if !slices.ContainsFunc(blur, func(v float64) bool { return !(v < nats/10) }) {
 			continue
 		}
-		e := &CriticalError{Formulation: ForwardKL, Bound: b, Supremum: d(lambda, grad, curv), Lambda: lambda, Blur: blur}
+		e := &CriticalError{Formulation: ForwardKL, Bound: b, Supremum: d(lambda, grad, curv, unit), Lambda: lambda, Blur: blur}
 		for i, g := range grad {
 			e.Value = append(e.Value, b[i]-g)
 		}
 		return nil, e
 	}
-	return nil, &dual.UndecidedError{Lambda: top.Lambda, Violation: grad, Deviation: unit}
+	return nil, &dual.UndecidedError{Lambda: top.Lambda, Violation: grad, Deviation: unit, Rows: divergences(b)}
 }
 
 // blur returns the change of every KL(q_i‖p_λ) when λ is rounded. Rounding λ changes q − Σλ_i q_i

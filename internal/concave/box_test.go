@@ -42,7 +42,7 @@ func TestQuadraticOnBox(t *testing.T) {
 // A free coordinate goes below 0, one that starts above 0 is taken out, and one at
 // 0 joins.
 func TestMaximizeSigns(t *testing.T) {
-	f := func(l, grad, curv []float64) float64 {
+	f := func(l, grad, curv, size []float64) float64 {
 		v := 0.0
 		clear(curv)
 		for j, c := range []float64{-2, -1, 3} {
@@ -50,10 +50,11 @@ func TestMaximizeSigns(t *testing.T) {
 			grad[j] = -d - math.Sinh(d)
 			curv[j*3+j] = 1 + math.Cosh(d)
 			v -= d*d/2 + math.Cosh(d)
+			size[j] = 1
 		}
 		return v
 	}
-	l, err := concave.Maximize(context.Background(), f, []float64{0, 2, 0}, concave.Unit{Value: 1}, []bool{true, false, false})
+	l, err := concave.Maximize(context.Background(), f, []float64{0, 2, 0}, 1, []bool{true, false, false})
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{-2, 0, 3}, l.Lambda, 1e-11)
 	require.Equal(t, 2.0, concave.Projected([]float64{0}, []float64{-2}, []bool{true}))
@@ -61,36 +62,37 @@ func TestMaximizeSigns(t *testing.T) {
 
 // Steps out of the domain are taken back, and dependent curvatures are damped.
 func TestMaximizeHard(t *testing.T) {
-	edge := func(l, grad, curv []float64) float64 { // log(1 − l) + 5l, at l = .8
+	edge := func(l, grad, curv, size []float64) float64 { // log(1 − l) + 5l, at l = .8
 		if l[0] >= 1 {
 			return math.Inf(-1)
 		}
-		grad[0], curv[0] = 5-1/(1-l[0]), 1/((1-l[0])*(1-l[0]))
+		grad[0], curv[0], size[0] = 5-1/(1-l[0]), 1/((1-l[0])*(1-l[0])), 1
 		return math.Log(1-l[0]) + 5*l[0]
 	}
-	l, err := concave.Maximize(context.Background(), edge, []float64{0}, concave.Unit{Value: 1}, nil)
+	l, err := concave.Maximize(context.Background(), edge, []float64{0}, 1, nil)
 	require.NoError(t, err)
 	require.InDelta(t, 0.8, l.Lambda[0], 1e-12)
 
-	twice := func(l, grad, curv []float64) float64 { // of l₀ + l₁ alone
+	twice := func(l, grad, curv, size []float64) float64 { // of l₀ + l₁ alone
 		d := l[0] + l[1] - 2
 		grad[0], grad[1] = -d, -d
 		copy(curv, []float64{1, 1, 1, 1})
+		copy(size, []float64{1, 1})
 		return -d * d / 2
 	}
-	l, err = concave.Maximize(context.Background(), twice, []float64{0, 0}, concave.Unit{Value: 1}, nil)
+	l, err = concave.Maximize(context.Background(), twice, []float64{0, 0}, 1, nil)
 	require.NoError(t, err)
 	require.InDelta(t, 2, l.Lambda[0]+l.Lambda[1], 1e-11)
 
-	proven := func(l, grad, curv []float64) float64 {
-		grad[0], curv[0] = 1, 1
+	proven := func(l, grad, curv, size []float64) float64 {
+		grad[0], curv[0], size[0] = 1, 1, 1
 		if l[0] > 0 {
 			return math.Inf(1)
 		}
 		return 0
 	}
 	var away *concave.Unbounded
-	_, err = concave.Maximize(context.Background(), proven, []float64{0}, concave.Unit{Value: 1}, nil)
+	_, err = concave.Maximize(context.Background(), proven, []float64{0}, 1, nil)
 	require.ErrorAs(t, err, &away)
 	require.Positive(t, away.Lambda[0])
 }

@@ -11,10 +11,11 @@ import (
 
 // Func is a smooth function to be maximised over λ ≥ 0 or part of it. It must be concave or, along
 // every line, an increasing function of a concave function. A call returns the value at lambda, or
-// −Inf outside the domain. If the value is finite, it also stores the gradient and the curvature,
-// which is the negative Hessian (n × n, positive semidefinite). A value of +Inf means that the
-// point lambda proves that there is no maximum.
-type Func func(lambda, gradient, curvature []float64) float64
+// −Inf outside the domain. If the value is finite, it also stores the gradient, the curvature,
+// which is the negative Hessian (n × n, positive semidefinite), and in size the scale of each
+// gradient component (see [Residual]). A value of +Inf means that the point lambda proves that
+// there is no maximum.
+type Func func(lambda, gradient, curvature, size []float64) float64
 
 // Thresholds on the [Residual] of a maximisation. [Maximize] stops at Tolerance. If rounding
 // prevents a smaller residual, a residual of at most Accepted counts as a maximum.
@@ -57,12 +58,12 @@ type Top struct {
 
 // point is a point λ of a climb with the value, gradient and curvature of the function at λ.
 type point struct {
-	lambda, grad, curv []float64
-	value              float64
+	lambda, grad, curv, size []float64
+	value                    float64
 }
 
 func newPoint(n int) *point {
-	return &point{make([]float64, n), make([]float64, n), make([]float64, n*n), math.Inf(-1)}
+	return &point{make([]float64, n), make([]float64, n), make([]float64, n*n), make([]float64, n), math.Inf(-1)}
 }
 
 // Maximize maximises f from the given start over λ_j ≥ 0. If free[j] is true, λ_j may have either
@@ -73,15 +74,15 @@ func newPoint(n int) *point {
 // direction, the step continues while the slope of f is positive. The search brackets the zero of
 // the slope, because the slope's sign is less sensitive to rounding than values of f. No step
 // goes beyond the maximum along its direction. The result does not depend on the units of the
-// multipliers.
+// multipliers. The argument unit is the order of magnitude of differences in f that matter.
 //
 // Maximize returns the error of the context, an error if the start is outside the domain, or an
 // [*Unbounded] if f returned +Inf.
-func Maximize(ctx context.Context, f Func, start []float64, unit Unit, free []bool) (*Top, error) {
+func Maximize(ctx context.Context, f Func, start []float64, unit float64, free []bool) (*Top, error) {
 	n := len(start)
-	c := &climb{f: f, unit: unit, free: free, at: newPoint(n), next: newPoint(n), low: newPoint(n), q: newQuadrant(free, n, unit.Value), to: make([]float64, n)}
+	c := &climb{f: f, unit: unit, free: free, at: newPoint(n), next: newPoint(n), low: newPoint(n), q: newQuadrant(free, n, unit), to: make([]float64, n)}
 	copy(c.at.lambda, start)
-	c.at.value = f(c.at.lambda, c.at.grad, c.at.curv)
+	c.at.value = f(c.at.lambda, c.at.grad, c.at.curv, c.at.size)
 	if math.IsInf(c.at.value, -1) || math.IsNaN(c.at.value) {
 		return nil, fmt.Errorf("dual: the dual function at the start %v is %v", start, c.at.value)
 	}
@@ -94,7 +95,7 @@ func Maximize(ctx context.Context, f Func, start []float64, unit Unit, free []bo
 		if math.IsInf(c.at.value, 1) {
 			return nil, &Unbounded{c.at.lambda, c.at.grad}
 		}
-		r := Residual(c.at.lambda, c.at.grad, c.at.curv, unit, free)
+		r := Residual(c.at.lambda, c.at.grad, c.at.size, free)
 		if since++; r < top.Residual {
 			copy(top.Lambda, c.at.lambda)
 			top.Residual, since = r, 0
@@ -126,7 +127,7 @@ func Maximize(ctx context.Context, f Func, start []float64, unit Unit, free []bo
 // climb is the working state of [Maximize].
 type climb struct {
 	f             Func
-	unit          Unit
+	unit          float64
 	free          []bool
 	q             *quadrant
 	to            []float64 // maximum of the current quadratic model
@@ -168,7 +169,7 @@ func (c *climb) step(residual float64) float64 {
 		case s > flat*first:
 			lo = t
 			c.low, c.next = c.next, c.low
-		case s < -flat*first || s < 0 && first > c.unit.Value && c.next.value < c.at.value:
+		case s < -flat*first || s < 0 && first > c.unit && c.next.value < c.at.value:
 			hi = t
 		default:
 			c.at, c.next = c.next, c.at
@@ -232,39 +233,29 @@ func (c *climb) probe(t float64) float64 {
 			c.next.lambda[j] = 0
 		}
 	}
-	c.next.value = c.f(c.next.lambda, c.next.grad, c.next.curv)
+	c.next.value = c.f(c.next.lambda, c.next.grad, c.next.curv, c.next.size)
 	if math.IsInf(c.next.value, -1) || math.IsNaN(c.next.value) {
 		return math.Inf(-1)
 	}
 	return c.slope(c.next)
 }
 
-// Unit holds the scales against which [Residual] measures a function.
-type Unit struct {
-	Value float64 // differences in the function's value that matter, as an order of magnitude
-	Slope float64 // upper bound on the scale of a gradient; 0 means no bound
-}
-
 // Residual returns the distance of λ from a maximum, as the largest scaled gradient component. A
-// component that would move λ_j = 0 below its bound does not count. A component is divided by
-// √(curvature·unit.Value), or by unit.Slope if that is smaller and not 0. A nonzero component
-// with curvature 0 gives +Inf.
+// component that would move λ_j = 0 below its bound does not count. Component j is divided by
+// size[j]. A nonzero component with size 0 gives +Inf. The slice free marks the coordinates without
+// a bound. If it is nil, every coordinate has the bound.
 //
-// For a dual function of means of g_j, with unit.Value the temperature, the residual is the
-// violation in standard deviations of g_j. The slice free marks the coordinates without a bound.
-// If it is nil, every coordinate has the bound.
-func Residual(lambda, grad, curv []float64, unit Unit, free []bool) float64 {
-	n, r := len(lambda), 0.0
+// The size is on the scale of the rounding error of the gradient. For a dual function of means of
+// g_j it is the mean deviation E|g_j − E g_j|. The standard deviation is unsuitable: a state of
+// probability 10⁻²⁰ with g_j = 10²⁰ changes the mean by 1 and the standard deviation by 10¹⁰.
+func Residual(lambda, grad, size []float64, free []bool) float64 {
+	r := 0.0
 	for j, g := range grad {
 		if lambda[j] > 0 || free != nil && free[j] {
 			g = math.Abs(g)
 		}
 		if g > 0 {
-			size := math.Sqrt(curv[j*n+j] * unit.Value)
-			if unit.Slope > 0 {
-				size = min(size, unit.Slope)
-			}
-			r = max(r, g/size)
+			r = max(r, g/size[j])
 		}
 	}
 	return r

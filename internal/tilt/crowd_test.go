@@ -63,7 +63,7 @@ func TestManyBounds(t *testing.T) {
 			count := l.Evaluations()
 			require.LessOrEqual(t, count, 60, "%d bounds", bounds)
 			grad := make([]float64, bounds)
-			l.Value(o.Lambda, grad, make([]float64, bounds*bounds))
+			l.Value(o.Lambda, grad, make([]float64, bounds*bounds), make([]float64, bounds))
 			require.LessOrEqual(t, concave.Projected(o.Lambda, grad, nil), 1e-11)
 			t.Logf("seed %d, %d bounds: %d evaluations", seed, bounds, count)
 		}

@@ -18,6 +18,7 @@ type List struct {
 	f0   []float64
 	g    []float64 // values of g in states × n order
 	free []bool    // multipliers that may have either sign; nil means none
+	low  float64   // smallest f0
 	p, d []float64 // scratch: probability of each state, and partial sums of the gradient
 
 	values int
@@ -27,10 +28,13 @@ type List struct {
 // New returns an empty list of states with n inequalities at temperature beta. The slice free
 // marks the multipliers of equalities, which may have either sign. If free is nil, there are no
 // equalities.
-func New(beta float64, n int, free []bool) *List { return &List{beta: beta, n: n, free: free} }
+func New(beta float64, n int, free []bool) *List {
+	return &List{beta: beta, n: n, free: free, low: math.Inf(1)}
+}
 
 // Append adds a state with value f0 and inequality values g. All numbers must be finite.
 func (t *List) Append(f0 float64, g []float64) {
+	t.low = min(t.low, f0)
 	t.f0 = append(t.f0, f0)
 	t.g = append(t.g, g...)
 }
@@ -45,9 +49,10 @@ func (t *List) Beta() float64 { return t.beta }
 func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
 
 // Value returns the dual function −β log Z(λ). It is a [concave.Func]. Its gradient is E_λ[g],
-// and its curvature is Cov_λ(g)/β. Value returns +Inf if λᵀg > 0 in every state. In that case no
-// distribution satisfies the inequalities, and the function grows without bound along λ.
-func (t *List) Value(lambda, grad, curv []float64) float64 {
+// its curvature is Cov_λ(g)/β, and its size is E_λ|g − E_λ[g]|. Value returns +Inf if λᵀg > 0 in
+// every state. In that case no distribution satisfies the inequalities, and the function grows
+// without bound along λ.
+func (t *List) Value(lambda, grad, curv, size []float64) float64 {
 	t.values++
 	logZ, proven := t.weigh(lambda)
 	clear(grad)
@@ -70,6 +75,7 @@ func (t *List) Value(lambda, grad, curv []float64) float64 {
 		return math.Inf(1)
 	}
 	clear(curv)
+	clear(size)
 	for k, p := range t.p {
 		if p < negligible {
 			continue
@@ -79,6 +85,7 @@ func (t *List) Value(lambda, grad, curv []float64) float64 {
 		}
 		for i, v := range t.d {
 			c, row := float64(p*v), curv[i*t.n:i*t.n+i+1]
+			size[i] += math.Abs(c)
 			d := t.d[:len(row)]
 			for j := range row {
 				row[j] += float64(c * d[j])
@@ -91,14 +98,15 @@ func (t *List) Value(lambda, grad, curv []float64) float64 {
 			curv[j*t.n+i] = curv[i*t.n+j]
 		}
 	}
-	return -t.beta * logZ
+	return t.low - float64(t.beta*logZ)
 }
 
 // negligible is the probability below which Value skips a state. States with a smaller probability
 // cannot change a sum of 2²² terms whose sizes differ by a factor of less than 10²⁰⁰.
 const negligible = 1e-250
 
-// weigh stores in t.p the probabilities of the states under λ and returns log Z. The result proven
+// weigh stores in t.p the probabilities of the states under λ and returns log Z for the energies f0 −
+// t.low. Without this shift, large energies would round away the effect of λ. The result proven
 // reports whether λᵀg > 0 in every state, by more than the rounding error of λᵀg.
 func (t *List) weigh(lambda []float64) (logZ float64, proven bool) {
 	t.p = slices.Grow(t.p[:0], len(t.f0))[:len(t.f0)]
@@ -106,7 +114,7 @@ func (t *List) weigh(lambda []float64) (logZ float64, proven bool) {
 	for k, f := range t.f0 {
 		along, size := dot(lambda, t.row(k))
 		proven = proven && along > t.roundoff()*size
-		t.p[k] = -(f + along) / t.beta
+		t.p[k] = -(f - t.low + along) / t.beta
 	}
 	return Normalize(t.p), proven
 }
@@ -179,8 +187,8 @@ type Optimum struct {
 
 // Maximize returns the multipliers that maximise the dual function, or a proof that no maximum
 // exists. The search begins at the multipliers start. Both results are checked. A maximum is
-// checked by its residual in standard deviations of every inequality ([concave.Residual]). A
-// proof is checked in exact arithmetic. The only error is that of the context.
+// checked by its residual in mean deviations of every inequality ([concave.Residual]). A proof is
+// checked in exact arithmetic. The only error is that of the context.
 func (t *List) Maximize(ctx context.Context, start []float64) (*Optimum, error) {
 	o, err := t.climb(ctx, start)
 	if err == nil && o.Outcome == Undecided && SumAbs(start) > 0 {
@@ -192,7 +200,7 @@ func (t *List) Maximize(ctx context.Context, start []float64) (*Optimum, error) 
 }
 
 func (t *List) climb(ctx context.Context, start []float64) (*Optimum, error) {
-	top, err := concave.Maximize(ctx, t.Value, start, concave.Unit{Value: t.beta}, t.free)
+	top, err := concave.Maximize(ctx, t.Value, start, t.beta, t.free)
 	var away *concave.Unbounded
 	if errors.As(err, &away) {
 		return t.infeasible(away.Lambda), nil

@@ -54,14 +54,14 @@ func TestListValue(t *testing.T) {
 	require.Equal(t, 5, l.Len())
 	at := []float64{0.4, 1.1}
 	grad, curv := make([]float64, 2), make([]float64, 4)
-	l.Value(at, grad, curv)
+	l.Value(at, grad, curv, make([]float64, 2))
 	const h = 1e-5
 	for j := range at {
 		up, down := append([]float64{}, at...), append([]float64{}, at...)
 		up[j] += h
 		down[j] -= h
-		gu, gd, c := make([]float64, 2), make([]float64, 2), make([]float64, 4)
-		slope := (l.Value(up, gu, c) - l.Value(down, gd, c)) / (2 * h)
+		gu, gd, c, size := make([]float64, 2), make([]float64, 2), make([]float64, 4), make([]float64, 2)
+		slope := (l.Value(up, gu, c, size) - l.Value(down, gd, c, size)) / (2 * h)
 		require.InDelta(t, slope, grad[j], 1e-9)
 		for i := range at {
 			require.InDelta(t, -(gu[i]-gd[i])/(2*h), curv[i*2+j], 1e-9)
@@ -139,7 +139,7 @@ func TestStarts(t *testing.T) {
 			require.Equal(t, near.Outcome, o.Outcome, "seed %d from %v", seed, start)
 			if o.Outcome == tilt.Attained {
 				grad := make([]float64, n)
-				l.Value(o.Lambda, grad, make([]float64, n*n))
+				l.Value(o.Lambda, grad, make([]float64, n*n), make([]float64, n))
 				require.LessOrEqual(t, concave.Projected(o.Lambda, grad, free), 1e-8*scale, "seed %d from %v", seed, start)
 			}
 		}

@@ -443,7 +443,15 @@ func (d *Runner[S]) retry(i int, fault error) error {
 	return nil
 }
 
+// denoiserFault returns the error of a call for an error of the denoiser. It also states the error
+// of the first failed sample of the batch, which may be the cause: the denoiser no longer sees that
+// sample.
 func (d *Runner[S]) denoiserFault(err error) error {
+	for _, why := range d.fault[:d.batch[1]] {
+		if why != nil {
+			return fmt.Errorf("diffusion: Runner: denoiser at step %d: %w; before that: %v", d.e.Step, err, why)
+		}
+	}
 	return fmt.Errorf("diffusion: Runner: denoiser at step %d: %w", d.e.Step, err)
 }
 
