@@ -338,34 +338,50 @@ func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 // of words[k/2], the lower half first. If they equal those of the chance, the highest 48 bits of
 // more() decide. DrawPendants returns the number of sites whose level changed.
 func (f *Forest) DrawPendants(x []int32, words []uint32, more func() uint64) (moved int) {
-	pendants := f.pendants[:f.hung]
-	for k := 0; ; k++ {
-		n := 0
-		k, n = untilTie(pendants, x, words, k)
-		if moved += n; k == len(pendants) {
-			return moved
+	for k := 0; k < f.hung; k++ {
+		if k&1 == 0 { // pairs have fewer instructions per site
+			pairs, n := untilTie(f.pendants[k:f.hung], x, words[k/2:])
+			k, moved = k+2*pairs, moved+n
 		}
-		p := &pendants[k]
-		level := int32(f.tie(k, uint8(x[p.Parent]&1), more()))
-		moved += int(x[p.Site] ^ level)
-		x[p.Site] = level
+		if k < f.hung {
+			p := &f.pendants[k]
+			above := uint8(x[p.Parent] & 1)
+			w, t := words[k/2]>>(k&1*16)&0xffff, p.High[above]>>16
+			level := int32((w - t) >> 31)
+			if w == t {
+				level = int32(f.tie(k, above, more()))
+			}
+			moved += int(x[p.Site] ^ level)
+			x[p.Site] = level
+		}
 	}
+	return moved
 }
 
-// untilTie draws the pendant sites from place k on, to the first whose random bits equal those of its
-// chance. It returns the place of that site, and the number of sites whose level changed.
-func untilTie(pendants []simd.ForestPendant, x []int32, words []uint32, k int) (tie, moved int) {
-	for ; k < len(pendants); k++ {
-		p := &pendants[k]
-		w, t := words[k>>1]<<(16&^(k<<4))>>16, p.High[x[p.Parent]&1]>>16
-		if w == t {
-			break
+// untilTie draws pairs of pendant sites. It stops at the first pair in which the random bits of a
+// site equal those of its chance, and returns the number of pairs before it and the number of sites
+// whose level changed. The first site of that pair may have been drawn.
+func untilTie(pendants []simd.ForestPendant, x []int32, words []uint32) (pairs, moved int) {
+	changed, n := int32(0), len(pendants)/2
+	words = words[:n]
+	for q := 0; q < n && len(pendants) >= 2; q++ {
+		a, b, w := &pendants[0], &pendants[1], words[q]
+		v, t := w<<16, a.High[x[a.Parent]&1]
+		if v == t {
+			return q, int(changed)
 		}
-		level := int32((w - t) >> 31)
-		moved += int(x[p.Site] ^ level)
-		x[p.Site] = level
+		at, level := &x[a.Site], int32((uint64(v)-uint64(t))>>63)
+		changed += *at ^ level
+		*at = level
+		if v, t = w&^0xffff, b.High[x[b.Parent]&1]; v == t {
+			return q, int(changed)
+		}
+		at, level = &x[b.Site], int32((uint64(v)-uint64(t))>>63)
+		changed += *at ^ level
+		*at = level
+		pendants = pendants[2:]
 	}
-	return k, moved
+	return n, int(changed)
 }
 
 // tie returns the level of a pendant site whose highest random bits are those of its chance, by the
