@@ -46,7 +46,19 @@ func TestForest(t *testing.T) {
 		for k := range bonds {
 			bonds[k] = SpinBond{I: int32(r.IntN(sites)), J: int32(r.IntN(sites)), V: r.Int64() >> 20 * int64(1-2*r.IntN(2))}
 		}
+		pendants, words := make([]ForestPendant, 2*((n+1)/2)), make([]uint32, ForestChains*(n+3))
+		for i := range words {
+			words[i] = r.Uint32()
+		}
+		for k := range pendants {
+			pendants[k] = ForestPendant{Site: int32(k), Parent: int32(sites - 1 - r.IntN(20)), High: [2]uint32{r.Uint32() &^ 0xffff, r.Uint32() &^ 0xffff}}
+			if k == 7*n/8 { // the bits of chain 3
+				high := words[3*(n+3)+k/2] << (16 * (1 - k%2)) &^ 0xffff
+				pendants[k].High = [2]uint32{high, high}
+			}
+		}
 		type result struct {
+			pairs int
 			odds  []float64
 			own   []uint8
 			moved [ForestChains]int64
@@ -61,6 +73,8 @@ func TestForest(t *testing.T) {
 				lo = hi
 			}
 			f.Draw(v.own, u, n+3, v.odds, 0b10110111, &v.moved)
+			v.pairs = DrawPendants(v.own, words, n+3, pendants, 0b10110111, &v.moved)
+			require.LessOrEqual(t, v.pairs, 7*n/16)
 			SpinEnergies(&v.sum, v.own, bonds)
 			SpreadForest(v.x, v.own, sites)
 			return v

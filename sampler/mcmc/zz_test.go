@@ -9,7 +9,7 @@ func TestZZ(t *testing.T) {
 	draws,_ := strconv.Atoi(f[3])
 	m := sparse(2000,d,be)
 	var rate [2]float64
-	for k, meth := range []sampler.Method{Gibbs{}, Subgraph{}} {
+	for k, meth := range []sampler.Method{Subgraph{}} {
 		e := make([][]float64, chains)
 		ch := exact.Must(sampler.NewChains(t.Context(), m, meth, sampler.Config{Chains: chains, Workers: 1, Seed: 1,
 			Observe: func(s, _ int, _ []int32, info *sampler.Info) { e[s] = append(e[s], info.Energy) }}))
@@ -23,6 +23,6 @@ func TestZZ(t *testing.T) {
 		rate[k]=ess/sec
 		fmt.Printf("deg %v beta %v chains %d %T: ESS/draw %.4g rhat %.3f ESS/s %.4g ns/site %.3g\n", d, be, chains, meth, ess/float64(chains*draws),rh, ess/sec, 1e9*sec/float64(chains*draws*2000))
 	}
-	fmt.Printf("  deg ratio %.1f\n", rate[1]/rate[0])
+	fmt.Printf("  deg ratio %.1f\n", rate[0])
   }
 }
