@@ -134,41 +134,104 @@ DATA forest_count<>+0(SB)/4, $0x00000001
 DATA forest_count<>+4(SB)/4, $0x00000000
 GLOBL forest_count<>(SB), RODATA|NOPTR, $8
 
-// func forestEnergiesAVX512(sum *float64, own *uint8, at *uint8, field *float64, bonds *int32, from *int32, n int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·forestEnergiesAVX512(SB), NOSPLIT, $0-56
-	MOVQ    sum+0(FP), AX
-	MOVQ    own+8(FP), CX
-	MOVQ    at+16(FP), DX
-	MOVQ    field+24(FP), BX
-	MOVQ    bonds+32(FP), SI
-	MOVQ    from+40(FP), DI
-	MOVQ    n+48(FP), R8
-	VMOVUPD (AX), Z0
+// func drawPendantsAVX512(own *uint8, words *uint32, stride int, pendants *int32, live int, moved *int64, left *int)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL
+TEXT ·drawPendantsAVX512(SB), NOSPLIT, $0-56
+	MOVQ         own+0(FP), AX
+	MOVQ         words+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         pendants+24(FP), BX
+	MOVQ         live+32(FP), SI
+	MOVQ         moved+40(FP), DI
+	MOVQ         left+48(FP), R8
+	VPBROADCASTQ forest_count<>+0(SB), Z0
+	VPBROADCASTD forest_upper<>+0(SB), Y2
+	LEAQ         (DX)(DX*2), R9
+	LEAQ         (CX)(DX*4), R10
+	MOVQ         (R8), R11
+	VMOVDQU64    (DI), Z1
 
-site:
-	MOVL         4(DI), R9
-	VBROADCASTSD (BX), Z1
-	SUBL         (DI), R9
-	JZ           none
+pair:
+	VMOVD        (CX), X3
+	VPINSRD      $0x01, (CX)(DX*1), X3, X3
+	VPINSRD      $0x02, (CX)(DX*2), X3, X3
+	VPINSRD      $0x03, (CX)(R9*1), X3, X3
+	VMOVD        (R10), X4
+	VPINSRD      $0x01, (R10)(DX*1), X4, X4
+	VPINSRD      $0x02, (R10)(DX*2), X4, X4
+	VPINSRD      $0x03, (R10)(R9*1), X4, X4
+	VINSERTI128  $0x01, X4, Y3, Y4
+	VPSLLD       $0x10, Y4, Y5
+	MOVL         4(BX), R12
+	KMOVB        (AX)(R12*1), K1
+	VPBROADCASTD 8(BX), Y6
+	VPBROADCASTD 12(BX), K1, Y6
+	VPCMPEQD     Y6, Y5, K1
+	KORTESTB     K1, K1
+	JNZ          done
+	VPCMPUD      $0x01, Y6, Y5, K1
+	MOVL         (BX), R12
+	KMOVB        K1, R13
+	MOVBLZX      (AX)(R12*1), R14
+	XORL         R14, R13
+	ANDL         SI, R13
+	XORL         R13, R14
+	MOVB         R14, (AX)(R12*1)
+	KMOVB        R13, K1
+	VPADDQ       Z0, Z1, K1, Z1
+	VPANDD       Y2, Y4, Y4
+	MOVL         20(BX), R12
+	KMOVB        (AX)(R12*1), K1
+	VPBROADCASTD 24(BX), Y5
+	VPBROADCASTD 28(BX), K1, Y5
+	VPCMPEQD     Y5, Y4, K1
+	KORTESTB     K1, K1
+	JNZ          done
+	VPCMPUD      $0x01, Y5, Y4, K1
+	MOVL         16(BX), R12
+	KMOVB        K1, R13
+	MOVBLZX      (AX)(R12*1), R14
+	XORL         R14, R13
+	ANDL         SI, R13
+	XORL         R13, R14
+	MOVB         R14, (AX)(R12*1)
+	KMOVB        R13, K1
+	VPADDQ       Z0, Z1, K1, Z1
+	ADDQ         $+4, CX
+	ADDQ         $+4, R10
+	ADDQ         $+32, BX
+	DECQ         R11
+	JNZ          pair
+
+done:
+	MOVQ      R11, (R8)
+	VMOVDQU64 Z1, (DI)
+	VZEROUPPER
+	RET
+
+DATA forest_upper<>+0(SB)/4, $0xffff0000
+GLOBL forest_upper<>(SB), RODATA|NOPTR, $4
+
+// func spinEnergiesAVX512(sum *int64, own *uint8, bonds *int32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·spinEnergiesAVX512(SB), NOSPLIT, $0-32
+	MOVQ      sum+0(FP), AX
+	MOVQ      own+8(FP), CX
+	MOVQ      bonds+16(FP), DX
+	MOVQ      n+24(FP), BX
+	VMOVDQU64 (AX), Z0
 
 bond:
-	MOVL        4(SI), R10
-	KMOVB       (CX)(R10*1), K1
-	VADDPD.BCST 16(SI), Z1, K1, Z1
-	ADDQ        $+24, SI
-	DECQ        R9
+	MOVL        (DX), SI
+	MOVBLZX     (CX)(SI*1), SI
+	MOVL        4(DX), DI
+	XORB        (CX)(DI*1), SI
+	KMOVB       SI, K1
+	VPADDQ.BCST 8(DX), Z0, K1, Z0
+	ADDQ        $+16, DX
+	DECQ        BX
 	JNZ         bond
-
-none:
-	KMOVB   (DX), K1
-	VADDPD  Z1, Z0, K1, Z0
-	ADDQ    $+1, DX
-	ADDQ    $+4, DI
-	ADDQ    $+8, BX
-	DECQ    R8
-	JNZ     site
-	VMOVUPD Z0, (AX)
+	VMOVDQU64   Z0, (AX)
 	VZEROUPPER
 	RET
 

@@ -117,23 +117,60 @@ func (f *Forest) Draw(own []uint8, u []float64, stride int, odds []float64, live
 	}
 }
 
-// ForestEnergies adds to sum, for each chain,
-//
-//	Σ_i x_i (field_i + Σ_b Factor_b[x_To]),
-//
-// where x_i is the level of site i in the chain, x_To is the level of the other site of bond b,
-// and b runs over the bonds from[i] … from[i+1]−1 of site i. Here Factor_b holds energies, and
-// its entry 0 must be 0.
-func ForestEnergies(sum *[ForestChains]float64, own []uint8, field []float64, bonds []ForestBond, from []int32) {
-	f := Forest{From: from}
-	for at := 0; at < len(field); {
-		end := f.part(at, len(field))
-		if best < forestEnergiesLevel || from[end]-from[at] > forestTerms {
-			refForestEnergies(sum, own, field, bonds, from, at, end)
+// ForestPendant is a site of a forest whose probability of level 1 depends on its parent only.
+type ForestPendant struct {
+	Site, Parent int32 // number of the site and of its parent; a root is its own parent
+	// probability of level 1 by the level of the parent, times 2³², without the lower 16 bits
+	High [2]uint32
+}
+
+// DrawPendants draws the levels of pairs of sites, parents first, and stores them in own. A site has
+// level 1 in chain c if its random bits are below its probability: pair k uses words[c·stride + k],
+// whose lower 16 bits are those of its first site. DrawPendants stops at the first pair in which a
+// chain's bits equal those of the probability, so that more of them are needed, and returns the number
+// of pairs before it. The first site of that pair may have been drawn. Draws of the chains c whose bits
+// are not set in live are discarded. DrawPendants adds to moved[c] the number of sites whose levels
+// change. The number of sites is even.
+func DrawPendants(own []uint8, words []uint32, stride int, pendants []ForestPendant, live uint8, moved *[ForestChains]int64) (pairs int) {
+	n := len(pendants) / 2
+	if n == 0 {
+		return 0
+	}
+	if len(pendants)%2 != 0 || stride < n || len(words) < (ForestChains-1)*stride+n {
+		panic(fmt.Sprintf("simd: DrawPendants: len(pendants) = %d, len(words) = %d, stride = %d, want %d rows of half as many words", len(pendants), len(words), stride, ForestChains))
+	}
+	for pairs < n {
+		most := min(n-pairs, forestTerms/8)
+		left := most
+		if best < drawPendantsLevel {
+			refDrawPendants(own, words[pairs:], stride, pendants[2*pairs:2*(pairs+most)], live, moved, &left)
 		} else {
-			forestEnergiesRun(sum, own, field, bonds, from, at, end)
+			drawPendantsRun(own, words[pairs:], stride, pendants[2*pairs:2*(pairs+most)], live, moved, &left)
 		}
-		at = end
+		if pairs += most - left; left > 0 {
+			break
+		}
+	}
+	return pairs
+}
+
+// SpinBond is a term of an energy: V if the levels of the sites I and J differ, and otherwise 0.
+type SpinBond struct {
+	I, J int32
+	V    int64
+}
+
+// SpinEnergies adds to sum, for each chain, the sum of the bonds. Bit c of own[i] is the level of
+// site i in chain c.
+func SpinEnergies(sum *[ForestChains]int64, own []uint8, bonds []SpinBond) {
+	for len(bonds) > 0 {
+		n := min(len(bonds), forestTerms)
+		if best < spinEnergiesLevel {
+			refSpinEnergies(sum, own, bonds[:n])
+		} else {
+			spinEnergiesRun(sum, own, bonds[:n])
+		}
+		bonds = bonds[n:]
 	}
 }
 
@@ -199,16 +236,34 @@ func refForestDraw(own []uint8, u []float64, stride int, odds []float64, links [
 	}
 }
 
-func refForestEnergies(sum *[ForestChains]float64, own []uint8, field []float64, bonds []ForestBond, from []int32, lo, hi int) {
-	for i := lo; i < hi; i++ {
+func refDrawPendants(own []uint8, words []uint32, stride int, pendants []ForestPendant, live uint8, moved *[ForestChains]int64, left *int) {
+	for k := range pendants {
+		p := &pendants[k]
+		above, drawn, tied := own[p.Parent], uint8(0), false
+		for c := range moved {
+			w, t := words[k>>1+c*stride]<<(16&^(k<<4))&^0xffff, p.High[above>>c&1]
+			tied = tied || w == t
+			if w < t {
+				drawn |= 1 << c
+			}
+		}
+		if tied {
+			return
+		}
+		changed := (drawn ^ own[p.Site]) & live
+		own[p.Site] ^= changed
+		for c := range moved {
+			moved[c] += int64(changed >> c & 1)
+		}
+		*left -= k & 1
+	}
+}
+
+func refSpinEnergies(sum *[ForestChains]int64, own []uint8, bonds []SpinBond) {
+	for _, b := range bonds {
+		differ := own[b.I] ^ own[b.J]
 		for c := range sum {
-			v := field[i]
-			for a := from[i]; a < from[i+1]; a++ {
-				v += bonds[a].Factor[own[bonds[a].To]>>c&1]
-			}
-			if own[i]>>c&1 != 0 {
-				sum[c] += v
-			}
+			sum[c] += b.V & -int64(differ>>c&1)
 		}
 	}
 }

@@ -42,20 +42,27 @@ func TestForest(t *testing.T) {
 		for i := range u {
 			u[i] = r.Float64()
 		}
-		field, energies, from := make([]float64, sites), make([]ForestBond, 0), []int32{0}
-		for i := range field {
-			field[i] = r.NormFloat64()
-			for range r.IntN(3) {
-				energies = append(energies, ForestBond{To: int32(r.IntN(sites)), Factor: [2]float64{0, r.NormFloat64()}})
-			}
-			from = append(from, int32(len(energies)))
+		bonds := make([]SpinBond, n+n/2)
+		for k := range bonds {
+			bonds[k] = SpinBond{I: int32(r.IntN(sites)), J: int32(r.IntN(sites)), V: r.Int64() >> 20 * int64(1-2*r.IntN(2))}
 		}
-		energies = append(energies, ForestBond{})
+		pendants, words := make([]ForestPendant, 2*((n+1)/2)), make([]uint32, ForestChains*(n+3))
+		for i := range words {
+			words[i] = r.Uint32()
+		}
+		for k := range pendants {
+			pendants[k] = ForestPendant{Site: int32(k), Parent: int32(sites - 1 - r.IntN(20)), High: [2]uint32{r.Uint32() &^ 0xffff, r.Uint32() &^ 0xffff}}
+			if k == 7*n/8 { // the bits of chain 3
+				high := words[3*(n+3)+k/2] << (16 * (1 - k%2)) &^ 0xffff
+				pendants[k].High = [2]uint32{high, high}
+			}
+		}
 		type result struct {
+			pairs int
 			odds  []float64
 			own   []uint8
 			moved [ForestChains]int64
-			sum   [ForestChains]float64
+			sum   [ForestChains]int64
 			x     []int32
 		}
 		run := func(cuts ...int) (v result) {
@@ -66,7 +73,9 @@ func TestForest(t *testing.T) {
 				lo = hi
 			}
 			f.Draw(v.own, u, n+3, v.odds, 0b10110111, &v.moved)
-			ForestEnergies(&v.sum, v.own, field, energies, from)
+			v.pairs = DrawPendants(v.own, words, n+3, pendants, 0b10110111, &v.moved)
+			require.LessOrEqual(t, v.pairs, 7*n/16)
+			SpinEnergies(&v.sum, v.own, bonds)
 			SpreadForest(v.x, v.own, sites)
 			return v
 		}

@@ -187,7 +187,8 @@ const (
 	forestOddsLevel     = avx512
 	forestUpLevel       = avx512
 	forestDrawLevel     = avx512
-	forestEnergiesLevel = avx512
+	drawPendantsLevel   = avx512
+	spinEnergiesLevel   = avx512
 	spreadForestLevel   = avx512
 	addRowsLevel        = avx2
 	addRows64Level      = avx2
@@ -952,8 +953,13 @@ func forestDrawRun(own []uint8, u []float64, stride int, odds []float64, links [
 }
 
 //go:noinline
-func forestEnergiesRun(sum *[8]float64, own []uint8, field []float64, bonds []ForestBond, from []int32, lo, hi int) {
-	forestEnergiesAVX512(&sum[0], &own[0], &own[lo], &field[lo], &bonds[from[lo]].Place, &from[lo], hi-lo)
+func drawPendantsRun(own []uint8, words []uint32, stride int, pendants []ForestPendant, live uint8, moved *[8]int64, left *int) {
+	drawPendantsAVX512(&own[0], &words[0], 4*stride, &pendants[0].Site, int(live), &moved[0], left)
+}
+
+//go:noinline
+func spinEnergiesRun(sum *[8]int64, own []uint8, bonds []SpinBond) {
+	spinEnergiesAVX512(&sum[0], &own[0], &bonds[0].I, len(bonds))
 }
 
 //go:noinline
@@ -1634,6 +1640,11 @@ func dots2AVX2(dst *float64, m *float64, at *int32, x *float64, next int, count 
 //go:noescape
 func dots2AVX512(dst *float64, m *float64, at *int32, x *float64, next int, count int, n int)
 
+// drawPendantsAVX512 is refDrawPendants on *left ≥ 1 pairs.
+//
+//go:noescape
+func drawPendantsAVX512(own *uint8, words *uint32, stride int, pendants *int32, live int, moved *int64, left *int)
+
 // entropyAVX2 is refEntropy; p is destroyed.
 //
 //go:noescape
@@ -1853,11 +1864,6 @@ func foldMaxAVX512(dst *float64, m *float64, at *int32, coef *float64, count int
 //
 //go:noescape
 func forestDrawAVX512(own *uint8, u *float64, stride int, odds *float64, links *int32, n int, live int, moved *int64)
-
-// forestEnergiesAVX512 is refForestEnergies on n ≥ 1 sites.
-//
-//go:noescape
-func forestEnergiesAVX512(sum *float64, own *uint8, at *uint8, field *float64, bonds *int32, from *int32, n int)
 
 // forestOddsAVX512 is refForestOdds on n ≥ 1 places.
 //
@@ -2373,6 +2379,11 @@ func spillAVX2(dst *float64, f *float32, sums *float64, origin *float64, rows in
 //
 //go:noescape
 func spillAVX512(dst *float64, f *float32, sums *float64, origin *float64, rows int, ld int)
+
+// spinEnergiesAVX512 is refSpinEnergies on n ≥ 1 bonds.
+//
+//go:noescape
+func spinEnergiesAVX512(sum *int64, own *uint8, bonds *int32, n int)
 
 // spreadBitsAVX2 is refSpreadBits on n ≥ 1 pairs of columns and rows ≥ 1.
 //

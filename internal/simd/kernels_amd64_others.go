@@ -61,9 +61,10 @@ func forestUpRun([]float64, []ForestLink, int, int) { panic("simd: no assembly o
 func forestDrawRun([]uint8, []float64, int, []float64, []ForestLink, int, int, uint8, *[8]int64) {
 	panic("simd: no assembly of forestDraw")
 }
-func forestEnergiesRun(*[8]float64, []uint8, []float64, []ForestBond, []int32, int, int) {
-	panic("simd: no assembly of forestEnergies")
+func drawPendantsRun([]uint8, []uint32, int, []ForestPendant, uint8, *[8]int64, *int) {
+	panic("simd: no assembly of drawPendants")
 }
+func spinEnergiesRun(*[8]int64, []uint8, []SpinBond)  { panic("simd: no assembly of spinEnergies") }
 func spreadForestRun([]int32, []uint8, int, int, int) { panic("simd: no assembly of spreadForest") }
 func sparse(dst []float64, start, adj []int32, w []float64, x []int32) {
 	refSparseField(dst, start, adj, w, x)
@@ -150,38 +151,39 @@ func sumRowsRun(*[ChainBits]int32, []Row) { panic("simd: no assembly of sumRows"
 
 // Levels from which there is assembly.
 const (
-	logisticWordsLevel  = never
-	dotLevel            = never
-	sumLevel            = never
-	dot64Level          = never
-	innerLevel          = never
-	gapLevel            = never
-	weightsMarkedLevel  = never
-	softplusLevel       = never
-	expGatherLevel      = never
-	torusInnerLevel     = never
-	squaresLevel        = never
-	argMaxRowsLevel     = never
-	forestOddsLevel     = never
-	forestUpLevel       = never
-	forestDrawLevel     = never
-	forestEnergiesLevel = never
-	spreadForestLevel   = never
-	addRowsLevel        = never
-	addRows64Level      = never
-	changesLevel        = never
-	quadsLevel          = never
-	addChosenLevel      = never
-	addChosen64Level    = never
-	foldLevel           = never
-	dotsLevel           = never
-	foldMaxLevel        = never
-	raiseLevel          = never
-	spreadBitsLevel     = never
-	unpackBitsLevel     = never
-	tallyBitsLevel      = never
-	spreadChainsLevel   = never
-	jointHeatLevel      = never
-	visitLevel          = never
-	sumRowsLevel        = never
+	logisticWordsLevel = never
+	dotLevel           = never
+	sumLevel           = never
+	dot64Level         = never
+	innerLevel         = never
+	gapLevel           = never
+	weightsMarkedLevel = never
+	softplusLevel      = never
+	expGatherLevel     = never
+	torusInnerLevel    = never
+	squaresLevel       = never
+	argMaxRowsLevel    = never
+	forestOddsLevel    = never
+	forestUpLevel      = never
+	forestDrawLevel    = never
+	drawPendantsLevel  = never
+	spinEnergiesLevel  = never
+	spreadForestLevel  = never
+	addRowsLevel       = never
+	addRows64Level     = never
+	changesLevel       = never
+	quadsLevel         = never
+	addChosenLevel     = never
+	addChosen64Level   = never
+	foldLevel          = never
+	dotsLevel          = never
+	foldMaxLevel       = never
+	raiseLevel         = never
+	spreadBitsLevel    = never
+	unpackBitsLevel    = never
+	tallyBitsLevel     = never
+	spreadChainsLevel  = never
+	jointHeatLevel     = never
+	visitLevel         = never
+	sumRowsLevel       = never
 )

@@ -17,9 +17,11 @@ type Pairs struct {
 	weight     []float64 // weights e^−w, by entry of adj
 	field      []float64 // weights e^−f, by site
 
-	energy []float64         // fields f, by site
-	later  []simd.ForestBond // neighbours with greater numbers: 0 and w; one extra entry at the end
-	from   []int32           // the later neighbours of site i are later[from[i]:from[i+1]]
+	// bonds of the energy Σ_b v_b |x_i − x_j| + Σ_i v_i x_i: first the pairs, then the fields that
+	// are not 0, as bonds to an additional site whose level is 0
+	bonds []simd.SpinBond
+	pairs int     // number of pairs in bonds
+	unit  float64 // unit of the energies in bonds, a power of two
 }
 
 // mostOdds is the maximum energy difference represented as odds: e^300 · e^300 is finite in
@@ -71,81 +73,188 @@ func (m *Model) Pairs(free []bool) *Pairs {
 			return nil
 		}
 	}
-	p := &Pairs{start: make([]int32, 1, len(near)+1), field: make([]float64, len(near)), energy: field, from: make([]int32, 1, len(near)+1)}
+	p := &Pairs{start: make([]int32, 1, len(near)+1), field: make([]float64, len(near))}
+	total := 1.0
 	for i, row := range near {
 		reach := math.Abs(field[i])
 		for _, b := range row {
 			reach += math.Abs(b.w)
 			p.adj, p.weight = append(p.adj, b.to), append(p.weight, simd.Exp(0-b.w))
-			if int(b.to) > i {
-				p.later = append(p.later, simd.ForestBond{Place: int32(i), To: b.to, Factor: [2]float64{0, b.w}})
-			}
 		}
 		if free[i] && !(reach <= mostOdds) {
 			return nil
 		}
+		total += reach
 		p.field[i] = simd.Exp(0 - field[i])
-		p.start, p.from = append(p.start, int32(len(p.adj))), append(p.from, int32(len(p.later)))
+		p.start = append(p.start, int32(len(p.adj)))
 	}
-	p.later = append(p.later, simd.ForestBond{})
+	// x_i x_j = (x_i + x_j − |x_i − x_j|)/2. Integers are added in any order with the same sum.
+	_, e := math.Frexp(total)
+	p.unit = math.Ldexp(1, e-energyBits)
+	sites := make([]int64, len(near))
+	for i, row := range near {
+		sites[i] += int64(math.RoundToEven(field[i] / p.unit))
+		for _, b := range row {
+			half := int64(math.RoundToEven(b.w / (2 * p.unit)))
+			sites[i] += half
+			if int(b.to) > i {
+				p.bonds = append(p.bonds, simd.SpinBond{I: int32(i), J: b.to, V: -half})
+			}
+		}
+	}
+	p.pairs = len(p.bonds)
+	for i, v := range sites {
+		if v != 0 {
+			p.bonds = append(p.bonds, simd.SpinBond{I: int32(i), J: int32(len(sites)), V: v})
+		}
+	}
 	return p
 }
 
+// energyBits is the number of bits of energies as integers. It leaves two bits for the sign and
+// for rounding.
+const energyBits = 61
+
 // Energy returns the energy of a state without the constant.
 func (p *Pairs) Energy(x []int32) float64 {
-	sum := 0.0
-	for i, v := range p.energy {
-		for _, b := range p.later[p.from[i]:p.from[i+1]] {
-			v += b.Factor[x[b.To]&1]
-		}
-		both := [2]float64{0, v}
-		sum += both[x[i]&1]
+	sum := int64(0)
+	for k := range p.bonds[:p.pairs] {
+		b := &p.bonds[k]
+		sum += b.V & -int64((x[b.I]^x[b.J])&1)
 	}
-	return sum
+	for k := range p.bonds[p.pairs:] {
+		b := &p.bonds[p.pairs+k]
+		sum += b.V & -int64(x[b.I]&1)
+	}
+	return float64(sum) * p.unit
 }
 
 // Energies stores in sum the energies of eight chains without the constant. Bit c of own[i] is
-// the level of site i in chain c.
+// the level of site i in chain c. An additional entry of own after those of the sites is 0.
 func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
-	*sum = [simd.ForestChains]float64{}
-	simd.ForestEnergies(sum, own, p.energy, p.later, p.from)
+	var n [simd.ForestChains]int64
+	simd.SpinEnergies(&n, own, p.bonds)
+	for c, v := range n {
+		sum[c] = float64(v) * p.unit
+	}
 }
 
 // Forest is the plan for a forest of pairs, with odds as messages. It is immutable. Loops over
 // it avoid branches, because levels are nearly random and branches would be mispredicted.
+//
+// Sites below which no site has a neighbour outside the forest have constant odds. They form
+// pendant trees, in which a draw only compares random bits with thresholds.
 type Forest struct {
-	links []simd.ForestLink // links of the sites to their parents, children first
-	field []float64
+	links []simd.ForestLink // links to their parents of the sites outside pendant trees, children first
+	field []float64         // odds of these sites, including the factors of pendant children
 	bonds []simd.ForestBond // neighbours outside the forest, with 1 and e^−w; one more at the end
 	from  []int32           // bonds of place k are bonds[from[k]:from[k+1]]
 	eight simd.Forest       // the same plan for eight chains at a time
+	// sites of pendant trees, parents first; an odd number is followed by a site that does not exist
+	pendants []simd.ForestPendant
+	hung     int         // number of pendant sites
+	chance   [][2]uint64 // probability of level 1 of a pendant site by the level of its parent, times 2⁶⁴
 }
 
 // Forest returns the plan for a set of width 1.
 func (p *Pairs) Forest(set []int32) *Forest {
+	set, odds, f := p.peel(set)
 	n := len(set)
 	set = p.byHeight(set)
-	f := &Forest{links: make([]simd.ForestLink, n), field: make([]float64, n), from: make([]int32, 1, n+1)}
+	f.links, f.field, f.from = make([]simd.ForestLink, n), make([]float64, n), make([]int32, 1, n+1)
 	place := make(map[int32]int32, n)
 	for k, i := range set {
 		place[i] = int32(k)
+	}
+	hung := make(map[int32]bool, f.hung)
+	for _, q := range f.pendants {
+		hung[q.Site] = true
 	}
 	for k, i := range set {
 		l := simd.ForestLink{Site: i, Parent: i, Place: int32(n), Couple: [2]float64{1, 1}}
 		for a := p.start[i]; a < p.start[i+1]; a++ {
 			j := p.adj[a]
-			if at, inside := place[j]; !inside {
+			if at, inside := place[j]; hung[j] {
+			} else if !inside {
 				f.bonds = append(f.bonds, simd.ForestBond{Place: int32(k), To: j, Factor: [2]float64{1, p.weight[a]}})
 			} else if at > int32(k) {
 				l.Parent, l.Place, l.Couple[1] = j, at, p.weight[a]
 			}
 		}
-		f.links[k], f.field[k] = l, p.field[i]
+		f.links[k], f.field[k] = l, odds[i]
 		f.from = append(f.from, int32(len(f.bonds)))
 	}
 	f.bonds = append(f.bonds, simd.ForestBond{})
 	f.eight = simd.Forest{Links: f.links, Field: f.field, Bonds: f.bonds, From: f.from}
 	return f
+}
+
+// peel removes the pendant trees from a set of width 1, leaf by leaf. It returns the other sites in
+// the same order, the odds of the sites after the factors of their pendant children, and a forest
+// with the pendant trees.
+func (p *Pairs) peel(set []int32) (rest []int32, odds map[int32]float64, f *Forest) {
+	near, odds := make(map[int32]int, len(set)), make(map[int32]float64, len(set))
+	for _, i := range set {
+		near[i], odds[i] = 0, p.field[i]
+	}
+	const touched = 1 << 30 // more than any number of neighbours
+	for _, i := range set {
+		for _, j := range p.adj[p.start[i]:p.start[i+1]] {
+			if _, inside := near[j]; inside {
+				near[i]++
+			} else {
+				near[i] += touched
+			}
+		}
+	}
+	f = &Forest{}
+	var leaves []int32
+	for _, i := range set {
+		if near[i] <= 1 {
+			leaves = append(leaves, i)
+		}
+	}
+	for k := 0; k < len(leaves); k++ {
+		i := leaves[k]
+		delete(near, i)
+		q, couple, o := simd.ForestPendant{Site: i, Parent: i}, 1.0, odds[i]
+		for a := p.start[i]; a < p.start[i+1]; a++ {
+			j := p.adj[a]
+			if n, inside := near[j]; inside {
+				q.Parent, couple = j, p.weight[a]
+				odds[j] *= (1 + float64(o*couple)) / (1 + o)
+				if near[j] = n - 1; n == 2 {
+					leaves = append(leaves, j)
+				}
+			}
+		}
+		chance := [2]uint64{chanceOf(o), chanceOf(float64(o * couple))}
+		for l, v := range chance {
+			q.High[l] = uint32(v>>48) << 16
+		}
+		f.pendants, f.chance = append(f.pendants, q), append(f.chance, chance)
+	}
+	slices.Reverse(f.pendants)
+	slices.Reverse(f.chance)
+	if f.hung = len(f.pendants); f.hung&1 != 0 {
+		none := int32(len(p.field))
+		f.pendants, f.chance = append(f.pendants, simd.ForestPendant{Site: none, Parent: none}), append(f.chance, [2]uint64{})
+	}
+	for _, i := range set {
+		if _, left := near[i]; left {
+			rest = append(rest, i)
+		}
+	}
+	return rest, odds, f
+}
+
+// chanceOf returns the probability o/(1 + o) times 2⁶⁴, at least 1 and less than 2⁶⁴.
+func chanceOf(o float64) uint64 {
+	v := o / (1 + o) * 0x1p64
+	if v >= 0x1p64 {
+		return math.MaxUint64
+	}
+	return max(1, uint64(v))
 }
 
 // byHeight orders a set of width 1 so that leaves come first, then sites above leaves only, and so
@@ -178,8 +287,8 @@ func (p *Pairs) byHeight(set []int32) []int32 {
 // Eight returns the same forest for drawing eight chains at once. Draws have the same bits.
 func (f *Forest) Eight() *simd.Forest { return &f.eight }
 
-// Sites returns the number of sites of the forest.
-func (f *Forest) Sites() int { return len(f.links) }
+// Sites returns the number of sites outside pendant trees, and of those in them.
+func (f *Forest) Sites() (open, pendant int) { return len(f.links), f.hung }
 
 // Edges returns the number of couplings to sites outside the forest.
 func (f *Forest) Edges() int { return len(f.bonds) - 1 }
@@ -207,9 +316,9 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	}
 }
 
-// Draw stores in x the levels of the forest, drawn with the odds that [Forest.Forward] has
-// computed. The k-th site in reverse order uses u[k], a number in [0, 1). Draw returns the number
-// of sites whose level changed.
+// Draw stores in x the levels of the sites outside pendant trees, drawn with the odds that
+// [Forest.Forward] has computed. The k-th site in reverse order uses u[k], a number in [0, 1). Draw
+// returns the number of sites whose level changed.
 func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 	n := len(f.links)
 	odds, u = odds[:n], u[:n]
@@ -222,4 +331,87 @@ func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 		x[l.Site] = level
 	}
 	return moved
+}
+
+// DrawPendants stores in x the levels of the pendant trees, after those of the other sites. A site
+// has level 1 if 64 random bits are below its chance. The highest 16 bits of the k-th site are those
+// of words[k/2], the lower half first. If they equal those of the chance, the highest 48 bits of
+// more() decide. DrawPendants returns the number of sites whose level changed.
+func (f *Forest) DrawPendants(x []int32, words []uint32, more func() uint64) (moved int) {
+	for k := 0; k < f.hung; k++ {
+		if k&1 == 0 { // pairs have fewer instructions per site
+			pairs, n := untilTie(f.pendants[k:f.hung], x, words[k/2:])
+			k, moved = k+2*pairs, moved+n
+		}
+		if k < f.hung {
+			p := &f.pendants[k]
+			above := uint8(x[p.Parent] & 1)
+			w, t := words[k/2]>>(k&1*16)&0xffff, p.High[above]>>16
+			level := int32((w - t) >> 31)
+			if w == t {
+				level = int32(f.tie(k, above, more()))
+			}
+			moved += int(x[p.Site] ^ level)
+			x[p.Site] = level
+		}
+	}
+	return moved
+}
+
+// untilTie draws pairs of pendant sites. It stops at the first pair in which the random bits of a
+// site equal those of its chance, and returns the number of pairs before it and the number of sites
+// whose level changed. The first site of that pair may have been drawn.
+func untilTie(pendants []simd.ForestPendant, x []int32, words []uint32) (pairs, moved int) {
+	changed, n := int32(0), len(pendants)/2
+	words = words[:n]
+	for q := 0; q < n && len(pendants) >= 2; q++ {
+		a, b, w := &pendants[0], &pendants[1], words[q]
+		v, t := w<<16, a.High[x[a.Parent]&1]
+		if v == t {
+			return q, int(changed)
+		}
+		at, level := &x[a.Site], int32((uint64(v)-uint64(t))>>63)
+		changed += *at ^ level
+		*at = level
+		if v, t = w&^0xffff, b.High[x[b.Parent]&1]; v == t {
+			return q, int(changed)
+		}
+		at, level = &x[b.Site], int32((uint64(v)-uint64(t))>>63)
+		changed += *at ^ level
+		*at = level
+		pendants = pendants[2:]
+	}
+	return n, int(changed)
+}
+
+// tie returns the level of a pendant site whose highest random bits are those of its chance, by the
+// highest 48 of further bits.
+func (f *Forest) tie(k int, above uint8, more uint64) uint8 {
+	return uint8((more>>16 - f.chance[k][above]&(1<<48-1)) >> 63)
+}
+
+// DrawEightPendants is DrawPendants of the chains lo … hi−1 of eight chains, whose levels are the
+// bits of own. The words of chain c are words[c·stride:], and more(c) returns its further bits.
+func (f *Forest) DrawEightPendants(own []uint8, words []uint32, stride, lo, hi int, more func(chain int) uint64, moved *[simd.ForestChains]int64) {
+	live := uint8(1<<hi - 1<<lo)
+	for k := 0; k < len(f.pendants); k += 2 {
+		if k += 2 * simd.DrawPendants(own, words[k/2:], stride, f.pendants[k:], live, moved); k == len(f.pendants) {
+			break
+		}
+		for at := k; at < k+2; at++ { // one of these sites has a tie
+			p, changed := &f.pendants[at], uint8(0)
+			for c := lo; c < hi; c++ {
+				above := own[p.Parent] >> c & 1
+				w, t := words[k/2+c*stride]>>(at&1*16)&0xffff, p.High[above]>>16
+				level := uint8((w - t) >> 31)
+				if w == t {
+					level = f.tie(at, above, more(c))
+				}
+				change := level ^ own[p.Site]>>c&1
+				changed |= change << c
+				moved[c] += int64(change)
+			}
+			own[p.Site] ^= changed
+		}
+	}
 }

@@ -124,12 +124,12 @@ type pattern struct {
 // Compile returns the plan for a set of sites.
 func (m *Model) Compile(set []int32) *Plan {
 	p := &Plan{buckets: make([]bucket, len(set)), linear: true}
-	place := make(map[int32]int, len(set))
+	place := slices.Repeat([]int32{-1}, len(m.cards)) // of the sites in set
 	for k, i := range set {
-		place[i] = k
+		place[i] = int32(k)
 	}
-	kids := make([][]int, len(set))
-	taken := make(map[int32]bool)
+	kids, taken := make([][]int, len(set)), make([]bool, len(m.tables))
+	pieces, beyond := m.space(set, place)
 	for k, i := range set {
 		b := &p.buckets[k]
 		b.site, b.card = i, m.cards[i]
@@ -143,7 +143,7 @@ func (m *Model) Compile(set []int32) *Plan {
 			taken[f] = true
 			factors = append(factors, f)
 			for _, j := range m.scopes[f] {
-				if _, inside := place[j]; inside && j != i {
+				if place[j] >= 0 && j != i {
 					own = append(own, j)
 				}
 			}
@@ -165,8 +165,10 @@ func (m *Model) Compile(set []int32) *Plan {
 		if b.rows != b.size {
 			b.offsets = m.offsets(b.scope, b.strides)
 		}
+		b.pieces, pieces = pieces[:0:len(factors)], pieces[len(factors):]
+		vars := append([]int32{i}, own...)
 		for _, f := range factors {
-			m.add(b, f, append([]int32{i}, own...), place)
+			beyond = m.add(b, f, vars, place, beyond)
 		}
 		p.linear = p.linear && b.low >= lowest
 		for _, c := range kids[k] {
@@ -186,14 +188,43 @@ func (m *Model) Compile(set []int32) *Plan {
 	return p
 }
 
-// add adds a table of the model to a bucket, whose small table is over vars.
-func (m *Model) add(b *bucket, f int32, vars []int32, place map[int32]int) {
-	w := m.weigh(m.tables[f])
-	q := piece{energies: m.tables[f], weights: w.w, offsets: m.offsets(vars, m.strides(vars, m.scopes[f]))}
-	for k, j := range m.scopes[f] {
-		if _, inside := place[j]; !inside {
-			q.outside = append(q.outside, outside{j, int32(m.size(m.scopes[f][k+1:]))})
+// space allocates the pieces of a plan and their sites outside at once: a plan has thousands of them.
+func (m *Model) space(set, place []int32) ([]piece, []outside) {
+	pieces, beyond := 0, 0
+	for _, i := range set {
+		for _, f := range m.of[i] {
+			first := int32(math.MaxInt32) // the site that is eliminated first takes the table
+			for _, j := range m.scopes[f] {
+				if place[j] >= 0 {
+					first = min(first, place[j])
+				}
+			}
+			if first != place[i] {
+				continue
+			}
+			pieces++
+			for _, j := range m.scopes[f] {
+				if place[j] < 0 {
+					beyond++
+				}
+			}
 		}
+	}
+	return make([]piece, pieces), make([]outside, 0, beyond)
+}
+
+// add adds a table of the model to a bucket, whose small table is over vars. It appends the sites
+// outside the set to beyond.
+func (m *Model) add(b *bucket, f int32, vars, place []int32, beyond []outside) []outside {
+	w, n := m.weigh(m.tables[f]), len(beyond)
+	for k, j := range m.scopes[f] {
+		if place[j] < 0 {
+			beyond = append(beyond, outside{j, int32(m.size(m.scopes[f][k+1:]))})
+		}
+	}
+	q := piece{
+		energies: m.tables[f], weights: w.w, offsets: m.offsets(vars, m.strides(vars, m.scopes[f])),
+		outside: beyond[n:len(beyond):len(beyond)],
 	}
 	b.pieces = append(b.pieces, q)
 	if w.low == math.MinInt || b.low < lowest {
@@ -201,6 +232,7 @@ func (m *Model) add(b *bucket, f int32, vars []int32, place map[int32]int) {
 	} else {
 		b.low += w.low - 1
 	}
+	return beyond
 }
 
 func (m *Model) size(vars []int32) int {

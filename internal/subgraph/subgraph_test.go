@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
 // problem is a random product of tables.
@@ -310,44 +312,117 @@ func TestBandOfATorus(t *testing.T) {
 	}
 }
 
-// Odds of forests are those of plans; nothing is allocated.
+// Draws of forests are those of plans, for one chain and for eight; nothing is allocated.
 func TestForestAgainstPlan(t *testing.T) {
+	const sites = 12
 	r := rand.New(rand.NewPCG(7, 7))
-	for range 50 {
-		p := random(r, 12, 2, 2, 0)
+	pendants, ties := 0, 0
+	for range 100 {
+		p := random(r, sites, 2, 2, 0)
 		p.scopes, p.tables = p.scopes[:len(p.scopes)-2], p.tables[:len(p.tables)-2] // without the triple
+		for range 20 {
+			if k := r.IntN(len(p.scopes)); len(p.scopes[k]) == 2 {
+				p.scopes, p.tables = slices.Delete(p.scopes, k, k+1), slices.Delete(p.tables, k, k+1)
+			}
+		}
 		m := NewModel(p.cards, p.scopes, p.tables)
 		pairs := m.Pairs(p.free)
 		require.NotNil(t, pairs)
-		g := OfScopes(len(p.cards), p.scopes, p.free)
-		set := pairs.byHeight(g.Cover(1, r)[0])
-		plan, forest := m.Compile(set), pairs.Forest(set)
-		require.Equal(t, plan.Sites(), forest.Sites())
-		require.Greater(t, plan.Entries()+forest.Edges(), 0)
-		run := NewRun([]*Plan{plan})
-		x, y, u, odds := make([]int32, 12), make([]int32, 12), make([]float64, 12), make([]float64, 13)
+		forest := pairs.Forest(OfScopes(len(p.cards), p.scopes, p.free).Cover(1, r)[0])
+		open, pendant := forest.Sites()
+		pendants += pendant
+		var set []int32 // the later sites are drawn first
+		for k := range pendant {
+			set = append(set, forest.pendants[pendant-1-k].Site)
+		}
+		for _, l := range forest.links {
+			set = append(set, l.Site)
+		}
+		plan := m.Compile(set)
+		require.Equal(t, plan.Sites(), open+pendant)
+		require.Greater(t, plan.Entries()+forest.Edges()+pendant, 0)
+		run, stride := NewRun([]*Plan{plan}), (pendant+1)/2
+		x, y, own := make([]int32, sites), make([]int32, sites), make([]uint8, sites&^15+16)
+		u, odds, words, low := make([]float64, len(set)), make([]float64, open+1), make([]uint32, stride), uint64(0)
+		more := func() uint64 { ties++; return low << 16 }
 		for range 20 {
-			for i := range u {
-				u[i] = 1 - r.Float64() // odds and weights divide [0, 1) the other way round
+			low = r.Uint64() >> 27 << 11 // of 48 bits, such that a float64 holds all 64
+			clear(words)
+			for k := range u {
+				u[k] = r.Float64()
+				if at := k - open; at >= 0 {
+					high := r.Uint64() >> 48
+					if r.IntN(2) == 0 {
+						high = uint64(forest.pendants[at].High[r.IntN(2)] >> 16)
+					}
+					u[k] = float64(high<<48|low) * 0x1p-64
+					words[at/2] |= uint32(high) << (at & 1 * 16)
+				}
 			}
 			v := slices.Clone(u)
-			for i := range v {
-				v[i] = 1 - u[i]
+			for k := range v {
+				v[k] = 1 - u[k] // odds and weights divide [0, 1) the other way round
 			}
 			run.Forward(plan, x, nil)
 			a := run.Draw(plan, x, v)
-			forest.Forward(odds, y, 0, len(set)/2)
-			forest.Forward(odds, y, len(set)/2, len(set))
-			b := forest.Draw(y, u, odds)
+			forest.Forward(odds, y, 0, open/2)
+			forest.Forward(odds, y, open/2, open)
+			b := forest.Draw(y, u[:open], odds) + forest.DrawPendants(y, words, more)
 			require.Equal(t, x, y)
 			require.Equal(t, a, b)
+
+			// Chains 2 and 3 of eight draw the same pendant trees.
+			for _, p := range forest.links {
+				own[p.Site] = uint8(x[p.Site]) * 0b1100
+			}
+			both, moved, before := make([]uint32, simd.ForestChains*stride), [simd.ForestChains]int64{}, slices.Clone(own)
+			copy(both[2*stride:], words)
+			copy(both[3*stride:], words)
+			forest.DrawEightPendants(own, both, stride, 2, 4, func(int) uint64 { return more() }, &moved)
+			change := int64(0)
+			for _, i := range set {
+				require.Equal(t, uint8(x[i])*0b1100, own[i])
+				change += int64((own[i] ^ before[i]) >> 2)
+			}
+			require.Equal(t, [simd.ForestChains]int64{2: change / 3, 3: change / 3}, moved)
 		}
 		require.Zero(t, testing.AllocsPerRun(10, func() {
 			run.Forward(plan, x, nil)
 			run.Draw(plan, x, u)
-			forest.Forward(odds, y, 0, len(set))
-			forest.Draw(y, u, odds)
+			forest.Forward(odds, y, 0, open)
+			forest.Draw(y, u[:open], odds)
+			forest.DrawPendants(y, words, more)
 		}))
+	}
+	require.Greater(t, pendants, 200)
+	require.Greater(t, ties, 2000)
+}
+
+// The energies of pairs are those of the tables without the constant, for one chain and for eight.
+func TestPairEnergies(t *testing.T) {
+	const sites = 12
+	r := rand.New(rand.NewPCG(8, 8))
+	for range 20 {
+		p := random(r, sites, 2, 5, 0)
+		p.scopes, p.tables = p.scopes[:len(p.scopes)-2], p.tables[:len(p.tables)-2]
+		pairs := NewModel(p.cards, p.scopes, p.tables).Pairs(slices.Repeat([]bool{true}, sites))
+		require.NotNil(t, pairs)
+		x, own, e := make([]int32, sites), make([]uint8, sites&^15+16), [simd.ForestChains]float64{}
+		zero := p.energy(x)
+		require.Zero(t, pairs.Energy(x))
+		for c := range simd.ForestChains {
+			for i := range x {
+				own[i] |= uint8(r.IntN(2)) << c
+			}
+		}
+		pairs.Energies(&e, own)
+		for c := range e {
+			for i := range x {
+				x[i] = int32(own[i] >> c & 1)
+			}
+			require.InDelta(t, p.energy(x)-zero, e[c], 1e-12)
+			require.Equal(t, e[c], pairs.Energy(x))
+		}
 	}
 }
 

@@ -41,10 +41,11 @@ import (
 // a set hold it in place. Gibbs redraws many chains of such models at a time, and cluster methods
 // (package cluster) move correlated sites together.
 //
-// For forests of two-level pair models, a step costs about 15 ns per site. With AVX-512 and at
-// least eight chains in a block (see [sampler.Config.Block]) it costs about 5 ns and gives the same
-// results. For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the
-// intermediate sums. A site has at most levels^Width entries, and far fewer on average.
+// For forests of two-level pair models, a step costs 4 ns per site if most sites belong to trees
+// without neighbours outside the forest, and up to 10 ns otherwise. With AVX-512 it costs 1.2 ns to 4
+// ns in blocks of four or more chains (see [sampler.Config.BlockChains]) and gives the same results.
+// For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A
+// site has at most levels^Width entries, and far fewer on average.
 type Subgraph struct {
 	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests.
 	// If Width is 0 and a site has at most 3 neighbours on average, the width is 1. If Width is 0
@@ -128,19 +129,21 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 	}
 	r := rand.New(rand.NewPCG(44, 2)) // no chain draws from r
 	var plans []*subgraph.Plan
-	most := 0
+	most, pendant := 0, 0 // largest numbers of uniform numbers and of pendant sites
 	for range min(covers, max(2, mostSites/sites)) {
 		for _, chosen := range graph.Cover(width, r) {
 			s := set{}
 			if k.pairs != nil {
 				s.forest = k.pairs.Forest(chosen)
+				open, hung := s.forest.Sites()
+				most, pendant = max(most, open), max(pendant, hung)
 			} else {
+				most = max(most, len(chosen))
 				s.plan = model.Compile(chosen)
 				if plans = append(plans, s.plan); s.plan.Entries() > mostEntries {
 					return nil, fmt.Errorf("mcmc: Subgraph: Width = %d: a set needs messages of %d entries, want ≤ 2^26; use a smaller Width", width, s.plan.Entries())
 				}
 			}
-			most = max(most, len(chosen))
 			k.sets = append(k.sets, s)
 		}
 	}
@@ -153,10 +156,11 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 		lanes = simd.ForestChains
 		k.own = make([][]uint8, (chains+lanes-1)/lanes)
 		for g := range k.own {
-			k.own[g] = padded.Make[uint8]((sites + 15) &^ 15)
+			k.own[g] = padded.Make[uint8](sites&^15 + 16) // at least one more than the sites
 		}
 		k.held = padded.Make[bool](len(k.own))
 	}
+	k.words = padded.Make[uint32](lanes * ((pendant + 1) / 2))
 	k.u, k.odds = padded.Make[float64](lanes*most), padded.Make[float64](lanes*(most+1))
 	k.stop = k.At.Done
 	return k, nil
@@ -294,7 +298,8 @@ type subgraphs struct {
 	sets   []set
 	turn   int // index of the set of the next step
 	run    *subgraph.Run
-	u      []float64           // one uniform number for each site of a set
+	u      []float64           // uniform numbers for the sites of a set
+	words  []uint32            // random bits for the pendant sites of a forest
 	odds   []float64           // messages of a forest
 	stop   func(work int) bool // counts work and reports whether the step has to stop
 	unread bool                // the energies of this step are not read
@@ -367,17 +372,23 @@ func (k *subgraphs) eights(ctl sampler.Control, info []sampler.Info, x []int32, 
 			}
 			k.held[g] = true
 		}
-		if !k.forward(f.Sites(), hi-lo, func(from, to int) { f.Eight().Odds(k.odds[:simd.ForestChains*(f.Sites()+1)], own, from, to) }) {
+		open, hung := f.Sites()
+		odds, u, stride := k.odds[:simd.ForestChains*(open+1)], k.u[:simd.ForestChains*open], (hung+1)/2
+		if !k.forward(open, hi-lo, func(from, to int) { f.Eight().Odds(odds, own, from, to) }) {
 			return 0
 		}
 		var moved [simd.ForestChains]int64
-		u, live := k.u[:simd.ForestChains*f.Sites()], uint8(0)
+		live := uint8(0)
 		for s := lo; s < hi; s++ {
 			c := s - first
-			r[s].Float64s(u[c*f.Sites() : (c+1)*f.Sites()])
+			r[s].Float64s(u[c*open : (c+1)*open])
+			r[s].Uint32s(k.words[c*stride : (c+1)*stride])
 			live |= 1 << c
 		}
-		f.Eight().Draw(own, u, f.Sites(), k.odds[:simd.ForestChains*(f.Sites()+1)], live, &moved)
+		if open > 0 {
+			f.Eight().Draw(own, u, open, odds, live, &moved)
+		}
+		f.DrawEightPendants(own, k.words, stride, lo-first, hi-first, func(c int) uint64 { return r[first+c].Uint64() }, &moved)
 		simd.SpreadForest(x[first*n:hi*n], own, n)
 		e := [simd.ForestChains]float64{}
 		if !k.unread {
@@ -417,13 +428,14 @@ func (k *subgraphs) redraw(s *set, x []int32, r *sampler.Stream) bool {
 		*moved += k.run.Draw(s.plan, x, u)
 		return true
 	}
-	n := s.forest.Sites()
-	if !k.forward(n, 1, func(lo, hi int) { s.forest.Forward(k.odds, x, lo, hi) }) {
+	open, hung := s.forest.Sites()
+	if !k.forward(open, 1, func(lo, hi int) { s.forest.Forward(k.odds, x, lo, hi) }) {
 		return false
 	}
-	u := k.u[:n]
+	u, words := k.u[:open], k.words[:(hung+1)/2]
 	r.Float64s(u)
-	*moved += s.forest.Draw(x, u, k.odds)
+	r.Uint32s(words)
+	*moved += s.forest.Draw(x, u, k.odds) + s.forest.DrawPendants(x, words, r.Uint64)
 	return true
 }
 
@@ -461,7 +473,8 @@ func (k *subgraphs) fields(f *wire.Fields) {
 
 // Unit costs of a step in nanoseconds, fitted like those of cost.go.
 const (
-	forestSite = 8   // per site of a forest
+	forestSite = 8   // per site of a forest outside pendant trees
+	hungSite   = 1.5 // per site of a pendant tree
 	forestEdge = 2   // per neighbour outside the forest
 	planSite   = 90  // per site of a set that is not a forest
 	planEntry  = 2.5 // per message entry of a set that is not a forest
@@ -473,7 +486,8 @@ const (
 func (k *subgraphs) Cost(info []sampler.Info) float64 {
 	s, sum := k.sets[k.turn], float64(setPrice+siteEnergy*k.Sites)
 	if s.forest != nil {
-		sum += float64(forestSite*s.forest.Sites()) + float64(forestEdge*float64(s.forest.Edges()))
+		open, hung := s.forest.Sites()
+		sum += float64(forestSite*open) + float64(hungSite*float64(hung)) + float64(forestEdge*float64(s.forest.Edges()))
 	} else {
 		sum += float64(planSite*s.plan.Sites()) + float64(planEntry*float64(s.plan.Entries()))
 	}

@@ -414,9 +414,15 @@ var table = []row{
 		doc: "is refForestDraw on n ≥ 1 places, beginning with the last.",
 	},
 	{
-		name: "forestEnergies", on: "avx512", gate: true, of: "sum *[8]float64, own []uint8, field []float64, bonds []ForestBond, from []int32, lo, hi int",
-		sig: "sum *float64 = &sum[0], own []uint8, at *uint8 = &own[lo], field *float64 = &field[lo], bonds *int32 = &bonds[from[lo]].Place, from *int32 = &from[lo], n = hi - lo",
-		doc: "is refForestEnergies on n ≥ 1 sites.",
+		name: "drawPendants", on: "avx512", gate: true,
+		of:  "own []uint8, words []uint32, stride int, pendants []ForestPendant, live uint8, moved *[8]int64, left *int",
+		sig: "own []uint8, words []uint32, stride = 4*stride, pendants *int32 = &pendants[0].Site, live = int(live), moved *int64 = &moved[0], left *int",
+		doc: "is refDrawPendants on *left ≥ 1 pairs.",
+	},
+	{
+		name: "spinEnergies", on: "avx512", gate: true, of: "sum *[8]int64, own []uint8, bonds []SpinBond",
+		sig: "sum *int64 = &sum[0], own []uint8, bonds *int32 = &bonds[0].I, n = len(bonds)",
+		doc: "is refSpinEnergies on n ≥ 1 bonds.",
 	},
 	{
 		name: "spreadForest", on: "avx512", gate: true, of: "x []int32, own []uint8, n, chains, stride int",

@@ -5,10 +5,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Fields of a ForestLink and of a ForestBond, and their sizes.
+// Fields of a ForestLink, a ForestBond and a ForestPendant, and their sizes.
 const (
 	linkSite, linkParent, linkPlace, linkCouple, linkSize = 0, 4, 8, 24, 32
 	bondTo, bondFactor, bondSize                          = 4, 16, 24
+	pendantHigh, pendantSize                              = 8, 16
 )
 
 // forest writes the kernels of forests of eight chains: a register has the odds of a site, and a
@@ -126,30 +127,78 @@ func forest(b *builder) {
 		k.JNZ(operand.LabelRef("site"))
 		k.VMOVDQU64(count, field(moved, 0))
 	})
-	b.one(16, "forestEnergies", func(k *kernel) {
-		sum, own, at, fields := k.param("sum"), k.param("own"), k.param("at"), k.param("field")
-		bonds, from, n := k.param("bonds"), k.param("from"), k.param("n")
-		total := k.ZMM()
-		k.VMOVUPD(field(sum, 0), total)
-		k.Label("site")
-		v, count, up := k.ZMM(), number(k, field(from, 4)), k.K()
-		k.VBROADCASTSD(field(fields, 0), v)
-		k.SUBL(field(from, 0), count.As32())
-		k.JZ(operand.LabelRef("none"))
-		k.Label("bond")
-		k.VADDPD_BCST(field(bonds, bondFactor), v, levels(k, own, field(bonds, bondTo)), v)
-		k.ADDQ(imm(bondSize), bonds)
-		k.DECQ(count)
-		k.JNZ(operand.LabelRef("bond"))
-		k.Label("none")
-		k.KMOVB(field(at, 0), up)
-		k.VADDPD(v, total, up, total)
-		k.ADDQ(imm(1), at)
-		k.ADDQ(imm(4), from)
-		k.ADDQ(imm(8), fields)
+	b.one(16, "drawPendants", func(k *kernel) {
+		own, words, stride, pendants := k.param("own"), k.param("words"), k.param("stride"), k.param("pendants")
+		live, moved, left := k.param("live"), k.param("moved"), k.param("left")
+		ones, count, upper := k.ZMM(), k.ZMM(), k.YMM()
+		k.VPBROADCASTQ(k.table("count", 1, 0), ones)
+		k.VPBROADCASTD(k.table("upper", 0xffff0000), upper)
+		third, fourth, n := k.GP64(), k.GP64(), k.GP64()
+		k.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, third)
+		k.LEAQ(operand.Mem{Base: words, Index: stride, Scale: 4}, fourth)
+		k.MOVQ(operand.Mem{Base: left}, n)
+		k.VMOVDQU64(field(moved, 0), count)
+		k.Label("pair")
+		quads := [2]reg.VecVirtual{k.YMM(), k.YMM()}
+		for q, base := range []reg.Register{words, fourth} {
+			v := quads[q].AsX()
+			k.VMOVD(operand.Mem{Base: base}, v)
+			k.VPINSRD(operand.U8(1), operand.Mem{Base: base, Index: stride, Scale: 1}, v, v)
+			k.VPINSRD(operand.U8(2), operand.Mem{Base: base, Index: stride, Scale: 2}, v, v)
+			k.VPINSRD(operand.U8(3), operand.Mem{Base: base, Index: third, Scale: 1}, v, v)
+		}
+		bits := k.YMM()
+		k.VINSERTI128(operand.U8(1), quads[1].AsX(), quads[0].AsY(), bits)
+		for half := range 2 {
+			v, t := k.YMM(), k.YMM()
+			if half == 0 {
+				k.VPSLLD(operand.U8(16), bits, v)
+			} else {
+				k.VPANDD(upper, bits, v)
+			}
+			disp := half * pendantSize
+			above := levels(k, own, field(pendants, disp+linkParent))
+			k.VPBROADCASTD(field(pendants, disp+pendantHigh), t)
+			k.VPBROADCASTD(field(pendants, disp+pendantHigh+4), above, t)
+			tied, drawn, changed := k.K(), k.K(), k.K()
+			k.VPCMPEQD(t, v, tied)
+			k.KORTESTB(tied, tied)
+			k.JNZ(operand.LabelRef("done"))
+			k.VPCMPUD(operand.U8(1), t, v, drawn)
+			site, level, old := number(k, field(pendants, disp+linkSite)), k.GP32(), k.GP32()
+			to := operand.Mem{Base: own, Index: site, Scale: 1}
+			k.KMOVB(drawn, level)
+			k.MOVBLZX(to, old)
+			k.XORL(old, level)
+			k.ANDL(live.As32(), level)
+			k.XORL(level, old)
+			k.MOVB(old.As8(), to)
+			k.KMOVB(level, changed)
+			k.VPADDQ(ones, count, changed, count)
+		}
+		k.ADDQ(imm(4), words)
+		k.ADDQ(imm(4), fourth)
+		k.ADDQ(imm(2*pendantSize), pendants)
 		k.DECQ(n)
-		k.JNZ(operand.LabelRef("site"))
-		k.VMOVUPD(total, field(sum, 0))
+		k.JNZ(operand.LabelRef("pair"))
+		k.Label("done")
+		k.MOVQ(n, operand.Mem{Base: left})
+		k.VMOVDQU64(count, field(moved, 0))
+	})
+	b.one(16, "spinEnergies", func(k *kernel) {
+		sum, own, bonds, n := k.param("sum"), k.param("own"), k.param("bonds"), k.param("n")
+		total := k.ZMM()
+		k.VMOVDQU64(field(sum, 0), total)
+		k.Label("bond")
+		differ, mask := k.GP32(), k.K()
+		k.MOVBLZX(operand.Mem{Base: own, Index: number(k, field(bonds, 0)), Scale: 1}, differ)
+		k.XORB(operand.Mem{Base: own, Index: number(k, field(bonds, 4)), Scale: 1}, differ.As8())
+		k.KMOVB(differ, mask)
+		k.VPADDQ_BCST(field(bonds, 8), total, mask, total)
+		k.ADDQ(imm(16), bonds)
+		k.DECQ(n)
+		k.JNZ(operand.LabelRef("bond"))
+		k.VMOVDQU64(total, field(sum, 0))
 	})
 	b.one(16, "spreadForest", func(k *kernel) {
 		x, own, n, chains, stride := k.param("x"), k.param("own"), k.param("n"), k.param("chains"), k.param("stride")
