@@ -575,7 +575,7 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 			if prefix == "" && w.prefix != "" {
 				prefix, firstPrefix = w.prefix, t.rows[k].number
 			}
-			if w.prefix != prefix && w.prefix != "" {
+			if w.prefix != "" && strings.TrimSpace(w.prefix) != strings.TrimSpace(prefix) {
 				return nil, s, "", nil, fmt.Errorf("%s: %q is in another currency than %q of line %d; write one unit", where, text, prefix, firstPrefix)
 			}
 			s.decimals = max(s.decimals, decimals)
@@ -594,7 +594,7 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 		return nil, s, "", nil, fmt.Errorf("line %d, column %s: the unit %q among K, M and B; write one unit", firstSuffix, c.name, suffix)
 	}
 	if unit == "" {
-		unit = prefix + suffix
+		unit = strings.TrimSpace(prefix) + suffix
 	}
 	all := slices.Concat(values...)
 	for _, v := range stand0(t.o, all) {

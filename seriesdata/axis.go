@@ -26,11 +26,13 @@ type axis struct {
 	stamps []stamp // parsed date of each row; nil if the times are numbers or parts
 	clocks []stamp // parsed time of day of each row, if it has a column of its own; otherwise nil
 	padded bool
+	// How a column counts the parts of a day; nil if there is no such column.
+	counted *counting
 	// For numbers counted from 1970 or as spreadsheet days: microseconds per unit; otherwise 0.
 	scale float64
 	// If several columns hold parts of a date: the part in each column, such as year or month.
 	parts   []string
-	written []string // rows × parts: the text of the cell
+	written []string // rows × parts: the text of the cell; or rows: the time zone, if it has a column
 }
 
 // timeNames lists common names of time columns, in lower case.
@@ -130,9 +132,12 @@ func (t *table) axes() (all []*axis, err error) {
 			dates = append(dates, i)
 		case c.clocks > 0 && 5*c.clocks >= 4*c.filled && !c.numbers():
 			clocks = append(clocks, i)
-		case c.numbers() && t.packedDates(i) && (timeish(c.name) || !t.named && i == 0):
+		case c.numbers() && t.packedDates(i) && (timeish(c.name) || t.index(i)):
 			dates = append(dates, i)
 		}
+	}
+	if err := t.datesInTurns(dates); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(dates, func(i, j int) int { return rank(t.columns[i].name) - rank(t.columns[j].name) })
 	if len(dates) > 0 {
@@ -142,6 +147,8 @@ func (t *table) axes() (all []*axis, err error) {
 			if len(clocks) > 0 {
 				columns = append(columns, clocks[0])
 			} else if k := t.packedClock(); k >= 0 && k != i {
+				columns = append(columns, k)
+			} else if k := t.countedClock(i); k >= 0 {
 				columns = append(columns, k)
 			}
 		}
@@ -154,7 +161,7 @@ func (t *table) axes() (all []*axis, err error) {
 		// A column that is named like a date but cannot be read is an error.
 		for i := range t.columns {
 			c := &t.columns[i]
-			if c.filled > 0 && !c.numbers() && !t.labelled(i) && slices.Contains(calendarNames, strings.ToLower(c.name)) && c.clocks < c.filled {
+			if c.filled > 0 && !c.numbers() && !t.labelled(i) && (slices.Contains(calendarNames, strings.ToLower(c.name)) && c.clocks < c.filled || t.likeDates(i)) {
 				return nil, t.noDate(i)
 			}
 		}
@@ -168,10 +175,13 @@ func (t *table) axes() (all []*axis, err error) {
 			continue
 		}
 		switch {
-		case c.numbers() && (timeLike(c.name) || c.unnamed && i == 0 || !t.named && i == 0 || t.unixTimes(i) && strings.Contains(strings.ToLower(c.name), "time")):
+		case c.numbers() && (timeLike(c.name) || t.index(i) || t.unixTimes(i) && strings.Contains(strings.ToLower(c.name), "time")):
 			a := t.count(i)
 			if a == nil {
 				continue
+			}
+			if err := t.undecided(i, a); err != nil {
+				return nil, err
 			}
 			if low, high := slices.Min(a.values), slices.Max(a.values); !a.dated && low >= 1e8 && low < 1e10 && high >= 1e11 && high < 1e13 {
 				k := slices.IndexFunc(a.values, func(v float64) bool { return (v >= 1e11) != (a.values[0] >= 1e11) })
@@ -184,6 +194,99 @@ func (t *table) axes() (all []*axis, err error) {
 		}
 	}
 	return all, nil
+}
+
+// index reports whether column i is the first one and has no name.
+func (t *table) index(i int) bool { return i == 0 && (t.columns[i].unnamed || !t.named) }
+
+// likeDates reports whether the cells of column i look like dates in an unknown form: all have the
+// same text around their numbers, which differ and one of which is a year.
+func (t *table) likeDates(i int) bool {
+	form := ""
+	seen := map[string]bool{}
+	for k := range t.rows {
+		s := t.rows[k].at(i).text
+		f := digits.ReplaceAllString(s, "9")
+		year := false
+		for _, part := range digits.FindAllString(s, -1) {
+			year = year || len(part) == 4 && part >= "1500" && part < "2200"
+		}
+		if !year || strings.Count(f, "9") < 2 || seen[s] || k > 0 && f != form {
+			return false
+		}
+		form, seen[s] = f, true
+	}
+	return len(seen) > 1
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// datesInTurns returns an error if the columns of the table are pairs of dates and numbers, as when
+// every series has a column of dates of its own, and the dates of a row differ.
+func (t *table) datesInTurns(dates []int) error {
+	if len(dates) < 2 {
+		return nil
+	}
+	used := slices.Clone(dates)
+	slices.Sort(used)
+	for x, i := range used {
+		if i != used[0]+x*(used[1]-used[0]) {
+			return nil
+		}
+	}
+	if last := used[len(used)-1]; used[1]-used[0] < 2 || last == len(t.columns)-1 {
+		return nil
+	}
+	for k := range t.rows {
+		for _, i := range used[1:] {
+			if x, y := t.rows[k].at(used[0]).text, t.rows[k].at(i).text; x != y {
+				return fmt.Errorf("line %d: columns %d and %d both have dates, %q and %q; put every series with dates of its own into its own file, or name the column of times by Options.Time (-time)", t.rows[k].number, used[0]+1, i+1, x, y)
+			}
+		}
+	}
+	return nil
+}
+
+// undecided returns an error if the numbers of column i, which has the name of a column of times and
+// was read as the axis a, may be dates in several forms.
+func (t *table) undecided(i int, a *axis) error {
+	name := strings.ToLower(t.columns[i].name)
+	if a.dated || !timeish(name) {
+		return nil
+	}
+	first := t.rows[0].at(i).text
+	wrong := func(why string) error {
+		return fmt.Errorf("line %d, column %s: %q %s; write dates as 2024-01-31, or name another column of times, or none, by Options.Time (-time)", t.rows[0].number, t.columns[i].name, first, why)
+	}
+	tenths, packed := true, [3]bool{true, true, true}
+	low, high := slices.Min(a.values), slices.Max(a.values)
+	for k, v := range a.values {
+		s := t.rows[k].at(i).text
+		tenths = tenths && len(s) == 6 && s[4] == '.' && v >= 1500 && v < 2200
+		if v != math.Floor(v) {
+			packed = [3]bool{}
+			continue
+		}
+		s = strconv.Itoa(int(v))
+		width := 6
+		if len(s) > 6 {
+			width = 8
+		}
+		s = strings.Repeat("0", max(0, width-len(s))) + s
+		for f, layout := range [3][2]string{{"060102", "."}, {"020106", "02012006"}, {"010206", "01022006"}} {
+			_, err := time.Parse(layout[width/2-3], s)
+			packed[f] = packed[f] && err == nil
+		}
+	}
+	switch {
+	case tenths:
+		return wrong("may be a month, a quarter or a part of a year")
+	case strings.Contains(name, "date") && low >= 20000 && high < spreadsheet:
+		return wrong(fmt.Sprintf("is %s in days since 1970 and %s in days of a spreadsheet", spoken(low), spoken(low-spreadsheet)))
+	case low >= 10000 && (packed[0] || packed[1] || packed[2]):
+		return wrong("is a date without marks between its parts, whose order is unclear")
+	}
+	return nil
 }
 
 // clock returns an axis of times of day, all on the same day, from column i.
@@ -344,23 +447,65 @@ func (t *table) count(i int) *axis {
 			return a
 		}
 	}
-	date := strings.Contains(name, "date") || strings.Contains(name, "month") || name == "time" || name == "period" || name == "timestamp" || slices.Contains([]string{"ym", "yyyymm", "yrmo"}, name)
+	date := strings.Contains(name, "date") || strings.Contains(name, "month") || slices.Contains([]string{"time", "period", "timestamp", "ym", "yyyymm", "yrmo", "datum", "fecha", "monat", "mes"}, name)
+	quarter := strings.Contains(name, "quarter") || strings.Contains(name, "qtr") || slices.Contains([]string{"yyyyq", "yq", "quartal"}, name)
+	week := strings.Contains(name, "week") || slices.Contains([]string{"yyyyww", "yw", "woche"}, name)
 	switch {
-	case whole && (strings.Contains(name, "year") || name == "jahr" || name == "año" || name == "année" || date || !t.named) && low >= 1500 && high < 2200:
+	case whole && quarter && low >= 15001 && high < 22005:
+		return t.calendar(a, func(v float64) (int, int) { return int(v) / 10, 3*(int(v)%10) - 2 }, "quarters as 20241")
+	case whole && week && low >= 150001 && high < 220054:
+		return t.weeks(a)
+	case date && t.hundredths(i):
+		return t.calendar(a, func(v float64) (int, int) { return int(v), int(math.Round(100 * (v - math.Floor(v)))) }, "months as 2024.01")
+	case whole && (strings.Contains(name, "year") || name == "jahr" || name == "año" || name == "année" || date || t.index(i)) && low >= 1500 && high < 2200:
 		a.parts, a.written = []string{"year"}, cellsOf(t.rows, i)
 		return t.calendar(a, func(v float64) (int, int) { return int(v), 1 }, "years")
-	case whole && date && low >= 150001 && high < 220013:
+	case whole && (date || t.index(i)) && low >= 150001 && high < 220013:
 		return t.calendar(a, func(v float64) (int, int) { return int(v) / 100, int(v) % 100 }, "months as 202401")
-	case date && low >= 20000 && high < 80000:
+	case date && low >= 20000 && high < 80000 && high >= spreadsheet:
 		a.dated, a.scale, a.how = true, day, "days of a spreadsheet"
 		for k := range a.values {
 			// Round to seconds, the precision of the digits.
-			a.values[k] = math.Round((a.values[k]-25569)*day/second) * second
+			a.values[k] = math.Round((a.values[k]-spreadsheet)*day/second) * second
 		}
 		a.wall = a.values
 		return a
 	}
 	return a
+}
+
+// spreadsheet is the number of the day 1 January 1970 in a spreadsheet.
+const spreadsheet = 25569
+
+// hundredths reports whether the cells of column i are months such as 1871.01, of which October may
+// be written 1871.1.
+func (t *table) hundredths(i int) bool {
+	long := false
+	for k := range t.rows {
+		s := t.rows[k].at(i).text
+		if len(s) < 6 || len(s) > 7 || s[4] != '.' || len(s) == 6 && s[5] != '1' || len(s) == 7 && (s[5:] < "01" || s[5:] > "12") {
+			return false
+		}
+		long = long || len(s) == 7
+	}
+	return long
+}
+
+// weeks converts an axis of numbers such as 202401 to the Mondays of these weeks of ISO 8601. It
+// returns a unchanged if a year has no such week.
+func (t *table) weeks(a *axis) *axis {
+	b := *a
+	b.values = slices.Clone(a.values)
+	b.dated, b.how = true, "weeks as 202401"
+	for k, v := range b.values {
+		at, ok := mondayOf(int(v)/100, int(v)%100)
+		if !ok {
+			return a
+		}
+		b.values[k] = float64(at.UnixMicro())
+	}
+	b.wall = b.values
+	return &b
 }
 
 // cellsOf returns the texts of column i.
@@ -398,6 +543,9 @@ func partOf(name, s string) (float64, bool) {
 	if name == "month" && monthOf(s) > 0 {
 		return float64(monthOf(s)), true
 	}
+	if name == "month" && len(s) == 3 && s[0] == 'M' { // M01 to M12
+		s = s[1:]
+	}
 	if name == "quarter" {
 		s = strings.TrimLeft(s, "Qq")
 	}
@@ -412,6 +560,9 @@ func (t *table) fromParts() (*axis, error) {
 	index := map[string]int{}
 	for i := range t.columns {
 		name := parts[strings.ToLower(t.columns[i].name)]
+		if strings.EqualFold(t.columns[i].name, "period") && len(t.rows) > 0 { // M01 to M12 or Q01 to Q04
+			name = map[string]string{"M": "month", "Q": "quarter"}[t.rows[0].at(i).text[:min(1, len(t.rows[0].at(i).text))]]
+		}
 		if _, ok := index[name]; ok || name == "" || t.columns[i].filled < len(t.rows) {
 			continue
 		}
@@ -514,6 +665,9 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 			bad++
 			continue
 		}
+		if monthOnly.MatchString(t.rows[k].at(i).text) && strings.Contains(strings.ToLower(c.name), "week") {
+			return nil, fmt.Errorf("line %d, column %s: %q is a month or a week; write a week as 2024-W05, or rename the column", t.rows[k].number, c.name, t.rows[k].at(i).text)
+		}
 		a.stamps[k] = p
 	}
 	for k := range t.rows {
@@ -523,6 +677,9 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 			}
 			return nil, fmt.Errorf("line %d, column %s: %q is not a date like %d others of the column; correct it or delete the line", t.rows[k].number, c.name, s, len(t.rows)-bad)
 		}
+	}
+	if err := t.seasons(a, i); err != nil {
+		return nil, err
 	}
 	if err := t.decide(a, i); err != nil {
 		return nil, err
@@ -536,9 +693,13 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 		j := columns[1]
 		a.name += "+" + t.columns[j].name
 		a.clocks = make([]stamp, len(t.rows))
+		a.counted = t.counter(j)
 		for k := range t.rows {
 			s := t.rows[k].at(j).text
 			p, ok := parseStamp(s)
+			if a.counted != nil {
+				p, ok = stamp{clock: a.counted.at(s), hasClock: true, layout: s}, true
+			}
 			if !ok || p.hasDate {
 				v, good := clockOf(s, strings.Trim(strings.ToLower(t.columns[j].name), "<>"))
 				if !good {
@@ -550,7 +711,135 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 			a.wall[k] += p.clock
 		}
 	}
+	t.zones(a)
 	return a, t.place(a)
+}
+
+// zones adds to the axis a column that has the time zone of every row, such as EST or EDT.
+func (t *table) zones(a *axis) {
+	if slices.ContainsFunc(a.stamps, func(p stamp) bool { return p.zoned }) || !slices.ContainsFunc(slices.Concat(a.stamps, a.clocks), func(p stamp) bool { return p.hasClock }) {
+		return
+	}
+	for i := range t.columns {
+		name := strings.ToLower(t.columns[i].name)
+		if slices.Contains(a.columns, i) || !strings.Contains(name, "tz") && !strings.Contains(name, "zone") && !strings.Contains(name, "offset") && t.columns[i].numbers() {
+			continue
+		}
+		found := make([]stamp, len(t.rows))
+		ok := len(t.rows) > 0
+		for k := range t.rows {
+			s := t.rows[k].at(i).text
+			ok = ok && len(s) > 1 && zone.MatchString(s) && found[k].readZone(s)
+		}
+		if !ok {
+			continue
+		}
+		for k := range found {
+			a.stamps[k].zoned, a.stamps[k].offset = true, found[k].offset
+		}
+		a.columns, a.name = append(slices.Clone(a.columns), i), a.name+"+"+t.columns[i].name
+		a.written = cellsOf(t.rows, i)
+		return
+	}
+}
+
+// countedNames lists names of columns that count the hours of a day, and others that count shorter
+// parts of it.
+var countedNames = [2][]string{
+	{"hr", "hh", "h", "he", "hour_ending", "hourending", "hour ending", "delivery hour", "delivery_hour", "opr_hr", "stunde", "heure", "hora", "ora", "uur"},
+	{"settlement_period", "settlementperiod", "settlement period", "period", "interval", "slot", "sp", "pte", "mtu", "quarter_hour", "half_hour"},
+}
+
+// countedClock returns a column that counts the hours or other equal parts of the days in column i,
+// or −1 if there is none. Dates must repeat, since hr may also be a heart rate.
+func (t *table) countedClock(i int) int {
+	repeats := false
+	for k := 1; k < len(t.rows); k++ {
+		repeats = repeats || t.rows[k].at(i).text == t.rows[k-1].at(i).text
+	}
+	for j := range t.columns {
+		if repeats && j != i && t.counter(j) != nil {
+			return j
+		}
+	}
+	return -1
+}
+
+// counting describes a column that counts equal parts of a day.
+type counting struct {
+	step  float64 // length of a part in microseconds
+	first int     // number of the part that begins at midnight
+	ends  bool    // whether a number stands for the end of its part: hours from 1 to 24
+}
+
+// parts of a day that are counted, by their number.
+var partsOfDay = []int{24, 48, 96, 144, 288}
+
+// counter returns how column j counts the parts of a day, or nil if it does not.
+func (t *table) counter(j int) *counting {
+	name := strings.ToLower(strings.TrimSpace(t.columns[j].name))
+	hours := slices.Contains(countedNames[0], name)
+	if !hours && !slices.Contains(countedNames[1], name) || !t.whole(j) || len(t.rows) == 0 {
+		return nil
+	}
+	low, high := math.MaxInt, 0
+	for k := range t.rows {
+		v := atoi(t.rows[k].at(j).text)
+		low, high = min(low, v), max(high, v)
+	}
+	c := &counting{step: hour, first: min(low, 1)}
+	switch {
+	case hours && high > 24:
+		return nil
+	case hours && high == 24:
+		c.ends = true
+	case hours:
+		c.first = 0
+	case !slices.Contains(partsOfDay, high+1-c.first):
+		return nil
+	default:
+		c.step = day / float64(high+1-c.first)
+	}
+	return c
+}
+
+// at returns the time of day of the part that the cell s counts.
+func (c *counting) at(s string) float64 {
+	if c.ends {
+		return float64(atoi(s)) * c.step
+	}
+	return float64(atoi(s)-c.first) * c.step
+}
+
+// spell returns the number of the part for the time t, and the day to which it belongs, with as many
+// digits as the cell like has.
+func (c *counting) spell(t time.Time, like string) (date time.Time, number string) {
+	if c.ends {
+		t = t.Add(-time.Duration(c.step) * time.Microsecond)
+	}
+	date = time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+	n := int(math.Round(float64(t.Sub(date).Microseconds())/c.step)) + c.first
+	if c.ends {
+		n = int(math.Round(float64(t.Sub(date).Microseconds())/c.step)) + 1
+	}
+	if like[0] == '0' {
+		return date, fmt.Sprintf("%0*d", len(like), n)
+	}
+	return date, strconv.Itoa(n)
+}
+
+// seasons returns an error if all dates of column i may be seasons such as 2008-09, from one year to
+// the next.
+func (t *table) seasons(a *axis, i int) error {
+	for k, p := range a.stamps {
+		if !monthOnly.MatchString(t.rows[k].at(i).text) || p.b != (p.c+1)%100 {
+			return nil
+		}
+	}
+	if len(a.stamps) < 2 {
+		return nil
+	}
+	return fmt.Errorf("line %d, column %s: %q is a month or the season from %d to %d, as all of the column are; write years alone, or months as 2008-09-01", t.rows[0].number, t.columns[i].name, t.rows[0].at(i).text, a.stamps[0].c, a.stamps[0].c+1)
 }
 
 // decide sets a.order to the order of day, month and year that fits all dates of column i. It
@@ -712,8 +1001,14 @@ func (a *axis) spell(k int, v float64) map[int]string {
 	}
 	switch {
 	case a.stamps != nil:
+		if a.counted != nil {
+			at, out[a.columns[1]] = a.counted.spell(at, a.clocks[k].layout)
+		}
 		out[a.columns[0]] = a.stamps[k].spell(a.order, at, a.padded)
-		if a.clocks != nil {
+		if a.written != nil {
+			out[a.columns[len(a.columns)-1]] = a.written[k]
+		}
+		if a.clocks != nil && a.counted == nil {
 			out[a.columns[1]] = a.clocks[k].spell(a.order, at, a.padded)
 		}
 	case a.parts != nil:
@@ -726,8 +1021,15 @@ func (a *axis) spell(k int, v float64) map[int]string {
 		}
 	case a.how == "months as 202401":
 		out[a.columns[0]] = at.Format("200601")
+	case a.how == "months as 2024.01":
+		out[a.columns[0]] = at.Format("2006.01")
+	case a.how == "quarters as 20241":
+		out[a.columns[0]] = fmt.Sprint(10*at.Year() + (int(at.Month())+2)/3)
+	case a.how == "weeks as 202401":
+		year, week := at.ISOWeek()
+		out[a.columns[0]] = fmt.Sprint(100*year + week)
 	case a.scale == day:
-		out[a.columns[0]] = strconv.FormatFloat(v/day+25569, 'f', -1, 64)
+		out[a.columns[0]] = strconv.FormatFloat(v/day+spreadsheet, 'f', -1, 64)
 	case a.scale > 0:
 		out[a.columns[0]] = strconv.FormatFloat(v/a.scale, 'f', -1, 64)
 	default:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // column describes one column of a file.
@@ -64,14 +65,21 @@ func infinite(s string) bool {
 // as one in Options.Missing.
 func (t *table) blank(s string) bool { return absent(s) || slices.Contains(t.o.Missing, s) }
 
+// ruled matches a horizontal rule of a printed table, such as |---|:--| or +----+----+.
+var ruled = regexp.MustCompile(`^[-=+|: ]*(?:--|==)[-=+|: ]*$`)
+
 // survey divides a document into header and rows, and determines what the columns hold.
 func survey(d *document, o Options) (*table, error) {
 	t := &table{document: d, o: o}
 	lines := slices.DeleteFunc(slices.Clone(d.lines), func(l line) bool {
-		if slices.ContainsFunc(l.cells, func(c cell) bool { return c.text != "" }) {
+		switch {
+		case !slices.ContainsFunc(l.cells, func(c cell) bool { return c.text != "" }):
+			d.notes = append(d.notes, fmt.Sprintf("line %d: no cells but blank ones", l.number))
+		case d.comma != "" && ruled.MatchString(strings.TrimSpace(d.text[l.from:l.to])):
+			d.notes = append(d.notes, fmt.Sprintf("line %d: a rule", l.number))
+		default:
 			return false
 		}
-		d.notes = append(d.notes, fmt.Sprintf("line %d: no cells but blank ones", l.number))
 		return true
 	})
 	if len(lines) == 0 {
@@ -86,6 +94,16 @@ func survey(d *document, o Options) (*table, error) {
 		}
 		t.classify()
 		return t, nil
+	}
+	var logger []line
+	if len(lines) > 4 && lines[0].cells[0].text == "TOA5" {
+		// A logger of Campbell writes lines of the station, names, units and statistics.
+		for k, what := range []string{"the station", "", "units", "statistics"} {
+			if what != "" {
+				d.notes = append(d.notes, fmt.Sprintf("line %d: %s", lines[k].number, what))
+			}
+		}
+		logger, lines = lines[2:3], append(slices.Clone(lines[1:2]), lines[4:]...)
 	}
 	if s := strings.ToLower(lines[0].cells[0].text); strings.HasPrefix(s, "@relation") || strings.HasPrefix(s, "@problemname") {
 		return nil, fmt.Errorf("line %d: %s begins a file of Weka or sktime, which keeps names and classes elsewhere; save it as CSV", lines[0].number, clip(lines[0].cells[0].text))
@@ -106,10 +124,27 @@ func survey(d *document, o Options) (*table, error) {
 	if err := t.name(lines[:head]); err != nil {
 		return nil, err
 	}
+	for _, units := range logger {
+		for i := range t.columns {
+			t.columns[i].unit = units.at(i).text
+		}
+	}
+	t.widths()
 	t.repeated(lines[:head])
 	t.classify()
 	t.totals()
 	return t, nil
+}
+
+// rdbWidth matches a width of a column in a file of the United States Geological Survey.
+var rdbWidth = regexp.MustCompile(`^\d+[sdn]$`)
+
+// widths drops a line behind the header that holds the widths of the columns.
+func (t *table) widths() {
+	if l := t.rows[0]; len(t.rows) > 1 && t.named && !slices.ContainsFunc(l.cells, func(c cell) bool { return !rdbWidth.MatchString(c.text) }) {
+		t.notes = append(t.notes, fmt.Sprintf("line %d: widths of columns", l.number))
+		t.rows = t.rows[1:]
+	}
 }
 
 // sums matches words that begin a summary line at the end of a table, such as "total".
@@ -165,7 +200,10 @@ func (t *table) trim(lines []line) ([]line, int, error) {
 		t.notes = append(t.notes, fmt.Sprintf("line %d: in front of the table: %s", l.number, clip(t.text[l.from:l.to])))
 		lines = lines[1:]
 	}
-	for n := len(lines); n > 2 && few(lines[n-1]) && !isNumber(first(lines[n-1])); n-- {
+	short := func(l line) bool { // a line of words behind a table of two columns
+		return width == 2 && len(l.cells) == 1 && strings.IndexFunc(l.cells[0].text, unicode.IsLetter) >= 0 && !unicode.IsDigit(rune(l.cells[0].text[0]))
+	}
+	for n := len(lines); n > 2 && (few(lines[n-1]) && !isNumber(first(lines[n-1])) || short(lines[n-1])); n-- {
 		if _, ok := parseStamp(first(lines[n-1])); ok {
 			break // a table row without numbers
 		}
@@ -266,7 +304,7 @@ func (t *table) headerLike(l line, before int) bool {
 	if before > 0 && words == 0 && numbers == 0 {
 		return other > 0
 	}
-	return before == 0 && numbers == columns && (t.counting(l, other > 0) || other == 0 && t.positions(l))
+	return before == 0 && (t.counting(l, other > 0) || numbers == columns && other == 0 && t.positions(l))
 }
 
 // positions reports whether the line l holds column numbers 0, 1, 2, … or 1, 2, 3, … above columns
@@ -306,7 +344,7 @@ func (t *table) counting(l line, words bool) bool {
 	for i, c := range l.cells {
 		v, err := strconv.Atoi(c.text)
 		if err != nil {
-			if t.columns[i].numbers() || len(all) > 0 && c.text != "" {
+			if !words && (t.columns[i].numbers() || len(all) > 0 && c.text != "") || isNumber(c.text) {
 				return false
 			}
 			continue
@@ -351,6 +389,9 @@ func isField(s string) bool {
 	return slices.Contains(fields, s) || slices.Contains(fields, strings.TrimLeft(strings.TrimPrefix(s, "adj"), ". _"))
 }
 
+// unnamedIndex matches the name that pandas gives to a column without one.
+var unnamedIndex = regexp.MustCompile(`^Unnamed: \d+$`)
+
 // name sets the names, units and entities of the columns from the header lines.
 func (t *table) name(head []line) error {
 	if t.named = len(head) > 0; !t.named {
@@ -375,7 +416,11 @@ func (t *table) name(head []line) error {
 	}
 	names, entities, units := rows[0], []string(nil), []string(nil)
 	if len(rows) > 1 {
-		if k := slices.IndexFunc(rows, func(r []string) bool { return areUnits(r) }); k > 0 {
+		// A letter below two lines of names may be a unit as well as a name.
+		one := func(r []string) bool {
+			return len(rows) > 2 && len(slices.Compact(slices.Sorted(slices.Values(r[1:])))) == 1 && len(r[1]) == 1
+		}
+		if k := slices.IndexFunc(rows, func(r []string) bool { return areUnits(r) && !one(r) }); k > 0 {
 			units = rows[k]
 			rows = slices.Delete(rows, k, k+1)
 			t.notes = append(t.notes, fmt.Sprintf("line %d: units", head[k].number))
@@ -406,6 +451,9 @@ func (t *table) name(head []line) error {
 		}
 		if i == 0 && index != "" {
 			c.name, c.entity = index, ""
+		}
+		if unnamedIndex.MatchString(c.name) {
+			c.unnamed = true
 		}
 		if c.name == "" {
 			c.name, c.unnamed = strconv.Itoa(i+1), true

@@ -37,12 +37,16 @@ var (
 	monthOnly = regexp.MustCompile(`^(\d{4})([-/M])(\d{1,2})$`)
 	onlyMonth = regexp.MustCompile(`^(\d{1,2})(/)(\d{4})$`)
 	nameYear  = regexp.MustCompile(`^([A-Za-z]{3,9})([- .]+)(\d{4}|\d{2})$`)
+	yearName  = regexp.MustCompile(`^(\d{4})([- /]?)([A-Za-z]{3,9})$`)
 	quarter   = regexp.MustCompile(`^(\d{4})([-/ :.]?[QqT])([1-4])$`)
 	quarterOf = regexp.MustCompile(`^([QqT])([1-4])([-/ ']{1,2})(\d{4}|\d{2})$`)
 	nthQ      = regexp.MustCompile(`^()([1-4])([QqT][-/ ']{0,2})(\d{4}|\d{2})$`)
-	week      = regexp.MustCompile(`^(\d{4})([- /]?W)(\d{2})(?:(-?)([1-7]))?$`)
+	half      = regexp.MustCompile(`^(\d{4})([-/ ]?[HhSs])([12])$`)
+	halfOf    = regexp.MustCompile(`^([HhSs])([12])([-/ ']{1,2})(\d{4})$`)
+	week      = regexp.MustCompile(`^(\d{4})([- /]?[Ww][Kk]?)(\d{1,2})(?:(-?)([1-7]))?$`)
+	weekOf    = regexp.MustCompile(`^((?:[Ww][Kk]?|KW|CW)[- ]?)(\d{1,2})([-/ ]+)(\d{4})$`)
 	interval  = regexp.MustCompile(`^(.{10,32}\d)( - | – )(.{10,32})$`)
-	packed    = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})(?:([T _-]?)(\d{2})(?:(\d{2})(\d{2})?)?)?$`)
+	packed    = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})(?:([T _-]?)(\d{2})(?:(\d{2})(\d{2})?)?(Z|[+-]\d{4})?)?$`)
 	timeOf    = regexp.MustCompile(`^(\d{1,2})([:.h])(\d{2})(?:([:.])(\d{2})(?:([.,])(\d{1,9}))?)?( ?[AaPp]\.?[Mm]\.?)?`)
 	zone      = regexp.MustCompile(`^ ?(Z|[+-]\d{2}:\d{2}|[+-]\d{4}|[+-]\d{2}|[A-Z]{2,4})(?:\[[A-Za-z_/]+\])?$`)
 )
@@ -99,6 +103,9 @@ func parseStamp(s string) (p stamp, ok bool) {
 			}
 			if m[7] != "" {
 				p.layout += "05"
+			}
+			if m[8] != "" && !p.readZone(m[8]) {
+				return p, false
 			}
 			if atoi(m[5]) > 24 || atoi(m[6]) > 59 || atoi(m[7]) > 59 {
 				return p, false
@@ -157,6 +164,15 @@ func parseStamp(s string) (p stamp, ok bool) {
 	case nameYear.MatchString(s):
 		m := nameYear.FindStringSubmatch(s)
 		p, rest = stamp{a: 1, b: monthOf(m[1]), c: atoi(m[3]), wb: 3, wc: len(m[3]), named: true, layout: monthLayout(m[1]) + m[2] + "{c}"}, ""
+	case yearName.MatchString(s):
+		m := yearName.FindStringSubmatch(s)
+		p, rest = stamp{a: 1, b: monthOf(m[3]), c: atoi(m[1]), wb: 3, wc: 4, named: true, layout: "{c}" + m[2] + monthLayout(m[3])}, ""
+	case half.MatchString(s):
+		m := half.FindStringSubmatch(s)
+		p, rest = stamp{a: 1, b: 6*atoi(m[3]) - 5, c: atoi(m[1]), wb: 1, wc: 4, named: true, layout: "{c}" + m[2] + "{h}"}, ""
+	case halfOf.MatchString(s):
+		m := halfOf.FindStringSubmatch(s)
+		p, rest = stamp{a: 1, b: 6*atoi(m[2]) - 5, c: atoi(m[4]), wb: 1, wc: 4, named: true, layout: m[1] + "{h}" + m[3] + "{c}"}, ""
 	case quarter.MatchString(s):
 		m := quarter.FindStringSubmatch(s)
 		p, rest = stamp{a: 1, b: 3*atoi(m[3]) - 2, c: atoi(m[1]), wb: 1, wc: 4, named: true, layout: "{c}" + m[2] + "{q}"}, ""
@@ -166,15 +182,27 @@ func parseStamp(s string) (p stamp, ok bool) {
 			m = nthQ.FindStringSubmatch(s)
 		}
 		p, rest = stamp{a: 1, b: 3*atoi(m[2]) - 2, c: atoi(m[4]), wb: 1, wc: len(m[4]), named: true, layout: m[1] + "{q}" + m[3] + "{c}"}, ""
-	case week.MatchString(s): // ISO 8601 week; without a day it means the Monday
-		m := week.FindStringSubmatch(s)
-		t, ok := mondayOf(atoi(m[1]), atoi(m[3]))
+	case week.MatchString(s), weekOf.MatchString(s): // ISO 8601 week; without a day it means the Monday
+		var year, number, of, layout string
+		if m := week.FindStringSubmatch(s); m != nil {
+			year, number, of = m[1], m[3], m[5]
+			layout = "{year}" + m[2] + "{week}"
+			if of != "" {
+				layout += m[4] + "{day}"
+			}
+		} else {
+			m := weekOf.FindStringSubmatch(s)
+			year, number, layout = m[4], m[2], m[1]+"{week}"+m[3]+"{year}"
+		}
+		t, ok := mondayOf(atoi(year), atoi(number))
 		if !ok {
 			return p, false
 		}
-		layout := "{w" + m[2] + "}"
-		if m[5] != "" {
-			t, layout = t.AddDate(0, 0, atoi(m[5])-1), layout+m[4]+"1"
+		if of != "" {
+			t = t.AddDate(0, 0, atoi(of)-1)
+		}
+		if len(number) == 1 {
+			layout = strings.Replace(layout, "{week}", "{w}", 1)
 		}
 		p, rest = stamp{a: t.Day(), b: int(t.Month()), c: t.Year(), wa: 2, wb: 2, wc: 4, named: true, layout: layout}, ""
 	default: // 18.00.00 is a time of day, but 18.00 is a number
@@ -261,12 +289,16 @@ func (p *stamp) readClock(s, between string) bool {
 	if z == nil {
 		return false
 	}
+	p.layout += rest[:strings.Index(rest, z[1])]
+	return p.readZone(z[1])
+}
+
+// readZone parses a time zone, such as Z, CET or +01:00, and appends it to the layout.
+func (p *stamp) readZone(name string) bool {
 	p.zoned = true
-	name := z[1]
-	lead := rest[:strings.Index(rest, name)]
 	if v, ok := zones[name]; ok {
 		p.offset = v * hour
-		p.layout += lead + "{z" + name + "}"
+		p.layout += "{z" + name + "}"
 		return true
 	}
 	if name[0] != '+' && name[0] != '-' {
@@ -280,7 +312,7 @@ func (p *stamp) readClock(s, between string) bool {
 	if name[0] == '-' {
 		p.offset = -p.offset
 	}
-	p.layout += lead + map[int]string{3: "-07", 5: "-0700", 6: "-07:00"}[len(name)]
+	p.layout += map[int]string{3: "-07", 5: "-0700", 6: "-07:00"}[len(name)]
 	return true
 }
 
@@ -337,13 +369,9 @@ func (p *stamp) spell(o order, t time.Time, padded bool) string {
 		return begin.spell(o, t, padded) + p.dash + end.spell(o, t.Add(long), padded)
 	}
 	layout := p.layout
-	if week, ok := strings.CutPrefix(layout, "{w"); ok {
+	if strings.Contains(layout, "{w") {
 		y, w := t.ISOWeek()
-		mark, ofWeek, _ := strings.Cut(week, "}")
-		if ofWeek != "" {
-			ofWeek = ofWeek[:len(ofWeek)-1] + fmt.Sprint((int(t.Weekday())+6)%7+1)
-		}
-		return fmt.Sprintf("%d%s%02d%s", y, mark, w, ofWeek)
+		return strings.NewReplacer("{year}", fmt.Sprint(y), "{week}", fmt.Sprintf("%02d", w), "{w}", fmt.Sprint(w), "{day}", fmt.Sprint((int(t.Weekday())+6)%7+1)).Replace(layout)
 	}
 	two := map[rune]string{'y': "2006", 'm': "01", 'd': "02"}
 	if !padded {
@@ -363,8 +391,13 @@ func (p *stamp) spell(o order, t time.Time, padded bool) string {
 		name, rest, _ := strings.Cut(layout[i+2:], "}")
 		return t.Format(layout[:i]) + name + t.Format(rest)
 	}
-	if i := strings.Index(layout, "{q}"); i >= 0 {
-		return t.Format(layout[:i]) + fmt.Sprint((int(t.Month())+2)/3) + t.Format(layout[i+3:])
+	for _, part := range []struct {
+		name   string
+		months int
+	}{{"{q}", 3}, {"{h}", 6}} {
+		if before, after, ok := strings.Cut(layout, part.name); ok {
+			return t.Format(before) + fmt.Sprint((int(t.Month())-1)/part.months+1) + t.Format(after)
+		}
 	}
 	return t.Format(layout)
 }

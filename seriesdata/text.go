@@ -53,6 +53,12 @@ func decode(b []byte) (text, mark string, notes []string, err error) {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(b, []byte("\x00\x00\xfe\xff")):
 		return "", "", nil, errors.New("line 1: the byte-order mark of UTF-32; save the file as UTF-8")
+	case bytes.HasPrefix(b, []byte("\x1f\x8b")):
+		return "", "", nil, errors.New("line 1: a file of gzip; unpack it with gunzip")
+	case bytes.HasPrefix(b, []byte("PK\x03\x04")), bytes.HasPrefix(b, []byte("\xd0\xcf\x11\xe0")):
+		return "", "", nil, errors.New("line 1: a workbook of a spreadsheet or a zip file; save the sheet as CSV, or unpack the file")
+	case bytes.HasPrefix(b, []byte("PAR1")):
+		return "", "", nil, errors.New("line 1: a file of Parquet; save it as CSV")
 	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
 		b, mark = b[3:], "\ufeff"
 	case bytes.HasPrefix(b, []byte("\xff\xfe")):
