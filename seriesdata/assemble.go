@@ -203,6 +203,8 @@ func (f *Frame) channels(t *table, a *axis, by []int) ([]int, error) {
 			why = "counts the rows"
 		case !c.numbers():
 			why = "words"
+		case t.longer(i):
+			why = "whole numbers with more digits than a float64 holds"
 		case len(t.o.Columns) > 0:
 			why = "not asked for"
 		default:
@@ -215,6 +217,15 @@ func (f *Frame) channels(t *table, a *axis, by []int) ([]int, error) {
 		return nil, t.noNumbers(used)
 	}
 	return picks, nil
+}
+
+// longer reports whether column i holds whole numbers, one of which a float64 does not hold exactly.
+func (t *table) longer(i int) bool {
+	return t.whole(i) && slices.ContainsFunc(t.rows, func(l line) bool {
+		s := strings.TrimLeft(l.at(i).text, "0")
+		v, _ := strconv.ParseFloat(s, 64)
+		return v >= 1<<53 && strconv.FormatFloat(v, 'f', 0, 64) != s
+	})
 }
 
 func nameOf(a *axis) string {

@@ -32,12 +32,14 @@ type axis struct {
 	scale float64
 	// If several columns hold parts of a date: the part in each column, such as year or month.
 	parts   []string
+	comma   bool     // whether times that are numbers have a decimal comma
 	written []string // rows × parts: the text of the cell; or rows: the time zone, if it has a column
 }
 
 // timeNames lists common names of time columns, in lower case.
 var timeNames = []string{"date", "time", "datetime", "timestamp", "unix", "epoch", "day", "month", "year", "week", "quarter", "period", "index", "id", "no", "step", "t", "ts", "ds", "dt", "utc",
-	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "ym", "yyyymm", "yearmonth", "year_month", "yrmo", "fy", "seconds", "sec", "secs", "elapsed", "t_s", "t_ms", "time_s", "time_ms", "time_sec", "fyear", "fiscal_year", "fiscal year", "calendar_year", "calendar year", "jahr", "monat", "quartal", "woche", "año", "mes", "année", "mois", "<date>", "<dtyyyymmdd>", "<time>"}
+	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "ym", "yyyymm", "yearmonth", "year_month", "yrmo", "fy", "seconds", "sec", "secs", "elapsed", "t_s", "t_ms", "time_s", "time_ms", "time_sec", "fyear", "fiscal_year", "fiscal year", "calendar_year", "calendar year", "jahr", "monat", "quartal", "woche", "año", "mes", "année", "mois", "<date>", "<dtyyyymmdd>", "<time>",
+	"yyyyq", "yq", "yearquarter", "year_quarter", "yyyyww", "yw", "yearweek", "year_week", "isoweek", "iso_week", "minutes", "mins", "hours", "milliseconds", "ms"}
 
 // calendarNames lists names that only time columns have. A column with such a name that cannot be
 // read as times is an error.
@@ -144,8 +146,8 @@ func (t *table) axes() (all []*axis, err error) {
 		i := dates[0]
 		columns := []int{i}
 		if !t.hasClock(i) {
-			if len(clocks) > 0 {
-				columns = append(columns, clocks[0])
+			if k := slices.IndexFunc(clocks, func(k int) bool { return t.clockOfDates(k, i) }); k >= 0 {
+				columns = append(columns, clocks[k])
 			} else if k := t.packedClock(); k >= 0 && k != i {
 				columns = append(columns, k)
 			} else if k := t.countedClock(i); k >= 0 {
@@ -392,7 +394,7 @@ func (t *table) labelled(i int) bool {
 		s := t.rows[k].at(i).text
 		word := strings.TrimRight(s, "0123456789")
 		v, err := strconv.Atoi(s[len(word):])
-		if err != nil || word == "" {
+		if err != nil || word == "" || isNumber(s) {
 			return false
 		}
 		if k > 0 && word != prefix || k > 1 && v-last != step || k == 1 && v-last != 1 && v-last != -1 {
@@ -420,10 +422,16 @@ func (t *table) count(i int) *axis {
 	a := &axis{columns: []int{i}, name: c.name}
 	whole, low, high := true, math.Inf(1), math.Inf(-1)
 	labelled := t.labelled(i)
+	if decimal, err := t.decimal([]int{i}); err == nil && decimal == ',' {
+		a.comma = true
+	}
 	for k := range t.rows {
 		s := t.rows[k].at(i).text
 		if labelled {
 			s = s[len(strings.TrimRight(s, "0123456789")):]
+		}
+		if a.comma {
+			s = strings.Replace(s, ",", ".", 1)
 		}
 		v, err := strconv.ParseFloat(s, 64)
 		if err != nil || v-v != 0 {
@@ -437,7 +445,7 @@ func (t *table) count(i int) *axis {
 	for _, u := range []struct {
 		low, high, scale float64
 		how              string
-	}{{1e8, 1e10, second, "seconds since 1970"}, {1e11, 1e13, 1e3, "milliseconds since 1970"}, {1e14, 1e16, 1, "microseconds since 1970"}, {1e17, 1e19, 1e-3, "nanoseconds since 1970"}} {
+	}{{1e8, 5e9, second, "seconds since 1970"}, {1e11, 5e12, 1e3, "milliseconds since 1970"}, {1e14, 5e15, 1, "microseconds since 1970"}, {1e17, 5e18, 1e-3, "nanoseconds since 1970"}} {
 		if low >= u.low && high < u.high {
 			a.dated, a.scale, a.how = true, u.scale, u.how
 			for k := range a.values {
@@ -534,7 +542,8 @@ func (t *table) calendar(a *axis, split func(v float64) (year, month int), how s
 }
 
 // parts maps names of columns that hold a part of a date to the name of that part.
-var parts = map[string]string{"year": "year", "yr": "year", "yyyy": "year", "jahr": "year", "month": "month", "mon": "month", "mo": "month", "mm": "month", "monat": "month", "quarter": "quarter", "qtr": "quarter", "quartal": "quarter", "q": "quarter",
+var parts = map[string]string{"doy": "yday", "yday": "yday", "day_of_year": "yday", "dayofyear": "yday", "day of year": "yday", "jday": "yday",
+	"year": "year", "yr": "year", "yyyy": "year", "jahr": "year", "month": "month", "mon": "month", "mo": "month", "mm": "month", "monat": "month", "quarter": "quarter", "qtr": "quarter", "quartal": "quarter", "q": "quarter",
 	"week": "week", "isoweek": "week", "iso_week": "week", "woche": "week", "day": "day", "dd": "day", "hour": "hour", "hr": "hour", "hh": "hour", "minute": "minute", "mi": "minute", "min": "minute", "mn": "minute"}
 
 // partOf parses the cell s, which holds the part of a date with the given name. A month may be a
@@ -581,16 +590,19 @@ func (t *table) fromParts() (*axis, error) {
 	_, month := index["month"]
 	_, quarter := index["quarter"]
 	_, week := index["week"]
+	_, yday := index["yday"]
 	switch {
-	case !year || !month && !quarter && !week:
+	case !year || !month && !quarter && !week && !yday:
 		return nil, nil
+	case !month && yday:
+		list = []string{"year", "yday", "hour", "minute"}
 	case !month && quarter:
 		list = []string{"year", "quarter"}
 	case !month:
 		list = []string{"year", "week"}
 	}
 	a := &axis{dated: true, how: "columns of " + strings.Join(list[:2], ", ")}
-	if month {
+	if month || yday {
 		a.how += ", …"
 	}
 	var names []string
@@ -617,6 +629,14 @@ func (t *table) fromParts() (*axis, error) {
 		if q, ok := part["quarter"]; ok && !month {
 			part["month"] = 3*q - 2
 		}
+		if v, ok := part["yday"]; ok {
+			first := time.Date(part["year"], 1, 1, 0, 0, 0, 0, time.UTC)
+			at := first.AddDate(0, 0, v-1)
+			if v < 1 || at.Year() != first.Year() {
+				return nil, fmt.Errorf("line %d: %s is not a date; correct the columns %s", t.rows[k].number, strings.Join(a.written[k*len(a.parts):], ", "), a.name)
+			}
+			part["month"], part["day"] = int(at.Month()), at.Day()
+		}
 		d := time.Date(part["year"], time.Month(part["month"]), part["day"], part["hour"], part["minute"], 0, 0, time.UTC)
 		fits := part["month"] >= 1 && part["month"] <= 12 && part["day"] >= 1 && part["day"] <= 31 && part["hour"] >= 0 && part["hour"] <= 24 && part["minute"] >= 0 && part["minute"] <= 59
 		if w, ok := part["week"]; ok && !month && !quarter {
@@ -633,7 +653,7 @@ func (t *table) fromParts() (*axis, error) {
 // spellPart formats a part of the date at in the format of the cell like.
 func spellPart(name string, at time.Time, like string) string {
 	year, week := at.ISOWeek()
-	v := map[string]int{"year": at.Year(), "month": int(at.Month()), "quarter": (int(at.Month()) + 2) / 3, "week": week, "day": at.Day(), "hour": at.Hour(), "minute": at.Minute(), "year of weeks": year}[name]
+	v := map[string]int{"year": at.Year(), "month": int(at.Month()), "quarter": (int(at.Month()) + 2) / 3, "week": week, "day": at.Day(), "yday": at.YearDay(), "hour": at.Hour(), "minute": at.Minute(), "year of weeks": year}[name]
 	if monthOf(like) > 0 && name == "month" {
 		return at.Format(monthLayout(like))
 	}
@@ -743,6 +763,26 @@ func (t *table) zones(a *axis) {
 	}
 }
 
+// clockNames lists words in the names of columns that hold the time of day of a date.
+var clockNames = []string{"time", "hour", "clock", "start", "begin", "from", "zeit", "stunde", "heure", "hora", "von", "utc", "hh"}
+
+// clockOfDates reports whether the times of day in column k belong to the dates in column i, and are
+// no quantity such as the time of sunrise: the name says so, or dates repeat.
+func (t *table) clockOfDates(k, i int) bool {
+	name := strings.ToLower(t.columns[k].name)
+	return !t.named || t.repeatsBelow(i) || slices.ContainsFunc(clockNames, func(s string) bool { return strings.Contains(name, s) })
+}
+
+// repeatsBelow reports whether some cell of column i is that of the row above it.
+func (t *table) repeatsBelow(i int) bool {
+	for k := 1; k < len(t.rows); k++ {
+		if t.rows[k].at(i).text == t.rows[k-1].at(i).text {
+			return true
+		}
+	}
+	return false
+}
+
 // countedNames lists names of columns that count the hours of a day, and others that count shorter
 // parts of it.
 var countedNames = [2][]string{
@@ -753,12 +793,8 @@ var countedNames = [2][]string{
 // countedClock returns a column that counts the hours or other equal parts of the days in column i,
 // or −1 if there is none. Dates must repeat, since hr may also be a heart rate.
 func (t *table) countedClock(i int) int {
-	repeats := false
-	for k := 1; k < len(t.rows); k++ {
-		repeats = repeats || t.rows[k].at(i).text == t.rows[k-1].at(i).text
-	}
 	for j := range t.columns {
-		if repeats && j != i && t.counter(j) != nil {
+		if t.repeatsBelow(i) && j != i && t.counter(j) != nil {
 			return j
 		}
 	}
@@ -1034,6 +1070,9 @@ func (a *axis) spell(k int, v float64) map[int]string {
 		out[a.columns[0]] = strconv.FormatFloat(v/a.scale, 'f', -1, 64)
 	default:
 		out[a.columns[0]] = strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	if a.comma {
+		out[a.columns[0]] = strings.Replace(out[a.columns[0]], ".", ",", 1)
 	}
 	return out
 }

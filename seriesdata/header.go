@@ -194,7 +194,7 @@ func (t *table) trim(lines []line) ([]line, int, error) {
 			}
 			return nil, 0, fmt.Errorf("line %d: wrong number of fields: %d names for the %d cells of line %d; quote cells with commas inside, or separate cells by semicolons", l.number, len(l.cells), width, next.number)
 		}
-		if len(l.cells) > width && slices.ContainsFunc(l.cells, func(c cell) bool { return isNumber(c.text) }) {
+		if len(l.cells) > width && slices.ContainsFunc(l.cells, func(c cell) bool { return isNumber(c.text) }) && !apart(lines, width) {
 			break // reported as an error below
 		}
 		t.notes = append(t.notes, fmt.Sprintf("line %d: in front of the table: %s", l.number, clip(t.text[l.from:l.to])))
@@ -220,6 +220,17 @@ func (t *table) trim(lines []line) ([]line, int, error) {
 		}
 	}
 	return lines, width, nil
+}
+
+// apart reports whether a blank line separates the first lines, which have more cells than the table,
+// from those behind them.
+func apart(lines []line, width int) bool {
+	for i := 1; i < len(lines); i++ {
+		if lines[i].number > lines[i-1].number+1 || len(lines[i-1].cells) <= width {
+			return len(lines[i-1].cells) > width
+		}
+	}
+	return false
 }
 
 func first(l line) string {
@@ -338,9 +349,10 @@ func (t *table) positions(l line) bool {
 func isUnitRow(s string) bool { return s == "-" || s == "%" }
 
 // counting reports whether the numbers of the line l are names of columns. They must change by
-// equal steps and follow a blank cell or, if they are years, words.
+// equal steps and follow a blank cell or, if they are years, rise or fall and follow words.
 func (t *table) counting(l line, words bool) bool {
 	var all []int
+	even := true
 	for i, c := range l.cells {
 		v, err := strconv.Atoi(c.text)
 		if err != nil {
@@ -349,16 +361,18 @@ func (t *table) counting(l line, words bool) bool {
 			}
 			continue
 		}
-		if n := len(all); n > 1 && v-all[n-1] != all[1]-all[0] || n == 1 && v == all[0] {
+		n := len(all)
+		even = even && (n < 2 || v-all[n-1] == all[1]-all[0])
+		if n > 0 && (v == all[n-1] || n > 1 && (v > all[n-1]) != (all[1] > all[0])) {
 			return false
 		}
 		all = append(all, v)
 	}
-	if len(all) < 3 {
+	if len(all) < 2 {
 		return false
 	}
 	years := min(all[0], all[len(all)-1]) >= 1500 && max(all[0], all[len(all)-1]) < 2200
-	return l.cells[0].text == "" || words && years
+	return len(all) > 2 && even && l.cells[0].text == "" || words && years
 }
 
 // knownUnits matches the units that are recognised in a header.

@@ -14,7 +14,7 @@ import (
 // absent reports whether s is one of the usual texts for a missing number.
 func absent(s string) bool {
 	switch strings.ToLower(s) {
-	case "", "na", "n/a", "n.a.", "nan", "-nan", "nat", "null", "(null)", "<null>", "none", "nil", "<na>", `\n`, "missing", "no data", "nodata", "no_data", "n.d.", "n/d",
+	case "", "na", "n/a", "n.a.", "nan", "-nan", "nat", "null", "(null)", "<null>", "none", "nil", "<na>", `\n`, "missing", "no data", "nodata", "no_data", "n.d.", "n/d", "n/e", "unavailable", "unknown",
 		"-", "--", "---", "–", "—", "?", ":", ".", "..", "...", "#n/a", "#na", "#n/a n/a":
 		return true
 	}
@@ -175,6 +175,9 @@ func (w *written) value(decimal byte) (v float64, decimals int, group string, er
 		if r < '0' || r > '9' {
 			return 0, 0, "", errNumber
 		}
+	}
+	if decimal == ',' && has && len(whole) > 1 && whole[0] == '0' && whole[1] != ',' {
+		return 0, 0, "", errNumber // 0100,1 is two numbers
 	}
 	digits := whole
 	if i := strings.IndexFunc(whole, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {

@@ -48,6 +48,8 @@ func (f *Frame) across(t *table) (bool, error) {
 	switch {
 	case times != nil && stamped && len(names) > 0 && !t.dateName(values[0]):
 		return false, nil // one row per day, and channels whose names are numbers
+	case times != nil && len(names) > 0 && !slices.ContainsFunc(names, func(i int) bool { return !timeLike(t.columns[i].name) }):
+		return false, nil // days of a year, which are written without one
 	case times != nil && len(names) > 0:
 	case times == nil && !t.named && len(names) == 0 && t.unlabelled(values):
 		names, values = values[:1], values[1:]
@@ -371,7 +373,7 @@ func plainDate(name string) string {
 // namesAsTimes returns the times that the names of the columns mean, or nil if they are not times.
 // dated tells whether they are points in time.
 func (t *table) namesAsTimes(columns []int) (times []float64, dated bool, err error) {
-	if !t.named || len(columns) < 3 {
+	if !t.named || len(columns) < 2 {
 		return nil, false, nil
 	}
 	dates, years, numbered, prefix := true, true, true, ""

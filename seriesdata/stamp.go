@@ -41,6 +41,7 @@ var (
 	quarter   = regexp.MustCompile(`^(\d{4})([-/ :.]?[QqT])([1-4])$`)
 	quarterOf = regexp.MustCompile(`^([QqT])([1-4])([-/ ']{1,2})(\d{4}|\d{2})$`)
 	nthQ      = regexp.MustCompile(`^()([1-4])([QqT][-/ ']{0,2})(\d{4}|\d{2})$`)
+	ordinal   = regexp.MustCompile(`^(\d{4})-(\d{3})$`)
 	half      = regexp.MustCompile(`^(\d{4})([-/ ]?[HhSs])([12])$`)
 	halfOf    = regexp.MustCompile(`^([HhSs])([12])([-/ ']{1,2})(\d{4})$`)
 	week      = regexp.MustCompile(`^(\d{4})([- /]?[Ww][Kk]?)(\d{1,2})(?:(-?)([1-7]))?$`)
@@ -164,6 +165,13 @@ func parseStamp(s string) (p stamp, ok bool) {
 	case nameYear.MatchString(s):
 		m := nameYear.FindStringSubmatch(s)
 		p, rest = stamp{a: 1, b: monthOf(m[1]), c: atoi(m[3]), wb: 3, wc: len(m[3]), named: true, layout: monthLayout(m[1]) + m[2] + "{c}"}, ""
+	case ordinal.MatchString(s): // ISO 8601: year and day of the year
+		m := ordinal.FindStringSubmatch(s)
+		t := time.Date(atoi(m[1]), 1, atoi(m[2]), 0, 0, 0, 0, time.UTC)
+		if t.Year() != atoi(m[1]) {
+			return p, false
+		}
+		p, rest = stamp{a: t.Day(), b: int(t.Month()), c: t.Year(), wa: 2, wb: 2, wc: 4, named: true, layout: "2006-002"}, ""
 	case yearName.MatchString(s):
 		m := yearName.FindStringSubmatch(s)
 		p, rest = stamp{a: 1, b: monthOf(m[3]), c: atoi(m[1]), wb: 3, wc: 4, named: true, layout: "{c}" + m[2] + monthLayout(m[3])}, ""

@@ -47,6 +47,9 @@ func (l *line) at(i int) cell {
 	return cell{from: l.to, to: l.to}
 }
 
+// page matches the beginning of HTML and XML. A header such as <TICKER> may begin with < too.
+var page = regexp.MustCompile(`^(?i)(?:\xef\xbb\xbf)?\s*<(?:\?xml|!doctype|html|table)\b`)
+
 // decode returns the text of a file in UTF-8, with or without a byte-order mark, or in UTF-16 with
 // one.
 func decode(b []byte) (text, mark string, notes []string, err error) {
@@ -57,6 +60,8 @@ func decode(b []byte) (text, mark string, notes []string, err error) {
 		return "", "", nil, errors.New("line 1: a file of gzip; unpack it with gunzip")
 	case bytes.HasPrefix(b, []byte("PK\x03\x04")), bytes.HasPrefix(b, []byte("\xd0\xcf\x11\xe0")):
 		return "", "", nil, errors.New("line 1: a workbook of a spreadsheet or a zip file; save the sheet as CSV, or unpack the file")
+	case page.Match(b):
+		return "", "", nil, errors.New("line 1: a page of HTML or XML; save its table as CSV")
 	case bytes.HasPrefix(b, []byte("PAR1")):
 		return "", "", nil, errors.New("line 1: a file of Parquet; save it as CSV")
 	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
