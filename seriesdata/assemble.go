@@ -197,7 +197,7 @@ func (f *Frame) channels(t *table, a *axis, by []int) ([]int, error) {
 			why = "times, besides " + nameOf(a)
 		case c.numbers() && a != nil && a.dated && (t.unixTimes(i) || t.packedDates(i) && timeish(c.name)):
 			why = "times, besides " + a.name
-		case c.numbers() && t.named && (c.unnamed && (t.consecutive(i) || i == 0 && t.whole(i)) || timeLike(c.name) && len(t.rows) > 2 && t.consecutive(i)):
+		case c.numbers() && t.named && (c.unnamed && (t.consecutive(i) || i == 0 && t.wholeOrBlank(i)) || timeLike(c.name) && len(t.rows) > 2 && t.consecutive(i)):
 			why = "counts the rows"
 		case t.labelled(i):
 			why = "counts the rows"
@@ -217,6 +217,12 @@ func (f *Frame) channels(t *table, a *axis, by []int) ([]int, error) {
 		return nil, t.noNumbers(used)
 	}
 	return picks, nil
+}
+
+// wholeOrBlank reports whether all cells of column i consist of digits only or are blank, as those of
+// rows that [Frame.Write] inserted.
+func (t *table) wholeOrBlank(i int) bool {
+	return !slices.ContainsFunc(t.rows, func(l line) bool { return strings.Trim(l.at(i).text, "0123456789") != "" })
 }
 
 // longer reports whether column i holds whole numbers, one of which a float64 does not hold exactly.

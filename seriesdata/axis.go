@@ -195,6 +195,15 @@ func (t *table) axes() (all []*axis, err error) {
 			all = append(all, t.count(i))
 		}
 	}
+	slices.SortStableFunc(all, func(a, b *axis) int { // points in time before numbers that count
+		switch {
+		case a.dated == b.dated:
+			return 0
+		case a.dated:
+			return -1
+		}
+		return 1
+	})
 	return all, nil
 }
 
@@ -655,7 +664,10 @@ func spellPart(name string, at time.Time, like string) string {
 	year, week := at.ISOWeek()
 	v := map[string]int{"year": at.Year(), "month": int(at.Month()), "quarter": (int(at.Month()) + 2) / 3, "week": week, "day": at.Day(), "yday": at.YearDay(), "hour": at.Hour(), "minute": at.Minute(), "year of weeks": year}[name]
 	if monthOf(like) > 0 && name == "month" {
-		return at.Format(monthLayout(like))
+		if months.MatchString(like) {
+			return at.Format(monthLayout(like))
+		}
+		return monthLike(at.Month(), like)
 	}
 	digits := strings.TrimLeftFunc(like, func(r rune) bool { return r < '0' || r > '9' })
 	if s := strconv.Itoa(v); digits[0] != '0' || len(s) >= len(digits) {

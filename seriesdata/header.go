@@ -434,7 +434,7 @@ func (t *table) name(head []line) error {
 		one := func(r []string) bool {
 			return len(rows) > 2 && len(slices.Compact(slices.Sorted(slices.Values(r[1:])))) == 1 && len(r[1]) == 1
 		}
-		if k := slices.IndexFunc(rows, func(r []string) bool { return areUnits(r) && !one(r) }); k > 0 {
+		if k := 1 + slices.IndexFunc(rows[1:], func(r []string) bool { return areUnits(r) && !one(r) }); k > 0 {
 			units = rows[k]
 			rows = slices.Delete(rows, k, k+1)
 			t.notes = append(t.notes, fmt.Sprintf("line %d: units", head[k].number))

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // stamp is a parsed date or time of day. The order of day, month and year may be undecided.
@@ -31,13 +34,13 @@ var (
 
 	weekday   = regexp.MustCompile(`(?i)^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]? +`)
 	digitDate = regexp.MustCompile(`^(\d{1,4})([-/.]|\. )(\d{1,2})([-/.]|\. )(\d{1,4})`)
-	dayFirst  = regexp.MustCompile(`^(\d{1,2})([- ./]+)([A-Za-z]{3,9})([- ./,]+)(\d{4}|\d{2})\b`)
-	monthDay  = regexp.MustCompile(`^([A-Za-z]{3,9})([. ]+)(\d{1,2})(, +| |,)(\d{4})\b`)
-	yearNamed = regexp.MustCompile(`^(\d{4})([- /])([A-Za-z]{3,9})([- /])(\d{1,2})\b`)
+	dayFirst  = regexp.MustCompile(`^(\d{1,2})([- ./]+| de )(\pL{3,10})([- ./,]+| de )(\d{4}|\d{2})\b`)
+	monthDay  = regexp.MustCompile(`^(\pL{3,10})([. ]+)(\d{1,2})(, +| |,)(\d{4})\b`)
+	yearNamed = regexp.MustCompile(`^(\d{4})([- /])(\pL{3,10})([- /])(\d{1,2})\b`)
 	monthOnly = regexp.MustCompile(`^(\d{4})([-/M])(\d{1,2})$`)
 	onlyMonth = regexp.MustCompile(`^(\d{1,2})(/)(\d{4})$`)
-	nameYear  = regexp.MustCompile(`^([A-Za-z]{3,9})([- .]+)(\d{4}|\d{2})$`)
-	yearName  = regexp.MustCompile(`^(\d{4})([- /]?)([A-Za-z]{3,9})$`)
+	nameYear  = regexp.MustCompile(`^(\pL{3,10})([- .]+| de )(\d{4}|\d{2})$`)
+	yearName  = regexp.MustCompile(`^(\d{4})([- /]?)(\pL{3,10})$`)
 	quarter   = regexp.MustCompile(`^(\d{4})([-/ :.]?[QqT])([1-4])$`)
 	quarterOf = regexp.MustCompile(`^([QqT])([1-4])([-/ ']{1,2})(\d{4}|\d{2})$`)
 	nthQ      = regexp.MustCompile(`^()([1-4])([QqT][-/ ']{0,2})(\d{4}|\d{2})$`)
@@ -65,10 +68,34 @@ const (
 
 func atoi(s string) int { v, _ := strconv.Atoi(s); return v }
 
-// monthOf returns the number of a month by its English name, or 0.
+// languages lists the names of months in German, French, Spanish, Italian, Portuguese and Dutch, in
+// full and short.
+var languages = [][2][]string{
+	{strings.Fields("januar februar märz april mai juni juli august september oktober november dezember"), strings.Fields("jan feb mär apr mai jun jul aug sep okt nov dez")},
+	{strings.Fields("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"), strings.Fields("janv févr mars avr mai juin juil août sept oct nov déc")},
+	{strings.Fields("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"), strings.Fields("ene feb mar abr may jun jul ago sep oct nov dic")},
+	{strings.Fields("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre"), strings.Fields("gen feb mar apr mag giu lug ago set ott nov dic")},
+	{strings.Fields("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro"), strings.Fields("jan fev mar abr mai jun jul ago set out nov dez")},
+	{strings.Fields("januari februari maart april mei juni juli augustus september oktober november december"), strings.Fields("jan feb mrt apr mei jun jul aug sep okt nov dec")},
+}
+
+// monthWords maps the names of months in these languages to their numbers.
+var monthWords = func() map[string]int {
+	words := map[string]int{"jän": 1, "jänner": 1, "mrz": 3, "maerz": 3, "fév": 2, "fev": 2, "aout": 8}
+	for _, l := range languages {
+		for _, names := range l {
+			for i, name := range names {
+				words[name] = i + 1
+			}
+		}
+	}
+	return words
+}()
+
+// monthOf returns the number of a month by its name, or 0.
 func monthOf(s string) int {
 	if !months.MatchString(s) {
-		return 0
+		return monthWords[strings.ToLower(s)]
 	}
 	for i, m := range monthNames {
 		if strings.EqualFold(s[:3], m) {
@@ -78,8 +105,12 @@ func monthOf(s string) int {
 	return 0
 }
 
-// monthLayout returns the layout of package time for a month written like s: January or Jan.
+// monthLayout returns the layout of package time for a month written like s: January or Jan. For
+// other languages it returns {month:s}.
 func monthLayout(s string) string {
+	if !months.MatchString(s) {
+		return "{month:" + s + "}"
+	}
 	if len(s) > 3 {
 		return "January"
 	}
@@ -407,5 +438,30 @@ func (p *stamp) spell(o order, t time.Time, padded bool) string {
 			return t.Format(before) + fmt.Sprint((int(t.Month())-1)/part.months+1) + t.Format(after)
 		}
 	}
-	return t.Format(layout)
+	before, rest, ok := strings.Cut(layout, "{month:")
+	if !ok {
+		return t.Format(layout)
+	}
+	like, after, _ := strings.Cut(rest, "}")
+	return t.Format(before) + monthLike(t.Month(), like) + t.Format(after)
+}
+
+// monthLike returns the name of a month in the language and form of the word like, the name of a
+// month.
+func monthLike(m time.Month, like string) string {
+	word := m.String()
+	for k := range 2 * len(languages) { // short names first
+		if names := languages[k%len(languages)][1-k/len(languages)]; slices.Contains(names, strings.ToLower(like)) {
+			word = names[m-1]
+			break
+		}
+	}
+	first, size := utf8.DecodeRuneInString(word)
+	switch {
+	case like == strings.ToUpper(like):
+		return strings.ToUpper(word)
+	case like != strings.ToLower(like):
+		return string(unicode.ToUpper(first)) + word[size:]
+	}
+	return strings.ToLower(word)
 }
