@@ -28,12 +28,12 @@ func grouped(v float64, decimal, group string) string {
 	return whole + decimal + fraction
 }
 
-// Every combination of what files differ in is read as its truth: 400 at random of some 10⁹.
+// Every combination of what files differ in is read as its truth: 120 at random.
 func TestRandomFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 49))
-	rounds := 400
+	rounds := 120
 	if testing.Short() {
-		rounds = 100
+		rounds = 40
 	}
 	for range rounds {
 		text, want, settings := randomFile(r)

@@ -262,13 +262,8 @@ func evenness(text string, count func(string) int) float64 {
 	tally, lines := map[int]int{}, 0
 	rest := text
 	for rest != "" && lines < 100 {
-		i := strings.IndexAny(rest, "\r\n")
-		s := rest
-		if i >= 0 {
-			s, rest = rest[:i], rest[i+1:]
-		} else {
-			rest = ""
-		}
+		s := rest[:recordEnd(rest)]
+		rest = strings.TrimLeft(rest[len(s):], "\r\n")
 		if strings.TrimSpace(s) == "" || s[0] == '#' {
 			continue
 		}
@@ -282,6 +277,32 @@ func evenness(text string, count func(string) int) float64 {
 		}
 	}
 	return float64(most) / float64(max(1, lines))
+}
+
+// recordEnd returns the length of the first record of a text. A quoted cell may span up to twenty
+// lines; beyond that, the quotation mark is part of a text.
+func recordEnd(text string) int {
+	first, lines, quoted := -1, 0, false
+	for i := range len(text) {
+		switch text[i] {
+		case '"':
+			quoted = !quoted
+		case '\r', '\n':
+			if first < 0 {
+				first = i
+			}
+			if !quoted {
+				return i
+			}
+			if lines++; lines > 20 {
+				return first
+			}
+		}
+	}
+	if quoted && first >= 0 {
+		return first
+	}
+	return len(text)
 }
 
 // outside returns the number of separators sep in s that are not within quotes.
