@@ -177,7 +177,7 @@ func (t *table) axes() (all []*axis, err error) {
 			continue
 		}
 		switch {
-		case c.numbers() && (timeLike(c.name) || t.index(i) || t.unixTimes(i) && strings.Contains(strings.ToLower(c.name), "time")):
+		case c.numbers() && (timeLike(c.name) || t.index(i) || t.unixTimes(i) && (!t.named || strings.Contains(strings.ToLower(c.name), "time"))):
 			a := t.count(i)
 			if a == nil {
 				continue
@@ -403,7 +403,7 @@ func (t *table) labelled(i int) bool {
 		s := t.rows[k].at(i).text
 		word := strings.TrimRight(s, "0123456789")
 		v, err := strconv.Atoi(s[len(word):])
-		if err != nil || word == "" || isNumber(s) {
+		if err != nil || strings.Trim(word, "0123456789/-. ") == "" || monthOf(strings.Trim(word, " ./-")) > 0 || isNumber(s) {
 			return false
 		}
 		if k > 0 && word != prefix || k > 1 && v-last != step || k == 1 && v-last != 1 && v-last != -1 {
@@ -877,8 +877,14 @@ func (c *counting) spell(t time.Time, like string) (date time.Time, number strin
 }
 
 // seasons returns an error if all dates of column i may be seasons such as 2008-09, from one year to
-// the next.
+// the next, or if months with years such as Dec 15, Dec 16 may be days.
 func (t *table) seasons(a *axis, i int) error {
+	for k := 1; k < len(a.stamps); k++ {
+		p, q, s := &a.stamps[k-1], &a.stamps[k], t.rows[k].at(i).text
+		if nameYear.MatchString(s) && p.wc == 2 && q.wc == 2 && p.b == q.b && (p.c == q.c+1 || p.c == q.c-1) {
+			return fmt.Errorf("line %d, column %s: %q is a month and a year, or a month and a day; write years with four digits", t.rows[k].number, t.columns[i].name, s)
+		}
+	}
 	for k, p := range a.stamps {
 		if !monthOnly.MatchString(t.rows[k].at(i).text) || p.b != (p.c+1)%100 {
 			return nil

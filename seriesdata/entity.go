@@ -132,11 +132,11 @@ func (t *table) labels(a *axis, repeated bool) []int {
 		if len(t.o.Columns) > 0 && t.asked(i) {
 			continue
 		}
-		if a != nil && slices.Contains(a.columns, i) || c.filled == 0 || c.unnamed && t.named && c.numbers() {
+		if a != nil && slices.Contains(a.columns, i) || c.filled == 0 || c.unnamed && t.named && c.numbers() && (i > 0 || t.consecutive(i)) {
 			continue
 		}
 		isTime := c.dated+c.clocks > 0 && 2*(c.dated+c.clocks) > c.filled
-		if c.numbers() && (entityLike(c.name) || repeated && entityEnd(c.name)) && t.whole(i) || !c.numbers() && !isTime && (c.filled == len(t.rows) || repeated && entityLike(c.name) && t.written(i)) {
+		if c.numbers() && (entityLike(c.name) || repeated && (entityEnd(c.name) || t.index(i))) && t.whole(i) || !c.numbers() && !isTime && (c.filled == len(t.rows) || repeated && entityLike(c.name) && t.written(i)) {
 			out = append(out, i)
 		}
 	}

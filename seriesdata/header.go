@@ -153,11 +153,22 @@ var sums = regexp.MustCompile(`(?i)^(grand |sub)?(total|sum|summe|gesamt|somme|s
 // totals drops summary lines at the end of a table. Their first cell is such a word instead of a
 // date or number.
 func (t *table) totals() {
-	for n := len(t.rows); n > 2 && (t.columns[0].stamps() || t.columns[0].numbers()) && sums.MatchString(t.rows[n-1].at(0).text); n-- {
-		l := t.rows[n-1]
-		t.notes = append(t.notes, fmt.Sprintf("line %d: behind the table: %s", l.number, clip(t.text[l.from:l.to])))
-		t.rows = t.rows[:n-1]
+	all, n := t.rows, len(t.rows)
+	for n > 2 && sums.MatchString(all[n-1].at(0).text) {
+		n--
+	}
+	if n == len(all) {
+		return
+	}
+	t.rows = all[:n]
+	t.classify()
+	if c := &t.columns[0]; !c.stamps() && !c.numbers() {
+		t.rows = all
 		t.classify()
+		return
+	}
+	for _, l := range all[n:] {
+		t.notes = append(t.notes, fmt.Sprintf("line %d: behind the table: %s", l.number, clip(t.text[l.from:l.to])))
 	}
 }
 
@@ -185,6 +196,9 @@ func (t *table) trim(lines []line) ([]line, int, error) {
 	}
 	for len(lines) > 1 && (len(lines[0].cells) != width || few(lines[0])) {
 		l, next := lines[0], lines[1]
+		if len(l.cells) == width && l.cells[0].text == "" && slices.ContainsFunc(next.cells, func(c cell) bool { return isNumber(c.text) }) {
+			break // names of the index are blank
+		}
 		if 2*len(l.cells) > width && len(l.cells) < width && len(next.cells) == width && !few(l) && slices.ContainsFunc(next.cells, func(c cell) bool { return isNumber(c.text) }) {
 			if len(l.cells) == width-1 {
 				if shifted, ok := shift(l, lines[1:]); ok {

@@ -56,6 +56,8 @@ func judge(values []float64, s float64) reading {
 		return number
 	case s >= low && s <= high:
 		return number
+	case s > 0 && s < low && count == 1:
+		return unclear
 	case s < low:
 		far, ranges := low-s, apartRange
 		if count == 1 {
