@@ -26,6 +26,11 @@ func objects(text string) (*document, error) {
 	for {
 		t, err := r.dec.Token()
 		if errors.Is(err, io.EOF) {
+			for i := range d.lines { // members that appear first in a later object
+				for l := &d.lines[i]; len(l.cells) < len(d.names); {
+					l.cells = append(l.cells, cell{from: l.to - 1, to: l.to - 1})
+				}
+			}
 			return d, r.onlyDates()
 		}
 		if err != nil {
