@@ -806,8 +806,13 @@ var countedNames = [2][]string{
 // or −1 if there is none. Dates must repeat, since hr may also be a heart rate.
 func (t *table) countedClock(i int) int {
 	for j := range t.columns {
-		if t.repeatsBelow(i) && j != i && t.counter(j) != nil {
-			return j
+		if j == i || t.counter(j) == nil {
+			continue
+		}
+		for k := 1; k < len(t.rows); k++ {
+			if t.rows[k].at(i).text == t.rows[k-1].at(i).text && t.rows[k].at(j).text != t.rows[k-1].at(j).text {
+				return j
+			}
 		}
 	}
 	return -1

@@ -199,6 +199,10 @@ func (t *table) trim(lines []line) ([]line, int, error) {
 		if len(l.cells) == width && l.cells[0].text == "" && slices.ContainsFunc(next.cells, func(c cell) bool { return isNumber(c.text) }) {
 			break // names of the index are blank
 		}
+		if padded, ok := pad(l, lines[1:], width); ok {
+			lines[0] = padded
+			break
+		}
 		if 2*len(l.cells) > width && len(l.cells) < width && len(next.cells) == width && !few(l) && slices.ContainsFunc(next.cells, func(c cell) bool { return isNumber(c.text) }) {
 			if len(l.cells) == width-1 {
 				if shifted, ok := shift(l, lines[1:]); ok {
@@ -263,23 +267,34 @@ func clip(s string) string {
 	return s
 }
 
-// shift adds the missing cell to a header that is one cell short. The cell is added at the
-// beginning if every row begins with a quoted name, as written by R, and at the end if every row
-// ends with a separator.
+// shift adds the missing cell to a header that is one cell short, at the beginning, if every row
+// begins with a quoted name, as written by R.
 func shift(l line, rows []line) (line, bool) {
-	quoted, blank := true, true
 	for _, r := range rows {
-		quoted = quoted && r.cells[0].quoted
-		blank = blank && r.cells[len(r.cells)-1].text == ""
+		if !r.cells[0].quoted {
+			return l, false
+		}
 	}
-	empty := cell{from: l.from, to: l.from}
-	switch {
-	case blank:
-		l.cells = append(slices.Clone(l.cells), cell{from: l.to, to: l.to})
-	case quoted:
-		l.cells = append([]cell{empty}, l.cells...)
-	default:
+	l.cells = append([]cell{{from: l.from, to: l.from}}, l.cells...)
+	return l, true
+}
+
+// pad adds cells at the end of a header that is shorter than the rows, if these end with separators
+// behind which there is nothing.
+func pad(l line, rows []line, width int) (line, bool) {
+	if len(l.cells) < 2 || len(l.cells) >= width {
 		return l, false
+	}
+	for _, r := range rows {
+		for i := len(l.cells); i < len(r.cells); i++ {
+			if r.cells[i].text != "" {
+				return l, false
+			}
+		}
+	}
+	l.cells = slices.Clone(l.cells)
+	for len(l.cells) < width {
+		l.cells = append(l.cells, cell{from: l.to, to: l.to})
 	}
 	return l, true
 }
@@ -417,6 +432,8 @@ func isField(s string) bool {
 	return slices.Contains(fields, s) || slices.Contains(fields, strings.TrimLeft(strings.TrimPrefix(s, "adj"), ". _"))
 }
 
+var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
+
 // unnamedIndex matches the name that pandas gives to a column without one.
 var unnamedIndex = regexp.MustCompile(`^Unnamed: \d+$`)
 
@@ -431,7 +448,7 @@ func (t *table) name(head []line) error {
 	rows := make([][]string, len(head))
 	for k, l := range head {
 		for _, c := range l.cells {
-			rows[k] = append(rows[k], strings.TrimSpace(strings.TrimPrefix(c.text, "\ufeff")))
+			rows[k] = append(rows[k], strings.TrimSpace(lineBreaks.Replace(strings.TrimPrefix(c.text, "\ufeff"))))
 		}
 	}
 	index := "" // name of the first column if it has a separate line

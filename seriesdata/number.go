@@ -14,7 +14,7 @@ import (
 // absent reports whether s is one of the usual texts for a missing number.
 func absent(s string) bool {
 	switch strings.ToLower(s) {
-	case "", "na", "n/a", "n.a.", "nan", "-nan", "nat", "null", "(null)", "<null>", "none", "nil", "<na>", `\n`, "missing", "no data", "nodata", "no_data", "n.d.", "n/d", "n/e", "unavailable", "unknown",
+	case "", "na", "n/a", "n.a.", "nan", "-nan", "nat", "null", "(null)", "<null>", "none", "nil", "<na>", `\n`, "missing", "no data", "nodata", "no_data", "n.d.", "n/d", "n/e", "-1.#ind", "1.#ind", "-1.#qnan", "1.#qnan", "unavailable", "unknown",
 		"-", "--", "---", "–", "—", "?", ":", ".", "..", "...", "#n/a", "#na", "#n/a n/a":
 		return true
 	}

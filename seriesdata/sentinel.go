@@ -52,7 +52,12 @@ func judge(values []float64, s float64) reading {
 		}
 	}
 	switch {
-	case count == 0 || others < 2:
+	case count == 0:
+		return number
+	case others < 2:
+		if (s < 0 || s >= 1e20) && (others == 0 || low >= 0) { // too few numbers to compare it with
+			return unclear
+		}
 		return number
 	case s >= low && s <= high:
 		return number
