@@ -2,6 +2,7 @@ package seriesdata
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -315,8 +316,9 @@ func (t *table) headers(lines []line) int {
 func (t *table) headerLike(l line, before int) bool {
 	words, numbers, other, columns, times := 0, 0, 0, 0, false
 	for i, c := range l.cells {
-		isWord := !t.blank(c.text) && !isNumber(c.text)
 		_, isDate := parseStamp(c.text)
+		isNumber := isNumber(c.text) && !(isDate && strings.Trim(c.text, "0123456789") != "")
+		isWord := !t.blank(c.text) && !isNumber
 		if isDate && t.columns[i].stamps() {
 			return false // a table row, whatever its other cells contain
 		}
@@ -331,7 +333,7 @@ func (t *table) headerLike(l line, before int) bool {
 		switch {
 		case isWord || isUnitRow(c.text):
 			words++
-		case isNumber(c.text):
+		case isNumber:
 			numbers++
 		}
 	}
@@ -378,12 +380,13 @@ func (t *table) positions(l line) bool {
 func isUnitRow(s string) bool { return s == "-" || s == "%" }
 
 // counting reports whether the numbers of the line l are names of columns. They must change by
-// equal steps and follow a blank cell or, if they are years, rise or fall and follow words.
+// equal steps and follow a blank cell or, if they are years or other times, rise or fall and follow
+// words.
 func (t *table) counting(l line, words bool) bool {
-	var all []int
-	even := true
+	var all []float64
+	even, times := true, true
 	for i, c := range l.cells {
-		v, err := strconv.Atoi(c.text)
+		v, err := strconv.ParseFloat(c.text, 64)
 		if err != nil {
 			if !words && (t.columns[i].numbers() || len(all) > 0 && c.text != "") || isNumber(c.text) {
 				return false
@@ -391,17 +394,14 @@ func (t *table) counting(l line, words bool) bool {
 			continue
 		}
 		n := len(all)
-		even = even && (n < 2 || v-all[n-1] == all[1]-all[0])
+		even = even && v == math.Floor(v) && (n < 2 || v-all[n-1] == all[1]-all[0])
+		times = times && timeName(c.text)
 		if n > 0 && (v == all[n-1] || n > 1 && (v > all[n-1]) != (all[1] > all[0])) {
 			return false
 		}
 		all = append(all, v)
 	}
-	if len(all) < 2 {
-		return false
-	}
-	years := min(all[0], all[len(all)-1]) >= 1500 && max(all[0], all[len(all)-1]) < 2200
-	return len(all) > 2 && even && l.cells[0].text == "" || words && years
+	return len(all) > 2 && even && l.cells[0].text == "" || len(all) > 1 && words && times
 }
 
 // knownUnits matches the units that are recognised in a header.

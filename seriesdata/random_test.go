@@ -202,3 +202,146 @@ func randomFile(r *rand.Rand) (text string, want map[string]float64, settings st
 	}
 	return text, want, settings
 }
+
+// periods are the ways in which months, quarters, weeks and years are written.
+var periods = map[string]struct {
+	column string
+	start  time.Time
+	months int // 0: seven days
+	spell  func(t time.Time) string
+}{
+	"2024-01":         {"date", day1(2019), 1, func(t time.Time) string { return t.Format("2006-01") }},
+	"Jan 2024":        {"month", day1(2019), 1, func(t time.Time) string { return t.Format("Jan 2006") }},
+	"Jan-24":          {"month", day1(2019), 1, func(t time.Time) string { return t.Format("Jan-06") }},
+	"202401":          {"yyyymm", day1(2019), 1, func(t time.Time) string { return t.Format("200601") }},
+	"2024M1":          {"TIME", day1(2019), 1, func(t time.Time) string { return t.Format("2006M1") }},
+	"2024M01":         {"TIME", day1(2019), 1, func(t time.Time) string { return t.Format("2006M01") }},
+	"01/2024":         {"Period", day1(2019), 1, func(t time.Time) string { return t.Format("01/2006") }},
+	"2024.01":         {"Date", day1(2019), 1, func(t time.Time) string { return t.Format("2006.01") }},
+	"März 2024":       {"Monat", day1(2019), 1, func(t time.Time) string { return german[t.Month()-1] + t.Format(" 2006") }},
+	"fin de mois":     {"date", time.Date(2019, 1, 31, 0, 0, 0, 0, time.UTC), 1, func(t time.Time) string { return t.Format("02/01/2006") }},
+	"2024Q1":          {"date", day1(2010), 3, func(t time.Time) string { return fmt.Sprintf("%dQ%d", t.Year(), quarterOfYear(t)) }},
+	"Q1-2024":         {"quarter", day1(2010), 3, func(t time.Time) string { return fmt.Sprintf("Q%d-%d", quarterOfYear(t), t.Year()) }},
+	"2024-Q1":         {"TIME_PERIOD", day1(2010), 3, func(t time.Time) string { return fmt.Sprintf("%d-Q%d", t.Year(), quarterOfYear(t)) }},
+	"20241":           {"yyyyq", day1(2010), 3, func(t time.Time) string { return fmt.Sprintf("%d%d", t.Year(), quarterOfYear(t)) }},
+	"2024-S1":         {"TIME_PERIOD", day1(2000), 6, func(t time.Time) string { return fmt.Sprintf("%d-S%d", t.Year(), (quarterOfYear(t)+1)/2) }},
+	"2024":            {"Year", day1(1970), 12, func(t time.Time) string { return t.Format("2006") }},
+	"2024-12-31":      {"date", time.Date(1970, 12, 31, 0, 0, 0, 0, time.UTC), 12, func(t time.Time) string { return t.Format("2006-01-02") }},
+	"2024-W01":        {"week", time.Date(2019, 12, 2, 0, 0, 0, 0, time.UTC), 0, func(t time.Time) string { return weekText(t, "%d-W%02d") }},
+	"2024W1":          {"week", time.Date(2019, 12, 2, 0, 0, 0, 0, time.UTC), 0, func(t time.Time) string { return weekText(t, "%dW%d") }},
+	"202401 of weeks": {"yearweek", time.Date(2019, 12, 2, 0, 0, 0, 0, time.UTC), 0, func(t time.Time) string { return weekText(t, "%d%02d") }},
+	"KW 01/2024": {"Woche", time.Date(2019, 12, 2, 0, 0, 0, 0, time.UTC), 0, func(t time.Time) string {
+		y, w := t.ISOWeek()
+		return fmt.Sprintf("KW %02d/%d", w, y)
+	}},
+}
+
+var german = strings.Fields("Januar Februar März April Mai Juni Juli August September Oktober November Dezember")
+
+func day1(year int) time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+func quarterOfYear(t time.Time) int { return (int(t.Month()) + 2) / 3 }
+
+func weekText(t time.Time, format string) string {
+	y, w := t.ISOWeek()
+	return fmt.Sprintf(format, y, w)
+}
+
+// Every way to write a period is read as its truth, down the file and across it, in CSV and JSON, with
+// and without entities, gaps and missing numbers.
+func TestRandomPeriods(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 49))
+	for name, p := range periods {
+		rounds := 12
+		if testing.Short() {
+			rounds = 4
+		}
+		for range rounds {
+			n, entities, form := 16+r.IntN(20), pick(r, []string{""}, []string{"AA", "BB"}), pick(r, "rows", "rows", "JSON", "across")
+			if form == "across" {
+				entities = []string{"AA", "BB", "CC"}
+			}
+			newest := r.IntN(3) == 0
+			var times []time.Time
+			for i := range n {
+				at := p.start.AddDate(0, 0, 7*i)
+				if p.months > 0 {
+					at = time.Date(p.start.Year(), p.start.Month()+time.Month(p.months*i), p.start.Day(), 0, 0, 0, 0, time.UTC)
+					if p.start.Day() == 31 {
+						at = time.Date(p.start.Year(), p.start.Month()+time.Month(p.months*i)+1, 0, 0, 0, 0, 0, time.UTC)
+					}
+				}
+				times = append(times, at)
+			}
+			want := map[string]float64{}
+			var rows [][]string
+			table := map[string][]string{}
+			for i, at := range times {
+				for e, entity := range entities {
+					key, v := fmt.Sprint(entity, "|", at.Format(time.DateOnly)), worth(e, 0, i)
+					if i > 2 && i < n-3 && r.IntN(12) == 0 && form != "across" {
+						want[key] = math.NaN()
+						continue
+					}
+					s := two(v)
+					if i > 2 && r.IntN(12) == 0 {
+						v, s = math.NaN(), ""
+					}
+					want[key] = v
+					rows = append(rows, []string{p.spell(at), entity, s})
+					table[entity] = append(table[entity], s)
+				}
+			}
+			head := []string{"name"}
+			for _, at := range times {
+				head = append(head, p.spell(at))
+			}
+			if newest {
+				slices.Reverse(rows)
+				slices.Reverse(head[1:])
+				for _, s := range table {
+					slices.Reverse(s)
+				}
+			}
+			var b strings.Builder
+			switch form {
+			case "across":
+				b.WriteString(strings.Join(head, ";") + "\n")
+				for _, e := range entities {
+					b.WriteString(e + ";" + strings.Join(table[e], ";") + "\n")
+				}
+			case "JSON":
+				for _, row := range rows {
+					v := row[2]
+					if v == "" {
+						v = "null"
+					}
+					fmt.Fprintf(&b, "{%q:%q,\"ticker\":%q,\"v\":%s}\n", p.column, row[0], row[1], v)
+				}
+			default:
+				fmt.Fprintf(&b, "%s,ticker,v\n", p.column)
+				for _, row := range rows {
+					b.WriteString(strings.Join(row, ",") + "\n")
+				}
+			}
+			text := b.String()
+			if entities[0] == "" {
+				text = strings.NewReplacer(",ticker", "", ",,", ",", "\"ticker\":\"\",", "").Replace(text)
+			}
+			f, err := Read(strings.NewReader(text), Options{})
+			require.NoError(t, err, "%s, %s:\n%s", name, form, text)
+			count := 0
+			for _, e := range f.Entities {
+				for i, v := range e.Values {
+					key := fmt.Sprint(e.Name, "|", time.UnixMicro(int64(e.Times[i])).UTC().Format(time.DateOnly))
+					w, ok := want[key]
+					require.True(t, ok, "%s, %s, %s:\n%s\n%s", name, form, key, f, text)
+					require.True(t, v == w || v != v && w != w, "%s, %s, %s: %v, want %v\n%s\n%s", name, form, key, v, w, f, text)
+					count++
+				}
+			}
+			require.Equal(t, len(want), count, "%s, %s:\n%s\n%s", name, form, f, text)
+			back(t, text, f)
+		}
+	}
+}

@@ -335,9 +335,16 @@ const leastAcross = 12
 
 // dateName reports whether the name of column i is a date or a year.
 func (t *table) dateName(i int) bool {
-	name := t.columns[i].full
-	p, ok := stampOfName(name)
-	return ok && p.hasDate || yearOf(name) > 0
+	return timeName(t.columns[i].full)
+}
+
+// periodName matches a period as a number: a month 202401 or 2024.01, a quarter 20241, or a week 202453.
+var periodName = regexp.MustCompile(`^(1[5-9]\d{2}|2[01]\d{2})(\.?\d{2}|[1-4])$`)
+
+// timeName reports whether the name of a column is a date, a year or a period.
+func timeName(name string) bool {
+	p, ok := parseStamp(plainDate(name))
+	return ok && p.hasDate || yearOf(name) > 0 || periodName.MatchString(name)
 }
 
 // yearLabel matches a name that is a year, also as R (X2020), the World Bank (2020 [YR2020]) and
@@ -353,21 +360,37 @@ func yearOf(name string) int {
 	return atoi(m[1])
 }
 
-// stampOfName parses the name of a column as a date. R puts an X before a date and points between its
-// parts.
-func stampOfName(name string) (p stamp, ok bool) {
-	if len(name) > 1 && name[0] == 'X' && name[1] >= '0' && name[1] <= '9' {
-		return parseStamp(plainDate(name))
-	}
-	return parseStamp(name)
-}
-
 // plainDate returns the date in the name of a column as it was before R changed it.
 func plainDate(name string) string {
 	if len(name) > 1 && name[0] == 'X' && name[1] >= '0' && name[1] <= '9' {
 		return strings.ReplaceAll(name[1:], ".", "/")
 	}
 	return name
+}
+
+// dateTexts returns the names of columns as dates are written, if all are periods as numbers.
+func (t *table) dateTexts(columns []int) []string {
+	texts := make([]string, len(columns))
+	forms := []string{"%s-%s", "%s-W%s", "%sQ%s"} // month, week and quarter
+	fits := []bool{true, true, true}
+	for k, i := range columns {
+		name := t.columns[i].full
+		texts[k] = plainDate(name)
+		m := periodName.FindStringSubmatch(name)
+		for f, form := range forms {
+			if fits[f] = fits[f] && m != nil; fits[f] {
+				_, fits[f] = parseStamp(fmt.Sprintf(form, m[1], strings.TrimPrefix(m[2], ".")))
+				fits[f] = fits[f] && len(m[2]) == 1 == (f == 2)
+			}
+		}
+	}
+	if f := slices.Index(fits, true); f >= 0 {
+		for k, i := range columns {
+			m := periodName.FindStringSubmatch(t.columns[i].full)
+			texts[k] = fmt.Sprintf(forms[f], m[1], strings.TrimPrefix(m[2], "."))
+		}
+	}
+	return texts
 }
 
 // namesAsTimes returns the times that the names of the columns mean, or nil if they are not times.
@@ -377,9 +400,10 @@ func (t *table) namesAsTimes(columns []int) (times []float64, dated bool, err er
 		return nil, false, nil
 	}
 	dates, years, numbered, prefix := true, true, true, ""
+	texts := t.dateTexts(columns)
 	for k, i := range columns {
 		name := t.columns[i].full
-		p, ok := stampOfName(name)
+		p, ok := parseStamp(texts[k])
 		dates = dates && ok && p.hasDate
 		word := strings.TrimRight(name, "0123456789")
 		v, err := strconv.Atoi(name[len(word):])
@@ -407,9 +431,9 @@ func (t *table) namesAsTimes(columns []int) (times []float64, dated bool, err er
 	case dates:
 		h := line{number: t.lines[0].number, cells: make([]cell, len(t.columns))}
 		var l []line
-		for _, i := range columns {
+		for _, text := range texts {
 			c := h
-			c.cells = []cell{{text: plainDate(t.columns[i].full)}}
+			c.cells = []cell{{text: text}}
 			l = append(l, c)
 		}
 		head := &table{document: t.document, o: t.o, columns: []column{{name: "names of columns"}}, rows: l}
