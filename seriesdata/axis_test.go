@@ -280,30 +280,39 @@ func TestDamagedFiles(t *testing.T) {
 	if testing.Short() {
 		rounds = 10
 	}
+	var texts []string
 	for _, c := range files() {
 		for range rounds {
-			b := []byte(c.text)
-			if len(b) > 1500 {
-				b = b[:1500]
-			}
-			for range 1 + r.IntN(4) {
-				at := r.IntN(len(b))
-				switch r.IntN(4) {
-				case 0:
-					b[at] = "\",;\t\n -.0x{}[]"[r.IntN(14)]
-				case 1:
-					b = append(b[:at], b[at+1:]...)
-				case 2:
-					b = b[:at+1]
-				case 3:
-					b = append(b[:at:at], append([]byte{b[r.IntN(len(b))]}, b[at:]...)...)
-				}
-				if len(b) == 0 {
-					b = []byte("a")
-				}
-			}
-			reread(t, string(b))
+			texts = append(texts, c.text)
 		}
+	}
+	for _, c := range samples(t) {
+		for range rounds / 10 {
+			texts = append(texts, c.text)
+		}
+	}
+	for _, text := range texts {
+		b := []byte(text)
+		if len(b) > 1500 {
+			b = b[:1500]
+		}
+		for range 1 + r.IntN(4) {
+			at := r.IntN(len(b))
+			switch r.IntN(4) {
+			case 0:
+				b[at] = "\",;\t\n -.0x{}[]"[r.IntN(14)]
+			case 1:
+				b = append(b[:at], b[at+1:]...)
+			case 2:
+				b = b[:at+1]
+			case 3:
+				b = append(b[:at:at], append([]byte{b[r.IntN(len(b))]}, b[at:]...)...)
+			}
+			if len(b) == 0 {
+				b = []byte("a")
+			}
+		}
+		reread(t, string(b))
 	}
 }
 
