@@ -90,7 +90,7 @@ func (t *table) zones(a *axis) {
 var clockNames = []string{"time", "hour", "clock", "start", "begin", "from", "zeit", "stunde", "heure", "hora", "von", "utc", "hh"}
 
 // clockOfDates reports whether the times of day in column k belong to the dates in column i, and are
-// no quantity such as the time of sunrise: the name says so, or dates repeat.
+// no quantity such as the time of sunrise: the name has a word of the list, or dates repeat.
 func (t *table) clockOfDates(k, i int) bool {
 	name := strings.ToLower(t.columns[k].name)
 	return !t.named || t.repeatsBelow(i) || slices.ContainsFunc(clockNames, func(s string) bool { return strings.Contains(name, s) })
