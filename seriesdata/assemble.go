@@ -197,12 +197,14 @@ func (f *Frame) channels(t *table, a *axis, by []int) ([]int, error) {
 			why = "times, besides " + nameOf(a)
 		case c.numbers() && a != nil && a.dated && (t.unixTimes(i) || t.packedDates(i) && timeish(c.name)):
 			why = "times, besides " + a.name
-		case c.numbers() && t.named && (c.unnamed && (t.consecutive(i) || i == 0 && t.whole(i)) || timeLike(c.name) && len(t.rows) > 2 && t.consecutive(i)):
+		case c.numbers() && t.named && (c.unnamed && (t.consecutive(i) || i == 0 && t.wholeOrBlank(i)) || timeLike(c.name) && !elapsed(c.name) && len(t.rows) > 2 && t.consecutive(i)):
 			why = "counts the rows"
-		case t.labelled(i):
+		case t.labelled(i), !t.named && i == 0 && a != nil && a.dated && len(t.rows) > 2 && t.consecutive(i):
 			why = "counts the rows"
 		case !c.numbers():
 			why = "words"
+		case t.longer(i):
+			why = "whole numbers with more digits than a float64 holds"
 		case len(t.o.Columns) > 0:
 			why = "not asked for"
 		default:
@@ -215,6 +217,26 @@ func (f *Frame) channels(t *table, a *axis, by []int) ([]int, error) {
 		return nil, t.noNumbers(used)
 	}
 	return picks, nil
+}
+
+// wholeOrBlank reports whether all cells of column i consist of digits only or are blank, as those of
+// rows that [Frame.Write] inserted.
+func (t *table) wholeOrBlank(i int) bool {
+	return !slices.ContainsFunc(t.rows, func(l line) bool { return strings.Trim(l.at(i).text, "0123456789") != "" })
+}
+
+// elapsed reports whether name is that of a length of time, which may be a quantity.
+func elapsed(name string) bool {
+	return slices.Contains([]string{"seconds", "sec", "secs", "minutes", "mins", "hours", "milliseconds", "ms", "elapsed"}, strings.ToLower(name))
+}
+
+// longer reports whether column i holds whole numbers, one of which a float64 does not hold exactly.
+func (t *table) longer(i int) bool {
+	return t.whole(i) && slices.ContainsFunc(t.rows, func(l line) bool {
+		s := strings.TrimLeft(l.at(i).text, "0")
+		v, _ := strconv.ParseFloat(s, 64)
+		return v >= 1<<53 && strconv.FormatFloat(v, 'f', 0, 64) != s
+	})
 }
 
 func nameOf(a *axis) string {
@@ -575,7 +597,7 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 			if prefix == "" && w.prefix != "" {
 				prefix, firstPrefix = w.prefix, t.rows[k].number
 			}
-			if w.prefix != prefix && w.prefix != "" {
+			if w.prefix != "" && strings.TrimSpace(w.prefix) != strings.TrimSpace(prefix) {
 				return nil, s, "", nil, fmt.Errorf("%s: %q is in another currency than %q of line %d; write one unit", where, text, prefix, firstPrefix)
 			}
 			s.decimals = max(s.decimals, decimals)
@@ -594,7 +616,11 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 		return nil, s, "", nil, fmt.Errorf("line %d, column %s: the unit %q among K, M and B; write one unit", firstSuffix, c.name, suffix)
 	}
 	if unit == "" {
-		unit = prefix + suffix
+		unit = strings.TrimSpace(prefix)
+		if unit != "" && suffix != "" {
+			unit += " "
+		}
+		unit += suffix
 	}
 	all := slices.Concat(values...)
 	for _, v := range stand0(t.o, all) {
@@ -604,7 +630,7 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 			for e := 1; k < 0; e++ {
 				k = slices.Index(values[e], v)
 			}
-			return nil, s, "", nil, fmt.Errorf("line %d, column %s: %v is a number below all others, or stands for a missing one; say which by Options.Keep (-keep %v) or Options.Missing (-missing.text %v)",
+			return nil, s, "", nil, fmt.Errorf("line %d, column %s: %v may be a number or stand for a missing one; say which by Options.Keep (-keep %v) or Options.Missing (-missing.text %v)",
 				t.rows[k].number, c.name, v, v, v)
 		case missing:
 			stand = append(stand, v)

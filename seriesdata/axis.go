@@ -26,16 +26,20 @@ type axis struct {
 	stamps []stamp // parsed date of each row; nil if the times are numbers or parts
 	clocks []stamp // parsed time of day of each row, if it has a column of its own; otherwise nil
 	padded bool
+	// How a column counts the parts of a day; nil if there is no such column.
+	counted *counting
 	// For numbers counted from 1970 or as spreadsheet days: microseconds per unit; otherwise 0.
 	scale float64
 	// If several columns hold parts of a date: the part in each column, such as year or month.
 	parts   []string
-	written []string // rows × parts: the text of the cell
+	comma   bool     // whether times that are numbers have a decimal comma
+	written []string // rows × parts: the text of the cell; or rows: the time zone, if it has a column
 }
 
 // timeNames lists common names of time columns, in lower case.
 var timeNames = []string{"date", "time", "datetime", "timestamp", "unix", "epoch", "day", "month", "year", "week", "quarter", "period", "index", "id", "no", "step", "t", "ts", "ds", "dt", "utc",
-	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "ym", "yyyymm", "yearmonth", "year_month", "yrmo", "fy", "seconds", "sec", "secs", "elapsed", "t_s", "t_ms", "time_s", "time_ms", "time_sec", "fyear", "fiscal_year", "fiscal year", "calendar_year", "calendar year", "jahr", "monat", "quartal", "woche", "año", "mes", "année", "mois", "<date>", "<dtyyyymmdd>", "<time>"}
+	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "ym", "yyyymm", "yearmonth", "year_month", "yrmo", "fy", "seconds", "sec", "secs", "elapsed", "t_s", "t_ms", "time_s", "time_ms", "time_sec", "fyear", "fiscal_year", "fiscal year", "calendar_year", "calendar year", "jahr", "monat", "quartal", "woche", "año", "mes", "année", "mois", "<date>", "<dtyyyymmdd>", "<time>",
+	"yyyyq", "yq", "yearquarter", "year_quarter", "yyyyww", "yw", "yearweek", "year_week", "isoweek", "iso_week", "minutes", "mins", "hours", "milliseconds", "ms"}
 
 // calendarNames lists names that only time columns have. A column with such a name that cannot be
 // read as times is an error.
@@ -130,18 +134,23 @@ func (t *table) axes() (all []*axis, err error) {
 			dates = append(dates, i)
 		case c.clocks > 0 && 5*c.clocks >= 4*c.filled && !c.numbers():
 			clocks = append(clocks, i)
-		case c.numbers() && t.packedDates(i) && (timeish(c.name) || !t.named && i == 0):
+		case c.numbers() && t.packedDates(i) && (timeish(c.name) || t.index(i)):
 			dates = append(dates, i)
 		}
+	}
+	if err := t.datesInTurns(dates); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(dates, func(i, j int) int { return rank(t.columns[i].name) - rank(t.columns[j].name) })
 	if len(dates) > 0 {
 		i := dates[0]
 		columns := []int{i}
 		if !t.hasClock(i) {
-			if len(clocks) > 0 {
-				columns = append(columns, clocks[0])
+			if k := slices.IndexFunc(clocks, func(k int) bool { return t.clockOfDates(k, i) }); k >= 0 {
+				columns = append(columns, clocks[k])
 			} else if k := t.packedClock(); k >= 0 && k != i {
+				columns = append(columns, k)
+			} else if k := t.countedClock(i); k >= 0 {
 				columns = append(columns, k)
 			}
 		}
@@ -154,7 +163,7 @@ func (t *table) axes() (all []*axis, err error) {
 		// A column that is named like a date but cannot be read is an error.
 		for i := range t.columns {
 			c := &t.columns[i]
-			if c.filled > 0 && !c.numbers() && !t.labelled(i) && slices.Contains(calendarNames, strings.ToLower(c.name)) && c.clocks < c.filled {
+			if c.filled > 0 && !c.numbers() && !t.labelled(i) && (slices.Contains(calendarNames, strings.ToLower(c.name)) && c.clocks < c.filled || t.likeDates(i)) {
 				return nil, t.noDate(i)
 			}
 		}
@@ -168,10 +177,13 @@ func (t *table) axes() (all []*axis, err error) {
 			continue
 		}
 		switch {
-		case c.numbers() && (timeLike(c.name) || c.unnamed && i == 0 || !t.named && i == 0 || t.unixTimes(i) && strings.Contains(strings.ToLower(c.name), "time")):
+		case c.numbers() && (timeLike(c.name) || t.index(i) || t.unixTimes(i) && (!t.named || strings.Contains(strings.ToLower(c.name), "time"))):
 			a := t.count(i)
 			if a == nil {
 				continue
+			}
+			if err := t.undecided(i, a); err != nil {
+				return nil, err
 			}
 			if low, high := slices.Min(a.values), slices.Max(a.values); !a.dated && low >= 1e8 && low < 1e10 && high >= 1e11 && high < 1e13 {
 				k := slices.IndexFunc(a.values, func(v float64) bool { return (v >= 1e11) != (a.values[0] >= 1e11) })
@@ -183,19 +195,67 @@ func (t *table) axes() (all []*axis, err error) {
 			all = append(all, t.count(i))
 		}
 	}
+	slices.SortStableFunc(all, func(a, b *axis) int { // points in time before numbers that count
+		switch {
+		case a.dated == b.dated:
+			return 0
+		case a.dated:
+			return -1
+		}
+		return 1
+	})
 	return all, nil
 }
 
-// clock returns an axis of times of day, all on the same day, from column i.
-func (t *table) clock(i int) *axis {
-	a := &axis{columns: []int{i}, name: t.columns[i].name, order: "dmy", how: "times of day"}
+// index reports whether column i is the first one and has no name.
+func (t *table) index(i int) bool { return i == 0 && (t.columns[i].unnamed || !t.named) }
+
+// likeDates reports whether the cells of column i look like dates in an unknown form: all have the
+// same text around their numbers, which differ and one of which is a year.
+func (t *table) likeDates(i int) bool {
+	form := ""
+	seen := map[string]bool{}
 	for k := range t.rows {
-		p, _ := parseStamp(t.rows[k].at(i).text)
-		p.named = true
-		a.stamps, a.values = append(a.stamps, p), append(a.values, p.clock)
+		s := t.rows[k].at(i).text
+		f := digits.ReplaceAllString(s, "9")
+		year := false
+		for _, part := range digits.FindAllString(s, -1) {
+			year = year || len(part) == 4 && part >= "1500" && part < "2200"
+		}
+		if !year || strings.Count(f, "9") < 2 || seen[s] || k > 0 && f != form {
+			return false
+		}
+		form, seen[s] = f, true
 	}
-	a.wall = a.values
-	return a
+	return len(seen) > 1
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// datesInTurns returns an error if the columns of the table are pairs of dates and numbers, as when
+// every series has a column of dates of its own, and the dates of a row differ.
+func (t *table) datesInTurns(dates []int) error {
+	if len(dates) < 2 {
+		return nil
+	}
+	used := slices.Clone(dates)
+	slices.Sort(used)
+	for x, i := range used {
+		if i != used[0]+x*(used[1]-used[0]) {
+			return nil
+		}
+	}
+	if last := used[len(used)-1]; used[1]-used[0] < 2 || last == len(t.columns)-1 {
+		return nil
+	}
+	for k := range t.rows {
+		for _, i := range used[1:] {
+			if x, y := t.rows[k].at(used[0]).text, t.rows[k].at(i).text; x != y {
+				return fmt.Errorf("line %d: columns %d and %d both have dates, %q and %q; put every series with dates of its own into its own file, or name the column of times by Options.Time (-time)", t.rows[k].number, used[0]+1, i+1, x, y)
+			}
+		}
+	}
+	return nil
 }
 
 // noDate returns the error for column i, which has the name of a date column but holds no dates.
@@ -239,130 +299,6 @@ func (t *table) packedDates(i int) bool {
 	return t.columns[i].dated == t.columns[i].filled && t.columns[i].dated > 0
 }
 
-// packedClock returns a column named time or hour whose cells are times of day without separators,
-// such as 93000. It returns −1 if there is none.
-func (t *table) packedClock() int {
-	for i := range t.columns {
-		c := &t.columns[i]
-		name := strings.Trim(strings.ToLower(c.name), "<>")
-		if name != "time" && name != "hour" || !c.numbers() || c.numeric < c.filled {
-			continue
-		}
-		ok := true
-		for k := range t.rows {
-			_, good := clockOf(t.rows[k].at(i).text, name)
-			ok = ok && good
-		}
-		if ok {
-			return i
-		}
-	}
-	return -1
-}
-
-// clockOf parses a time of day such as 930 or 93000. In a column named hour, it also accepts 9. The
-// result is in microseconds since midnight.
-func clockOf(s, name string) (float64, bool) {
-	v, err := strconv.Atoi(s)
-	switch {
-	case err != nil || v < 0:
-		return 0, false
-	case name == "hour":
-		return float64(v) * hour, v <= 24
-	case len(s) > 4:
-		h, m, sec := v/10000, v/100%100, v%100
-		return float64(h)*hour + float64(m)*minute + float64(sec)*second, h <= 24 && m < 60 && sec < 60
-	}
-	return float64(v/100)*hour + float64(v%100)*minute, v/100 <= 24 && v%100 < 60
-}
-
-var fourDigits = regexp.MustCompile(`\d{4}`) // a year; a date without one, such as Jan-01, may also be a label
-
-// labelled reports whether all cells of column i consist of the same word and a number that counts
-// up or down by one, such as day 1, day 2, …. Dates such as 2024-W01, 2024-W02, … do not count.
-func (t *table) labelled(i int) bool {
-	if len(t.rows) < 2 || t.columns[i].stamps() && fourDigits.MatchString(t.rows[0].at(i).text) {
-		return false
-	}
-	prefix, last, step := "", 0, 0
-	for k := range t.rows {
-		s := t.rows[k].at(i).text
-		word := strings.TrimRight(s, "0123456789")
-		v, err := strconv.Atoi(s[len(word):])
-		if err != nil || word == "" {
-			return false
-		}
-		if k > 0 && word != prefix || k > 1 && v-last != step || k == 1 && v-last != 1 && v-last != -1 {
-			return false
-		}
-		prefix, step, last = word, v-last, v
-	}
-	return true
-}
-
-// unixTimes reports whether the numbers of column i are recognised as time since 1970 or as
-// spreadsheet days.
-func (t *table) unixTimes(i int) bool {
-	if t.packedDates(i) && timeish(t.columns[i].name) {
-		return false
-	}
-	a := t.count(i)
-	return a != nil && a.scale > 0
-}
-
-// count returns an axis from the numbers of column i. It returns nil if a cell is not a finite
-// number.
-func (t *table) count(i int) *axis {
-	c := &t.columns[i]
-	a := &axis{columns: []int{i}, name: c.name}
-	whole, low, high := true, math.Inf(1), math.Inf(-1)
-	labelled := t.labelled(i)
-	for k := range t.rows {
-		s := t.rows[k].at(i).text
-		if labelled {
-			s = s[len(strings.TrimRight(s, "0123456789")):]
-		}
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil || v-v != 0 {
-			return nil
-		}
-		whole = whole && v == math.Floor(v)
-		low, high = min(low, v), max(high, v)
-		a.values = append(a.values, v)
-	}
-	name := strings.ToLower(c.name)
-	for _, u := range []struct {
-		low, high, scale float64
-		how              string
-	}{{1e8, 1e10, second, "seconds since 1970"}, {1e11, 1e13, 1e3, "milliseconds since 1970"}, {1e14, 1e16, 1, "microseconds since 1970"}, {1e17, 1e19, 1e-3, "nanoseconds since 1970"}} {
-		if low >= u.low && high < u.high {
-			a.dated, a.scale, a.how = true, u.scale, u.how
-			for k := range a.values {
-				a.values[k] = math.Round(a.values[k] * u.scale)
-			}
-			a.wall = a.values
-			return a
-		}
-	}
-	date := strings.Contains(name, "date") || strings.Contains(name, "month") || name == "time" || name == "period" || name == "timestamp" || slices.Contains([]string{"ym", "yyyymm", "yrmo"}, name)
-	switch {
-	case whole && (strings.Contains(name, "year") || name == "jahr" || name == "año" || name == "année" || date || !t.named) && low >= 1500 && high < 2200:
-		a.parts, a.written = []string{"year"}, cellsOf(t.rows, i)
-		return t.calendar(a, func(v float64) (int, int) { return int(v), 1 }, "years")
-	case whole && date && low >= 150001 && high < 220013:
-		return t.calendar(a, func(v float64) (int, int) { return int(v) / 100, int(v) % 100 }, "months as 202401")
-	case date && low >= 20000 && high < 80000:
-		a.dated, a.scale, a.how = true, day, "days of a spreadsheet"
-		for k := range a.values {
-			// Round to seconds, the precision of the digits.
-			a.values[k] = math.Round((a.values[k]-25569)*day/second) * second
-		}
-		a.wall = a.values
-		return a
-	}
-	return a
-}
-
 // cellsOf returns the texts of column i.
 func cellsOf(rows []line, i int) (out []string) {
 	for k := range rows {
@@ -371,25 +307,9 @@ func cellsOf(rows []line, i int) (out []string) {
 	return out
 }
 
-// calendar converts an axis of years, or of years and months, to dates. It returns a unchanged if a
-// month is out of range. split returns the year and the month of a number.
-func (t *table) calendar(a *axis, split func(v float64) (year, month int), how string) *axis {
-	b := *a
-	b.values = slices.Clone(a.values)
-	b.dated, b.how = true, how
-	for k, v := range b.values {
-		y, m := split(v)
-		if m < 1 || m > 12 {
-			return a
-		}
-		b.values[k] = float64(time.Date(y, time.Month(m), 1, 0, 0, 0, 0, time.UTC).UnixMicro())
-	}
-	b.wall = b.values
-	return &b
-}
-
 // parts maps names of columns that hold a part of a date to the name of that part.
-var parts = map[string]string{"year": "year", "yr": "year", "yyyy": "year", "jahr": "year", "month": "month", "mon": "month", "mo": "month", "mm": "month", "monat": "month", "quarter": "quarter", "qtr": "quarter", "quartal": "quarter", "q": "quarter",
+var parts = map[string]string{"doy": "yday", "yday": "yday", "day_of_year": "yday", "dayofyear": "yday", "day of year": "yday", "jday": "yday",
+	"year": "year", "yr": "year", "yyyy": "year", "jahr": "year", "month": "month", "mon": "month", "mo": "month", "mm": "month", "monat": "month", "quarter": "quarter", "qtr": "quarter", "quartal": "quarter", "q": "quarter",
 	"week": "week", "isoweek": "week", "iso_week": "week", "woche": "week", "day": "day", "dd": "day", "hour": "hour", "hr": "hour", "hh": "hour", "minute": "minute", "mi": "minute", "min": "minute", "mn": "minute"}
 
 // partOf parses the cell s, which holds the part of a date with the given name. A month may be a
@@ -397,6 +317,9 @@ var parts = map[string]string{"year": "year", "yr": "year", "yyyy": "year", "jah
 func partOf(name, s string) (float64, bool) {
 	if name == "month" && monthOf(s) > 0 {
 		return float64(monthOf(s)), true
+	}
+	if name == "month" && len(s) == 3 && s[0] == 'M' { // M01 to M12
+		s = s[1:]
 	}
 	if name == "quarter" {
 		s = strings.TrimLeft(s, "Qq")
@@ -412,6 +335,9 @@ func (t *table) fromParts() (*axis, error) {
 	index := map[string]int{}
 	for i := range t.columns {
 		name := parts[strings.ToLower(t.columns[i].name)]
+		if strings.EqualFold(t.columns[i].name, "period") && len(t.rows) > 0 { // M01 to M12 or Q01 to Q04
+			name = map[string]string{"M": "month", "Q": "quarter"}[t.rows[0].at(i).text[:min(1, len(t.rows[0].at(i).text))]]
+		}
 		if _, ok := index[name]; ok || name == "" || t.columns[i].filled < len(t.rows) {
 			continue
 		}
@@ -430,16 +356,19 @@ func (t *table) fromParts() (*axis, error) {
 	_, month := index["month"]
 	_, quarter := index["quarter"]
 	_, week := index["week"]
+	_, yday := index["yday"]
 	switch {
-	case !year || !month && !quarter && !week:
+	case !year || !month && !quarter && !week && !yday:
 		return nil, nil
+	case !month && yday:
+		list = []string{"year", "yday", "hour", "minute"}
 	case !month && quarter:
 		list = []string{"year", "quarter"}
 	case !month:
 		list = []string{"year", "week"}
 	}
 	a := &axis{dated: true, how: "columns of " + strings.Join(list[:2], ", ")}
-	if month {
+	if month || yday {
 		a.how += ", …"
 	}
 	var names []string
@@ -466,6 +395,14 @@ func (t *table) fromParts() (*axis, error) {
 		if q, ok := part["quarter"]; ok && !month {
 			part["month"] = 3*q - 2
 		}
+		if v, ok := part["yday"]; ok {
+			first := time.Date(part["year"], 1, 1, 0, 0, 0, 0, time.UTC)
+			at := first.AddDate(0, 0, v-1)
+			if v < 1 || at.Year() != first.Year() {
+				return nil, fmt.Errorf("line %d: %s is not a date; correct the columns %s", t.rows[k].number, strings.Join(a.written[k*len(a.parts):], ", "), a.name)
+			}
+			part["month"], part["day"] = int(at.Month()), at.Day()
+		}
 		d := time.Date(part["year"], time.Month(part["month"]), part["day"], part["hour"], part["minute"], 0, 0, time.UTC)
 		fits := part["month"] >= 1 && part["month"] <= 12 && part["day"] >= 1 && part["day"] <= 31 && part["hour"] >= 0 && part["hour"] <= 24 && part["minute"] >= 0 && part["minute"] <= 59
 		if w, ok := part["week"]; ok && !month && !quarter {
@@ -482,9 +419,12 @@ func (t *table) fromParts() (*axis, error) {
 // spellPart formats a part of the date at in the format of the cell like.
 func spellPart(name string, at time.Time, like string) string {
 	year, week := at.ISOWeek()
-	v := map[string]int{"year": at.Year(), "month": int(at.Month()), "quarter": (int(at.Month()) + 2) / 3, "week": week, "day": at.Day(), "hour": at.Hour(), "minute": at.Minute(), "year of weeks": year}[name]
+	v := map[string]int{"year": at.Year(), "month": int(at.Month()), "quarter": (int(at.Month()) + 2) / 3, "week": week, "day": at.Day(), "yday": at.YearDay(), "hour": at.Hour(), "minute": at.Minute(), "year of weeks": year}[name]
 	if monthOf(like) > 0 && name == "month" {
-		return at.Format(monthLayout(like))
+		if months.MatchString(like) {
+			return at.Format(monthLayout(like))
+		}
+		return monthLike(at.Month(), like)
 	}
 	digits := strings.TrimLeftFunc(like, func(r rune) bool { return r < '0' || r > '9' })
 	if s := strconv.Itoa(v); digits[0] != '0' || len(s) >= len(digits) {
@@ -514,6 +454,9 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 			bad++
 			continue
 		}
+		if monthOnly.MatchString(t.rows[k].at(i).text) && strings.Contains(strings.ToLower(c.name), "week") {
+			return nil, fmt.Errorf("line %d, column %s: %q is a month or a week; write a week as 2024-W05, or rename the column", t.rows[k].number, c.name, t.rows[k].at(i).text)
+		}
 		a.stamps[k] = p
 	}
 	for k := range t.rows {
@@ -523,6 +466,9 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 			}
 			return nil, fmt.Errorf("line %d, column %s: %q is not a date like %d others of the column; correct it or delete the line", t.rows[k].number, c.name, s, len(t.rows)-bad)
 		}
+	}
+	if err := t.seasons(a, i); err != nil {
+		return nil, err
 	}
 	if err := t.decide(a, i); err != nil {
 		return nil, err
@@ -536,9 +482,13 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 		j := columns[1]
 		a.name += "+" + t.columns[j].name
 		a.clocks = make([]stamp, len(t.rows))
+		a.counted = t.counter(j)
 		for k := range t.rows {
 			s := t.rows[k].at(j).text
 			p, ok := parseStamp(s)
+			if a.counted != nil {
+				p, ok = stamp{clock: a.counted.at(s), hasClock: true, layout: s}, true
+			}
 			if !ok || p.hasDate {
 				v, good := clockOf(s, strings.Trim(strings.ToLower(t.columns[j].name), "<>"))
 				if !good {
@@ -550,7 +500,28 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 			a.wall[k] += p.clock
 		}
 	}
+	t.zones(a)
 	return a, t.place(a)
+}
+
+// seasons returns an error if all dates of column i may be seasons such as 2008-09, from one year to
+// the next, or if months with years such as Dec 15, Dec 16 may be days.
+func (t *table) seasons(a *axis, i int) error {
+	for k := 1; k < len(a.stamps); k++ {
+		p, q, s := &a.stamps[k-1], &a.stamps[k], t.rows[k].at(i).text
+		if nameYear.MatchString(s) && p.wc == 2 && q.wc == 2 && p.b == q.b && (p.c == q.c+1 || p.c == q.c-1) {
+			return fmt.Errorf("line %d, column %s: %q is a month and a year, or a month and a day; write years with four digits", t.rows[k].number, t.columns[i].name, s)
+		}
+	}
+	for k, p := range a.stamps {
+		if !monthOnly.MatchString(t.rows[k].at(i).text) || p.b != (p.c+1)%100 {
+			return nil
+		}
+	}
+	if len(a.stamps) < 2 {
+		return nil
+	}
+	return fmt.Errorf("line %d, column %s: %q is a month or the season from %d to %d, as all of the column are; write years alone, or months as 2008-09-01", t.rows[0].number, t.columns[i].name, t.rows[0].at(i).text, a.stamps[0].c, a.stamps[0].c+1)
 }
 
 // decide sets a.order to the order of day, month and year that fits all dates of column i. It
@@ -712,8 +683,14 @@ func (a *axis) spell(k int, v float64) map[int]string {
 	}
 	switch {
 	case a.stamps != nil:
+		if a.counted != nil {
+			at, out[a.columns[1]] = a.counted.spell(at, a.clocks[k].layout)
+		}
 		out[a.columns[0]] = a.stamps[k].spell(a.order, at, a.padded)
-		if a.clocks != nil {
+		if a.written != nil {
+			out[a.columns[len(a.columns)-1]] = a.written[k]
+		}
+		if a.clocks != nil && a.counted == nil {
 			out[a.columns[1]] = a.clocks[k].spell(a.order, at, a.padded)
 		}
 	case a.parts != nil:
@@ -726,12 +703,22 @@ func (a *axis) spell(k int, v float64) map[int]string {
 		}
 	case a.how == "months as 202401":
 		out[a.columns[0]] = at.Format("200601")
+	case a.how == "months as 2024.01":
+		out[a.columns[0]] = at.Format("2006.01")
+	case a.how == "quarters as 20241":
+		out[a.columns[0]] = fmt.Sprint(10*at.Year() + (int(at.Month())+2)/3)
+	case a.how == "weeks as 202401":
+		year, week := at.ISOWeek()
+		out[a.columns[0]] = fmt.Sprint(100*year + week)
 	case a.scale == day:
-		out[a.columns[0]] = strconv.FormatFloat(v/day+25569, 'f', -1, 64)
+		out[a.columns[0]] = strconv.FormatFloat(v/day+spreadsheet, 'f', -1, 64)
 	case a.scale > 0:
 		out[a.columns[0]] = strconv.FormatFloat(v/a.scale, 'f', -1, 64)
 	default:
 		out[a.columns[0]] = strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	if a.comma {
+		out[a.columns[0]] = strings.Replace(out[a.columns[0]], ".", ",", 1)
 	}
 	return out
 }

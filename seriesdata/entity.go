@@ -13,7 +13,7 @@ type group struct {
 }
 
 // entityNames lists common names of columns that identify series, in lower case.
-var entityNames = []string{"ticker", "symbol", "stock", "sym", "tic", "name", "entity", "series", "unique_id", "station", "station_id", "site", "sensor", "sensor_id", "device", "device_id", "store", "store_nbr", "store_id", "shop", "shop_id", "item", "item_id", "product", "product_id", "country", "region", "state", "city", "location", "asset", "pair", "instrument", "isin", "cusip", "permno", "gvkey", "meter", "meter_id", "household", "patient", "patient_id", "subject", "machine", "unit_id", "group", "id", "code", "zone", "area", "building_id", "family", "dept", "department", "aktie", "<ticker>"}
+var entityNames = []string{"ticker", "symbol", "stock", "sym", "tic", "name", "entity", "series", "unique_id", "station", "station_id", "site", "sensor", "sensor_id", "device", "device_id", "store", "store_nbr", "store_id", "shop", "shop_id", "item", "item_id", "product", "product_id", "country", "region", "state", "city", "location", "asset", "pair", "instrument", "isin", "cusip", "permno", "gvkey", "meter", "meter_id", "household", "patient", "patient_id", "subject", "machine", "unit_id", "group", "id", "code", "iso", "iso2", "iso3", "geo", "country_code", "zone", "area", "building_id", "family", "dept", "department", "aktie", "<ticker>"}
 
 // entityEnds lists suffixes of names of numeric columns that may identify series. They count only
 // if times repeat. Otherwise a column such as weather_code is a channel.
@@ -50,6 +50,9 @@ func (t *table) split(a *axis) (groups []group, by []int, err error) {
 		return groups, by, t.twice(a, groups)
 	}
 	repeated := t.twice(a, one) != nil
+	if repeated {
+		t.carry()
+	}
 	labels := t.labels(a, repeated)
 	if a == nil {
 		for _, i := range labels {
@@ -61,6 +64,11 @@ func (t *table) split(a *axis) (groups []group, by []int, err error) {
 	}
 	if repeated {
 		return t.repeats(a, one, labels)
+	}
+	for _, i := range labels {
+		if g := t.by([]int{i}); a.dated && turns(g) && least(g) > 2 && !entityLike(t.columns[i].name) && !slices.ContainsFunc(g, func(g group) bool { return periodic(g.name) }) {
+			return nil, nil, fmt.Errorf("line %d, column %s: its words %s, … take turns: they name series, or describe the rows of one; say which by Options.Entity (-entity %s, or -entity none)", t.rows[0].number, t.columns[i].name, clip60([]string{g[0].name, g[1].name}), t.columns[i].name)
+		}
 	}
 	for _, i := range labels {
 		g := t.by([]int{i})
@@ -124,11 +132,11 @@ func (t *table) labels(a *axis, repeated bool) []int {
 		if len(t.o.Columns) > 0 && t.asked(i) {
 			continue
 		}
-		if a != nil && slices.Contains(a.columns, i) || c.filled == 0 || c.unnamed && t.named && c.numbers() {
+		if a != nil && slices.Contains(a.columns, i) || c.filled == 0 || c.unnamed && t.named && c.numbers() && (i > 0 || t.consecutive(i)) {
 			continue
 		}
 		isTime := c.dated+c.clocks > 0 && 2*(c.dated+c.clocks) > c.filled
-		if c.numbers() && (entityLike(c.name) || repeated && entityEnd(c.name)) && t.whole(i) || !c.numbers() && !isTime && c.filled == len(t.rows) {
+		if c.numbers() && (entityLike(c.name) || repeated && (entityEnd(c.name) || t.index(i))) && t.whole(i) || !c.numbers() && !isTime && (c.filled == len(t.rows) || repeated && entityLike(c.name) && t.written(i)) {
 			out = append(out, i)
 		}
 	}
@@ -136,6 +144,43 @@ func (t *table) labels(a *axis, repeated bool) []int {
 		return entityRank(t.columns[i].name) - entityRank(t.columns[j].name)
 	})
 	return out
+}
+
+// written reports whether no cell of column i is blank. NA may be the code of Namibia.
+func (t *table) written(i int) bool {
+	return !slices.ContainsFunc(t.rows, func(l line) bool { return l.at(i).text == "" })
+}
+
+// carry repeats the names in a column of entities that has a name only in the first row of every
+// series, as pandas and spreadsheets write an index of two levels.
+func (t *table) carry() {
+	for i := range t.columns {
+		c := &t.columns[i]
+		if !entityLike(c.name) || c.numbers() || t.written(i) || t.rows[0].at(i).text == "" {
+			continue
+		}
+		seen := map[string]bool{}
+		once := true
+		for k := range t.rows {
+			s := t.rows[k].at(i).text
+			once = once && !seen[s]
+			seen[s] = s != ""
+		}
+		if !once || len(seen) < 3 {
+			continue
+		}
+		last := ""
+		t.rows = slices.Clone(t.rows)
+		for k := range t.rows {
+			t.rows[k].cells = slices.Clone(t.rows[k].cells)
+			if at := &t.rows[k].cells[i]; at.text == "" {
+				at.text = last
+			}
+			last = t.rows[k].cells[i].text
+		}
+		t.notes = append(t.notes, fmt.Sprintf("column %s: a blank cell has the name above it", c.name))
+		t.classify()
+	}
 }
 
 // asked reports whether Options.Columns names column i.
@@ -221,6 +266,14 @@ func turns(groups []group) bool {
 		}
 	}
 	return n > 1
+}
+
+// periodic reports whether a word names a part of a day, week or year, which may take turns within one
+// series.
+func periodic(s string) bool {
+	s = strings.ToLower(s)
+	return monthOf(s) > 0 || weekday.MatchString(s+" ") || len(s) == 2 && s[0] == 'q' ||
+		slices.Contains([]string{"am", "pm", "day", "night", "morning", "noon", "afternoon", "evening", "spring", "summer", "autumn", "fall", "winter", "odd", "even", "weekday", "weekend"}, s)
 }
 
 // restarts reports whether the time jumps back at the start of some group, so that it does not

@@ -138,6 +138,9 @@ func (f *Frame) Label(e, r int) string {
 	switch {
 	case l.across && l.dated:
 		t := time.UnixMicro(int64(f.Entities[e].Times[r])).UTC()
+		if t.YearDay() == 1 && (f.Time.Step == "1 year" || strings.HasSuffix(f.Time.Step, " years")) {
+			return t.Format("2006")
+		}
 		return strings.TrimSuffix(t.Format("2006-01-02 15:04"), " 00:00")
 	case l.across:
 		return fmt.Sprint(f.Entities[e].Times[r])

@@ -174,7 +174,9 @@ func monthly(wall [][]float64) (grid, bool) {
 		return grid{}, false
 	}
 	name := map[int]string{1: "1 month", 3: "1 quarter", 12: "1 year"}[steps]
-	if name == "" {
+	if name == "" && steps%12 == 0 {
+		name = fmt.Sprintf("%d years", steps/12)
+	} else if name == "" {
 		name = fmt.Sprintf("%d months", steps)
 	}
 	return grid{name: name, next: func(v float64) float64 {

@@ -2,10 +2,12 @@ package seriesdata
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // column describes one column of a file.
@@ -64,14 +66,21 @@ func infinite(s string) bool {
 // as one in Options.Missing.
 func (t *table) blank(s string) bool { return absent(s) || slices.Contains(t.o.Missing, s) }
 
+// ruled matches a horizontal rule of a printed table, such as |---|:--| or +----+----+.
+var ruled = regexp.MustCompile(`^[-=+|: ]*(?:--|==)[-=+|: ]*$`)
+
 // survey divides a document into header and rows, and determines what the columns hold.
 func survey(d *document, o Options) (*table, error) {
 	t := &table{document: d, o: o}
 	lines := slices.DeleteFunc(slices.Clone(d.lines), func(l line) bool {
-		if slices.ContainsFunc(l.cells, func(c cell) bool { return c.text != "" }) {
+		switch {
+		case !slices.ContainsFunc(l.cells, func(c cell) bool { return c.text != "" }):
+			d.notes = append(d.notes, fmt.Sprintf("line %d: no cells but blank ones", l.number))
+		case d.comma != "" && ruled.MatchString(strings.TrimSpace(d.text[l.from:l.to])):
+			d.notes = append(d.notes, fmt.Sprintf("line %d: a rule", l.number))
+		default:
 			return false
 		}
-		d.notes = append(d.notes, fmt.Sprintf("line %d: no cells but blank ones", l.number))
 		return true
 	})
 	if len(lines) == 0 {
@@ -86,6 +95,16 @@ func survey(d *document, o Options) (*table, error) {
 		}
 		t.classify()
 		return t, nil
+	}
+	var logger []line
+	if len(lines) > 4 && lines[0].cells[0].text == "TOA5" {
+		// A logger of Campbell writes lines of the station, names, units and statistics.
+		for k, what := range []string{"the station", "", "units", "statistics"} {
+			if what != "" {
+				d.notes = append(d.notes, fmt.Sprintf("line %d: %s", lines[k].number, what))
+			}
+		}
+		logger, lines = lines[2:3], append(slices.Clone(lines[1:2]), lines[4:]...)
 	}
 	if s := strings.ToLower(lines[0].cells[0].text); strings.HasPrefix(s, "@relation") || strings.HasPrefix(s, "@problemname") {
 		return nil, fmt.Errorf("line %d: %s begins a file of Weka or sktime, which keeps names and classes elsewhere; save it as CSV", lines[0].number, clip(lines[0].cells[0].text))
@@ -106,10 +125,27 @@ func survey(d *document, o Options) (*table, error) {
 	if err := t.name(lines[:head]); err != nil {
 		return nil, err
 	}
+	for _, units := range logger {
+		for i := range t.columns {
+			t.columns[i].unit = units.at(i).text
+		}
+	}
+	t.widths()
 	t.repeated(lines[:head])
 	t.classify()
 	t.totals()
 	return t, nil
+}
+
+// rdbWidth matches a width of a column in a file of the United States Geological Survey.
+var rdbWidth = regexp.MustCompile(`^\d+[sdn]$`)
+
+// widths drops a line behind the header that holds the widths of the columns.
+func (t *table) widths() {
+	if l := t.rows[0]; len(t.rows) > 1 && t.named && !slices.ContainsFunc(l.cells, func(c cell) bool { return !rdbWidth.MatchString(c.text) }) {
+		t.notes = append(t.notes, fmt.Sprintf("line %d: widths of columns", l.number))
+		t.rows = t.rows[1:]
+	}
 }
 
 // sums matches words that begin a summary line at the end of a table, such as "total".
@@ -118,11 +154,22 @@ var sums = regexp.MustCompile(`(?i)^(grand |sub)?(total|sum|summe|gesamt|somme|s
 // totals drops summary lines at the end of a table. Their first cell is such a word instead of a
 // date or number.
 func (t *table) totals() {
-	for n := len(t.rows); n > 2 && (t.columns[0].stamps() || t.columns[0].numbers()) && sums.MatchString(t.rows[n-1].at(0).text); n-- {
-		l := t.rows[n-1]
-		t.notes = append(t.notes, fmt.Sprintf("line %d: behind the table: %s", l.number, clip(t.text[l.from:l.to])))
-		t.rows = t.rows[:n-1]
+	all, n := t.rows, len(t.rows)
+	for n > 2 && sums.MatchString(all[n-1].at(0).text) {
+		n--
+	}
+	if n == len(all) {
+		return
+	}
+	t.rows = all[:n]
+	t.classify()
+	if c := &t.columns[0]; !c.stamps() && !c.numbers() {
+		t.rows = all
 		t.classify()
+		return
+	}
+	for _, l := range all[n:] {
+		t.notes = append(t.notes, fmt.Sprintf("line %d: behind the table: %s", l.number, clip(t.text[l.from:l.to])))
 	}
 }
 
@@ -150,6 +197,13 @@ func (t *table) trim(lines []line) ([]line, int, error) {
 	}
 	for len(lines) > 1 && (len(lines[0].cells) != width || few(lines[0])) {
 		l, next := lines[0], lines[1]
+		if len(l.cells) == width && l.cells[0].text == "" && slices.ContainsFunc(next.cells, func(c cell) bool { return isNumber(c.text) }) {
+			break // names of the index are blank
+		}
+		if padded, ok := pad(l, lines[1:], width); ok {
+			lines[0] = padded
+			break
+		}
 		if 2*len(l.cells) > width && len(l.cells) < width && len(next.cells) == width && !few(l) && slices.ContainsFunc(next.cells, func(c cell) bool { return isNumber(c.text) }) {
 			if len(l.cells) == width-1 {
 				if shifted, ok := shift(l, lines[1:]); ok {
@@ -159,13 +213,16 @@ func (t *table) trim(lines []line) ([]line, int, error) {
 			}
 			return nil, 0, fmt.Errorf("line %d: wrong number of fields: %d names for the %d cells of line %d; quote cells with commas inside, or separate cells by semicolons", l.number, len(l.cells), width, next.number)
 		}
-		if len(l.cells) > width && slices.ContainsFunc(l.cells, func(c cell) bool { return isNumber(c.text) }) {
+		if len(l.cells) > width && slices.ContainsFunc(l.cells, func(c cell) bool { return isNumber(c.text) }) && !apart(lines, width) {
 			break // reported as an error below
 		}
 		t.notes = append(t.notes, fmt.Sprintf("line %d: in front of the table: %s", l.number, clip(t.text[l.from:l.to])))
 		lines = lines[1:]
 	}
-	for n := len(lines); n > 2 && few(lines[n-1]) && !isNumber(first(lines[n-1])); n-- {
+	short := func(l line) bool { // a line of words behind a table of two columns
+		return width == 2 && len(l.cells) == 1 && strings.IndexFunc(l.cells[0].text, unicode.IsLetter) >= 0 && !unicode.IsDigit(rune(l.cells[0].text[0]))
+	}
+	for n := len(lines); n > 2 && (few(lines[n-1]) && !isNumber(first(lines[n-1])) || short(lines[n-1])); n-- {
 		if _, ok := parseStamp(first(lines[n-1])); ok {
 			break // a table row without numbers
 		}
@@ -184,6 +241,17 @@ func (t *table) trim(lines []line) ([]line, int, error) {
 	return lines, width, nil
 }
 
+// apart reports whether a blank line separates the first lines, which have more cells than the table,
+// from those behind them.
+func apart(lines []line, width int) bool {
+	for i := 1; i < len(lines); i++ {
+		if lines[i].number > lines[i-1].number+1 || len(lines[i-1].cells) <= width {
+			return len(lines[i-1].cells) > width
+		}
+	}
+	return false
+}
+
 func first(l line) string {
 	for _, c := range l.cells {
 		if c.text != "" {
@@ -200,23 +268,34 @@ func clip(s string) string {
 	return s
 }
 
-// shift adds the missing cell to a header that is one cell short. The cell is added at the
-// beginning if every row begins with a quoted name, as written by R, and at the end if every row
-// ends with a separator.
+// shift adds the missing cell to a header that is one cell short, at the beginning, if every row
+// begins with a quoted name, as written by R.
 func shift(l line, rows []line) (line, bool) {
-	quoted, blank := true, true
 	for _, r := range rows {
-		quoted = quoted && r.cells[0].quoted
-		blank = blank && r.cells[len(r.cells)-1].text == ""
+		if !r.cells[0].quoted {
+			return l, false
+		}
 	}
-	empty := cell{from: l.from, to: l.from}
-	switch {
-	case blank:
-		l.cells = append(slices.Clone(l.cells), cell{from: l.to, to: l.to})
-	case quoted:
-		l.cells = append([]cell{empty}, l.cells...)
-	default:
+	l.cells = append([]cell{{from: l.from, to: l.from}}, l.cells...)
+	return l, true
+}
+
+// pad adds cells at the end of a header that is shorter than the rows, if these end with separators
+// behind which there is nothing.
+func pad(l line, rows []line, width int) (line, bool) {
+	if len(l.cells) < 2 || len(l.cells) >= width {
 		return l, false
+	}
+	for _, r := range rows {
+		for i := len(l.cells); i < len(r.cells); i++ {
+			if r.cells[i].text != "" {
+				return l, false
+			}
+		}
+	}
+	l.cells = slices.Clone(l.cells)
+	for len(l.cells) < width {
+		l.cells = append(l.cells, cell{from: l.to, to: l.to})
 	}
 	return l, true
 }
@@ -237,8 +316,9 @@ func (t *table) headers(lines []line) int {
 func (t *table) headerLike(l line, before int) bool {
 	words, numbers, other, columns, times := 0, 0, 0, 0, false
 	for i, c := range l.cells {
-		isWord := !t.blank(c.text) && !isNumber(c.text)
 		_, isDate := parseStamp(c.text)
+		isNumber := isNumber(c.text) && !(isDate && strings.Trim(c.text, "0123456789") != "")
+		isWord := !t.blank(c.text) && !isNumber
 		if isDate && t.columns[i].stamps() {
 			return false // a table row, whatever its other cells contain
 		}
@@ -253,7 +333,7 @@ func (t *table) headerLike(l line, before int) bool {
 		switch {
 		case isWord || isUnitRow(c.text):
 			words++
-		case isNumber(c.text):
+		case isNumber:
 			numbers++
 		}
 	}
@@ -266,7 +346,7 @@ func (t *table) headerLike(l line, before int) bool {
 	if before > 0 && words == 0 && numbers == 0 {
 		return other > 0
 	}
-	return before == 0 && numbers == columns && (t.counting(l, other > 0) || other == 0 && t.positions(l))
+	return before == 0 && (t.counting(l, other > 0) || numbers == columns && other == 0 && t.positions(l))
 }
 
 // positions reports whether the line l holds column numbers 0, 1, 2, … or 1, 2, 3, … above columns
@@ -300,27 +380,28 @@ func (t *table) positions(l line) bool {
 func isUnitRow(s string) bool { return s == "-" || s == "%" }
 
 // counting reports whether the numbers of the line l are names of columns. They must change by
-// equal steps and follow a blank cell or, if they are years, words.
+// equal steps and follow a blank cell or, if they are years or other times, rise or fall and follow
+// words.
 func (t *table) counting(l line, words bool) bool {
-	var all []int
+	var all []float64
+	even, times := true, true
 	for i, c := range l.cells {
-		v, err := strconv.Atoi(c.text)
+		v, err := strconv.ParseFloat(c.text, 64)
 		if err != nil {
-			if t.columns[i].numbers() || len(all) > 0 && c.text != "" {
+			if !words && (t.columns[i].numbers() || len(all) > 0 && c.text != "") || isNumber(c.text) {
 				return false
 			}
 			continue
 		}
-		if n := len(all); n > 1 && v-all[n-1] != all[1]-all[0] || n == 1 && v == all[0] {
+		n := len(all)
+		even = even && v == math.Floor(v) && (n < 2 || v-all[n-1] == all[1]-all[0])
+		times = times && timeName(c.text)
+		if n > 0 && (v == all[n-1] || n > 1 && (v > all[n-1]) != (all[1] > all[0])) {
 			return false
 		}
 		all = append(all, v)
 	}
-	if len(all) < 3 {
-		return false
-	}
-	years := min(all[0], all[len(all)-1]) >= 1500 && max(all[0], all[len(all)-1]) < 2200
-	return l.cells[0].text == "" || words && years
+	return len(all) > 2 && even && l.cells[0].text == "" || len(all) > 1 && words && times
 }
 
 // knownUnits matches the units that are recognised in a header.
@@ -351,6 +432,11 @@ func isField(s string) bool {
 	return slices.Contains(fields, s) || slices.Contains(fields, strings.TrimLeft(strings.TrimPrefix(s, "adj"), ". _"))
 }
 
+var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
+
+// unnamedIndex matches the name that pandas gives to a column without one.
+var unnamedIndex = regexp.MustCompile(`^Unnamed: \d+$`)
+
 // name sets the names, units and entities of the columns from the header lines.
 func (t *table) name(head []line) error {
 	if t.named = len(head) > 0; !t.named {
@@ -362,7 +448,7 @@ func (t *table) name(head []line) error {
 	rows := make([][]string, len(head))
 	for k, l := range head {
 		for _, c := range l.cells {
-			rows[k] = append(rows[k], strings.TrimSpace(strings.TrimPrefix(c.text, "\ufeff")))
+			rows[k] = append(rows[k], strings.TrimSpace(lineBreaks.Replace(strings.TrimPrefix(c.text, "\ufeff"))))
 		}
 	}
 	index := "" // name of the first column if it has a separate line
@@ -375,7 +461,11 @@ func (t *table) name(head []line) error {
 	}
 	names, entities, units := rows[0], []string(nil), []string(nil)
 	if len(rows) > 1 {
-		if k := slices.IndexFunc(rows, func(r []string) bool { return areUnits(r) }); k > 0 {
+		// A letter below two lines of names may be a unit as well as a name.
+		one := func(r []string) bool {
+			return len(rows) > 2 && len(slices.Compact(slices.Sorted(slices.Values(r[1:])))) == 1 && len(r[1]) == 1
+		}
+		if k := 1 + slices.IndexFunc(rows[1:], func(r []string) bool { return areUnits(r) && !one(r) }); k > 0 {
 			units = rows[k]
 			rows = slices.Delete(rows, k, k+1)
 			t.notes = append(t.notes, fmt.Sprintf("line %d: units", head[k].number))
@@ -406,6 +496,9 @@ func (t *table) name(head []line) error {
 		}
 		if i == 0 && index != "" {
 			c.name, c.entity = index, ""
+		}
+		if unnamedIndex.MatchString(c.name) {
+			c.unnamed = true
 		}
 		if c.name == "" {
 			c.name, c.unnamed = strconv.Itoa(i+1), true

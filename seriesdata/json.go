@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -13,6 +15,9 @@ import (
 func objects(text string) (*document, error) {
 	d := &document{text: text, newline: newlineOf(text)}
 	inner, name := wrapped(text)
+	if name == "data" && indexed.MatchString(text) {
+		return nil, errors.New("line 1: an object of columns, index and data; want one JSON object per line, or an array of them, as pandas writes with orient=\"records\"")
+	}
 	if name != "" {
 		d.notes = append(d.notes, fmt.Sprintf("the array %q is read, and nothing else", name))
 	}
@@ -21,6 +26,11 @@ func objects(text string) (*document, error) {
 	for {
 		t, err := r.dec.Token()
 		if errors.Is(err, io.EOF) {
+			for i := range d.lines { // members that appear first in a later object
+				for l := &d.lines[i]; len(l.cells) < len(d.names); {
+					l.cells = append(l.cells, cell{from: l.to - 1, to: l.to - 1})
+				}
+			}
 			return d, r.onlyDates()
 		}
 		if err != nil {
@@ -45,6 +55,9 @@ func objects(text string) (*document, error) {
 		}
 	}
 }
+
+// indexed matches an object that pandas writes with orient="split", whose rows lack their times.
+var indexed = regexp.MustCompile(`^\s*\{\s*"columns"\s*:\s*\[[^\]]*\]\s*,\s*"index"\s*:`)
 
 // wrapped looks for a single array of objects or arrays among the members of one JSON object. It
 // returns that array, padded with blanks in front so that offsets are those in text, and its name.
@@ -85,12 +98,24 @@ func (r *reader) onlyDates() error {
 	if len(r.lines) != 1 {
 		return nil
 	}
+	counts := 0
 	for _, name := range r.names {
+		last := name[strings.LastIndex(name, ".")+1:]
+		v, err := strconv.ParseFloat(last, 64)
+		if err == nil && v >= 1e8 { // seconds or milliseconds since 1970
+			return fmt.Errorf("line 1: %q is a name of a member and a time; want one JSON object per line, or an array of them, with the time among its members", last)
+		}
+		if err == nil && len(last) < len(name) {
+			counts++
+		}
 		for part := range strings.SplitSeq(name, ".") {
 			if p, ok := parseStamp(part); ok && p.hasDate {
 				return fmt.Errorf("line 1: %q is a name of a member and a date; want one JSON object per line, or an array of them, with the date among its members", part)
 			}
 		}
+	}
+	if counts > 1 && counts == len(r.names) {
+		return fmt.Errorf("line 1: the members of %q are rows by their numbers; want one JSON object per line, or an array of them, as pandas writes with orient=\"records\"", r.names[0][:strings.LastIndex(r.names[0], ".")])
 	}
 	return nil
 }

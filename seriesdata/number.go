@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -13,12 +14,19 @@ import (
 // absent reports whether s is one of the usual texts for a missing number.
 func absent(s string) bool {
 	switch strings.ToLower(s) {
-	case "", "na", "n/a", "n.a.", "nan", "-nan", "nat", "null", "none", "nil", "<na>", `\n`, "missing",
-		"-", "--", "---", "–", "—", "?", ".", "..", "...", "#n/a", "#na", "#n/a n/a", "#value!", "#div/0!", "#ref!", "#num!":
+	case "", "na", "n/a", "n.a.", "nan", "-nan", "nat", "null", "(null)", "<null>", "none", "nil", "<na>", `\n`, "missing", "no data", "nodata", "no_data", "n.d.", "n/d", "n/e", "-1.#ind", "1.#ind", "-1.#qnan", "1.#qnan", "unavailable", "unknown",
+		"-", "--", "---", "–", "—", "?", ":", ".", "..", "...", "#n/a", "#na", "#n/a n/a":
 		return true
 	}
-	return strings.Trim(s, "*") == ""
+	return strings.Trim(s, "*") == "" || cellError.MatchString(s)
 }
+
+// cellError matches the errors of spreadsheets in several languages, such as #DIV/0!, #NV and
+// #¿NOMBRE?.
+var cellError = regexp.MustCompile(`^#[\p{Lu}¡¿/0]{2,12}[!?]?$`)
+
+// currency matches a currency before a number: a symbol with or without letters, or a code.
+var currency = regexp.MustCompile(`^(?:[A-Z]{0,3}\p{Sc}|(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|HKD|SGD|INR|KRW|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|TRY|Rs\.?|kr\.?|Fr\.?)[ \x{a0}]?)`)
 
 // written is a number as it is written in a cell: sign, digits with separators, and the text around
 // them.
@@ -46,7 +54,7 @@ func take(s string) (w written, ok bool) {
 		switch {
 		case strings.HasPrefix(s, "-"):
 			w.negative, s = true, s[1:]
-		case strings.HasPrefix(s, "−"):
+		case strings.HasPrefix(s, "−"), strings.HasPrefix(s, "–"): // U+2212 and the en dash
 			w.negative, s = true, s[len("−"):]
 		case strings.HasPrefix(s, "+"):
 			s = s[1:]
@@ -55,13 +63,8 @@ func take(s string) (w written, ok bool) {
 	before := s
 	sign()
 	signed := len(s) < len(before)
-	for s != "" {
-		r, n := utf8.DecodeRuneInString(s)
-		if !unicode.Is(unicode.Sc, r) {
-			break
-		}
-		w.prefix += s[:n]
-		s = strings.TrimLeft(s[n:], " ")
+	if w.prefix = currency.FindString(s); w.prefix != "" {
+		s = strings.TrimLeft(s[len(w.prefix):], " ")
 	}
 	if w.prefix != "" && !signed {
 		sign()
@@ -172,6 +175,9 @@ func (w *written) value(decimal byte) (v float64, decimals int, group string, er
 		if r < '0' || r > '9' {
 			return 0, 0, "", errNumber
 		}
+	}
+	if decimal == ',' && has && len(whole) > 1 && whole[0] == '0' && whole[1] != ',' {
+		return 0, 0, "", errNumber // 0100,1 is two numbers
 	}
 	digits := whole
 	if i := strings.IndexFunc(whole, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {

@@ -7,7 +7,8 @@ import (
 
 // stand lists numbers that are commonly used in files for missing values.
 var stand = []float64{-99, -999, -9999, -99999, -999999, -200, -99.9, -999.9, -9999.9, -99.99, -999.99, -999.25, -888, -8888, -777, -7777,
-	999, 9999, 99999, 999999, 9999999, 99.99, 999.9, 9999.9, 99999.9, 999.99, 9999.99, 1e20, -1e20, 1e30, -1e30, 1e34, -1e34, 1e36}
+	999, 9999, 99999, 999999, 9999999, 99.99, 999.9, 9999.9, 99999.9, 999.99, 9999.99, -32768, -2147483648, 1e20, -1e20, 1e30, -1e30, 1e34, -1e34, 1e36,
+	9.96921e36, 9.969209968386869e36} // what netCDF fills with
 
 // Thresholds on how far a number from the list stand must lie from all other values to count as
 // missing. The distance is in widths of the range of the other values, or (apartChange) in units of
@@ -51,10 +52,17 @@ func judge(values []float64, s float64) reading {
 		}
 	}
 	switch {
-	case count == 0 || others < 2:
+	case count == 0:
+		return number
+	case others < 2:
+		if (s < 0 || s >= 1e20) && (others == 0 || low >= 0) { // too few numbers to compare it with
+			return unclear
+		}
 		return number
 	case s >= low && s <= high:
 		return number
+	case s > 0 && s < low && count == 1:
+		return unclear
 	case s < low:
 		far, ranges := low-s, apartRange
 		if count == 1 {

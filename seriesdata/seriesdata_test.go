@@ -467,7 +467,9 @@ func back(t *testing.T, text string, f *Frame) {
 	}
 	for e := range values {
 		for i := range values[e] {
-			values[e][i] = worth(e, i%len(f.Channels), i)
+			c := i % len(f.Channels)
+			decimals := math.Pow(10, float64(min(2, f.Channels[c].style.decimals)))
+			values[e][i] = math.Round(worth(e, c, i)*decimals) / decimals
 		}
 	}
 	b.Reset()

@@ -3,6 +3,7 @@ package seriesdata
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,9 +27,15 @@ func (f *Frame) across(t *table) (bool, error) {
 	if len(t.o.Columns) > 0 || t.o.Time != "" {
 		return false, nil
 	}
-	times, dated := t.namesAsTimes(values)
+	times, dated, err := t.namesAsTimes(values)
+	if err != nil {
+		return false, err
+	}
 	if named := slices.DeleteFunc(slices.Clone(values), func(i int) bool { return !t.dateName(i) }); times == nil && 2*len(named) > len(values) {
-		if times, dated = t.namesAsTimes(named); times != nil {
+		if times, dated, err = t.namesAsTimes(named); err != nil {
+			return false, err
+		}
+		if times != nil {
 			for _, i := range values {
 				if !slices.Contains(named, i) && t.columns[i].filled > 0 {
 					f.LeftOut = append(f.LeftOut, Omission{t.columns[i].name, "numbers of a whole line, besides those of its times"})
@@ -41,6 +48,8 @@ func (f *Frame) across(t *table) (bool, error) {
 	switch {
 	case times != nil && stamped && len(names) > 0 && !t.dateName(values[0]):
 		return false, nil // one row per day, and channels whose names are numbers
+	case times != nil && len(names) > 0 && !slices.ContainsFunc(names, func(i int) bool { return !timeLike(t.columns[i].name) }):
+		return false, nil // days of a year, which are written without one
 	case times != nil && len(names) > 0:
 	case times == nil && !t.named && len(names) == 0 && t.unlabelled(values):
 		names, values = values[:1], values[1:]
@@ -81,8 +90,16 @@ func (f *Frame) across(t *table) (bool, error) {
 		}
 	}
 	f.layout.across, f.layout.dated, f.layout.newest = true, dated, len(times) > 1 && times[0] > times[1]
+	rule := gridOf(dated, [][]float64{sorted(times)}, [][]float64{sorted(times)})
+	at := sorted(times)
+	for k := 1; k < len(at); k++ {
+		if gap := rule.between(at[k-1], at[k]); len(gap) > 0 {
+			i := values[slices.Index(times, at[k])]
+			return false, fmt.Errorf("line %d, column %s: at a step of %s, %d columns are left out before this time; add them with blank cells", t.lines[0].number, t.columns[i].full, rule.name, len(gap))
+		}
+	}
 	f.Channels = []Channel{{Name: "value", Unit: unit, Stand: stand, style: style}}
-	f.Time = Time{Column: "the names of columns", Order: "oldest first", Step: gridOf(dated, [][]float64{sorted(times)}, [][]float64{sorted(times)}).name}
+	f.Time = Time{Column: "the names of columns", Order: "oldest first", Step: rule.name}
 	if f.layout.newest {
 		f.Time.Order = "newest first"
 	}
@@ -160,8 +177,17 @@ func (f *Frame) nested(t *table) (bool, error) {
 			from := time.UnixMicro(int64(a.values[k])).UTC()
 			for x, i := range columns {
 				at := a.values[k] + float64(x)*day/float64(len(columns))
-				if parts == "months" {
-					at = float64(from.AddDate(0, x, 0).UnixMicro())
+				if parts == "days" {
+					if date := from.AddDate(0, 0, x); date.Month() == from.Month() {
+						at = float64(date.UnixMicro())
+					} else if t.blank(t.rows[k].at(i).text) {
+						continue
+					} else {
+						return false, fmt.Errorf("line %d, column %s: %q, but %s has no such day; delete the cell", t.rows[k].number, t.columns[i].full, t.rows[k].at(i).text, from.Format("January 2006"))
+					}
+				}
+				if parts == "months" || parts == "quarters" {
+					at = float64(from.AddDate(0, x*12/len(columns), 0).UnixMicro())
 				}
 				e.Times, e.Lines = append(e.Times, at), append(e.Lines, t.rows[k].number)
 				e.Values, e.at = append(e.Values, read[x][k]), append(e.at, place{k, i})
@@ -194,10 +220,13 @@ func (t *table) varies(i int) bool {
 	return slices.ContainsFunc(t.rows, func(l line) bool { return l.at(i).text != t.rows[0].at(i).text })
 }
 
+// quarterName matches the name of a column of quarters.
+var quarterName = regexp.MustCompile(`^(?i)(?:q|qtr|quarter|t)[ _]?[1-4]$`)
+
 // nesting returns an axis from the column of years or days, and the columns of their months or
 // times of day. parts describes these columns. The axis is nil if the table has no such columns.
 func (t *table) nesting() (a *axis, columns []int, parts string) {
-	var outer, months, counted, clocks []int
+	var outer, months, quarters, counted, clocks []int
 	var begins []float64
 	prefix := ""
 	for i := range t.columns {
@@ -212,6 +241,10 @@ func (t *table) nesting() (a *axis, columns []int, parts string) {
 			if monthOf(c.full) == len(months)+1 {
 				months = append(months, i)
 			}
+		case quarterName.MatchString(c.full):
+			if c.full[len(c.full)-1] == byte('1'+len(quarters)) {
+				quarters = append(quarters, i)
+			}
 		case isStamp && !p.hasDate:
 			clocks, begins = append(clocks, i), append(begins, p.clock)
 		case err == nil && countsTimes(word) && (len(counted) == 0 && n <= 1 || len(counted) > 0 && word == prefix && n == len(counted)+first0(t.columns[counted[0]].full)):
@@ -219,13 +252,21 @@ func (t *table) nesting() (a *axis, columns []int, parts string) {
 			counted = append(counted, i)
 		}
 	}
+	if len(outer) == 2 && len(counted) == 31 {
+		if a, err := t.fromParts(); err == nil && a != nil && slices.Equal(a.parts, []string{"year", "month"}) {
+			return a, counted, "days"
+		}
+	}
 	if len(outer) != 1 {
 		return nil, nil, ""
 	}
 	i := outer[0]
 	if t.columns[i].numbers() && !t.packedDates(i) {
-		if a = t.count(i); a == nil || a.how != "years" || !slices.ContainsFunc([][]int{months, counted}, func(x []int) bool { return len(x) == 12 }) {
+		if a = t.count(i); a == nil || a.how != "years" || len(quarters) != 4 && !slices.ContainsFunc([][]int{months, counted}, func(x []int) bool { return len(x) == 12 }) {
 			return nil, nil, ""
+		}
+		if len(quarters) == 4 {
+			return a, quarters, "quarters"
 		}
 		if len(months) == 12 {
 			return a, months, "months"
@@ -294,26 +335,79 @@ const leastAcross = 12
 
 // dateName reports whether the name of column i is a date or a year.
 func (t *table) dateName(i int) bool {
-	name := t.columns[i].full
-	p, ok := parseStamp(name)
-	v, err := strconv.Atoi(name)
-	return ok && p.hasDate || err == nil && v >= 1500 && v < 2200
+	return timeName(t.columns[i].full)
+}
+
+// periodName matches a period as a number: a month 202401 or 2024.01, a quarter 20241, or a week 202453.
+var periodName = regexp.MustCompile(`^(1[5-9]\d{2}|2[01]\d{2})(\.?\d{2}|[1-4])$`)
+
+// timeName reports whether the name of a column is a date, a year or a period.
+func timeName(name string) bool {
+	p, ok := parseStamp(plainDate(name))
+	return ok && p.hasDate || yearOf(name) > 0 || periodName.MatchString(name)
+}
+
+// yearLabel matches a name that is a year, also as R (X2020), the World Bank (2020 [YR2020]) and
+// companies (FY2020) write it.
+var yearLabel = regexp.MustCompile(`^(?i)(?:x|y|yr|fy)?(\d{4})(?: ?\[yr\d{4}\])?$`)
+
+// yearOf returns the year that the name of a column is, or 0.
+func yearOf(name string) int {
+	m := yearLabel.FindStringSubmatch(name)
+	if m == nil || m[1] < "1500" || m[1] >= "2200" {
+		return 0
+	}
+	return atoi(m[1])
+}
+
+// plainDate returns the date in the name of a column as it was before R changed it.
+func plainDate(name string) string {
+	if len(name) > 1 && name[0] == 'X' && name[1] >= '0' && name[1] <= '9' {
+		return strings.ReplaceAll(name[1:], ".", "/")
+	}
+	return name
+}
+
+// dateTexts returns the names of columns as dates are written, if all are periods as numbers.
+func (t *table) dateTexts(columns []int) []string {
+	texts := make([]string, len(columns))
+	forms := []string{"%s-%s", "%s-W%s", "%sQ%s"} // month, week and quarter
+	fits := []bool{true, true, true}
+	for k, i := range columns {
+		name := t.columns[i].full
+		texts[k] = plainDate(name)
+		m := periodName.FindStringSubmatch(name)
+		for f, form := range forms {
+			if fits[f] = fits[f] && m != nil; fits[f] {
+				_, fits[f] = parseStamp(fmt.Sprintf(form, m[1], strings.TrimPrefix(m[2], ".")))
+				fits[f] = fits[f] && len(m[2]) == 1 == (f == 2)
+			}
+		}
+	}
+	if f := slices.Index(fits, true); f >= 0 {
+		for k, i := range columns {
+			m := periodName.FindStringSubmatch(t.columns[i].full)
+			texts[k] = fmt.Sprintf(forms[f], m[1], strings.TrimPrefix(m[2], "."))
+		}
+	}
+	return texts
 }
 
 // namesAsTimes returns the times that the names of the columns mean, or nil if they are not times.
 // dated tells whether they are points in time.
-func (t *table) namesAsTimes(columns []int) (times []float64, dated bool) {
-	if !t.named || len(columns) < 3 {
-		return nil, false
+func (t *table) namesAsTimes(columns []int) (times []float64, dated bool, err error) {
+	if !t.named || len(columns) < 2 {
+		return nil, false, nil
 	}
 	dates, years, numbered, prefix := true, true, true, ""
+	texts := t.dateTexts(columns)
 	for k, i := range columns {
 		name := t.columns[i].full
-		p, ok := parseStamp(name)
+		p, ok := parseStamp(texts[k])
 		dates = dates && ok && p.hasDate
 		word := strings.TrimRight(name, "0123456789")
 		v, err := strconv.Atoi(name[len(word):])
-		years = years && word == "" && err == nil && v >= 1500 && v < 2200
+		years = years && yearOf(name) > 0
 		if k == 0 {
 			prefix = word
 		}
@@ -329,27 +423,30 @@ func (t *table) namesAsTimes(columns []int) (times []float64, dated bool) {
 		return true
 	}
 	switch {
-	case years && steps():
-		return times, false
+	case years:
+		for k, i := range columns {
+			times[k] = float64(time.Date(yearOf(t.columns[i].full), 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro())
+		}
+		return times, true, nil
 	case dates:
 		h := line{number: t.lines[0].number, cells: make([]cell, len(t.columns))}
 		var l []line
-		for _, i := range columns {
+		for _, text := range texts {
 			c := h
-			c.cells = []cell{{text: t.columns[i].full}}
+			c.cells = []cell{{text: text}}
 			l = append(l, c)
 		}
 		head := &table{document: t.document, o: t.o, columns: []column{{name: "names of columns"}}, rows: l}
 		head.classify()
 		a, err := head.named2axis([]int{0})
 		if err != nil {
-			return nil, false
+			return nil, false, err
 		}
-		return a.values, true
+		return a.values, true, nil
 	case numbered && len(columns) >= leastAcross && steps():
-		return times, false
+		return times, false, nil
 	}
-	return nil, false
+	return nil, false, nil
 }
 
 // unlabelled reports whether the rows of a table without names are series that each begin with a

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // stamp is a parsed date or time of day. The order of day, month and year may be undecided.
@@ -31,18 +34,23 @@ var (
 
 	weekday   = regexp.MustCompile(`(?i)^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]? +`)
 	digitDate = regexp.MustCompile(`^(\d{1,4})([-/.]|\. )(\d{1,2})([-/.]|\. )(\d{1,4})`)
-	dayFirst  = regexp.MustCompile(`^(\d{1,2})([- ./]+)([A-Za-z]{3,9})([- ./,]+)(\d{4}|\d{2})\b`)
-	monthDay  = regexp.MustCompile(`^([A-Za-z]{3,9})([. ]+)(\d{1,2})(, +| |,)(\d{4})\b`)
-	yearNamed = regexp.MustCompile(`^(\d{4})([- /])([A-Za-z]{3,9})([- /])(\d{1,2})\b`)
+	dayFirst  = regexp.MustCompile(`^(\d{1,2})([- ./]+| de )(\pL{3,10})([- ./,]+| de )(\d{4}|\d{2})\b`)
+	monthDay  = regexp.MustCompile(`^(\pL{3,10})([. ]+)(\d{1,2})(, +| |,)(\d{4})\b`)
+	yearNamed = regexp.MustCompile(`^(\d{4})([- /])(\pL{3,10})([- /])(\d{1,2})\b`)
 	monthOnly = regexp.MustCompile(`^(\d{4})([-/M])(\d{1,2})$`)
 	onlyMonth = regexp.MustCompile(`^(\d{1,2})(/)(\d{4})$`)
-	nameYear  = regexp.MustCompile(`^([A-Za-z]{3,9})([- .]+)(\d{4}|\d{2})$`)
+	nameYear  = regexp.MustCompile(`^(\pL{3,10})([- .]+| de )(\d{4}|\d{2})$`)
+	yearName  = regexp.MustCompile(`^(\d{4})([- /]?)(\pL{3,10})$`)
 	quarter   = regexp.MustCompile(`^(\d{4})([-/ :.]?[QqT])([1-4])$`)
 	quarterOf = regexp.MustCompile(`^([QqT])([1-4])([-/ ']{1,2})(\d{4}|\d{2})$`)
 	nthQ      = regexp.MustCompile(`^()([1-4])([QqT][-/ ']{0,2})(\d{4}|\d{2})$`)
-	week      = regexp.MustCompile(`^(\d{4})([- /]?W)(\d{2})(?:(-?)([1-7]))?$`)
+	ordinal   = regexp.MustCompile(`^(\d{4})-(\d{3})$`)
+	half      = regexp.MustCompile(`^(\d{4})([-/ ]?[HhSs])([12])$`)
+	halfOf    = regexp.MustCompile(`^([HhSs])([12])([-/ ']{1,2})(\d{4})$`)
+	week      = regexp.MustCompile(`^(\d{4})([- /]?[Ww][Kk]?)(\d{1,2})(?:(-?)([1-7]))?$`)
+	weekOf    = regexp.MustCompile(`^((?:[Ww][Kk]?|KW|CW)[- ]?)(\d{1,2})([-/ ]+)(\d{4})$`)
 	interval  = regexp.MustCompile(`^(.{10,32}\d)( - | – )(.{10,32})$`)
-	packed    = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})(?:([T _-]?)(\d{2})(?:(\d{2})(\d{2})?)?)?$`)
+	packed    = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})(?:([T _-]?)(\d{2})(?:(\d{2})(\d{2})?)?(Z|[+-]\d{4})?)?$`)
 	timeOf    = regexp.MustCompile(`^(\d{1,2})([:.h])(\d{2})(?:([:.])(\d{2})(?:([.,])(\d{1,9}))?)?( ?[AaPp]\.?[Mm]\.?)?`)
 	zone      = regexp.MustCompile(`^ ?(Z|[+-]\d{2}:\d{2}|[+-]\d{4}|[+-]\d{2}|[A-Z]{2,4})(?:\[[A-Za-z_/]+\])?$`)
 )
@@ -60,10 +68,34 @@ const (
 
 func atoi(s string) int { v, _ := strconv.Atoi(s); return v }
 
-// monthOf returns the number of a month by its English name, or 0.
+// languages lists the names of months in German, French, Spanish, Italian, Portuguese and Dutch, in
+// full and short.
+var languages = [][2][]string{
+	{strings.Fields("januar februar märz april mai juni juli august september oktober november dezember"), strings.Fields("jan feb mär apr mai jun jul aug sep okt nov dez")},
+	{strings.Fields("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"), strings.Fields("janv févr mars avr mai juin juil août sept oct nov déc")},
+	{strings.Fields("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"), strings.Fields("ene feb mar abr may jun jul ago sep oct nov dic")},
+	{strings.Fields("gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre"), strings.Fields("gen feb mar apr mag giu lug ago set ott nov dic")},
+	{strings.Fields("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro"), strings.Fields("jan fev mar abr mai jun jul ago set out nov dez")},
+	{strings.Fields("januari februari maart april mei juni juli augustus september oktober november december"), strings.Fields("jan feb mrt apr mei jun jul aug sep okt nov dec")},
+}
+
+// monthWords maps the names of months in these languages to their numbers.
+var monthWords = func() map[string]int {
+	words := map[string]int{"jän": 1, "jänner": 1, "mrz": 3, "maerz": 3, "fév": 2, "fev": 2, "aout": 8}
+	for _, l := range languages {
+		for _, names := range l {
+			for i, name := range names {
+				words[name] = i + 1
+			}
+		}
+	}
+	return words
+}()
+
+// monthOf returns the number of a month by its name, or 0.
 func monthOf(s string) int {
 	if !months.MatchString(s) {
-		return 0
+		return monthWords[strings.ToLower(s)]
 	}
 	for i, m := range monthNames {
 		if strings.EqualFold(s[:3], m) {
@@ -73,8 +105,12 @@ func monthOf(s string) int {
 	return 0
 }
 
-// monthLayout returns the layout of package time for a month written like s: January or Jan.
+// monthLayout returns the layout of package time for a month written like s: January or Jan. For
+// other languages it returns {month:s}.
 func monthLayout(s string) string {
+	if !months.MatchString(s) {
+		return "{month:" + s + "}"
+	}
 	if len(s) > 3 {
 		return "January"
 	}
@@ -99,6 +135,9 @@ func parseStamp(s string) (p stamp, ok bool) {
 			}
 			if m[7] != "" {
 				p.layout += "05"
+			}
+			if m[8] != "" && !p.readZone(m[8]) {
+				return p, false
 			}
 			if atoi(m[5]) > 24 || atoi(m[6]) > 59 || atoi(m[7]) > 59 {
 				return p, false
@@ -157,6 +196,22 @@ func parseStamp(s string) (p stamp, ok bool) {
 	case nameYear.MatchString(s):
 		m := nameYear.FindStringSubmatch(s)
 		p, rest = stamp{a: 1, b: monthOf(m[1]), c: atoi(m[3]), wb: 3, wc: len(m[3]), named: true, layout: monthLayout(m[1]) + m[2] + "{c}"}, ""
+	case ordinal.MatchString(s): // ISO 8601: year and day of the year
+		m := ordinal.FindStringSubmatch(s)
+		t := time.Date(atoi(m[1]), 1, atoi(m[2]), 0, 0, 0, 0, time.UTC)
+		if t.Year() != atoi(m[1]) {
+			return p, false
+		}
+		p, rest = stamp{a: t.Day(), b: int(t.Month()), c: t.Year(), wa: 2, wb: 2, wc: 4, named: true, layout: "2006-002"}, ""
+	case yearName.MatchString(s):
+		m := yearName.FindStringSubmatch(s)
+		p, rest = stamp{a: 1, b: monthOf(m[3]), c: atoi(m[1]), wb: 3, wc: 4, named: true, layout: "{c}" + m[2] + monthLayout(m[3])}, ""
+	case half.MatchString(s):
+		m := half.FindStringSubmatch(s)
+		p, rest = stamp{a: 1, b: 6*atoi(m[3]) - 5, c: atoi(m[1]), wb: 1, wc: 4, named: true, layout: "{c}" + m[2] + "{h}"}, ""
+	case halfOf.MatchString(s):
+		m := halfOf.FindStringSubmatch(s)
+		p, rest = stamp{a: 1, b: 6*atoi(m[2]) - 5, c: atoi(m[4]), wb: 1, wc: 4, named: true, layout: m[1] + "{h}" + m[3] + "{c}"}, ""
 	case quarter.MatchString(s):
 		m := quarter.FindStringSubmatch(s)
 		p, rest = stamp{a: 1, b: 3*atoi(m[3]) - 2, c: atoi(m[1]), wb: 1, wc: 4, named: true, layout: "{c}" + m[2] + "{q}"}, ""
@@ -166,15 +221,27 @@ func parseStamp(s string) (p stamp, ok bool) {
 			m = nthQ.FindStringSubmatch(s)
 		}
 		p, rest = stamp{a: 1, b: 3*atoi(m[2]) - 2, c: atoi(m[4]), wb: 1, wc: len(m[4]), named: true, layout: m[1] + "{q}" + m[3] + "{c}"}, ""
-	case week.MatchString(s): // ISO 8601 week; without a day it means the Monday
-		m := week.FindStringSubmatch(s)
-		t, ok := mondayOf(atoi(m[1]), atoi(m[3]))
+	case week.MatchString(s), weekOf.MatchString(s): // ISO 8601 week; without a day it means the Monday
+		var year, number, of, layout string
+		if m := week.FindStringSubmatch(s); m != nil {
+			year, number, of = m[1], m[3], m[5]
+			layout = "{year}" + m[2] + "{week}"
+			if of != "" {
+				layout += m[4] + "{day}"
+			}
+		} else {
+			m := weekOf.FindStringSubmatch(s)
+			year, number, layout = m[4], m[2], m[1]+"{week}"+m[3]+"{year}"
+		}
+		t, ok := mondayOf(atoi(year), atoi(number))
 		if !ok {
 			return p, false
 		}
-		layout := "{w" + m[2] + "}"
-		if m[5] != "" {
-			t, layout = t.AddDate(0, 0, atoi(m[5])-1), layout+m[4]+"1"
+		if of != "" {
+			t = t.AddDate(0, 0, atoi(of)-1)
+		}
+		if len(number) == 1 {
+			layout = strings.Replace(layout, "{week}", "{w}", 1)
 		}
 		p, rest = stamp{a: t.Day(), b: int(t.Month()), c: t.Year(), wa: 2, wb: 2, wc: 4, named: true, layout: layout}, ""
 	default: // 18.00.00 is a time of day, but 18.00 is a number
@@ -261,12 +328,16 @@ func (p *stamp) readClock(s, between string) bool {
 	if z == nil {
 		return false
 	}
+	p.layout += rest[:strings.Index(rest, z[1])]
+	return p.readZone(z[1])
+}
+
+// readZone parses a time zone, such as Z, CET or +01:00, and appends it to the layout.
+func (p *stamp) readZone(name string) bool {
 	p.zoned = true
-	name := z[1]
-	lead := rest[:strings.Index(rest, name)]
 	if v, ok := zones[name]; ok {
 		p.offset = v * hour
-		p.layout += lead + "{z" + name + "}"
+		p.layout += "{z" + name + "}"
 		return true
 	}
 	if name[0] != '+' && name[0] != '-' {
@@ -280,7 +351,7 @@ func (p *stamp) readClock(s, between string) bool {
 	if name[0] == '-' {
 		p.offset = -p.offset
 	}
-	p.layout += lead + map[int]string{3: "-07", 5: "-0700", 6: "-07:00"}[len(name)]
+	p.layout += map[int]string{3: "-07", 5: "-0700", 6: "-07:00"}[len(name)]
 	return true
 }
 
@@ -337,13 +408,9 @@ func (p *stamp) spell(o order, t time.Time, padded bool) string {
 		return begin.spell(o, t, padded) + p.dash + end.spell(o, t.Add(long), padded)
 	}
 	layout := p.layout
-	if week, ok := strings.CutPrefix(layout, "{w"); ok {
+	if strings.Contains(layout, "{w") {
 		y, w := t.ISOWeek()
-		mark, ofWeek, _ := strings.Cut(week, "}")
-		if ofWeek != "" {
-			ofWeek = ofWeek[:len(ofWeek)-1] + fmt.Sprint((int(t.Weekday())+6)%7+1)
-		}
-		return fmt.Sprintf("%d%s%02d%s", y, mark, w, ofWeek)
+		return strings.NewReplacer("{year}", fmt.Sprint(y), "{week}", fmt.Sprintf("%02d", w), "{w}", fmt.Sprint(w), "{day}", fmt.Sprint((int(t.Weekday())+6)%7+1)).Replace(layout)
 	}
 	two := map[rune]string{'y': "2006", 'm': "01", 'd': "02"}
 	if !padded {
@@ -363,8 +430,38 @@ func (p *stamp) spell(o order, t time.Time, padded bool) string {
 		name, rest, _ := strings.Cut(layout[i+2:], "}")
 		return t.Format(layout[:i]) + name + t.Format(rest)
 	}
-	if i := strings.Index(layout, "{q}"); i >= 0 {
-		return t.Format(layout[:i]) + fmt.Sprint((int(t.Month())+2)/3) + t.Format(layout[i+3:])
+	for _, part := range []struct {
+		name   string
+		months int
+	}{{"{q}", 3}, {"{h}", 6}} {
+		if before, after, ok := strings.Cut(layout, part.name); ok {
+			return t.Format(before) + fmt.Sprint((int(t.Month())-1)/part.months+1) + t.Format(after)
+		}
 	}
-	return t.Format(layout)
+	before, rest, ok := strings.Cut(layout, "{month:")
+	if !ok {
+		return t.Format(layout)
+	}
+	like, after, _ := strings.Cut(rest, "}")
+	return t.Format(before) + monthLike(t.Month(), like) + t.Format(after)
+}
+
+// monthLike returns the name of a month in the language and form of the word like, the name of a
+// month.
+func monthLike(m time.Month, like string) string {
+	word := m.String()
+	for k := range 2 * len(languages) { // short names first
+		if names := languages[k%len(languages)][1-k/len(languages)]; slices.Contains(names, strings.ToLower(like)) {
+			word = names[m-1]
+			break
+		}
+	}
+	first, size := utf8.DecodeRuneInString(word)
+	switch {
+	case like == strings.ToUpper(like):
+		return strings.ToUpper(word)
+	case like != strings.ToLower(like):
+		return string(unicode.ToUpper(first)) + word[size:]
+	}
+	return strings.ToLower(word)
 }

@@ -47,12 +47,23 @@ func (l *line) at(i int) cell {
 	return cell{from: l.to, to: l.to}
 }
 
+// page matches the beginning of HTML and XML. A header such as <TICKER> may begin with < too.
+var page = regexp.MustCompile(`^(?i)(?:\xef\xbb\xbf)?\s*<(?:\?xml|!doctype|html|table)\b`)
+
 // decode returns the text of a file in UTF-8, with or without a byte-order mark, or in UTF-16 with
 // one.
 func decode(b []byte) (text, mark string, notes []string, err error) {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(b, []byte("\x00\x00\xfe\xff")):
 		return "", "", nil, errors.New("line 1: the byte-order mark of UTF-32; save the file as UTF-8")
+	case bytes.HasPrefix(b, []byte("\x1f\x8b")):
+		return "", "", nil, errors.New("line 1: a file of gzip; unpack it with gunzip")
+	case bytes.HasPrefix(b, []byte("PK\x03\x04")), bytes.HasPrefix(b, []byte("\xd0\xcf\x11\xe0")):
+		return "", "", nil, errors.New("line 1: a workbook of a spreadsheet or a zip file; save the sheet as CSV, or unpack the file")
+	case page.Match(b):
+		return "", "", nil, errors.New("line 1: a page of HTML or XML; save its table as CSV")
+	case bytes.HasPrefix(b, []byte("PAR1")):
+		return "", "", nil, errors.New("line 1: a file of Parquet; save it as CSV")
 	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
 		b, mark = b[3:], "\ufeff"
 	case bytes.HasPrefix(b, []byte("\xff\xfe")):
@@ -251,13 +262,8 @@ func evenness(text string, count func(string) int) float64 {
 	tally, lines := map[int]int{}, 0
 	rest := text
 	for rest != "" && lines < 100 {
-		i := strings.IndexAny(rest, "\r\n")
-		s := rest
-		if i >= 0 {
-			s, rest = rest[:i], rest[i+1:]
-		} else {
-			rest = ""
-		}
+		s := rest[:recordEnd(rest)]
+		rest = strings.TrimLeft(rest[len(s):], "\r\n")
 		if strings.TrimSpace(s) == "" || s[0] == '#' {
 			continue
 		}
@@ -271,6 +277,32 @@ func evenness(text string, count func(string) int) float64 {
 		}
 	}
 	return float64(most) / float64(max(1, lines))
+}
+
+// recordEnd returns the length of the first record of a text. A quoted cell may span up to twenty
+// lines; beyond that, the quotation mark is part of a text.
+func recordEnd(text string) int {
+	first, lines, quoted := -1, 0, false
+	for i := range len(text) {
+		switch text[i] {
+		case '"':
+			quoted = !quoted
+		case '\r', '\n':
+			if first < 0 {
+				first = i
+			}
+			if !quoted {
+				return i
+			}
+			if lines++; lines > 20 {
+				return first
+			}
+		}
+	}
+	if quoted && first >= 0 {
+		return first
+	}
+	return len(text)
 }
 
 // outside returns the number of separators sep in s that are not within quotes.

@@ -1,0 +1,205 @@
+package seriesdata
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// undecided returns an error if the numbers of column i, which has the name of a column of times and
+// was read as the axis a, may be dates in several forms.
+func (t *table) undecided(i int, a *axis) error {
+	name := strings.ToLower(t.columns[i].name)
+	if a.dated || !timeish(name) {
+		return nil
+	}
+	first := t.rows[0].at(i).text
+	wrong := func(why string) error {
+		return fmt.Errorf("line %d, column %s: %q %s; write dates as 2024-01-31, or name another column of times, or none, by Options.Time (-time)", t.rows[0].number, t.columns[i].name, first, why)
+	}
+	tenths, packed := true, [3]bool{true, true, true}
+	low, high := slices.Min(a.values), slices.Max(a.values)
+	for k, v := range a.values {
+		s := t.rows[k].at(i).text
+		tenths = tenths && len(s) == 6 && s[4] == '.' && v >= 1500 && v < 2200
+		if v != math.Floor(v) {
+			packed = [3]bool{}
+			continue
+		}
+		s = strconv.Itoa(int(v))
+		width := 6
+		if len(s) > 6 {
+			width = 8
+		}
+		s = strings.Repeat("0", max(0, width-len(s))) + s
+		for f, layout := range [3][2]string{{"060102", "."}, {"020106", "02012006"}, {"010206", "01022006"}} {
+			_, err := time.Parse(layout[width/2-3], s)
+			packed[f] = packed[f] && err == nil
+		}
+	}
+	switch {
+	case tenths:
+		return wrong("may be a month, a quarter or a part of a year")
+	case strings.Contains(name, "date") && low >= 20000 && high < spreadsheet:
+		return wrong(fmt.Sprintf("is %s in days since 1970 and %s in days of a spreadsheet", spoken(low), spoken(low-spreadsheet)))
+	case low >= 10000 && (packed[0] || packed[1] || packed[2]):
+		return wrong("is a date without marks between its parts, whose order is unclear")
+	}
+	return nil
+}
+
+var fourDigits = regexp.MustCompile(`\d{4}`) // a year; a date without one, such as Jan-01, may also be a label
+
+// labelled reports whether all cells of column i consist of the same word and a number that counts
+// up or down by one, such as day 1, day 2, …. Dates such as 2024-W01, 2024-W02, … do not count.
+func (t *table) labelled(i int) bool {
+	if len(t.rows) < 2 || t.columns[i].stamps() && fourDigits.MatchString(t.rows[0].at(i).text) {
+		return false
+	}
+	prefix, last, step := "", 0, 0
+	for k := range t.rows {
+		s := t.rows[k].at(i).text
+		word := strings.TrimRight(s, "0123456789")
+		v, err := strconv.Atoi(s[len(word):])
+		if err != nil || strings.Trim(word, "0123456789/-. ") == "" || monthOf(strings.Trim(word, " ./-")) > 0 || isNumber(s) {
+			return false
+		}
+		if k > 0 && word != prefix || k > 1 && v-last != step || k == 1 && v-last != 1 && v-last != -1 {
+			return false
+		}
+		prefix, step, last = word, v-last, v
+	}
+	return true
+}
+
+// unixTimes reports whether the numbers of column i are recognised as time since 1970 or as
+// spreadsheet days.
+func (t *table) unixTimes(i int) bool {
+	if t.packedDates(i) && timeish(t.columns[i].name) {
+		return false
+	}
+	a := t.count(i)
+	return a != nil && a.scale > 0
+}
+
+// count returns an axis from the numbers of column i. It returns nil if a cell is not a finite
+// number.
+func (t *table) count(i int) *axis {
+	c := &t.columns[i]
+	a := &axis{columns: []int{i}, name: c.name}
+	whole, low, high := true, math.Inf(1), math.Inf(-1)
+	labelled := t.labelled(i)
+	if decimal, err := t.decimal([]int{i}); err == nil && decimal == ',' {
+		a.comma = true
+	}
+	for k := range t.rows {
+		s := t.rows[k].at(i).text
+		if labelled {
+			s = s[len(strings.TrimRight(s, "0123456789")):]
+		}
+		if a.comma {
+			s = strings.Replace(s, ",", ".", 1)
+		}
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil || v-v != 0 {
+			return nil
+		}
+		whole = whole && v == math.Floor(v)
+		low, high = min(low, v), max(high, v)
+		a.values = append(a.values, v)
+	}
+	name := strings.ToLower(c.name)
+	for _, u := range []struct {
+		low, high, scale float64
+		how              string
+	}{{1e8, 5e9, second, "seconds since 1970"}, {1e11, 5e12, 1e3, "milliseconds since 1970"}, {1e14, 5e15, 1, "microseconds since 1970"}, {1e17, 5e18, 1e-3, "nanoseconds since 1970"}} {
+		if low >= u.low && high < u.high {
+			a.dated, a.scale, a.how = true, u.scale, u.how
+			for k := range a.values {
+				a.values[k] = math.Round(a.values[k] * u.scale)
+			}
+			a.wall = a.values
+			return a
+		}
+	}
+	date := strings.Contains(name, "date") || strings.Contains(name, "month") || slices.Contains([]string{"time", "period", "timestamp", "ym", "yyyymm", "yrmo", "datum", "fecha", "monat", "mes"}, name)
+	quarter := strings.Contains(name, "quarter") || strings.Contains(name, "qtr") || slices.Contains([]string{"yyyyq", "yq", "quartal"}, name)
+	week := strings.Contains(name, "week") || slices.Contains([]string{"yyyyww", "yw", "woche"}, name)
+	switch {
+	case whole && quarter && low >= 15001 && high < 22005:
+		return t.calendar(a, func(v float64) (int, int) { return int(v) / 10, 3*(int(v)%10) - 2 }, "quarters as 20241")
+	case whole && week && low >= 150001 && high < 220054:
+		return t.weeks(a)
+	case date && t.hundredths(i):
+		return t.calendar(a, func(v float64) (int, int) { return int(v), int(math.Round(100 * (v - math.Floor(v)))) }, "months as 2024.01")
+	case whole && (strings.Contains(name, "year") || name == "jahr" || name == "año" || name == "année" || date || t.index(i)) && low >= 1500 && high < 2200:
+		a.parts, a.written = []string{"year"}, cellsOf(t.rows, i)
+		return t.calendar(a, func(v float64) (int, int) { return int(v), 1 }, "years")
+	case whole && (date || t.index(i)) && low >= 150001 && high < 220013:
+		return t.calendar(a, func(v float64) (int, int) { return int(v) / 100, int(v) % 100 }, "months as 202401")
+	case date && low >= 20000 && high < 80000 && high >= spreadsheet:
+		a.dated, a.scale, a.how = true, day, "days of a spreadsheet"
+		for k := range a.values {
+			// Round to seconds, the precision of the digits.
+			a.values[k] = math.Round((a.values[k]-spreadsheet)*day/second) * second
+		}
+		a.wall = a.values
+		return a
+	}
+	return a
+}
+
+// spreadsheet is the number of the day 1 January 1970 in a spreadsheet.
+const spreadsheet = 25569
+
+// hundredths reports whether the cells of column i are months such as 1871.01, of which October may
+// be written 1871.1.
+func (t *table) hundredths(i int) bool {
+	long := false
+	for k := range t.rows {
+		s := t.rows[k].at(i).text
+		if len(s) < 6 || len(s) > 7 || s[4] != '.' || len(s) == 6 && s[5] != '1' || len(s) == 7 && (s[5:] < "01" || s[5:] > "12") {
+			return false
+		}
+		long = long || len(s) == 7
+	}
+	return long
+}
+
+// weeks converts an axis of numbers such as 202401 to the Mondays of these weeks of ISO 8601. It
+// returns a unchanged if a year has no such week.
+func (t *table) weeks(a *axis) *axis {
+	b := *a
+	b.values = slices.Clone(a.values)
+	b.dated, b.how = true, "weeks as 202401"
+	for k, v := range b.values {
+		at, ok := mondayOf(int(v)/100, int(v)%100)
+		if !ok {
+			return a
+		}
+		b.values[k] = float64(at.UnixMicro())
+	}
+	b.wall = b.values
+	return &b
+}
+
+// calendar converts an axis of years, or of years and months, to dates. It returns a unchanged if a
+// month is out of range. split returns the year and the month of a number.
+func (t *table) calendar(a *axis, split func(v float64) (year, month int), how string) *axis {
+	b := *a
+	b.values = slices.Clone(a.values)
+	b.dated, b.how = true, how
+	for k, v := range b.values {
+		y, m := split(v)
+		if m < 1 || m > 12 {
+			return a
+		}
+		b.values[k] = float64(time.Date(y, time.Month(m), 1, 0, 0, 0, 0, time.UTC).UnixMicro())
+	}
+	b.wall = b.values
+	return &b
+}
