@@ -59,7 +59,7 @@ func exchanges(k *houdayer) *exact.Matrix {
 				continue
 			}
 			k.reach(0, int32(i), x, k.y)
-			k.exchange(0, x)
+			k.exchange(0, x, k.y)
 			dst[exact.Index(x, k.levels)*n+exact.Index(k.y, k.levels)] += 1 / float64(different)
 		}
 	})
