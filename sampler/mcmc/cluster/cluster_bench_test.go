@@ -82,15 +82,17 @@ func BenchmarkGlassTempering(b *testing.B) {
 	for j := range betas {
 		betas[j] = 1 - .75*float64(j)/7
 	}
+	over := func(base sampler.Method) sampler.Method { return mcmc.Tempering{Base: base, Betas: betas} }
 	for _, c := range []struct {
-		name string
-		base sampler.Method
+		name   string
+		method sampler.Method
 	}{
-		{"gibbs", mcmc.Gibbs{}},
-		{"houdayer", cluster.Houdayer{}},
-		{"windows", mcmc.Subgraph{}},
-		{"houdayer,forests", cluster.Houdayer{Base: mcmc.Subgraph{Width: 1}}},
-		{"houdayer,windows", cluster.Houdayer{Base: mcmc.Subgraph{}}},
+		{"gibbs", over(mcmc.Gibbs{})},
+		{"houdayer", over(cluster.Houdayer{})},
+		{"houdayer,travelling", cluster.Houdayer{Base: over(mcmc.Gibbs{})}},
+		{"windows", over(mcmc.Subgraph{})},
+		{"houdayer,forests", over(cluster.Houdayer{Base: mcmc.Subgraph{Width: 1}})},
+		{"houdayer,windows", over(cluster.Houdayer{Base: mcmc.Subgraph{}})},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
@@ -100,7 +102,7 @@ func BenchmarkGlassTempering(b *testing.B) {
 					m := glass(side, beta, seed)
 					e := make([][]float64, 2)
 					began := exact.CPU()
-					ch := exact.Must(sampler.NewChains(b.Context(), m, mcmc.Tempering{Base: c.base, Betas: betas}, sampler.Config{
+					ch := exact.Must(sampler.NewChains(b.Context(), m, c.method, sampler.Config{
 						Chains: len(e), Workers: 1, Seed: 1, Warmup: -1,
 						Observe: func(s, _ int, _ []int32, info *sampler.Info) { e[s] = append(e[s], info.Energy) },
 					}))
