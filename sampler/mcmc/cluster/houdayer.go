@@ -28,14 +28,27 @@ import (
 //
 // The exchange carries whole domains over barriers that single-site changes do not cross. It helps
 // in spin glasses on two-dimensional lattices or diluted graphs, where differing sites form many
-// clusters. If most sites are in one cluster, it only swaps the two replicas and gains nothing. Use
-// Houdayer as the Base of mcmc.Tempering; every temperature then has two replicas.
+// clusters. If most sites are in one cluster, it only swaps the two replicas and gains nothing.
+//
+// In spin glasses, combine it with mcmc.Tempering:
+//
+//	cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}}}
+//
+// gives every chain two ladders of temperatures, which exchange clusters at every temperature and whose
+// replicas both travel. A ladder that is tuned is that of the first replica. As the Base of
+// mcmc.Tempering, Houdayer has a second replica at every temperature, too, but that replica never
+// changes its temperature. Round trips of replicas overstate the gain: an exchange at a high
+// temperature, where clusters are large, changes which replica has which state rather than the states.
+//
+// Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and temperatures at
+// once. They draw up to eight sites until the replicas differ at one. If the cluster has more than half
+// of all sites, they exchange the other differing sites instead, which gives the same two states.
 //
 // The model must be energy.Graphical. If an exchange leads to a state from which Base cannot start,
 // such as one that its field Within does not allow, the exchange is undone. This leaves p
 // restricted to the allowed states invariant. The states and energies of the chain are those of x;
 // Info.Rungs shows both replicas, at β = 1. A step costs two steps of Base. An exchange also costs
-// an energy and a Reset of Base for each replica.
+// an energy and a Reset of Base for each replica or, on bits, about two thirds of a sweep for each.
 //
 // Base must reach every state from which it can start. mcmc.Swap does not, and is rejected: it
 // conserves the number of sites at each level, but an exchange can change this number in x and y.
