@@ -32,8 +32,8 @@ type Condition struct {
 
 // Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients and
 // bounds are integers, the comparison is exact. Otherwise, the comparison allows for rounding: a
-// bound counts as met if e misses it by at most 2⁻⁴⁰ times the sum of the magnitudes of all terms
-// and bounds.
+// bound counts as met if e misses it by at most 2⁻⁴⁹·(n + 4), but no more than 2⁻⁴⁰, times the sum of
+// the magnitudes of all terms and bounds. Here n is the number of terms and of factors in them.
 func (e Expr) Between(lo, hi float64) Condition {
 	c := Condition{p: e.p, lo: lo, hi: hi, err: e.err}
 	if c.err != nil {
@@ -52,7 +52,9 @@ func (e Expr) Between(lo, hi float64) Condition {
 		c.err = fmt.Errorf("a sum between %v and %v: the sum of magnitudes overflows", lo, hi)
 	}
 	if !whole || scale >= 1<<53 {
-		c.tol = scale * (1.0 / (1 << 40))
+		// sixteen times the rounding error of n + 4 operations, because the index of counters
+		// distinguishes sums that differ by a sixteenth of tol
+		c.tol = scale * min(float64(c.work()+4)*0x1p-49, 0x1p-40)
 	}
 	return c
 }

@@ -253,3 +253,20 @@ func TestAnswersAreThoseOfEnumeration(t *testing.T) {
 	require.Greater(t, empty, int(problems/25))
 	require.Less(t, empty, int(problems*3/5)+3)
 }
+
+// Small coefficients count beside large ones, in the search and in elimination.
+func TestSmallBesideLarge(t *testing.T) {
+	p := problem.New()
+	x, y, z := p.Integer("x", 0, 5), p.Integer("y", 0, 5), p.Integer("z", 0, 5)
+	p.Objective(problem.Sum(x, y, z))
+	p.Require("small", problem.Sum(x.Scale(1e9), y.Scale(-1e9), z.Scale(1e-3)).Between(1e-3, 2e-3))
+	for _, c := range []problem.Config{{}, {Search: -1}} {
+		n, err := p.Count(context.Background(), c)
+		require.NoError(t, err)
+		require.Equal(t, 12.0, n) // x = y, z = 1 or 2
+		s, err := p.Minimise(context.Background(), c)
+		require.NoError(t, err)
+		require.True(t, s.Exact)
+		require.Equal(t, 1.0, s.Rows[0].Energy)
+	}
+}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
@@ -27,8 +29,13 @@ type data struct {
 // load reads the data of -csv, or generates data if there is none.
 func load(o options) (*data, error) {
 	if o.csv == "" {
-		x, y := generate(o.n+o.n/4, o.seed)
-		return split("generated", columns, x, y, o.n)
+		s := shapes[o.shape]
+		if s == nil {
+			x, y := generate(o.n+o.n/4, o.seed)
+			return split("generated", columns, x, y, o.n)
+		}
+		x, y := s.generate(o.n+o.n/4, o.seed)
+		return split("generated like "+o.shape, s.columns(), x, y, o.n)
 	}
 	file, err := os.Open(o.csv)
 	if err != nil {
@@ -86,6 +93,102 @@ func generate(rows int, seed uint64) (x, y []float32) {
 			label = 1
 		}
 		x, y = append(x, row...), append(y, label)
+	}
+	return x, y
+}
+
+// shape describes a table for regression: numbers of columns by their kind.
+type shape struct {
+	counts int     // skewed counts
+	shares int     // shares of topics, which add up to 1
+	scores int     // numbers between −1 and 1
+	words  int     // whether a word occurs, 0 or 1
+	groups []int   // one-hot codes of categories, by the number of categories
+	zeros  float64 // share of rows with the target 0
+}
+
+// shapes has the numbers of inputs of two tables of the paper: Online News Popularity (how often an
+// article is shared; 58 inputs) and BlogFeedback (comments on a post within a day; 280 inputs).
+var shapes = map[string]*shape{
+	"news": {counts: 24, shares: 5, scores: 16, groups: []int{6, 7}},
+	"blog": {counts: 66, words: 200, groups: []int{7, 7}, zeros: 0.6},
+}
+
+// columns names the columns of the table.
+func (s *shape) columns() (names []string) {
+	add := func(kind string, n int) {
+		for k := range n {
+			names = append(names, fmt.Sprintf("%s%d", kind, k+1))
+		}
+	}
+	add("count", s.counts)
+	add("share", s.shares)
+	add("score", s.scores)
+	add("word", s.words)
+	for k, n := range s.groups {
+		add(fmt.Sprintf("group%d.", k+1), n)
+	}
+	return names
+}
+
+// generate returns rows and targets within 0 … 1, a saturating function of a linear one with random
+// coefficients and of noise. A large part of the variance is noise, as in the original tables.
+func (s *shape) generate(rows int, seed uint64) (x, y []float32) {
+	r := rand.New(rand.NewPCG(seed, 4))
+	weights := make([]float64, len(s.columns()))
+	for k := range weights {
+		weights[k] = r.NormFloat64()
+	}
+	level := make([]float64, rows)
+	for i := range level {
+		var row []float64
+		busy := r.ExpFloat64()
+		for range s.counts {
+			row = append(row, math.Floor(4*busy*r.ExpFloat64()))
+		}
+		total := 0.0
+		for range s.shares {
+			row = append(row, r.ExpFloat64())
+			total += row[len(row)-1]
+		}
+		for k := len(row) - s.shares; k < len(row); k++ {
+			row[k] /= total
+		}
+		for range s.scores {
+			row = append(row, math.Tanh(r.NormFloat64()))
+		}
+		for k := range s.words {
+			in := 0.0
+			if r.Float64() < 0.1+0.4/float64(1+k) {
+				in = 1
+			}
+			row = append(row, in)
+		}
+		for _, n := range s.groups {
+			code := make([]float64, n)
+			code[r.IntN(n)] = 1
+			row = append(row, code...)
+		}
+		for k, v := range row {
+			level[i] += weights[k] * math.Log1p(math.Abs(v)) * math.Copysign(1, v)
+			x = append(x, float32(v))
+		}
+	}
+	mean, deviation := stat.MeanStdDev(level, nil)
+	sorted := make([]float64, rows)
+	for i := range level {
+		level[i] = (level[i]-mean)/deviation + r.NormFloat64()
+		sorted[i] = level[i]
+	}
+	slices.Sort(sorted)
+	least := sorted[int(s.zeros*float64(rows-1))]
+	for _, v := range level {
+		switch {
+		case s.zeros == 0:
+			y = append(y, float32(1/(1+math.Exp(-v))))
+		default:
+			y = append(y, float32(math.Tanh(max(0, v-least))))
+		}
 	}
 	return x, y
 }

@@ -4,11 +4,13 @@
 //
 //	go -C examples run ./bayes
 //	go -C examples run ./bayes -csv table.csv -target recidivism -out out
+//	go -C examples run ./bayes -shape news
 //	go -C examples run ./bayes -method dula -batch 100
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -23,7 +25,7 @@ import (
 type options struct {
 	command.Output
 
-	csv, target, method             string
+	csv, shape, target, method      string
 	n, hidden, chains, steps, batch int
 	weight, step                    float64
 	seed                            uint64
@@ -50,6 +52,7 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("bayes", flag.ContinueOnError)
 	f.StringVar(&o.csv, "csv", "", "learn from this CSV `file` of numbers, whose first line has names, instead of generated data")
+	f.StringVar(&o.shape, "shape", "compas", "`shape` of the generated data: compas (labels; 13 inputs), news or blog (regression; 58 and 280 inputs)")
 	f.StringVar(&o.target, "target", "", "`column` of -csv to predict, with numbers from 0 to 1; \"\" means the last")
 	f.IntVar(&o.n, "n", 4888, "training rows to generate; a quarter as many are added for testing")
 	f.IntVar(&o.hidden, "hidden", 500, "hidden units")
@@ -69,6 +72,10 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	case o.target != "" && o.csv == "":
 		return o, fmt.Errorf("-target = %q needs -csv", o.target)
+	case o.shape != "compas" && shapes[o.shape] == nil:
+		return o, fmt.Errorf("-shape: no shape %q; there are compas, news, blog", o.shape)
+	case o.shape != "compas" && o.csv != "":
+		return o, errors.New("-csv and -shape exclude each other")
 	case o.n < 100 || o.n > 1<<20:
 		return o, fmt.Errorf("-n = %d, want 100 to %d", o.n, 1<<20)
 	case o.hidden < 1 || o.hidden > 1<<16:

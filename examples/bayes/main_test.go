@@ -44,7 +44,7 @@ func TestTableErrors(t *testing.T) {
 	for want, args := range map[string]string{
 		"-target": "-target y", "-n = 10": "-n 10", "-hidden = 0": "-hidden 0", "-chains = 0": "-chains 0", "-steps = 0": "-steps 0",
 		"-batch = -1": "-batch -1", "-weight = 0": "-weight 0", "-alpha = -1": "-alpha -1", `no sampler "mala"; there are gibbs,`: "-method mala",
-		`unexpected argument "x"`: "x",
+		`unexpected argument "x"`: "x", `no shape "adult"; there are compas, news, blog`: "-shape adult", "-csv and -shape exclude": "-csv a.csv -shape news",
 	} {
 		_, err := parse(strings.Fields(args))
 		assert.ErrorContains(t, err, want)
@@ -117,4 +117,28 @@ func TestBatches(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEqual(t, whole.Runs[0].TrainLogLik, r.Runs[0].TrainLogLik)
 	assert.Equal(t, whole.Runs[1].TrainLogLik, r.Runs[1].TrainLogLik)
+}
+
+// Generated tables for regression have the paper's numbers of inputs and targets within 0 … 1, which
+// the inputs explain in part.
+func TestShapes(t *testing.T) {
+	for name, inputs := range map[string]int{"news": 58, "blog": 280} {
+		o, err := parse([]string{"-shape", name, "-n", "300", "-hidden", "5", "-chains", "4", "-steps", "40", "-method", "dmala"})
+		require.NoError(t, err)
+		d, err := load(o)
+		require.NoError(t, err)
+		assert.Len(t, d.train.x, 300*inputs, name)
+		zeros := 0
+		for _, y := range d.train.y {
+			require.True(t, y >= 0 && y <= 1, name)
+			if y == 0 {
+				zeros++
+			}
+		}
+		assert.InDelta(t, 300*shapes[name].zeros, zeros, 45, name)
+		r, err := compare(context.Background(), o, d)
+		require.NoError(t, err)
+		assert.Greater(t, r.Runs[0].TrainLogLik, r.Runs[0].trace[0].value)
+		assert.NotContains(t, r.String(), "paper")
+	}
 }

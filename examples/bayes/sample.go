@@ -25,7 +25,7 @@ func compare(ctx context.Context, o options, d *data) (*report, error) {
 	}
 	r := &report{
 		Problem: d.name, Rows: len(d.train.y), TestRows: len(d.test.y), Inputs: len(d.train.x) / len(d.train.y),
-		Hidden: o.hidden, Chains: o.chains, Steps: o.steps, Batch: o.batch, paper: o.csv == "",
+		Hidden: o.hidden, Chains: o.chains, Steps: o.steps, Batch: o.batch, paper: o.csv == "" && o.shape == "compas",
 	}
 	r.Weights, _ = m.Shape()
 	average := mean(d.train.y)

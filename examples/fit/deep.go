@@ -10,13 +10,18 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/dual"
 	"github.com/gibbsite-go/gibbsite/dual/fit"
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/internal/npy"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// deep fits a residual network to images by persistent chains that start from a replay buffer.
+// filters is the number of filters of the convolutional energy.
+const filters = 8
+
+// deep fits a residual network or, with -conv, a convolutional energy to images by persistent chains
+// that start from a replay buffer.
 func deep(ctx context.Context, o options) (*report, error) {
 	sites, data, name := 16, bars(4), "bars and stripes of 4×4"
 	if o.images != "" {
@@ -29,17 +34,9 @@ func deep(ctx context.Context, o options) (*report, error) {
 	rows := len(data) / sites
 	o.n = rows
 	start := time.Now()
-	net, err := neural.NewPotential(sites, 2, 32, 2, rand.NewPCG(o.seed, 1))
+	p, method, rate, err := potential(o, sites)
 	if err != nil {
 		return nil, err
-	}
-	p, err := net.Learn()
-	if err != nil {
-		return nil, err
-	}
-	var method sampler.Method = mcmc.DMALA{StepSize: 0.2}
-	if sites <= 64 {
-		method = mcmc.Gibbs{} // exact conditionals by evaluation
 	}
 	chains, err := sampler.NewChains(ctx, p, method, sampler.Config{Chains: 256, Seed: o.seed, Warmup: -1})
 	if err != nil {
@@ -47,7 +44,7 @@ func deep(ctx context.Context, o options) (*report, error) {
 	}
 	f, err := fit.New(ctx, p, data, fit.Config{
 		Objective: fit.Persistent{Draws: 4, Restart: 0.5}, Chains: chains, // with fewer restarts chains lose the modes and energies run away
-		Batch: min(256, rows), L1: o.l1, L2: 0.01, Seed: o.seed, Rate: dual.Constant(0.001),
+		Batch: min(256, rows), L1: o.l1, L2: 0.01, Seed: o.seed, Rate: dual.Constant(rate),
 	})
 	if err != nil {
 		return nil, err
@@ -68,6 +65,27 @@ func deep(ctx context.Context, o options) (*report, error) {
 		r.note("log-likelihood below that of coins, %.3f: the chains have lost the data, and energies run away", coins)
 	}
 	return r, nil
+}
+
+// potential returns the energy to fit, the method that samples it, and the learning rate.
+func potential(o options, sites int) (p energy.Parametric, method sampler.Method, rate float64, err error) {
+	if o.conv {
+		side := int(math.Round(math.Sqrt(float64(sites))))
+		if side*side != sites || side < 3 {
+			return nil, nil, 0, fmt.Errorf("-conv: images of %d pixels, want squares of at least 3×3", sites)
+		}
+		return newConvolution(side, filters, rand.New(rand.NewPCG(o.seed, 1))), mcmc.DMALA{StepSize: 0.2}, 0.01, nil
+	}
+	net, err := neural.NewPotential(sites, 2, 32, 2, rand.NewPCG(o.seed, 1))
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	method = mcmc.DMALA{StepSize: 0.2}
+	if sites <= 64 {
+		method = mcmc.Gibbs{} // exact conditionals by evaluation
+	}
+	p, err = net.Learn()
+	return p, method, 0.001, err
 }
 
 // bars returns all distinct images of side×side pixels in which each row, or each column, has

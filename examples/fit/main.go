@@ -7,10 +7,12 @@
 //	go -C examples run ./fit -csv answers.csv -given smokes=1 -out out
 //	go -C examples run ./fit -rbm
 //	go -C examples run ./fit -deep
+//	go -C examples run ./fit -deep -conv
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -26,7 +28,7 @@ type options struct {
 	sigma, seconds, l1          float64
 	n                           int
 	seed                        uint64
-	rbm, deep, mmd              bool
+	rbm, deep, conv, mmd        bool
 }
 
 func parse(args []string) (options, error) {
@@ -42,6 +44,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.rbm, "rbm", false, "learn a machine of 100 visible and 16 hidden units from samples of one")
 	f.BoolVar(&o.mmd, "mmd", false, "with -rbm, measure how far each kernel is from the machine after 1, 10, 100 and 1000 steps")
 	f.BoolVar(&o.deep, "deep", false, "learn a network from 4×4 bars and stripes, or from -images")
+	f.BoolVar(&o.conv, "conv", false, "with -deep, learn a convolutional energy instead of a residual network")
 	f.StringVar(&o.images, "images", "", ".npy `file` of binary images (rows × pixels) for -deep")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	o.Define(f, "couplings.csv of a lattice or a table")
@@ -63,6 +66,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-given = %q needs -csv", o.given)
 	case o.mmd && !o.rbm:
 		return o, fmt.Errorf("-mmd needs -rbm")
+	case o.conv && !o.deep:
+		return o, errors.New("-conv needs -deep")
 	case o.images != "" && !o.deep:
 		return o, fmt.Errorf("-images = %q needs -deep", o.images)
 	case o.n < 2 || o.n > 1<<20:

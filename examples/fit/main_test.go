@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,7 +32,7 @@ func TestSurveyErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for want, args := range map[string]string{
-		"-given": "-given a=1", "2 of -csv, -rbm and -deep": "-rbm -deep", "-mmd needs -rbm": "-mmd", "-n = 1": "-n 1", "-seconds = 0": "-seconds 0", "-l1 = -1": "-l1 -1", `unexpected argument "x"`: "x",
+		"-given": "-given a=1", "2 of -csv, -rbm and -deep": "-rbm -deep", "-mmd needs -rbm": "-mmd", "-conv needs -deep": "-conv", "-n = 1": "-n 1", "-seconds = 0": "-seconds 0", "-l1 = -1": "-l1 -1", `unexpected argument "x"`: "x",
 	} {
 		_, err := parse(strings.Fields(args))
 		assert.ErrorContains(t, err, want)
@@ -98,5 +99,69 @@ func TestNetworkIsCertified(t *testing.T) {
 	require.NotNil(t, r.LogLikErr)
 	assert.InDelta(t, *r.LogLikExact, *r.LogLikAIS, 0.05+4**r.LogLikErr)
 	assert.Less(t, *r.LogLikErr, 0.1)
+	assert.Greater(t, *r.LogLikExact, -16*math.Ln2, "better than coins")
+}
+
+// The derivatives of the convolutional energy are those of differences, and a shifted image has the
+// same energy.
+func TestConvolution(t *testing.T) {
+	const side, n = 4, 16
+	r := rand.New(rand.NewPCG(1, 5))
+	m := newConvolution(side, 3, r)
+	for k := range m.theta {
+		m.theta[k] = r.NormFloat64()
+	}
+	x, shifted := make([]int32, n), make([]int32, n)
+	for i := range x {
+		x[i] = int32(r.IntN(2))
+	}
+	for i := range x {
+		shifted[(i/side+1)%side*side+(i+2)%side] = x[i]
+	}
+	at := func(x []int32) float64 {
+		e := make([]float64, 1)
+		m.Energy(e, x)
+		return e[0]
+	}
+	assert.InDelta(t, at(x), at(shifted), 1e-9)
+	g, theta := make([]float64, len(m.theta)), m.Params()
+	m.ParamGradient(g, append(x, shifted...), []float64{0.5, 2})
+	const step = 1e-5
+	for k := range theta {
+		var f [2]float64
+		for j, by := range []float64{step, -step} {
+			moved := append([]float64(nil), theta...)
+			moved[k] += by
+			require.NoError(t, m.SetParams(moved))
+			f[j] = 0.5*at(x) + 2*at(shifted)
+		}
+		assert.InDelta(t, (f[0]-f[1])/(2*step), g[k], 1e-5, "parameter %d", k)
+	}
+	require.ErrorContains(t, m.SetParams([]float64{math.NaN()}), "parameter 0 = NaN")
+	for k := range theta { // with small weights, the first order of the field is exact
+		theta[k] *= 1e-3
+	}
+	require.NoError(t, m.SetParams(theta))
+	e, h := make([]float64, 1), make([]float32, n)
+	m.Field(e, h, x)
+	assert.Equal(t, at(x), e[0])
+	for i := range x {
+		y := append([]int32(nil), x...)
+		y[i] = 1
+		up := at(y)
+		y[i] = 0
+		assert.InDelta(t, up-at(y), float64(h[i]), 1e-5)
+	}
+}
+
+func TestConvolutionalEnergy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("10 s")
+	}
+	o, err := parse(strings.Fields("-deep -conv -seconds 4"))
+	require.NoError(t, err)
+	r, err := run(context.Background(), o)
+	require.NoError(t, err)
+	assert.InDelta(t, *r.LogLikExact, *r.LogLikAIS, 0.05+4**r.LogLikErr)
 	assert.Greater(t, *r.LogLikExact, -16*math.Ln2, "better than coins")
 }

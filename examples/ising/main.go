@@ -8,6 +8,7 @@
 //	go -C examples run ./ising -method dmala,gwg-3,hb-10-1,auto -alpha 0.2
 //	go -C examples run ./ising -bias -out out
 //	go -C examples run ./ising -sets 32
+//	go -C examples run ./ising -cuts 8
 package main
 
 import (
@@ -29,7 +30,8 @@ type options struct {
 
 	graph, format, lattice, methods string
 	a, b, beta, alpha               float64
-	chains, steps, warmup, sets     int
+	chains, steps, warmup           int
+	sets, cuts                      int // numbers of random graphs of -sets and -cuts
 	seed                            uint64
 	anneal, bias, bound             bool
 	named                           bool    // whether -method was given
@@ -58,6 +60,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.anneal, "anneal", false, "minimise the energy or, on a graph, find a large cut. Pairwise models are searched; others, and any model with -method, are annealed with the first kernel")
 	f.BoolVar(&o.bias, "bias", false, "measure how far DULA is from its target on a 3×3 torus, for several step sizes and for energies that are less and less quadratic")
 	f.IntVar(&o.sets, "sets", 0, "look for the largest cliques of known graphs, and for independent sets in this many random `graphs`")
+	f.IntVar(&o.cuts, "cuts", 0, "look for the largest cuts of this many random `graphs` of each of ten kinds")
 	f.BoolVar(&o.bound, "bound", false, "with -anneal, prove a bound on the cut or energy before the search")
 	f.Float64Var(&o.seconds, "seconds", 0, "stop -anneal after this many `seconds` of processor time of all cores together")
 	f.Float64Var(&o.target, "target", 0, "stop -anneal once it has found a `cut` this large or, without a graph, an energy this low")
@@ -76,8 +79,13 @@ func parse(args []string) (options, error) {
 	if o.bias && (o.anneal || o.Checkpoint != "" || command.Given(f, "graph") || command.Given(f, "lattice") || command.Given(f, "method")) {
 		return o, fmt.Errorf("-bias goes with neither -anneal, -graph, -lattice, -method nor -checkpoint")
 	}
-	if o.sets < 0 || command.Given(f, "sets") && (o.sets == 0 || o.bias || o.anneal || o.Checkpoint != "" || o.Dir != "" || command.Given(f, "graph") || command.Given(f, "lattice") || command.Given(f, "method")) {
-		return o, fmt.Errorf("-sets = %d, want ≥ 1, without -anneal, -bias, -graph, -lattice, -method, -checkpoint and -out", o.sets)
+	for _, random := range []struct {
+		name   string
+		graphs int
+	}{{"sets", o.sets}, {"cuts", o.cuts}} {
+		if random.graphs < 0 || command.Given(f, random.name) && (random.graphs == 0 || o.sets > 0 && o.cuts > 0 || o.bias || o.anneal || o.Checkpoint != "" || o.Dir != "" || command.Given(f, "graph") || command.Given(f, "lattice") || command.Given(f, "method")) {
+			return o, fmt.Errorf("-%s = %d, want ≥ 1, and one of -sets and -cuts, without -anneal, -bias, -graph, -lattice, -method, -checkpoint and -out", random.name, random.graphs)
+		}
 	}
 	o.named, o.targeted = command.Given(f, "method"), command.Given(f, "target")
 	if !o.anneal && (o.seconds != 0 || o.targeted) {
@@ -124,6 +132,9 @@ func run(ctx context.Context, o options) (*report, error) {
 	}
 	if o.sets > 0 {
 		return sets(ctx, o)
+	}
+	if o.cuts > 0 {
+		return cuts(ctx, o)
 	}
 	p, err := load(o)
 	if err != nil {

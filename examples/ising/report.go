@@ -19,6 +19,7 @@ type report struct {
 	Methods    []figures `json:"methods,omitempty"`
 	Bias       *bias     `json:"bias,omitempty"`
 	Sets       *setSizes `json:"sets,omitempty"`
+	Cuts       cutSizes  `json:"cuts,omitempty"`
 	BestCut    *float64  `json:"best_cut,omitempty"`
 	BestEnergy *float64  `json:"best_energy,omitempty"`
 	Partition  []int32   `json:"partition,omitempty"` // best state
@@ -101,6 +102,9 @@ func value(e diagnose.Estimate) *float64 {
 func (r *report) String() string {
 	if r.Sets != nil {
 		return r.Sets.String()
+	}
+	if r.Cuts != nil {
+		return r.Cuts.String()
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s: %d sites\n", r.Model.Name, r.Model.Sites)

@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
 // The graphs have the numbers of edges of the files of the second DIMACS challenge or, for
@@ -50,4 +54,31 @@ func TestSets(t *testing.T) {
 	b, err := json.Marshal(r)
 	require.NoError(t, err)
 	assert.Contains(t, string(b), `"random":{"graphs":1,`)
+}
+
+// The graphs have the numbers of edges that they should have, and the cuts of small ones are as large
+// as the largest, by enumeration.
+func TestCuts(t *testing.T) {
+	for _, args := range [][]string{{"-cuts", "0"}, {"-cuts", "2", "-sets", "2"}, {"-cuts", "2", "-bias"}} {
+		_, err := parse(args)
+		assert.ErrorContains(t, err, "want ≥ 1, and one of -sets and -cuts")
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	assert.Len(t, barabasiAlbert(100, r), 4*96)
+	assert.InDelta(t, 0.15*300*299/2, len(erdosRenyi(300, r)), 5*math.Sqrt(0.15*0.85*300*299/2))
+	for _, edges := range [][]model.Edge{barabasiAlbert(12, r), erdosRenyi(12, r)} {
+		largest := 0
+		for x := range 1 << 12 {
+			cut := 0
+			for _, e := range edges {
+				cut += (x>>e.I ^ x>>e.J) & 1
+			}
+			largest = max(largest, cut)
+		}
+		cut, _, err := largestCut(t.Context(), 12, edges, 1)
+		require.NoError(t, err)
+		assert.Equal(t, largest, cut)
+	}
+	s := cutSizes{{Family: "family", Least: 64, Most: 75, Graphs: 2, Edges: 395, Cut: 278, Share: 0.70380, SE: 0.001}}
+	assert.Regexp(t, `family +64–75 +395\.0 +278\.0 +0\.7038 +0\.0010`, s.String())
 }

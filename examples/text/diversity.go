@@ -17,13 +17,7 @@ func selfBLEU(samples []string) float64 {
 	grams := make([]map[string]int, len(samples)) // n-grams of a line and how often it has them
 	var most, second = map[string]int{}, map[string]int{}
 	for i, s := range samples {
-		words[i] = strings.Fields(s)
-		grams[i] = map[string]int{}
-		for n := 1; n <= orders; n++ {
-			for k := 0; k+n <= len(words[i]); k++ {
-				grams[i][strings.Join(words[i][k:k+n], " ")]++
-			}
-		}
+		words[i], grams[i] = ngrams(s)
 		for g, c := range grams[i] {
 			if c > most[g] {
 				most[g], second[g] = c, most[g]
@@ -60,6 +54,56 @@ func selfBLEU(samples []string) float64 {
 		sum += math.Exp(score/used) * brevity(i, words)
 	}
 	return sum / float64(len(samples))
+}
+
+// ngrams returns the words of a line, and how often it has each sequence of up to four words.
+func ngrams(line string) (words []string, grams map[string]int) {
+	words, grams = strings.Fields(line), map[string]int{}
+	for n := 1; n <= orders; n++ {
+		for k := 0; k+n <= len(words); k++ {
+			grams[strings.Join(words[k:k+n], " ")]++
+		}
+	}
+	return words, grams
+}
+
+// corpusBLEU returns the BLEU score of the samples as one text, where every held-out line is a
+// reference for every sample (Papineni et al. 2002). All n-grams of all samples are counted together.
+// It is 1 if every sample is a held-out line, and 0 if no sequence of four words is in a held-out line.
+func corpusBLEU(samples, held []string) float64 {
+	most, lengths := map[string]int{}, map[int]bool{}
+	for _, s := range held {
+		words, grams := ngrams(s)
+		lengths[len(words)] = true
+		for g, c := range grams {
+			most[g] = max(most[g], c)
+		}
+	}
+	var hits, all [orders]float64
+	own, near := 0, 0
+	for _, s := range samples {
+		words, grams := ngrams(s)
+		for g, c := range grams {
+			n := strings.Count(g, " ")
+			hits[n] += float64(min(c, most[g]))
+			all[n] += float64(c)
+		}
+		best := -1
+		for n := range lengths {
+			if d, least := abs(n-len(words)), abs(best-len(words)); best < 0 || d < least || d == least && n < best {
+				best = n
+			}
+		}
+		own, near = own+len(words), near+best
+	}
+	score := 0.0
+	for n := range orders {
+		if hits[n] == 0 {
+			return 0
+		}
+		score += math.Log(hits[n]/all[n]) / orders
+	}
+	return math.Exp(score + min(0, 1-float64(near)/float64(own)))
 }
 
 // brevity returns the BLEU penalty of line i for being shorter than the other line whose length

@@ -16,12 +16,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
 
-// The runs that fill in hidden bytes of held-out lines: by masked diffusion, and by the discrete
-// Langevin proposal on the network's pseudo-energy (Zhang, Liu and Liu 2022, §6.5).
+// The runs that fill in hidden bytes of held-out lines: by masked diffusion, and by the chains that
+// Zhang, Liu and Liu (2022, §6.5) compare. Gibbs redraws single bytes from the network's conditional
+// (Wang and Cho 2019); the other chains have the network's pseudo-energy.
 const (
-	infill = "infill" // run that fills in bytes by masked diffusion
-	dlp    = "dlp"    // run that fills in bytes by the discrete Langevin proposal
+	infill = "infill" // masked diffusion
+	gibbs  = "gibbs"
+	gwg    = "gwg"
+	dula   = "dula"
+	dlp    = "dlp" // DMALA
 )
+
+var fillRuns = []string{infill, gibbs, gwg, dula, dlp}
 
 // fills is the number of samples per line, from which diversity is computed.
 const fills = 4
@@ -107,7 +113,10 @@ func (r *report) fill(ctx context.Context, name string, net *neural.Transformer,
 	}
 	what := map[string]string{
 		infill: fmt.Sprintf("masked diffusion fills in %g of the bytes of held-out lines, %d times each", o.hide, fills),
-		dlp:    fmt.Sprintf("%d steps of DMALA on the pseudo-energy, for the same bytes", o.moves),
+		gibbs:  fmt.Sprintf("%d bytes redrawn from the network's conditionals, for the same lines", o.moves),
+		gwg:    fmt.Sprintf("%d steps of Gibbs with gradients on the pseudo-energy, for the same lines", o.moves),
+		dula:   fmt.Sprintf("%d steps of DULA on the pseudo-energy, for the same lines", o.moves),
+		dlp:    fmt.Sprintf("%d steps of DMALA on the pseudo-energy, for the same lines", o.moves),
 	}[name]
 	f := figures{Name: name, Constraint: what, N: o.n}
 	bar := progress.New(name)
@@ -119,10 +128,14 @@ func (r *report) fill(ctx context.Context, name string, net *neural.Transformer,
 		shown := hide(l, line, o.hide, order)
 		many := min(fills, o.n-at)
 		x := make([]int32, many*l.length)
-		if name == infill {
+		switch name {
+		case infill:
 			err = fillByDiffusion(ctx, model, shown, x, o, uint64(at))
-		} else {
-			err = fillByLangevin(ctx, model, shown, x, o, uint64(at))
+		case gibbs:
+			err = fillByConditionals(ctx, model, shown, x, o, uint64(at))
+		default:
+			method := map[string]sampler.Method{gwg: mcmc.GWG{}, dula: mcmc.DULA{}, dlp: mcmc.DMALA{}}[name]
+			err = fillByChains(ctx, model, method, shown, x, o, uint64(at))
 		}
 		if err != nil {
 			return err
@@ -151,6 +164,7 @@ func (r *report) fill(ctx context.Context, name string, net *neural.Transformer,
 	f.Seconds = time.Since(start).Seconds()
 	f.Recovered = float64(right) / float64(max(1, hidden))
 	f.judge(l)
+	f.CorpusBLEU = corpusBLEU(f.Samples, l.held)
 	r.Runs = append(r.Runs, f)
 	return nil
 }
@@ -164,21 +178,61 @@ func fillByDiffusion(ctx context.Context, model *neural.Masked, shown, x []int32
 	return d.Sample(ctx, x)
 }
 
-// fillByLangevin runs one chain per sample. The hidden bytes start as spaces, and half of the
-// steps tune the step size.
-func fillByLangevin(ctx context.Context, model *neural.Masked, shown, x []int32, o options, line uint64) error {
-	fixed, from := map[int]int32{}, make([]int32, len(shown))
+// begin returns the line from which chains start, with spaces for the hidden bytes, and the visible
+// bytes by position.
+func begin(shown []int32) (from []int32, fixed map[int]int32) {
+	from, fixed = make([]int32, len(shown)), map[int]int32{}
 	for i, v := range shown {
 		from[i] = ' '
 		if v >= 0 {
 			from[i], fixed[i] = v, v
 		}
 	}
+	return from, fixed
+}
+
+// fillByConditionals redraws a random hidden byte of every sample, o.moves times.
+func fillByConditionals(ctx context.Context, model *neural.Masked, shown, x []int32, o options, line uint64) error {
+	n, levels, r := len(shown), mask+1, rand.New(rand.NewPCG(o.seed+line, 94))
+	from, _ := begin(shown)
+	var hidden []int
+	for i, v := range shown {
+		if v < 0 {
+			hidden = append(hidden, i)
+		}
+	}
+	v := make([]float32, n*levels)
+	for k := 0; k < len(x); k += n {
+		own := x[k : k+n]
+		copy(own, from)
+		for range o.moves {
+			i := hidden[r.IntN(len(hidden))]
+			own[i] = mask
+			q := energy.Noised[int32]{X: own, Time: []float64{1 / float64(n)}, Alpha: []float64{1 - 1/float64(n)}, Sample: []int{0}, Src: make([]rand.Source, 1)}
+			if err := model.Denoise(ctx, v, q); err != nil {
+				return err
+			}
+			w := v[i*levels : (i+1)*levels-1] // without the mask
+			u, total := r.Float64(), logSumExp(w)
+			for l, a := range w {
+				own[i] = int32(l)
+				if u -= math.Exp(float64(a) - total); u < 0 {
+					break
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fillByChains runs one chain per sample. Half of the steps tune the step size.
+func fillByChains(ctx context.Context, model *neural.Masked, method sampler.Method, shown, x []int32, o options, line uint64) error {
+	from, fixed := begin(shown)
 	clamped, err := energy.Clamp(&pseudo{ctx, model, len(shown)}, fixed)
 	if err != nil {
 		return err
 	}
-	chains, err := sampler.NewChains(ctx, clamped, mcmc.DMALA{}, sampler.Config{
+	chains, err := sampler.NewChains(ctx, clamped, method, sampler.Config{
 		Chains: len(x) / len(shown), Seed: o.seed + line, Warmup: max(1, o.moves/2), Init: from,
 	})
 	if err != nil {

@@ -66,10 +66,10 @@ func TestPseudoEnergy(t *testing.T) {
 	}
 }
 
-// Both runs keep what is shown of the same lines; what they put in need not be the same.
+// All runs keep what is shown of the same lines; what they put in need not be the same.
 func TestShownBytesStay(t *testing.T) {
-	r := do(t, small("-run", "infill,dlp", "-n", "6", "-hide", "0.5", "-moves", "4")...)
-	if len(r.Runs) != 2 {
+	r := do(t, small("-run", "infill,gibbs,gwg,dula,dlp", "-n", "6", "-hide", "0.5", "-moves", "4")...)
+	if len(r.Runs) != 5 {
 		t.Fatalf("%+v", r)
 	}
 	for _, f := range r.Runs {
@@ -134,5 +134,23 @@ func TestPerplexity(t *testing.T) {
 	known, strange := j.perplexity([]string{"abab"}), j.perplexity([]string{"zzzz"})
 	if !(known > 1 && known < 2 && strange > 20) {
 		t.Errorf("perplexity of a known line %v, of a strange one %v", known, strange)
+	}
+}
+
+func TestCorpusBLEU(t *testing.T) {
+	held := []string{"a b c d e", "f g"}
+	if v := corpusBLEU([]string{"f g", "a b c d e"}, held); v != 1 {
+		t.Errorf("held-out lines: %v, want 1", v)
+	}
+	// 5 of 6 words, 4 of 5 pairs, 3 of 4 triples and 2 of 3 quadruples, of a longer line
+	if v, want := corpusBLEU([]string{"a b c d e x"}, held), math.Pow(5.0/6*4/5*3/4*2/3, 0.25); math.Abs(v-want) > 1e-12 {
+		t.Errorf("%v, want %v", v, want)
+	}
+	// all matches, of a line that lacks one of five words
+	if v, want := corpusBLEU([]string{"a b c d"}, held[:1]), math.Exp(1-5.0/4); math.Abs(v-want) > 1e-12 {
+		t.Errorf("%v, want %v", v, want)
+	}
+	if v := corpusBLEU([]string{"x y z u"}, held); v != 0 {
+		t.Errorf("nothing in common: %v, want 0", v)
 	}
 }

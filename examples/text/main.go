@@ -61,8 +61,8 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.runs, "run", "", "`runs` to make; default free,regex,schema, or free,words if an option of the words run is given. A line of the words run satisfies all of them at once")
 	f.IntVar(&o.n, "n", 20, "samples per run")
 	f.Float64Var(&o.temperature, "temperature", 1, "`temperature` of the predictions; below 1 they are more certain")
-	f.Float64Var(&o.hide, "hide", 0.25, "`share` of the bytes of held-out lines that the runs infill and dlp fill in")
-	f.IntVar(&o.moves, "moves", 50, "steps of each chain of the dlp run")
+	f.Float64Var(&o.hide, "hide", 0.25, "`share` of the bytes of held-out lines that the runs infill, gibbs, gwg, dula and dlp fill in")
+	f.IntVar(&o.moves, "moves", 50, "steps of each chain of the runs gibbs, gwg, dula and dlp")
 	f.StringVar(&o.dump, "dump", "", "write every sample to this `file`, one per line: the name of its run, a tab, the sample")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the split, the training and the samples")
 	o.define(f)
@@ -102,7 +102,7 @@ func parse(args []string) (options, error) {
 }
 
 func run(ctx context.Context, o options) (*report, error) {
-	wanted, err := command.Choose(o.runs, []string{"free", "regex", "words", "schema", infill, dlp})
+	wanted, err := command.Choose(o.runs, append([]string{"free", "regex", "words", "schema"}, fillRuns...))
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func run(ctx context.Context, o options) (*report, error) {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
-	for _, name := range []string{infill, dlp} {
+	for _, name := range fillRuns {
 		if wanted[name] {
 			if err := r.fill(ctx, name, net, l, o); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)

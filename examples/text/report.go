@@ -58,6 +58,7 @@ type figures struct {
 	Different  int     `json:"different"`
 	Distinct   float64 `json:"distinct_2"`
 	SelfBLEU   float64 `json:"self_bleu"`
+	CorpusBLEU float64 `json:"corpus_bleu,omitempty"` // of filled-in lines against the held-out ones
 	Perplexity float64 `json:"perplexity"`
 	// share of hidden bytes that were restored to the original
 	Recovered float64  `json:"recovered,omitempty"`
@@ -132,11 +133,15 @@ func (r *report) String() string {
 	}
 	fmt.Fprintf(&b, "%d weights, bound on −log p of held-out lines %.3f ± %.3f nats a byte\n\n", r.Weights, r.NLL, r.Error)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "run\tn\tviolations\tdifferent\tdistinct-2\tself-BLEU\tperplexity\tseconds\t")
+	fmt.Fprintln(w, "run\tn\tviolations\tdifferent\tdistinct-2\tself-BLEU\tcorpus BLEU\tperplexity\tseconds\t")
 	for _, f := range r.Runs {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.2f\t%.2f\t%.2f\t%.1f\t\n", f.Name, f.N, f.Violations, f.Different, f.Distinct, f.SelfBLEU, f.Perplexity, f.Seconds)
+		corpus := ""
+		if f.CorpusBLEU > 0 {
+			corpus = fmt.Sprintf("%.3f", f.CorpusBLEU)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.2f\t%.2f\t%s\t%.2f\t%.1f\t\n", f.Name, f.N, f.Violations, f.Different, f.Distinct, f.SelfBLEU, corpus, f.Perplexity, f.Seconds)
 	}
-	fmt.Fprintf(w, "held out\t%d\t\t\t\t\t%.2f\t\t\n", r.Held, r.HeldPerplexity)
+	fmt.Fprintf(w, "held out\t%d\t\t\t\t\t\t%.2f\t\t\n", r.Held, r.HeldPerplexity)
 	w.Flush()
 	for _, f := range r.Runs {
 		fmt.Fprintf(&b, "\n%s (%s)\n", f.Name, f.Constraint)

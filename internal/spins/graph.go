@@ -37,6 +37,8 @@ type Graph struct {
 	parts []part
 	odds  []*simd.Odds
 	fixed []uint64 // bits of lanes that redraws keep; nil means none
+
+	start, adj []int32 // neighbours of each site, as in Layout
 }
 
 // part is a group of sites of one colour and one kind, in adjacent lanes, that are redrawn
@@ -59,7 +61,7 @@ const registerLanes = simd.BitSites / simd.ChainBits
 
 // NewGraph returns the graph for a layout. It panics if a site has more than MostNear neighbours.
 func NewGraph(from Layout) *Graph {
-	g := &Graph{sites: len(from.Start) - 1, odds: from.Odds}
+	g := &Graph{sites: len(from.Start) - 1, odds: from.Odds, start: from.Start, adj: from.Adj}
 	order := make([]int32, g.sites)
 	for i := range order {
 		order[i] = int32(i)
@@ -293,7 +295,7 @@ func (g *Graph) Share(h *Graph) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
 	})
 	if alike {
-		g.place, g.parts = h.place, h.parts
+		g.place, g.parts, g.start, g.adj = h.place, h.parts, h.start, h.adj
 	}
 	return alike
 }

@@ -259,15 +259,21 @@ func (k *tempering) UnmarshalBinary(b []byte) error {
 }
 
 // Ladders returns the ladder of every block of chains (see [sampler.Config.Block]), or nil if the
-// chains do not use [Tempering].
+// chains do not use [Tempering]. A block of cluster.Houdayer has two, one for each replica.
 func Ladders(c *sampler.Chains) []Ladder {
 	if c == nil {
 		return nil
 	}
 	var l []Ladder
 	for _, kernel := range c.Kernels() {
-		if k, ok := sampler.As[*tempering](kernel); ok {
-			l = append(l, k.swaps.report(k.betas))
+		kernels := []sampler.Kernel{kernel}
+		if p, ok := sampler.As[sweep.Paired](kernel); ok {
+			kernels = p.Pair()
+		}
+		for _, one := range kernels {
+			if k, ok := sampler.As[*tempering](one); ok {
+				l = append(l, k.swaps.report(k.betas))
+			}
 		}
 	}
 	return l
@@ -302,6 +308,7 @@ type tempering struct {
 	moved   []int          // per chain: sites at which the states that rungs 0 and 1 swap differ
 	odd     int            // 1 if the next swaps begin at an odd rung
 	swaps   *swaps
+	pairs   []sweep.Pair // scratch of CoupleRungs
 
 	at       sweep.Cursor
 	phase    phase
@@ -318,6 +325,7 @@ var (
 	_ sampler.Lazy[int32] = (*tempering)(nil)
 	_ sampler.Starter     = (*tempering)(nil)
 	_ sampler.Confined    = (*tempering)(nil)
+	_ sweep.Laddered      = (*tempering)(nil)
 )
 
 // phase is the next part of a step of [Tempering].
@@ -569,6 +577,57 @@ func (k *tempering) show() {
 		if ex != nil {
 			ex.Show(k.states(j))
 		}
+	}
+}
+
+// CoupleRungs implements [sweep.Laddered].
+func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c sweep.Coupler) (e, f []float64, ok bool) {
+	o, ok := sampler.As[*tempering](with)
+	if !ok || !slices.Equal(k.betas, o.betas) || k.behind || o.behind {
+		return nil, nil, false
+	}
+	k.pairs = k.pairs[:0]
+	for j, base := range k.kernels {
+		k.pairs = append(k.pairs, sweep.Pair{A: base, B: o.kernels[j], X: k.states(j), Y: o.states(j)})
+	}
+	k.pairs[0].X, k.pairs[0].Y = x, y
+	c.Couple(k.pairs, r)
+	for j, p := range k.pairs {
+		k.coupled(j, p.X)
+		o.coupled(j, p.Y)
+	}
+	return k.e[:k.chains], o.e[:k.chains], true
+}
+
+// coupled makes rung j consistent after states have been exchanged with another kernel. The states
+// are in x unless the kernel holds them.
+func (k *tempering) coupled(j int, x []int32) {
+	ex := k.packed[j]
+	if ex != nil {
+		ex.Hold(x)
+	}
+	if j > 0 {
+		return // the next step computes the energies
+	}
+	if ex == nil {
+		k.model.Energy(k.e[:k.chains], x)
+		copy(k.states(0), x)
+		return
+	}
+	ex.Energies(k.e[:k.chains], ex)
+	ex.Show(x)
+	k.cold = x
+}
+
+// Align implements [sweep.Laddered].
+func (k *tempering) Align(with sampler.Kernel) {
+	o, ok := sampler.As[*tempering](with)
+	if !ok || slices.Equal(k.betas, o.betas) {
+		return
+	}
+	o.betas, o.behind = slices.Clone(k.betas), true
+	for j := range o.old {
+		o.old[j] = true
 	}
 }
 

@@ -3,8 +3,11 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -79,15 +82,17 @@ func BenchmarkGlassTempering(b *testing.B) {
 	for j := range betas {
 		betas[j] = 1 - .75*float64(j)/7
 	}
+	over := func(base sampler.Method) sampler.Method { return mcmc.Tempering{Base: base, Betas: betas} }
 	for _, c := range []struct {
-		name string
-		base sampler.Method
+		name   string
+		method sampler.Method
 	}{
-		{"gibbs", mcmc.Gibbs{}},
-		{"houdayer", cluster.Houdayer{}},
-		{"windows", mcmc.Subgraph{}},
-		{"houdayer,forests", cluster.Houdayer{Base: mcmc.Subgraph{Width: 1}}},
-		{"houdayer,windows", cluster.Houdayer{Base: mcmc.Subgraph{}}},
+		{"gibbs", over(mcmc.Gibbs{})},
+		{"houdayer", over(cluster.Houdayer{})},
+		{"houdayer,travelling", cluster.Houdayer{Base: over(mcmc.Gibbs{})}},
+		{"windows", over(mcmc.Subgraph{})},
+		{"houdayer,forests", over(cluster.Houdayer{Base: mcmc.Subgraph{Width: 1}})},
+		{"houdayer,windows", over(cluster.Houdayer{Base: mcmc.Subgraph{}})},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
@@ -97,7 +102,7 @@ func BenchmarkGlassTempering(b *testing.B) {
 					m := glass(side, beta, seed)
 					e := make([][]float64, 2)
 					began := exact.CPU()
-					ch := exact.Must(sampler.NewChains(b.Context(), m, mcmc.Tempering{Base: c.base, Betas: betas}, sampler.Config{
+					ch := exact.Must(sampler.NewChains(b.Context(), m, c.method, sampler.Config{
 						Chains: len(e), Workers: 1, Seed: 1, Warmup: -1,
 						Observe: func(s, _ int, _ []int32, info *sampler.Info) { e[s] = append(e[s], info.Energy) },
 					}))
@@ -123,6 +128,92 @@ func BenchmarkGlassTempering(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Tempering of ±J glasses of 8 × 8 × 8 spins, for twenty fixed instances: round trips between T = 2
+// and T = 1/2 per second of processor time, without and with exchanges of clusters. The medians over
+// the instances are reported, also of the ratio of the two. Both methods have the same ladder of
+// temperatures, a geometric series, and the same engine. CUBE_SECONDS is the time for each method and
+// instance after a start of a third of it.
+//
+//	go test ./sampler/mcmc/cluster -run xxx -bench CubeTempering -benchtime 1x -cpu 1 -timeout 1h
+func BenchmarkCubeTempering(b *testing.B) {
+	const rungs = 16
+	limit, instances := 3.0, 20
+	if s := os.Getenv("CUBE_SECONDS"); s != "" {
+		limit = exact.Must(strconv.ParseFloat(s, 64))
+	}
+	if s := os.Getenv("CUBE_INSTANCES"); s != "" {
+		instances = exact.Must(strconv.Atoi(s))
+	}
+	betas := make([]float64, rungs)
+	for j := range betas {
+		betas[j] = math.Pow(.25, float64(j)/(rungs-1))
+	}
+	plain := mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: betas}
+	methods := [2]sampler.Method{plain, cluster.Houdayer{Base: plain}}
+	for b.Loop() {
+		var rates [3][]float64 // of the two methods, and their ratio
+		for seed := range instances {
+			var chains [2]*sampler.Chains
+			for m, method := range methods {
+				chains[m] = exact.Must(sampler.NewChains(b.Context(), cube(8, 2, uint64(seed)), method, sampler.Config{Chains: sampler.BlockSize, Workers: 1, Seed: 1, Warmup: -1}))
+			}
+			run := func(limit float64) (took [2]time.Duration, trips, steps [2]int) {
+				for m, c := range chains {
+					trips[m], steps[m] = -roundTrips(c), -mcmc.Ladders(c)[0].Steps
+				}
+				for took[0].Seconds() < limit { // by turns, because other programs slow both down
+					for m, c := range chains {
+						began := exact.CPU()
+						for exact.CPU()-began < 50*time.Millisecond {
+							require.NoError(b, c.Run(b.Context(), 10))
+						}
+						took[m] += exact.CPU() - began
+					}
+				}
+				for m, c := range chains {
+					trips[m] += roundTrips(c)
+					steps[m] += mcmc.Ladders(c)[0].Steps
+				}
+				return took, trips, steps
+			}
+			run(limit / 3)
+			took, trips, steps := run(limit)
+			line := fmt.Sprintf("instance %d:", seed)
+			for m := range methods {
+				rates[m] = append(rates[m], float64(trips[m])/took[m].Seconds())
+				line += fmt.Sprintf(" %.0f round trips a second, %d steps of %.0f µs;", rates[m][seed], steps[m], float64(took[m].Microseconds())/float64(steps[m]))
+			}
+			rates[2] = append(rates[2], rates[1][seed]/rates[0][seed])
+			b.Log(line)
+		}
+		for m, unit := range []string{"plain-trips/s", "cluster-trips/s", "ratio"} {
+			slices.Sort(rates[m])
+			b.ReportMetric((rates[m][(instances-1)/2]+rates[m][instances/2])/2, unit)
+		}
+	}
+}
+
+// roundTrips returns the number of round trips of all replicas.
+func roundTrips(c *sampler.Chains) (n int) {
+	for _, l := range mcmc.Ladders(c) {
+		n += l.RoundTrips
+	}
+	return n
+}
+
+// cube returns a cubic ±J spin glass with periodic boundaries.
+func cube(side int, beta float64, seed uint64) *model.Ising {
+	r := rand.New(rand.NewPCG(46, seed))
+	var edges []model.Edge
+	for i := range side * side * side {
+		x, y, z := i%side, i/side%side, i/side/side
+		for _, j := range []int{i - x + (x+1)%side, i + ((y+1)%side-y)*side, i + ((z+1)%side-z)*side*side} {
+			edges = append(edges, model.Edge{I: min(i, j), J: max(i, j), W: float64(2*r.IntN(2) - 1)})
+		}
+	}
+	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(side*side*side, edges)), beta, 0))
 }
 
 // glass returns a square ±J spin glass with periodic boundaries.

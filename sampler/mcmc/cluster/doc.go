@@ -4,8 +4,8 @@
 //     updates all clusters in a step. The model must be energy.Matching (any graph, one coupling
 //     for all edges, and the same field at every site) or a two-level energy.Pairwise model (any
 //     couplings and fields).
-//   - For spin glasses and other models whose graph is known, use [Houdayer] as the Base of
-//     mcmc.Tempering.
+//   - For spin glasses and other models whose graph is known, use [Houdayer] with mcmc.Tempering as
+//     its Base.
 //
 // Near a phase transition domains grow as large as the lattice. A method that changes one site at a
 // time then takes very long to flip a domain; these methods need a few steps. Cluster methods gain

@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
@@ -27,14 +28,27 @@ import (
 //
 // The exchange carries whole domains over barriers that single-site changes do not cross. It helps
 // in spin glasses on two-dimensional lattices or diluted graphs, where differing sites form many
-// clusters. If most sites are in one cluster, it only swaps the two replicas and gains nothing. Use
-// Houdayer as the Base of mcmc.Tempering; every temperature then has two replicas.
+// clusters. If most sites are in one cluster, it only swaps the two replicas and gains nothing.
+//
+// In spin glasses, combine it with mcmc.Tempering:
+//
+//	cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}}}
+//
+// gives every chain two ladders of temperatures, which exchange clusters at every temperature and whose
+// replicas both travel. A ladder that is tuned is that of the first replica. As the Base of
+// mcmc.Tempering, Houdayer has a second replica at every temperature, too, but that replica never
+// changes its temperature. Round trips of replicas overstate the gain: an exchange at a high
+// temperature, where clusters are large, changes which replica has which state rather than the states.
+//
+// Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and temperatures at
+// once. They draw up to eight sites until the replicas differ at one. If the cluster has more than half
+// of all sites, they exchange the other differing sites instead, which gives the same two states.
 //
 // The model must be energy.Graphical. If an exchange leads to a state from which Base cannot start,
 // such as one that its field Within does not allow, the exchange is undone. This leaves p
 // restricted to the allowed states invariant. The states and energies of the chain are those of x;
 // Info.Rungs shows both replicas, at β = 1. A step costs two steps of Base. An exchange also costs
-// an energy and a Reset of Base for each replica.
+// an energy and a Reset of Base for each replica or, on bits, about two thirds of a sweep for each.
 //
 // Base must reach every state from which it can start. mcmc.Swap does not and is rejected. It
 // conserves the number of sites at each level, but an exchange can change this number in x and y.
@@ -105,6 +119,11 @@ type houdayer struct {
 	started               bool // y has been initialised
 	// per replica: its kernel saved nothing in the checkpoint and must be Reset
 	renew [2]bool
+
+	clusters sweep.Clusters
+	pair     [1]sweep.Pair // the kernels of Base
+	workers  int           // number of workers of the current step
+	fault    error         // error of resetting a kernel after an exchange
 }
 
 var (
@@ -113,6 +132,8 @@ var (
 	_ sampler.Starter  = (*houdayer)(nil)
 	_ sampler.Confined = (*houdayer)(nil)
 	_ sampler.Warner   = (*houdayer)(nil)
+	_ sweep.Coupler    = (*houdayer)(nil)
+	_ sweep.Paired     = (*houdayer)(nil)
 )
 
 func (k *houdayer) state(x []int32, s int) []int32 { return x[s*k.sites : (s+1)*k.sites] }
@@ -164,6 +185,7 @@ func (k *houdayer) Allows(x []int32) bool {
 // Step moves both replicas by Base and exchanges a cluster; it implements [sampler.Transition].
 func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	ctl = sampler.Control{Workers: ctl.Workers}
+	k.workers = ctl.Workers
 	copy(k.was, x)
 	for j, states := range [2][]int32{x, k.y} {
 		if k.renew[j] {
@@ -173,7 +195,7 @@ func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 	}
 	k.base[0].Step(ctl, info, x, r)
 	k.base[1].Step(ctl, k.second, k.y, r)
-	exchanged := false
+	ok := true
 	for s := range info {
 		k.e[0][s], k.e[1][s] = info[s].Energy, k.second[s].Energy
 		k.swapped[s] = k.swapped[s][:0]
@@ -181,13 +203,17 @@ func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 		if info[s].Err == nil && k.second[s].Err != nil {
 			info[s].Err = fmt.Errorf("second replica: %w", k.second[s].Err)
 		}
-		if info[s].Err == nil && k.grow(s, k.state(x, s), k.state(k.y, s), &r[s]) {
-			k.exchange(s, x)
-			exchanged = true
-		}
+		ok = ok && info[s].Err == nil
 	}
-	if exchanged {
-		k.settle(ctl, info, x)
+	if ok {
+		k.fault = nil
+		k.exchangeAll(x, r)
+		if k.fault != nil {
+			// the failing chain does not matter, because the whole block stops
+			for s := range info {
+				info[s].Err = k.fault
+			}
+		}
 	}
 	for s := range info {
 		own := k.state(x, s)
@@ -195,6 +221,55 @@ func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 		copy(k.views[s].x[0], own)
 	}
 	return 1
+}
+
+// exchangeAll exchanges clusters between the two replicas, at every temperature that Base has. It
+// updates the energies.
+func (k *houdayer) exchangeAll(x []int32, r []sampler.Stream) {
+	if l, ok := sampler.As[sweep.Laddered](k.base[0]); ok {
+		if e, f, ok := l.CoupleRungs(k.base[1], x, k.y, r, k); ok {
+			copy(k.e[0], e)
+			copy(k.e[1], f)
+			return
+		}
+	}
+	k.pair[0] = sweep.Pair{A: k.base[0], B: k.base[1], X: x, Y: k.y}
+	k.Couple(k.pair[:], r)
+	for j, states := range [2][]int32{x, k.y} {
+		if ex, ok := sampler.As[sampler.Exchanger](k.base[j]); ok {
+			ex.Hold(states)
+			ex.Energies(k.e[j], ex)
+			ex.Show(states)
+		} else {
+			k.model.Energy(k.e[j], states)
+		}
+	}
+}
+
+// Couple implements [sweep.Coupler]. It exchanges a cluster of every chain in every pair.
+func (k *houdayer) Couple(pairs []sweep.Pair, r []sampler.Stream) {
+	for _, p := range k.clusters.Exchange(pairs, r) {
+		show(p.A, p.X)
+		show(p.B, p.Y)
+		exchanged := false
+		for s := range r {
+			k.swapped[s] = k.swapped[s][:0]
+			if k.grow(s, k.state(p.X, s), k.state(p.Y, s), &r[s]) {
+				k.exchange(s, p.X, p.Y)
+				exchanged = true
+			}
+		}
+		if exchanged {
+			k.settle(p)
+		}
+	}
+}
+
+// show stores in x the states that a kernel holds privately.
+func show(base sampler.Kernel, x []int32) {
+	if lazy, ok := sampler.As[sampler.Lazy[int32]](base); ok {
+		lazy.Show(x)
+	}
 }
 
 // differing returns the sites at which x and y differ. The slice is valid until the next call.
@@ -241,44 +316,32 @@ func (k *houdayer) reach(s int, seed int32, x, y []int32) {
 
 // exchange swaps the levels of x and y in the cluster of chain s. A second call of exchange
 // restores the levels.
-func (k *houdayer) exchange(s int, x []int32) {
-	a, b := k.state(x, s), k.state(k.y, s)
+func (k *houdayer) exchange(s int, x, y []int32) {
+	a, b := k.state(x, s), k.state(y, s)
 	for _, i := range k.swapped[s] {
 		a[i], b[i] = b[i], a[i]
 	}
 }
 
-// settle updates energies and caches after an exchange. It undoes exchanges that lead to states
-// from which Base cannot start.
-func (k *houdayer) settle(ctl sampler.Control, info []sampler.Info, x []int32) {
-	for {
-		again := false
-		for j, states := range [2][]int32{x, k.y} {
-			err := k.base[j].Reset(ctl, states)
+// settle updates the caches of two kernels after an exchange between their states. It undoes
+// exchanges that lead to states from which a kernel cannot start.
+func (k *houdayer) settle(p sweep.Pair) {
+	ctl := sampler.Control{Workers: k.workers}
+	for again := true; again; {
+		again = false
+		for j, base := range [2]sampler.Kernel{p.A, p.B} {
+			err := base.Reset(ctl, [2][]int32{p.X, p.Y}[j])
 			if err == nil {
 				continue
 			}
 			var start *sampler.StartError
 			if errors.As(err, &start) && start.Chain >= 0 && start.Chain < k.chains && len(k.swapped[start.Chain]) > 0 {
-				k.exchange(start.Chain, x)
+				k.exchange(start.Chain, p.X, p.Y)
 				k.swapped[start.Chain] = k.swapped[start.Chain][:0]
 				again = true
 				break
 			}
-			// the failing chain does not matter, because the whole block stops
-			for s := range info {
-				info[s].Err = err
-			}
-		}
-		if !again {
-			break
-		}
-	}
-	for j, states := range [2][]int32{x, k.y} {
-		if ex, ok := sampler.As[sampler.Exchanger](k.base[j]); ok {
-			ex.Energies(k.e[j], ex) // energies that its Reset computed
-		} else {
-			k.model.Energy(k.e[j], states)
+			k.fault = err
 		}
 	}
 }
@@ -290,7 +353,13 @@ func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
 			a.Adapt(pending, step, of)
 		}
 	}
+	if l, ok := sampler.As[sweep.Laddered](k.base[0]); ok {
+		l.Align(k.base[1])
+	}
 }
+
+// Pair implements [sweep.Paired].
+func (k *houdayer) Pair() []sampler.Kernel { return k.base[:] }
 
 // Warning returns the first warning of the replicas' kernels; it implements [sampler.Warner].
 func (k *houdayer) Warning() string {

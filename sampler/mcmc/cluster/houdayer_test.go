@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
@@ -59,7 +60,7 @@ func exchanges(k *houdayer) *exact.Matrix {
 				continue
 			}
 			k.reach(0, int32(i), x, k.y)
-			k.exchange(0, x)
+			k.exchange(0, x, k.y)
 			dst[exact.Index(x, k.levels)*n+exact.Index(k.y, k.levels)] += 1 / float64(different)
 		}
 	})
@@ -220,7 +221,8 @@ func TestPairsKeepTheirDistribution(t *testing.T) {
 
 func TestHoudayerResumes(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.4, 0.1))
-	for name, method := range map[string]sampler.Method{"gibbs": Houdayer{}, "dmala": Houdayer{Base: mcmc.DMALA{}}, "tempering": mcmc.Tempering{Base: Houdayer{}, Rungs: 3}} {
+	for name, method := range map[string]sampler.Method{"gibbs": Houdayer{}, "dmala": Houdayer{Base: mcmc.DMALA{}}, "tempering": mcmc.Tempering{Base: Houdayer{}, Rungs: 3},
+		"two ladders": Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Rungs: 3}}, "two ladders of dmala": Houdayer{Base: mcmc.Tempering{Rungs: 3}}} {
 		run := func(n int, from []byte) ([]int32, []byte) {
 			c := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
 			if from != nil {
@@ -242,11 +244,92 @@ func TestHoudayerResumes(t *testing.T) {
 
 func TestHoudayerAllocatesNothing(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.6, 0))
-	k := newHoudayer(m, nil, 2)
-	x, info := make([]int32, 72), make([]sampler.Info, 2)
-	r := []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
-	require.NoError(t, k.Reset(sampler.Control{}, x))
-	exact.Steady(t, "Step", func() { k.Step(sampler.Control{}, info, x, r) })
+	for name, base := range map[string]sampler.Method{"gibbs": nil, "tempering": mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.7, 0.4}}, "tempering of dmala": mcmc.Tempering{Betas: []float64{1, 0.7}}} {
+		k := newHoudayer(m, base, 2)
+		x, info := make([]int32, 72), make([]sampler.Info, 2)
+		r := []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
+		require.NoError(t, k.Reset(sampler.Control{}, x))
+		exact.Steady(t, name, func() { k.Step(sampler.Control{}, info, x, r) })
+	}
+}
+
+// Of a Houdayer over Tempering, every rung exchanges clusters: the states of both ladders change, their
+// energies are those of their states, and the sum over the two does not change. A tuned ladder is the
+// same for both replicas, and both count round trips.
+func TestLaddersExchangeClusters(t *testing.T) {
+	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.3, 0))
+	for name, base := range map[string]sampler.Method{"bits": mcmc.Gibbs{}, "general": mcmc.DMALA{}} {
+		k := newHoudayer(m, mcmc.Tempering{Base: base, Betas: []float64{1, 0.6, 0.3}}, 3)
+		x, info := make([]int32, 3*36), make([]sampler.Info, 3)
+		r := []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1), *sampler.NewStream(1, 2)}
+		require.NoError(t, k.Reset(sampler.Control{}, x))
+		for range 5 {
+			k.Step(sampler.Control{}, info, x, r)
+		}
+		calls := &couplings{houdayer: k, t: t, m: m}
+		_, _, ok := k.base[0].(sweep.Laddered).CoupleRungs(k.base[1], x, k.y, r, calls)
+		require.True(t, ok, name)
+		require.Equal(t, 3, calls.pairs, name)
+		require.Positive(t, calls.changed, name)
+		e := make([]float64, 3)
+		for range 5 {
+			k.Step(sampler.Control{}, info, x, r)
+			m.Energy(e, x)
+			for s := range info {
+				require.InDelta(t, e[s], info[s].Energy, 1e-9, name)
+			}
+		}
+	}
+	c := exact.Must(sampler.NewChains(context.Background(), m, Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Rungs: 3}}, sampler.Config{Chains: 2, Seed: 3, Warmup: 64}))
+	require.NoError(t, c.Run(context.Background(), 500))
+	l := mcmc.Ladders(c)
+	require.Len(t, l, 4) // two of each block
+	for k := 0; k < 4; k += 2 {
+		require.Equal(t, l[k].Betas, l[k+1].Betas)
+		require.NotEqual(t, 0.5, l[k].Betas[1], "the ladder is tuned")
+		require.Positive(t, l[k].RoundTrips)
+		require.Positive(t, l[k+1].RoundTrips)
+	}
+	other := newHoudayer(m, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.5}}, 3)
+	more := newHoudayer(m, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.4}}, 3)
+	_, _, ok := other.base[0].(sweep.Laddered).CoupleRungs(more.base[1], nil, nil, nil, other)
+	require.False(t, ok, "other temperatures")
+}
+
+// couplings checks what an exchange leaves as it was.
+type couplings struct {
+	*houdayer
+	t              *testing.T
+	m              energy.Model
+	pairs, changed int
+}
+
+func (c *couplings) Couple(pairs []sweep.Pair, r []sampler.Stream) {
+	read := func(p sweep.Pair) (x []int32, e []float64) {
+		show(p.A, p.X)
+		show(p.B, p.Y)
+		x = append(append([]int32(nil), p.X...), p.Y...)
+		e = make([]float64, len(x)/c.sites)
+		c.m.Energy(e, x)
+		return x, e
+	}
+	before, sums := make([][]int32, len(pairs)), make([][]float64, len(pairs))
+	for i, p := range pairs {
+		before[i], sums[i] = read(p)
+	}
+	c.houdayer.Couple(pairs, r)
+	for i, p := range pairs {
+		after, e := read(p)
+		for k, v := range after {
+			if v != before[i][k] {
+				c.changed++
+			}
+		}
+		for s := range c.chains {
+			require.InDelta(c.t, sums[i][s]+sums[i][s+c.chains], e[s]+e[s+c.chains], 1e-9)
+		}
+	}
+	c.pairs += len(pairs)
 }
 
 // broken cannot go on: its first step fails, or it cannot start again.

@@ -1,0 +1,127 @@
+package sweep
+
+import (
+	"github.com/gibbsite-go/gibbsite/internal/spins"
+	"github.com/gibbsite-go/gibbsite/sampler"
+)
+
+// Pair is a pair of kernels of one target, which hold two replicas of each chain.
+type Pair struct {
+	A, B sampler.Kernel
+	X, Y []int32 // states of A and B, for kernels that do not hold them privately
+}
+
+// Coupler exchanges states between pairs of kernels.
+type Coupler interface {
+	// Couple exchanges states between the two kernels of every pair.
+	Couple(pairs []Pair, r []sampler.Stream)
+}
+
+// Laddered is a kernel that has a kernel for each of several temperatures.
+type Laddered interface {
+	// CoupleRungs couples the kernel of every temperature with that of another kernel. The states of
+	// the chains of the two are x and y. It returns the new energies of these states, valid until the
+	// next step. If the temperatures of the two kernels differ, it returns false.
+	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c Coupler) (e, f []float64, ok bool)
+
+	// Align gives the other kernel the temperatures of this one.
+	Align(with sampler.Kernel)
+}
+
+// Paired is a kernel that has a kernel for each of two replicas of its chains.
+type Paired interface {
+	// Pair returns the two kernels.
+	Pair() []sampler.Kernel
+}
+
+// Clusters exchanges clusters of sites, as cluster.Houdayer does, between kernels that hold chains
+// as bits. The zero value is ready to use.
+type Clusters struct {
+	work  *spins.Clusters
+	first *wordGibbs      // kernel for whose graph work was made
+	alike [][2]*wordGibbs // by pair: kernels that are known to have the format of first
+	batch [][2]*wordGibbs
+	left  []Pair
+}
+
+// seeds is the maximum number of sites of a chain that are tried until its two states differ at
+// one.
+const seeds = 8
+
+// Exchange draws a site of every chain in every pair. If the states differ at this site, it exchanges
+// the cluster to which it belongs. It returns the pairs for which it cannot do so, until the next
+// call.
+func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
+	c.left = c.left[:0]
+	for i, p := range pairs {
+		if !c.add(i, p) {
+			c.left = append(c.left, p)
+		} else if len(c.batch) == spins.ClusterPairs {
+			c.exchange(r)
+		}
+	}
+	c.exchange(r)
+	return c.left
+}
+
+// add adds pair number i to the batch. It returns false if the kernels have another format.
+func (c *Clusters) add(i int, p Pair) bool {
+	a, ok := sampler.As[*wordGibbs](p.A)
+	b, also := sampler.As[*wordGibbs](p.B)
+	if !ok || !also {
+		return false
+	}
+	for len(c.alike) <= i {
+		c.alike = append(c.alike, [2]*wordGibbs{})
+	}
+	if c.alike[i] != [2]*wordGibbs{a, b} {
+		if c.first == nil {
+			c.first, c.work = a, a.states.NewClusters()
+		}
+		if !c.first.Exchanges(a, 1) || !c.first.Exchanges(b, 1) {
+			return false
+		}
+		c.alike[i] = [2]*wordGibbs{a, b}
+	}
+	a.Hold(p.X)
+	b.Hold(p.Y)
+	c.batch = append(c.batch, [2]*wordGibbs{a, b})
+	return true
+}
+
+// exchange exchanges clusters between the kernels of the batch, and empties it.
+func (c *Clusters) exchange(r []sampler.Stream) {
+	if len(c.batch) == 0 {
+		return
+	}
+	c.work.Clear()
+	for pair, k := range c.batch {
+		c.work.Compare(pair, k[0].states, k[1].states)
+		for s := range r {
+			for n := 0; n < seeds && !c.work.Seed(pair, s, r[s].IntN(k[0].sites)); n++ {
+			}
+		}
+	}
+	c.work.Grow()
+	for pair, k := range c.batch {
+		k[0].know()
+		k[1].know()
+		c.work.Exchange(pair, k[0].states, k[1].states)
+		k[0].recount(k[1])
+	}
+	c.batch = c.batch[:0]
+}
+
+// recount counts again after an exchange with the other kernel. The sum of a count over the two
+// states of a chain has not changed.
+func (k *wordGibbs) recount(o *wordGibbs) {
+	for i, since := range k.since {
+		copy(k.more[i], since)
+	}
+	k.count(0)
+	for i, since := range k.since {
+		for s, v := range since {
+			o.since[i][s] -= v - k.more[i][s]
+		}
+	}
+}
