@@ -76,16 +76,8 @@ func (j *joint) Classes(levels int) (of []int32, n int) {
 	keys := make([][]byte, levels)
 	for _, t := range j.tests {
 		var class []int32
-		switch a := t.a.(type) {
-		case *constraint.DFA:
+		if a, is := t.a.(classifier); is {
 			class, _ = a.Classes(levels)
-		case *trie:
-			class = make([]int32, levels)
-			for _, text := range a.texts {
-				for i := range len(text) {
-					class[text[i]] = 1 + int32(text[i])
-				}
-			}
 		}
 		for b := range keys {
 			c := int32(b)

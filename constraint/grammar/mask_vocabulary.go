@@ -3,6 +3,7 @@ package grammar
 import (
 	"encoding/binary"
 	"slices"
+	"sync"
 )
 
 // bitset is a set of tokens: bit t mod 32 of word t/32.
@@ -83,6 +84,13 @@ type maskVocabulary struct {
 	// from the root
 	tidy  []bool
 	begun []uint16 // for every token, the number of characters that begin in it
+
+	whole  []bool  // for every node of trie, whether it ends a character
+	height []int32 // for every node of trie, the largest number of characters that begin below it
+	groups []kindGroup
+
+	mu  sync.Mutex
+	own map[kindsKey]bitset // cached results of ofKinds, guarded by mu
 
 	strings [canonicalSpelling + 1]*stringSet // sets of tokens for strings, by kind of string
 }
@@ -189,6 +197,7 @@ func (v *maskVocabulary) survey() {
 			v.begun[token] += uint16(begins(text[i]))
 		}
 	}
+	v.whole, v.height = make([]bool, n), make([]int32, n)
 	places := make([]character, n)
 	for i := range int32(n) {
 		for c := i + 1; c < t.skip[i]; c = t.skip[c] {
@@ -200,11 +209,84 @@ func (v *maskVocabulary) survey() {
 		for c := i + 1; c < t.skip[i]; c = t.skip[c] {
 			v.kinds[i] |= v.kinds[c] | 1<<kindOf[t.label[c]]
 			v.tidy[i] = v.tidy[i] && v.tidy[c] && (places[c].whole() || len(t.tokens(c)) == 0)
+			v.height[i] = max(v.height[i], begins(t.label[c])+v.height[c])
 		}
 	}
 	for i := range v.tidy {
-		v.tidy[i] = v.tidy[i] && places[i].whole()
+		v.whole[i] = places[i].whole()
+		v.tidy[i] = v.tidy[i] && v.whole[i]
 	}
+	v.group()
+}
+
+// kindGroup lists the tokens of whole characters with the same kinds of bytes.
+type kindGroup struct {
+	kinds  uint64
+	tokens []int32
+}
+
+// group computes the field groups.
+func (v *maskVocabulary) group() {
+	t := v.trie
+	number := map[uint64]int{}
+	var walk func(node int32, kinds uint64)
+	walk = func(node int32, kinds uint64) {
+		for i := node + 1; i < t.skip[node]; i = t.skip[i] {
+			k := kinds | 1<<kindOf[t.label[i]]
+			if tokens := t.tokens(i); len(tokens) > 0 && v.whole[i] {
+				g, ok := number[k]
+				if !ok {
+					g = len(v.groups)
+					number[k] = g
+					v.groups = append(v.groups, kindGroup{kinds: k})
+				}
+				v.groups[g].tokens = append(v.groups[g].tokens, tokens...)
+			}
+			walk(i, k)
+		}
+	}
+	walk(0, 0)
+}
+
+// kindsKey identifies a set of tokens of ofKinds.
+type kindsKey struct {
+	kinds uint64
+	most  int32
+}
+
+// kindSets bounds the number of cached results of ofKinds.
+const kindSets = 256
+
+// ofKinds returns the tokens of whole characters of the given kinds with at most the given number
+// of characters. The caller must not change the result.
+func (v *maskVocabulary) ofKinds(kinds uint64, most int32) bitset {
+	k := kindsKey{kinds, min(most, v.height[0])}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	b := v.own[k]
+	if b == nil {
+		if b = make(bitset, v.words()); len(v.own) == kindSets || v.own == nil {
+			v.own = map[kindsKey]bitset{}
+		}
+		for _, g := range v.groups {
+			if g.kinds&^kinds != 0 {
+				continue
+			}
+			for _, t := range g.tokens {
+				if int32(v.begun[t]) <= most {
+					b.set(t)
+				}
+			}
+		}
+		v.own[k] = b
+	}
+	return b
+}
+
+// covers reports whether the tokens below a trie node consist of whole characters, at most the given
+// number of them.
+func (v *maskVocabulary) covers(node, most int32) bool {
+	return v.height[node] <= most && (v.tidy[node] || v.kinds[node]>>beyondASCII == 0)
 }
 
 // begins returns 1 if b is the first byte of a UTF-8 character and 0 otherwise.

@@ -28,6 +28,7 @@ type Masks struct {
 	found []int32 // scratch of dfaMask
 
 	patterns map[patternKey]*pattern
+	safes    map[loopPlace]*safe
 
 	lengths *lengths // least numbers of bytes to complete a text; nil until MaskWithin is called
 	// for every state of dfa, the least number of tokens to an accepting state; nil until
@@ -71,6 +72,7 @@ func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits 
 
 func newMasks(m *Masks, v *Vocabulary, limits constraint.Limits) *Masks {
 	m.v, m.known, m.patterns, m.bound = v.forMasks(), map[configuration]*mask{}, map[patternKey]*pattern{}, limits.Bytes
+	m.safes = map[loopPlace]*safe{}
 	if m.bound == 0 {
 		m.bound = maskBytes
 	}
@@ -116,6 +118,7 @@ func (m *Masks) get(c configuration) *mask {
 		if m.kept > m.bound {
 			clear(m.known)
 			clear(m.patterns)
+			clear(m.safes)
 			m.kept = 0
 		}
 		m.known[c] = k
@@ -246,8 +249,10 @@ func (m *Masks) make(c configuration) *mask {
 	if x, ok := m.stringAt(c.state); ok {
 		return m.stringMask(c, x)
 	}
-	if k := m.patternMask(c); k != nil {
-		return k
+	if !m.r.gated {
+		if k := m.scalars(c); k != nil {
+			return k
+		}
 	}
 	if !m.r.bounded(m.r.states[c.state].items) {
 		m.r.fill(c.state)
@@ -279,7 +284,7 @@ func (m *Masks) whole(node int32, loop uint64) bool {
 func (m *Masks) walk(out []int32, node int32, c configuration) []int32 {
 	t := m.v.trie
 	last := t.skip[node]
-	if last-node > 16 {
+	if last-node > 16 && (t.label[node+1] >= 0x80 || m.r.move(c.state, t.label[node+1]) == code(c.state)<<2|code(pushdown.Inside)) {
 		if m.whole(node, m.r.loop(c.state)) && m.r.alive(c) {
 			return append(out, t.below(node)...)
 		}

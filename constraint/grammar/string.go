@@ -42,7 +42,9 @@ type stringAutomaton struct {
 	rests  *rests         // rests of the only test; nil if not measured or not known
 	known  bool           // true once rests has been measured
 	key    []byte         // scratch of find
-	fed    []int32        // scratch of feed
+
+	classes *byteClasses // cached result of byteClasses; nil until it is called
+	fed     []int32      // scratch of feed
 }
 
 // stringState is the position within a character, the number of characters read, and the states
@@ -492,6 +494,15 @@ func (n lengthOver) Next(q int, b int32) int {
 }
 
 func (n lengthOver) Accepting(q int) bool { return q > int(n) }
+
+// Classes tells the bytes with which a character begins from the others.
+func (n lengthOver) Classes(levels int) (of []int32, classes int) {
+	of = make([]int32, levels)
+	for b := range of {
+		of[b] = begins(byte(b))
+	}
+	return of, 2
+}
 
 // trie is a byteAutomaton for a finite set of texts. It is built when it is first read, and is
 // safe for concurrent use afterwards.

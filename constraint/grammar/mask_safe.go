@@ -1,0 +1,386 @@
+package grammar
+
+import "slices"
+
+// In most states of an automaton, every text that consists of certain kinds of bytes can be
+// completed, so all tokens of these kinds are allowed. The sets of tokens by kinds of bytes are
+// shared by all grammars. The trie of tokens is searched only for tokens with other bytes.
+
+// safe describes what is safe in a state of an automaton.
+type safe struct {
+	// kinds of bytes such that every text of whole characters of these kinds, up to the length
+	// most, can be completed and does not leave the automaton
+	kinds uint64
+	most  int32 // largest number of characters
+	// other kinds of bytes that may follow such a text; the remaining kinds never do
+	exits uint64
+	// for strings without their bound on the length, the number of characters that complete the
+	// string after any such text; −1 if not every larger number does, too
+	need int32
+}
+
+// Limits of the search of safeFrom: the number of states that it visits, and the number of
+// characters that must be safe at least. A kind of bytes that is safe only for fewer is dropped.
+const (
+	safeStates = 256
+	safeLength = 8
+)
+
+// Kinds of bytes that a JSON string treats alike.
+var (
+	controlKinds = uint64(1)<<kindOf[0] | 1<<kindOf['\n']
+	stringKinds  = ^(controlKinds | 1<<kindOf['"'] | 1<<kindOf['\\'])
+	digitKinds   = uint64(1) << kindOf['0']
+)
+
+var nothingSafe = &safe{exits: ^uint64(0)}
+
+// safeAt returns what is safe in state q of the automaton t. The result is cached.
+func (m *Masks) safeAt(t *table, q int32) *safe {
+	k := loopPlace{t, q}
+	s := m.safes[k]
+	if s == nil {
+		s = m.findSafe(t, q)
+		m.safes[k] = s
+		m.kept += 64
+	}
+	return s
+}
+
+func (m *Masks) findSafe(t *table, q int32) *safe {
+	switch a := t.automaton.(type) {
+	case *numberAutomaton:
+		if a.anyDigits(q) {
+			return &safe{kinds: digitKinds, most: never, exits: ^digitKinds}
+		}
+	case *nameRun:
+		if a.open && a.o.keys.states[q].at == plain {
+			if m.anyNames(t, a, q) {
+				return &safe{kinds: stringKinds, most: never, exits: ^stringKinds &^ controlKinds}
+			}
+			return m.safeFrom(t, q, a.o.keys, nil)
+		}
+	case *stringAutomaton:
+		s := &a.states[q]
+		if s.at != plain {
+			break
+		}
+		low, high := a.left(s)
+		if a.only() == nil || low <= 0 && high < 0 || a.measure() == nil {
+			return m.safeFrom(t, q, a, nil)
+		}
+		p := m.patternOf(a)
+		free := p.free.find(stringState{at: plain, tests: s.tests})
+		k := loopPlace{p.states, free}
+		x := m.safes[k]
+		if x == nil {
+			x = m.safeFrom(p.states, free, p.free, p)
+			m.safes[k] = x
+		}
+		y := *x
+		if y.need < 0 || high >= 0 && int32(high)-y.need <= 0 {
+			break
+		}
+		if high >= 0 {
+			y.most = min(y.most, int32(high)-y.need)
+		}
+		return &y
+	}
+	return nothingSafe
+}
+
+// safeFrom looks for kinds of bytes that are safe in state q of the automaton t, which is the
+// string a or reads names by it. It visits the states that texts of these kinds reach. Kinds that
+// turn out not to be safe are dropped, and the search begins again. p is the pattern if t is a string
+// without its bound on the length, otherwise nil.
+func (m *Masks) safeFrom(t *table, q int32, a *stringAutomaton, p *pattern) *safe {
+	x := &safeSearch{t: t, a: a}
+	kinds := stringKinds
+	for kinds != 0 {
+		x.list, x.alive, x.unsafe = append(x.list[:0], q), 0, 0
+		x.seen, x.whole = map[int32]bool{q: true}, map[int32]bool{}
+		s := &safe{most: never}
+		next := 0
+		for n := int32(0); next < len(x.list); n++ {
+			level := len(x.list)
+			for ; next < level; next++ {
+				x.visit(x.list[next], kinds)
+				if p != nil && s.need >= 0 {
+					if k := p.need(x.list[next]); k < 0 {
+						s.need = -1
+					} else {
+						s.need = max(s.need, k)
+					}
+				}
+			}
+			if n >= safeLength && (x.unsafe != 0 || len(x.list) > safeStates) {
+				s.most = n
+				break
+			}
+			if x.unsafe != 0 {
+				break
+			}
+			if len(x.list) > safeStates {
+				return nothingSafe
+			}
+		}
+		if s.most < never || x.unsafe == 0 {
+			s.kinds, s.exits = kinds, x.alive&^kinds
+			return s
+		}
+		kinds &^= x.unsafe
+	}
+	return nothingSafe
+}
+
+// safeSearch is the working state of safeFrom.
+type safeSearch struct {
+	t             *table
+	a             *stringAutomaton
+	list          []int32 // states found
+	seen          map[int32]bool
+	whole         map[int32]bool // for states within a character, whether all characters can be read
+	alive, unsafe uint64         // kinds of bytes that some state reads, and those that some state does not read
+}
+
+func (x *safeSearch) visit(q int32, kinds uint64) {
+	c := x.t.byteClasses()
+	for i, b := range c.some {
+		of := c.kinds[i]
+		if of == 0 {
+			continue
+		}
+		to := x.t.next(q, b)
+		if to < 0 {
+			x.unsafe |= of & kinds
+			continue
+		}
+		x.alive |= of
+		if of&kinds != 0 {
+			x.find(to)
+		}
+	}
+	if !x.characters(q, kinds>>beyondASCII&1 == 1) {
+		x.unsafe |= kinds & (1 << beyondASCII)
+	}
+}
+
+func (x *safeSearch) find(q int32) {
+	if !x.seen[q] {
+		x.seen[q] = true
+		x.list = append(x.list, q)
+	}
+}
+
+// characters reads the bytes beyond ASCII from state q, which is between two characters or within
+// one, up to the end of the character if whole is true. It reports whether it could read all
+// characters.
+func (x *safeSearch) characters(q int32, whole bool) bool {
+	all := true
+	s := x.a.states[q]
+	for _, b := range x.t.byteClasses().some {
+		if left, _, _ := leadByte(b); s.at == plain && left == 0 || s.at == trailing && (b < s.low || b > s.high) {
+			continue
+		}
+		to := x.t.next(q, b)
+		switch {
+		case to < 0:
+			all = false
+			continue
+		case !whole:
+		case x.a.states[to].at == plain:
+			x.find(to)
+		case !x.seen[to]:
+			x.seen[to] = true
+			x.whole[to] = x.characters(to, true)
+			fallthrough
+		default:
+			all = all && x.whole[to]
+		}
+		x.alive |= 1 << beyondASCII
+	}
+	return all
+}
+
+// anyDigits reports whether the number can be completed from state q after any further digits.
+func (a *numberAutomaton) anyDigits(q int32) bool {
+	s := &a.states[q]
+	if s.at != wholePart || a.among != nil || !a.grows(s.negative) {
+		return false
+	}
+	if len(a.steps) == 0 {
+		return true
+	}
+	yes, sure := a.completes(q)
+	return yes && sure
+}
+
+// anyNames reports whether every name can be completed from state q of the automaton t, which is
+// the table of r.
+func (m *Masks) anyNames(t *table, r *nameRun, q int32) bool {
+	if slices.ContainsFunc(r.t.others, func(to int32) bool { return to < 0 || !t.ok[to] }) || r.o.keys.most >= 0 {
+		return false
+	}
+	s := &r.o.keys.states[q]
+	for i, test := range r.o.keys.tests[:len(r.o.names.tests)] {
+		if i > 0 || !test.want || m.r.openness(test.a, int(s.tests[i])) == narrow {
+			return false
+		}
+	}
+	return true
+}
+
+// reader collects the tokens that may be read from a state of an automaton in the network.
+type reader struct {
+	*Masks
+	t *table
+	a *stringAutomaton // the string or the reader of names; nil for other automata
+	// safe at the beginning: tokens of which the mask of kinds contains all are not collected
+	s     *safe
+	after func(q int32) configuration // where a text continues after it leaves t in state q
+	out   []int32
+}
+
+// walk collects the tokens below a trie node, where t is in state q. If base is true, the text of
+// the node is safe and has n characters.
+func (w *reader) walk(node, q, n int32, base bool) {
+	t := w.v.trie
+	for i := node + 1; i < t.skip[node]; i = t.skip[i] {
+		b := t.label[i]
+		to := w.t.next(q, b)
+		if to < 0 {
+			continue
+		}
+		n := n + begins(b)
+		base := base && w.s.kinds>>kindOf[b]&1 == 1 && n <= w.s.most
+		whole := w.v.whole[i]
+		if !base || !whole {
+			w.out = append(w.out, t.tokens(i)...)
+		}
+		if t.skip[i] == i+1 {
+			continue
+		}
+		if w.t.final(to) {
+			if c := w.after(to); c.state >= 0 {
+				w.out = w.Masks.walk(w.out, i, c)
+			}
+			if w.a != nil {
+				continue
+			}
+		}
+		switch {
+		case !whole:
+		case base && w.v.kinds[i]&w.s.exits == 0 && w.v.covers(i, w.s.most-n):
+			continue
+		case !base && t.skip[i]-i > 16:
+			if s := w.safeAt(w.t, to); w.v.kinds[i]&^s.kinds == 0 && w.v.covers(i, s.most) {
+				w.out = append(w.out, t.below(i)...)
+				continue
+			}
+		}
+		w.walk(i, to, n, base)
+	}
+}
+
+// scalars returns the mask of a configuration whose state contains automata of the network, as the
+// union of the masks of its items. It returns nil if there are none. The network must be
+// without gates.
+func (m *Masks) scalars(c configuration) *mask {
+	r := m.r
+	level, items := r.states[c.state].level, r.states[c.state].items
+	var groups [][]item // items that differ only in what follows their automaton
+	var others []item
+	for _, x := range items {
+		if r.n.nodes[x.node].scalar == nil {
+			others = append(others, x)
+			continue
+		}
+		like := func(g []item) bool {
+			return g[0].state == x.state && r.n.nodes[g[0].node].scalar == r.n.nodes[x.node].scalar
+		}
+		if i := slices.IndexFunc(groups, like); i >= 0 {
+			groups[i] = append(groups[i], x)
+		} else {
+			groups = append(groups, []item{x})
+		}
+	}
+	if len(groups) == 0 {
+		return nil
+	}
+	w := &reader{Masks: m}
+	var bases []bitset
+	for _, g := range groups {
+		w.t, w.a = r.n.nodes[g[0].node].scalar.(*table), nil
+		switch a := w.t.automaton.(type) {
+		case *stringAutomaton:
+			w.a = a
+		case *nameRun:
+			w.a = a.o.keys
+		}
+		after := map[int32]configuration{}
+		w.after = func(q int32) configuration {
+			if w.a == nil || !r.n.nodes[g[0].node].leads {
+				q = 0
+			}
+			d, ok := after[q]
+			if !ok {
+				d = m.following(c, level, g, q)
+				after[q] = d
+			}
+			return d
+		}
+		w.s = m.safeAt(w.t, g[0].state)
+		if w.s.kinds != 0 {
+			bases = append(bases, m.v.ofKinds(w.s.kinds, w.s.most))
+		}
+		w.walk(0, g[0].state, 0, w.s.kinds != 0)
+	}
+	if len(others) > 0 {
+		r.set.reset()
+		r.set.items = append(r.set.items, others...)
+		k := m.get(configuration{state: r.find(level), stack: c.stack})
+		if k.base != nil {
+			set := *k
+			set.ends = false
+			b := make(bitset, m.v.words())
+			set.write(b, m.v)
+			bases = append(bases, b)
+		} else {
+			w.out = append(append(w.out, k.add...), k.more...)
+		}
+	}
+	switch {
+	case len(bases) == 0:
+		return m.v.setOf(w.out)
+	case len(bases) == 1 && len(w.out) <= m.v.words():
+		return &mask{base: bases[0], shared: true, more: slices.Clip(w.out)}
+	}
+	all := slices.Clone(bases[0])
+	for _, b := range bases[1:] {
+		for i, x := range b {
+			all[i] |= x
+		}
+	}
+	for _, t := range w.out {
+		all.set(t)
+	}
+	return &mask{base: all}
+}
+
+// following returns the configuration after the automaton that the items read has ended in state q.
+func (m *Masks) following(c configuration, level int32, items []item, q int32) configuration {
+	r := m.r
+	r.set.reset()
+	for _, x := range items {
+		if v := &r.n.nodes[x.node]; v.leads {
+			if to := v.lead().to(q); to >= 0 {
+				r.set.enter(to)
+			}
+		} else {
+			for _, to := range v.free {
+				r.set.enter(to)
+			}
+		}
+	}
+	return r.follow(c, r.encode(r.settle(level, r.find(level))))
+}
