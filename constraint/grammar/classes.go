@@ -7,7 +7,7 @@ type byteClasses struct {
 	of   [256]uint8 // class of each byte
 	some []byte     // one byte of each class, in the order of the classes
 
-	kinds []uint64 // for every class, the kinds of its ASCII bytes; only for strings
+	kinds []uint64 // for every class, the kinds of its ASCII bytes; only in insideClasses
 }
 
 func newByteClasses() *byteClasses { return &byteClasses{some: []byte{0}} }
@@ -66,12 +66,12 @@ func classesOf(a automaton) *byteClasses {
 
 var numberClasses = newByteClasses().split(func(b byte) int32 { return int32(strings.IndexByte("0123456789-+.eE", b)) })
 
-// stringClasses are the classes of bytes of a JSON string without tests.
-var stringClasses = newByteClasses().split(func(b byte) int32 {
-	if i := strings.IndexByte(`"\/bfnrtu0123456789aceABCDEFd`, b); i >= 0 {
-		return 16 + int32(i)
-	}
+// insideClasses are the classes of bytes between two characters of a JSON string without tests, and
+// within a character.
+var insideClasses = newByteClasses().split(func(b byte) int32 {
 	switch left, low, high := leadByte(b); {
+	case b == '"' || b == '\\':
+		return int32(b)
 	case left > 0:
 		return int32(left) | int32(bit(low != 0x80))<<2 | int32(bit(high != 0xBF))<<3
 	case b < ' ':
@@ -88,10 +88,11 @@ var stringClasses = newByteClasses().split(func(b byte) int32 {
 	return -1
 })
 
-// byteClasses returns the classes of bytes of the string. The result is cached.
-func (a *stringAutomaton) byteClasses() *byteClasses {
-	if a.classes == nil {
-		c := *stringClasses
+// insideClasses returns the classes of bytes between two characters and within one. The result is
+// cached.
+func (a *stringAutomaton) insideClasses() *byteClasses {
+	if a.inside == nil {
+		c := *insideClasses
 		for _, t := range a.tests {
 			c.splitFor(t.a)
 		}
@@ -99,7 +100,16 @@ func (a *stringAutomaton) byteClasses() *byteClasses {
 		for b := range 0x80 {
 			c.kinds[c.of[b]] |= 1 << kindOf[b]
 		}
-		a.classes = &c
+		a.inside = &c
+	}
+	return a.inside
+}
+
+// byteClasses returns the classes of bytes of the string. The result is cached.
+func (a *stringAutomaton) byteClasses() *byteClasses {
+	if a.classes == nil {
+		c := *a.insideClasses()
+		a.classes = c.split(func(b byte) int32 { return int32(strings.IndexByte(`/bfnrtu0123456789acdeABCDEF`, b)) })
 	}
 	return a.classes
 }

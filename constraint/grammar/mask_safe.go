@@ -14,15 +14,18 @@ type safe struct {
 	most  int32 // largest number of characters
 	// other kinds of bytes that may follow such a text; the remaining kinds never do
 	exits uint64
-	// for strings without their bound on the length, the number of characters that complete the
-	// string after any such text; −1 if not every larger number does, too
-	need int32
+	// For strings without their bound on the length, needs[n] is the number of characters that
+	// complete the string after any such text of at most n characters; the last number holds for
+	// all longer texts. nil if not every larger number of characters completes it, too.
+	needs []int32
 }
 
-// Limits of the search of safeFrom: the number of states that it visits, and the number of
-// characters that must be safe at least. A kind of bytes that is safe only for fewer is dropped.
+// Limits of the search of safeFrom: the number of states and the number of characters after which it
+// stops, and the number of characters that must be safe at least. A kind of bytes that is safe only
+// for fewer is dropped.
 const (
 	safeStates = 256
+	safeReach  = 32
 	safeLength = 8
 )
 
@@ -78,11 +81,17 @@ func (m *Masks) findSafe(t *table, q int32) *safe {
 			m.safes[k] = x
 		}
 		y := *x
-		if y.need < 0 || high >= 0 && int32(high)-y.need <= 0 {
+		if y.needs == nil {
 			break
 		}
 		if high >= 0 {
-			y.most = min(y.most, int32(high)-y.need)
+			n := min(y.most, int32(high))
+			for n > 0 && n+y.needs[min(int(n), len(y.needs)-1)] > int32(high) {
+				n--
+			}
+			if y.most = n; n == 0 {
+				break
+			}
 		}
 		return &y
 	}
@@ -100,20 +109,21 @@ func (m *Masks) safeFrom(t *table, q int32, a *stringAutomaton, p *pattern) *saf
 		x.list, x.alive, x.unsafe = append(x.list[:0], q), 0, 0
 		x.seen, x.whole = map[int32]bool{q: true}, map[int32]bool{}
 		s := &safe{most: never}
-		next := 0
+		next, need := 0, int32(0)
 		for n := int32(0); next < len(x.list); n++ {
 			level := len(x.list)
 			for ; next < level; next++ {
 				x.visit(x.list[next], kinds)
-				if p != nil && s.need >= 0 {
+				if p != nil && need >= 0 {
 					if k := p.need(x.list[next]); k < 0 {
-						s.need = -1
+						need = -1
 					} else {
-						s.need = max(s.need, k)
+						need = max(need, k)
 					}
 				}
 			}
-			if n >= safeLength && (x.unsafe != 0 || len(x.list) > safeStates) {
+			s.needs = append(s.needs, need)
+			if n >= safeLength && (x.unsafe != 0 || len(x.list) > safeStates) || n == safeReach {
 				s.most = n
 				break
 			}
@@ -125,7 +135,9 @@ func (m *Masks) safeFrom(t *table, q int32, a *stringAutomaton, p *pattern) *saf
 			}
 		}
 		if s.most < never || x.unsafe == 0 {
-			s.kinds, s.exits = kinds, x.alive&^kinds
+			if s.kinds, s.exits = kinds, x.alive&^kinds; need < 0 {
+				s.needs = nil
+			}
 			return s
 		}
 		kinds &^= x.unsafe
@@ -144,7 +156,7 @@ type safeSearch struct {
 }
 
 func (x *safeSearch) visit(q int32, kinds uint64) {
-	c := x.t.byteClasses()
+	c := x.a.insideClasses()
 	for i, b := range c.some {
 		of := c.kinds[i]
 		if of == 0 {
@@ -178,7 +190,7 @@ func (x *safeSearch) find(q int32) {
 func (x *safeSearch) characters(q int32, whole bool) bool {
 	all := true
 	s := x.a.states[q]
-	for _, b := range x.t.byteClasses().some {
+	for _, b := range x.a.insideClasses().some {
 		if left, _, _ := leadByte(b); s.at == plain && left == 0 || s.at == trailing && (b < s.low || b > s.high) {
 			continue
 		}
@@ -239,6 +251,17 @@ type reader struct {
 	s     *safe
 	after func(q int32) configuration // where a text continues after it leaves t in state q
 	out   []int32
+	done  bitset // tokens that are known to be allowed, by their index in the trie; nil if there are none
+}
+
+// collect adds the tokens with the given indices in the trie.
+func (w *reader) collect(from, to int32) {
+	w.out = append(w.out, w.v.trie.list[from:to]...)
+	if w.done != nil {
+		for i := from; i < to; i++ {
+			w.done.set(i)
+		}
+	}
 }
 
 // walk collects the tokens below a trie node, where t is in state q. If base is true, the text of
@@ -246,6 +269,9 @@ type reader struct {
 func (w *reader) walk(node, q, n int32, base bool) {
 	t := w.v.trie
 	for i := node + 1; i < t.skip[node]; i = t.skip[i] {
+		if w.done != nil && w.done.all(t.from[i], t.from[t.skip[i]]) {
+			continue
+		}
 		b := t.label[i]
 		to := w.t.next(q, b)
 		if to < 0 {
@@ -255,14 +281,20 @@ func (w *reader) walk(node, q, n int32, base bool) {
 		base := base && w.s.kinds>>kindOf[b]&1 == 1 && n <= w.s.most
 		whole := w.v.whole[i]
 		if !base || !whole {
-			w.out = append(w.out, t.tokens(i)...)
+			w.collect(t.from[i], t.from[i+1])
 		}
 		if t.skip[i] == i+1 {
 			continue
 		}
 		if w.t.final(to) {
 			if c := w.after(to); c.state >= 0 {
+				from := len(w.out)
 				w.out = w.Masks.walk(w.out, i, c)
+				if w.done != nil {
+					for _, token := range w.out[from:] {
+						w.done.set(w.v.index[token])
+					}
+				}
 			}
 			if w.a != nil {
 				continue
@@ -274,7 +306,7 @@ func (w *reader) walk(node, q, n int32, base bool) {
 			continue
 		case !base && t.skip[i]-i > 16:
 			if s := w.safeAt(w.t, to); w.v.kinds[i]&^s.kinds == 0 && w.v.covers(i, s.most) {
-				w.out = append(w.out, t.below(i)...)
+				w.collect(t.from[i+1], t.from[t.skip[i]])
 				continue
 			}
 		}
@@ -308,7 +340,22 @@ func (m *Masks) scalars(c configuration) *mask {
 		return nil
 	}
 	w := &reader{Masks: m}
-	var bases []bitset
+	var bases []*kindSet
+	if len(groups) > 1 {
+		w.done = make(bitset, m.v.words())
+	}
+	for _, g := range groups {
+		s := m.safeAt(r.n.nodes[g[0].node].scalar.(*table), g[0].state)
+		if s.kinds == 0 {
+			continue
+		}
+		base := m.v.ofKinds(s.kinds, s.most)
+		if bases = append(bases, base); w.done == nil {
+			w.done = slices.Clone(base.order)
+		} else {
+			w.done.union(base.order)
+		}
+	}
 	for _, g := range groups {
 		w.t, w.a = r.n.nodes[g[0].node].scalar.(*table), nil
 		switch a := w.t.automaton.(type) {
@@ -319,7 +366,7 @@ func (m *Masks) scalars(c configuration) *mask {
 		}
 		after := map[int32]configuration{}
 		w.after = func(q int32) configuration {
-			if w.a == nil || !r.n.nodes[g[0].node].leads {
+			if !r.n.nodes[g[0].node].leads {
 				q = 0
 			}
 			d, ok := after[q]
@@ -330,9 +377,6 @@ func (m *Masks) scalars(c configuration) *mask {
 			return d
 		}
 		w.s = m.safeAt(w.t, g[0].state)
-		if w.s.kinds != 0 {
-			bases = append(bases, m.v.ofKinds(w.s.kinds, w.s.most))
-		}
 		w.walk(0, g[0].state, 0, w.s.kinds != 0)
 	}
 	if len(others) > 0 {
@@ -344,7 +388,7 @@ func (m *Masks) scalars(c configuration) *mask {
 			set.ends = false
 			b := make(bitset, m.v.words())
 			set.write(b, m.v)
-			bases = append(bases, b)
+			bases = append(bases, &kindSet{tokens: b})
 		} else {
 			w.out = append(append(w.out, k.add...), k.more...)
 		}
@@ -353,13 +397,11 @@ func (m *Masks) scalars(c configuration) *mask {
 	case len(bases) == 0:
 		return m.v.setOf(w.out)
 	case len(bases) == 1 && len(w.out) <= m.v.words():
-		return &mask{base: bases[0], shared: true, more: slices.Clip(w.out)}
+		return &mask{base: bases[0].tokens, shared: true, more: slices.Clip(w.out)}
 	}
-	all := slices.Clone(bases[0])
+	all := slices.Clone(bases[0].tokens)
 	for _, b := range bases[1:] {
-		for i, x := range b {
-			all[i] |= x
-		}
+		all.union(b.tokens)
 	}
 	for _, t := range w.out {
 		all.set(t)

@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 	"sync"
 )
@@ -12,6 +13,26 @@ type bitset []uint32
 func (b bitset) set(t int32)      { b[t>>5] |= 1 << (t & 31) }
 func (b bitset) clear(t int32)    { b[t>>5] &^= 1 << (t & 31) }
 func (b bitset) has(t int32) bool { return b[t>>5]>>(t&31)&1 == 1 }
+
+// union adds the tokens of another set.
+func (b bitset) union(c bitset) {
+	for i, x := range c {
+		b[i] |= x
+	}
+}
+
+// all reports whether the set contains all tokens from … to−1.
+func (b bitset) all(from, to int32) bool {
+	for from < to {
+		w := b[from>>5] >> (from & 31)
+		n := min(32-from&31, to-from)
+		if uint32(bits.TrailingZeros32(^w)) < uint32(n) {
+			return false
+		}
+		from += n
+	}
+	return true
+}
 
 // key returns the set as a string, for use as a map key.
 func (b bitset) key() string {
@@ -88,9 +109,10 @@ type maskVocabulary struct {
 	whole  []bool  // for every node of trie, whether it ends a character
 	height []int32 // for every node of trie, the largest number of characters that begin below it
 	groups []kindGroup
+	index  []int32 // for every token of trie, its index in trie.list
 
 	mu  sync.Mutex
-	own map[kindsKey]bitset // cached results of ofKinds, guarded by mu
+	own map[kindsKey]*kindSet // cached results of ofKinds, guarded by mu
 
 	strings [canonicalSpelling + 1]*stringSet // sets of tokens for strings, by kind of string
 }
@@ -225,9 +247,13 @@ type kindGroup struct {
 	tokens []int32
 }
 
-// group computes the field groups.
+// group computes the fields groups and index.
 func (v *maskVocabulary) group() {
 	t := v.trie
+	v.index = make([]int32, len(v.text))
+	for i, token := range t.list {
+		v.index[token] = int32(i)
+	}
 	number := map[uint64]int{}
 	var walk func(node int32, kinds uint64)
 	walk = func(node int32, kinds uint64) {
@@ -257,16 +283,19 @@ type kindsKey struct {
 // kindSets bounds the number of cached results of ofKinds.
 const kindSets = 256
 
+// kindSet is a set of tokens, and the same set by the index of the tokens in the trie.
+type kindSet struct{ tokens, order bitset }
+
 // ofKinds returns the tokens of whole characters of the given kinds with at most the given number
 // of characters. The caller must not change the result.
-func (v *maskVocabulary) ofKinds(kinds uint64, most int32) bitset {
+func (v *maskVocabulary) ofKinds(kinds uint64, most int32) *kindSet {
 	k := kindsKey{kinds, min(most, v.height[0])}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	b := v.own[k]
-	if b == nil {
-		if b = make(bitset, v.words()); len(v.own) == kindSets || v.own == nil {
-			v.own = map[kindsKey]bitset{}
+	s := v.own[k]
+	if s == nil {
+		if s = (&kindSet{make(bitset, v.words()), make(bitset, v.words())}); len(v.own) == kindSets || v.own == nil {
+			v.own = map[kindsKey]*kindSet{}
 		}
 		for _, g := range v.groups {
 			if g.kinds&^kinds != 0 {
@@ -274,13 +303,14 @@ func (v *maskVocabulary) ofKinds(kinds uint64, most int32) bitset {
 			}
 			for _, t := range g.tokens {
 				if int32(v.begun[t]) <= most {
-					b.set(t)
+					s.tokens.set(t)
+					s.order.set(v.index[t])
 				}
 			}
 		}
-		v.own[k] = b
+		v.own[k] = s
 	}
-	return b
+	return s
 }
 
 // covers reports whether the tokens below a trie node consist of whole characters, at most the given

@@ -43,8 +43,9 @@ type stringAutomaton struct {
 	known  bool           // true once rests has been measured
 	key    []byte         // scratch of find
 
-	classes *byteClasses // cached result of byteClasses; nil until it is called
-	fed     []int32      // scratch of feed
+	// cached results of byteClasses and insideClasses; nil until they are called
+	classes, inside *byteClasses
+	fed             []int32 // scratch of feed
 }
 
 // stringState is the position within a character, the number of characters read, and the states
@@ -279,7 +280,7 @@ func (a *stringAutomaton) next(q int32, b byte) int32 {
 		s.at = plain
 		return a.find(s)
 	case plain:
-		return a.inside(s, b)
+		return a.read(s, b)
 	case trailing:
 		if b < s.low || b > s.high {
 			return -1
@@ -320,8 +321,8 @@ func (a *stringAutomaton) next(q int32, b byte) int32 {
 	return -1
 }
 
-// inside reads the first byte of a character, or the closing quote.
-func (a *stringAutomaton) inside(s stringState, b byte) int32 {
+// read reads the first byte of a character, or the closing quote.
+func (a *stringAutomaton) read(s stringState, b byte) int32 {
 	switch {
 	case b == '"':
 		if s.count < a.least {
