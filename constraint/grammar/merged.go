@@ -69,15 +69,61 @@ func (c *compiler) merged(schemas []*value, _ *location, in, out int32) error {
 			return err
 		}
 	}
+	whole, err := c.strings(schemas, all, in, out)
+	if err != nil {
+		return err
+	}
 	for _, x := range all {
 		if err := c.n.check(len(x.plains) + len(x.enums)); err != nil {
 			return err
 		}
-		if err := c.conjunction(x, in, out); err != nil {
+		if err := c.conjunction(x, !whole, in, out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// strings adds the strings that satisfy every schema, between the nodes in and out, as one
+// automaton. all are conjunctions whose union is equivalent to the schemas. It returns false and adds
+// nothing if this is not possible, or if at most one conjunction has strings.
+func (c *compiler) strings(schemas []*value, all []conjunction, in, out int32) (bool, error) {
+	n := 0
+	for _, x := range all {
+		t, err := types(x.plains)
+		if err != nil {
+			return false, err
+		}
+		if !t.str {
+			continue
+		}
+		if len(x.enums) > 0 {
+			values, _ := common(x.enums)
+			if !slices.ContainsFunc(values, func(v *value) bool { return v.kind == str }) {
+				continue
+			}
+		}
+		// Without a test, characters have more spellings.
+		if len(x.enums) == 0 && !slices.ContainsFunc(x.plains, func(s *value) bool {
+			return len(s.tests) > 0 || s.get("pattern") != nil || s.get("format") != nil
+		}) {
+			return false, nil
+		}
+		n++
+	}
+	if n < 2 {
+		return false, nil
+	}
+	spec, ok, err := c.texts(schemas)
+	if err != nil || !ok {
+		return false, err
+	}
+	a, err := c.automaton("texts", schemas, nil, func() (automaton, error) { return c.newString(spec) })
+	if err != nil {
+		return false, err
+	}
+	c.n.run(in, a, out)
+	return true, nil
 }
 
 // times returns the intersection of two unions of conjunctions, as a union of conjunctions.
@@ -318,8 +364,9 @@ func sameScalar(a, b *value) bool {
 	return true
 }
 
-// conjunction adds the values of the conjunction x, between the nodes in and out.
-func (c *compiler) conjunction(x conjunction, in, out int32) error {
+// conjunction adds the values of the conjunction x, between the nodes in and out. It leaves out
+// strings if strings is false.
+func (c *compiler) conjunction(x conjunction, strings bool, in, out int32) error {
 	t, err := types(x.plains)
 	if err != nil {
 		return err
@@ -331,7 +378,8 @@ func (c *compiler) conjunction(x conjunction, in, out int32) error {
 	if len(x.plains) == 0 {
 		x.plains = []*value{anything}
 	}
-	if len(x.plains) == 1 && len(x.enums) == 0 {
+	t.str = t.str && strings
+	if len(x.plains) == 1 && len(x.enums) == 0 && strings {
 		return c.typed(x.plains[0], nil, in, out)
 	}
 	return c.together(x, t, in, out)
