@@ -139,16 +139,8 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 		}
 		tests = append(slices.Clip(tests), test{a: any, want: true})
 	}
-	d, err := constraint.Compile(c.ctx, newJoint(tests), 256, constraint.Limits{States: crowd})
+	d, err := c.crowd(newJoint(tests), spec.crowded())
 	var limit *constraint.LimitError
-	if errors.As(err, &limit) && c.merging != nil && spec.crowded() && c.merging.crowds < crowds {
-		c.merging.crowds++
-		limits := c.limits
-		if limits.States == 0 || limits.States > greatCrowd {
-			limits.States = greatCrowd
-		}
-		d, err = constraint.Compile(c.ctx, newJoint(tests), 256, limits)
-	}
 	switch {
 	case errors.Is(err, constraint.ErrInfeasible):
 		spec.tests = []test{{a: newTrie(nil), want: true}}
@@ -162,6 +154,22 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 		spec.tests = []test{{a: d, want: true}}
 	}
 	return spec, nil
+}
+
+// crowd compiles the combined automaton of several tests. If great is true, its number of states may
+// exceed the bound crowd a few times in a schema.
+func (c *compiler) crowd(a constraint.Automaton, great bool) (*constraint.DFA, error) {
+	d, err := constraint.Compile(c.ctx, a, 256, constraint.Limits{States: crowd})
+	var limit *constraint.LimitError
+	if errors.As(err, &limit) && great && c.merging != nil && c.merging.crowds < crowds {
+		c.merging.crowds++
+		limits := c.limits
+		if limits.States == 0 || limits.States > greatCrowd {
+			limits.States = greatCrowd
+		}
+		d, err = constraint.Compile(c.ctx, a, 256, limits)
+	}
+	return d, err
 }
 
 // among returns a spec for those texts of x that satisfy s.

@@ -56,18 +56,14 @@ func (c *compiler) merged(schemas []*value, _ *location, in, out int32) error {
 		return nil
 	}
 	c.written[k] = true
-	all := []conjunction{{}}
-	for _, s := range schemas {
-		if s == nil {
-			continue
-		}
-		u, err := c.union(s)
-		if err != nil {
+	all, err := c.unions(schemas)
+	if errors.Is(err, errGates) && c.onlyStrings(schemas, 0) {
+		if done, err := c.texts(schemas, in, out); done || err != nil {
 			return err
 		}
-		if all, err = c.times(all, u); err != nil {
-			return err
-		}
+	}
+	if err != nil {
+		return err
 	}
 	whole, err := c.strings(schemas, all, in, out)
 	if err != nil {
@@ -82,6 +78,44 @@ func (c *compiler) merged(schemas []*value, _ *location, in, out int32) error {
 		}
 	}
 	return nil
+}
+
+// unions returns the values that satisfy every schema, as a union of conjunctions.
+func (c *compiler) unions(schemas []*value) ([]conjunction, error) {
+	all := []conjunction{{}}
+	for _, s := range schemas {
+		if s == nil {
+			continue
+		}
+		u, err := c.union(s)
+		if err != nil {
+			return nil, err
+		}
+		if all, err = c.times(all, u); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// onlyStrings reports whether it is evident that only strings satisfy all schemas.
+func (c *compiler) onlyStrings(schemas []*value, depth int) bool {
+	return depth <= nesting && slices.ContainsFunc(schemas, func(s *value) bool {
+		if s == nil {
+			return false
+		}
+		parts, err := c.parts(s)
+		return err == nil && slices.ContainsFunc(parts, func(p part) bool {
+			switch p.op {
+			case opAll:
+				return c.onlyStrings(p.subs, depth+1)
+			case opPlain:
+				t, err := typesOf(p.s)
+				return err == nil && t == typeSet{str: true}
+			}
+			return false
+		})
+	})
 }
 
 // strings adds the strings that satisfy every schema, between the nodes in and out, as one
@@ -114,16 +148,7 @@ func (c *compiler) strings(schemas []*value, all []conjunction, in, out int32) (
 	if n < 2 {
 		return false, nil
 	}
-	spec, ok, err := c.texts(schemas)
-	if err != nil || !ok {
-		return false, err
-	}
-	a, err := c.automaton("texts", schemas, nil, func() (automaton, error) { return c.newString(spec) })
-	if err != nil {
-		return false, err
-	}
-	c.n.run(in, a, out)
-	return true, nil
+	return c.texts(schemas, in, out)
 }
 
 // times returns the intersection of two unions of conjunctions, as a union of conjunctions.

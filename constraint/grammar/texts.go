@@ -11,16 +11,31 @@ import (
 // automaton is built from those of the parts by Boolean operations and is kept minimal, which is
 // smaller and faster than an automaton for every conjunction of a union.
 
-// texts collects the strings that satisfy some schemas as one spec. ok is false if the schemas
-// are not supported here, or if an automaton has too many states.
-func (c *compiler) texts(schemas []*value) (spec stringSpec, ok bool, err error) {
-	spec = stringSpec{most: -1}
-	for _, s := range schemas {
-		if err := c.textsIn(&spec, s, false, 0); err != nil {
-			return spec, false, c.unlessBeyond(err)
+// texts adds the strings that satisfy all schemas, between the nodes in and out. It returns false and
+// adds nothing if a keyword is not supported here or an automaton has too many states.
+func (c *compiler) texts(schemas []*value, in, out int32) (bool, error) {
+	a, err := c.automaton("texts", schemas, nil, func() (automaton, error) {
+		spec := stringSpec{most: -1}
+		for _, s := range schemas {
+			if s == nil {
+				continue
+			}
+			if err := c.textsIn(&spec, s, false, 0); err != nil {
+				return nil, err
+			}
 		}
+		t, err := c.automatonOf(stringSpec{most: -1, tests: spec.tests})
+		if err != nil {
+			return nil, err
+		}
+		spec.tests = []test{{a: t, want: true}}
+		return c.newString(spec)
+	})
+	if err != nil {
+		return false, c.unlessBeyond(err)
 	}
-	return spec, true, nil
+	c.n.run(in, a, out)
+	return true, nil
 }
 
 // errBeyond means that the strings of a schema cannot be written as one automaton.
@@ -45,6 +60,9 @@ func (c *compiler) textsIn(spec *stringSpec, s *value, negated bool, depth int) 
 	parts, err := c.parts(s)
 	if err != nil {
 		return err
+	}
+	if c.n.meter.Done(64) {
+		return c.n.meter.Err()
 	}
 	for i := range parts {
 		p := &parts[i]
@@ -154,7 +172,19 @@ func (c *compiler) automatonOf(spec stringSpec) (byteAutomaton, error) {
 	if len(all) == 0 {
 		return compileRegexp(c.ctx, anyText, c.limits)
 	}
+	slices.SortStableFunc(all, func(a, b byteAutomaton) int { return sizeOf(a) - sizeOf(b) })
 	return c.fold(all, func(ok []bool) bool { return ok[0] && ok[1] })
+}
+
+// sizeOf returns about the number of states of an automaton.
+func sizeOf(a byteAutomaton) int {
+	switch a := a.(type) {
+	case *constraint.DFA:
+		return a.States()
+	case lengthOver:
+		return int(a)
+	}
+	return 0
 }
 
 // longText bounds the lengths that an automaton for the strings of a schema counts.
@@ -184,9 +214,7 @@ func (c *compiler) combine(all []byteAutomaton, decide func(ok []bool) bool) (by
 		tests = append(tests, test{a: a})
 	}
 	j := &decided{newJoint(tests), make([]bool, len(all)), decide}
-	limits := c.limits
-	limits.States = min(limits.States, crowd)
-	d, err := constraint.Compile(c.ctx, j, 256, limits)
+	d, err := c.crowd(j, true)
 	switch {
 	case errors.Is(err, constraint.ErrInfeasible):
 		return newTrie(nil), nil
