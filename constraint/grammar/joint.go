@@ -163,11 +163,7 @@ func (c *compiler) crowd(a constraint.Automaton, great bool) (*constraint.DFA, e
 	var limit *constraint.LimitError
 	if errors.As(err, &limit) && great && c.merging != nil && c.merging.crowds < crowds {
 		c.merging.crowds++
-		limits := c.limits
-		if limits.States == 0 || limits.States > greatCrowd {
-			limits.States = greatCrowd
-		}
-		d, err = constraint.Compile(c.ctx, a, 256, limits)
+		d, err = constraint.Compile(c.ctx, a, 256, c.merging.great)
 	}
 	return d, err
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
 // errGates means that a schema cannot be written as a union of conjunctions. Its parts must be
@@ -30,7 +32,8 @@ type conjunctions struct {
 	unions, complements map[*value][]conjunction
 	parts               map[*part]int // numbers of the opEnum parts
 	depth               int
-	crowds              int // number of automata compiled with the bound greatCrowd
+	crowds              int // number of automata compiled with the bounds in great
+	great               constraint.Limits
 }
 
 // conjunctionKey returns a string that identifies a conjunction.
