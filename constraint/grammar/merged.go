@@ -123,7 +123,7 @@ func (c *compiler) onlyStrings(schemas []*value, depth int) bool {
 
 // strings adds the strings that satisfy every schema, between the nodes in and out, as one
 // automaton. all are conjunctions whose union is equivalent to the schemas. It returns false and adds
-// nothing if this is not possible, or if at most one conjunction has strings.
+// nothing if this is not possible or seems not worthwhile.
 func (c *compiler) strings(schemas []*value, all []conjunction, in, out int32) (bool, error) {
 	n := 0
 	for _, x := range all {
@@ -135,18 +135,18 @@ func (c *compiler) strings(schemas []*value, all []conjunction, in, out int32) (
 			continue
 		}
 		if len(x.enums) > 0 {
-			values, _ := common(x.enums)
-			if !slices.ContainsFunc(values, func(v *value) bool { return v.kind == str }) {
-				continue
-			}
+			continue
 		}
-		// Without a test, characters have more spellings.
-		if len(x.enums) == 0 && !slices.ContainsFunc(x.plains, func(s *value) bool {
-			return len(s.tests) > 0 || s.get("pattern") != nil || s.get("format") != nil
-		}) {
+		tests := 0
+		for _, s := range x.plains {
+			tests += len(s.tests) + int(bit(s.get("pattern") != nil)+bit(s.get("format") != nil))
+		}
+		if tests == 0 { // characters have more spellings than in other strings
 			return false, nil
 		}
-		n++
+		if n++; tests > 2 {
+			n++
+		}
 	}
 	if n < 2 {
 		return false, nil

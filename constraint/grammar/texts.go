@@ -127,6 +127,17 @@ func (c *compiler) textsOf(p *part, negated bool, depth int) (byteAutomaton, err
 		}
 		return newTrie(texts), nil
 	case opAny:
+		var texts []string
+		all = slices.DeleteFunc(all, func(a byteAutomaton) bool {
+			x, is := a.(*trie)
+			if is {
+				texts = append(texts, x.texts...)
+			}
+			return is
+		})
+		if len(texts) > 0 || len(all) == 0 {
+			all = append(all, newTrie(texts))
+		}
 		return c.fold(all, func(ok []bool) bool { return ok[0] || ok[1] })
 	case opOne:
 		return c.combine(all, func(ok []bool) bool {
