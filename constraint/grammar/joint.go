@@ -139,15 +139,20 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 		}
 		tests = append(slices.Clip(tests), test{a: any, want: true})
 	}
-	d, err := c.crowd(newJoint(tests), spec.crowded())
 	var limit *constraint.LimitError
+	if c.merging != nil && spec.crowded() {
+		a, err := c.automatonOf(stringSpec{most: -1, tests: tests})
+		if errors.As(err, &limit) {
+			err = errGates
+		}
+		spec.tests = []test{{a: a, want: true}}
+		return spec, err
+	}
+	d, err := constraint.Compile(c.ctx, newJoint(tests), 256, constraint.Limits{States: crowd})
 	switch {
 	case errors.Is(err, constraint.ErrInfeasible):
 		spec.tests = []test{{a: newTrie(nil), want: true}}
 	case errors.As(err, &limit):
-		if c.merging != nil && spec.crowded() {
-			return spec, errGates
-		}
 	case err != nil:
 		return spec, err
 	default:
@@ -156,12 +161,12 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 	return spec, nil
 }
 
-// crowd compiles the combined automaton of several tests. If great is true, its number of states may
-// exceed the bound crowd a few times in a schema.
-func (c *compiler) crowd(a constraint.Automaton, great bool) (*constraint.DFA, error) {
+// crowd compiles a combined automaton, whose number of states may exceed the bound crowd a few times
+// in a schema.
+func (c *compiler) crowd(a constraint.Automaton) (*constraint.DFA, error) {
 	d, err := constraint.Compile(c.ctx, a, 256, constraint.Limits{States: crowd})
 	var limit *constraint.LimitError
-	if errors.As(err, &limit) && great && c.merging != nil && c.merging.crowds < crowds {
+	if errors.As(err, &limit) && c.merging.crowds < crowds {
 		c.merging.crowds++
 		d, err = constraint.Compile(c.ctx, a, 256, c.merging.great)
 	}

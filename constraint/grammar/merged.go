@@ -123,7 +123,7 @@ func (c *compiler) onlyStrings(schemas []*value, depth int) bool {
 
 // strings adds the strings that satisfy every schema, between the nodes in and out, as one
 // automaton. all are conjunctions whose union is equivalent to the schemas. It returns false and adds
-// nothing if this is not possible or seems not worthwhile.
+// nothing if this is not possible, or if at most one conjunction has strings other than of an enum.
 func (c *compiler) strings(schemas []*value, all []conjunction, in, out int32) (bool, error) {
 	n := 0
 	for _, x := range all {
@@ -144,9 +144,7 @@ func (c *compiler) strings(schemas []*value, all []conjunction, in, out int32) (
 		if tests == 0 { // characters have more spellings than in other strings
 			return false, nil
 		}
-		if n++; tests > 2 {
-			n++
-		}
+		n++
 	}
 	if n < 2 {
 		return false, nil

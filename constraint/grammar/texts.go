@@ -225,7 +225,7 @@ func (c *compiler) combine(all []byteAutomaton, decide func(ok []bool) bool) (by
 		tests = append(tests, test{a: a})
 	}
 	j := &decided{newJoint(tests), make([]bool, len(all)), decide}
-	d, err := c.crowd(j, true)
+	d, err := c.crowd(j)
 	switch {
 	case errors.Is(err, constraint.ErrInfeasible):
 		return newTrie(nil), nil
