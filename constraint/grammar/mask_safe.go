@@ -40,7 +40,7 @@ var nothingSafe = &safe{exits: ^uint64(0)}
 
 // safeAt returns what is safe in state q of the automaton t. The result is cached.
 func (m *Masks) safeAt(t *table, q int32) *safe {
-	k := loopPlace{t, q}
+	k := tableState{t, q}
 	s := m.safes[k]
 	if s == nil {
 		s = m.findSafe(t, q)
@@ -74,7 +74,7 @@ func (m *Masks) findSafe(t *table, q int32) *safe {
 		}
 		p := m.patternOf(a)
 		free := p.free.find(stringState{at: plain, tests: s.tests})
-		k := loopPlace{p.states, free}
+		k := tableState{p.states, free}
 		x := m.safes[k]
 		if x == nil {
 			x = m.safeFrom(p.states, free, p.free, p)

@@ -28,7 +28,7 @@ type Masks struct {
 	found []int32 // scratch of dfaMask
 
 	patterns map[patternKey]*pattern
-	safes    map[loopPlace]*safe
+	safes    map[tableState]*safe
 
 	lengths *lengths // least numbers of bytes to complete a text; nil until MaskWithin is called
 	// for every state of dfa, the least number of tokens to an accepting state; nil until
@@ -72,7 +72,7 @@ func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits 
 
 func newMasks(m *Masks, v *Vocabulary, limits constraint.Limits) *Masks {
 	m.v, m.known, m.patterns, m.bound = v.forMasks(), map[configuration]*mask{}, map[patternKey]*pattern{}, limits.Bytes
-	m.safes = map[loopPlace]*safe{}
+	m.safes = map[tableState]*safe{}
 	if m.bound == 0 {
 		m.bound = maskBytes
 	}
@@ -257,17 +257,8 @@ func (m *Masks) make(c configuration) *mask {
 	if !m.r.bounded(m.r.states[c.state].items) {
 		m.r.fill(c.state)
 	}
-	if k := m.anyName(c); k != nil {
-		return k
-	}
 	if k := m.otherName(c); k != nil {
 		return k
-	}
-	if items := m.r.states[c.state].items; len(items) == 1 && !m.r.gated {
-		if a, _, ok := m.r.stringOf(items[0]); ok && a.states[items[0].state].at == plain {
-			m.found = m.reading(m.found[:0], items[0], 0, items[0].state, m.closed(c))
-			return m.v.setOf(slices.Clone(m.found))
-		}
 	}
 	m.found = m.walk(m.found[:0], 0, c)
 	return m.v.setOf(slices.Clone(m.found))
@@ -327,22 +318,10 @@ func (r *runs) loop(q int32) uint64 {
 	return l
 }
 
-// loopPlace is a state of a string automaton, the key of the cache of stringLoop.
-type loopPlace struct {
+// tableState is a state of an automaton in the network.
+type tableState struct {
 	a *table
 	q int32
-}
-
-// stringLoop returns the set of kinds of bytes on which state q of the string automaton a does
-// not change. The result is cached.
-func (r *runs) stringLoop(a *table, q int32) uint64 {
-	k := loopPlace{a, q}
-	l, ok := r.loops[k]
-	if !ok {
-		l = loops(q, a.next)
-		r.loops[k] = l
-	}
-	return l
 }
 
 // loops returns the set of kinds of bytes on which an automaton with the transition function

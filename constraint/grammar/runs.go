@@ -23,8 +23,7 @@ type runs struct {
 	tried map[int32]bool // states for which the search exceeded its bounds
 
 	opens map[testState]openness
-	loops map[loopPlace]uint64 // sets of kinds of bytes on which states of strings do not change
-	bytes []byte               // scratch of scalarMoves
+	bytes []byte // scratch of scalarMoves
 	err   error
 }
 
@@ -37,7 +36,7 @@ type condition struct {
 }
 
 func newRuns(n *network, free []bool) *runs {
-	r := &runs{subsets: newSubsets(n), stacks: newStacks(), gated: len(n.gates) > 0, opens: map[testState]openness{}, loops: map[loopPlace]uint64{}}
+	r := &runs{subsets: newSubsets(n), stacks: newStacks(), gated: len(n.gates) > 0, opens: map[testState]openness{}}
 	if r.gated {
 		r.free, r.of = free, n.rulesOfNodes()
 		r.under, r.lives, r.sums = []condition{{all: true}}, map[configuration]bool{}, map[int32]*summary{}
