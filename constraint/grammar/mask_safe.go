@@ -268,18 +268,25 @@ func (w *reader) collect(from, to int32) {
 // the node is safe and has n characters.
 func (w *reader) walk(node, q, n int32, base bool) {
 	t := w.v.trie
+	var few []byte // the only bytes that q reads; nil if not known
+	if a, is := w.t.automaton.(chooser); is && !base && t.skip[node]-node > 64 {
+		few, _ = a.choices(nil, q)
+	}
 	for i := node + 1; i < t.skip[node]; i = t.skip[i] {
-		if w.done != nil && w.done.all(t.from[i], t.from[t.skip[i]]) {
+		b := t.label[i]
+		if few != nil && !slices.Contains(few, b) {
 			continue
 		}
-		b := t.label[i]
+		n, whole := n+begins(b), w.v.whole[i]
+		base := base && w.s.kinds>>kindOf[b]&1 == 1 && n <= w.s.most
+		if base && whole && w.v.kinds[i]&w.s.exits == 0 && w.v.covers(i, w.s.most-n) ||
+			w.done != nil && w.done.all(t.from[i], t.from[t.skip[i]]) {
+			continue
+		}
 		to := w.t.next(q, b)
 		if to < 0 {
 			continue
 		}
-		n := n + begins(b)
-		base := base && w.s.kinds>>kindOf[b]&1 == 1 && n <= w.s.most
-		whole := w.v.whole[i]
 		if !base || !whole {
 			w.collect(t.from[i], t.from[i+1])
 		}
@@ -300,11 +307,7 @@ func (w *reader) walk(node, q, n int32, base bool) {
 				continue
 			}
 		}
-		switch {
-		case !whole:
-		case base && w.v.kinds[i]&w.s.exits == 0 && w.v.covers(i, w.s.most-n):
-			continue
-		case !base && t.skip[i]-i > 16:
+		if whole && !base && t.skip[i]-i > 16 {
 			if s := w.safeAt(w.t, to); w.v.kinds[i]&^s.kinds == 0 && w.v.covers(i, s.most) {
 				w.collect(t.from[i+1], t.from[t.skip[i]])
 				continue
@@ -350,10 +353,12 @@ func (m *Masks) scalars(c configuration) *mask {
 			continue
 		}
 		base := m.v.ofKinds(s.kinds, s.most)
-		if bases = append(bases, base); w.done == nil {
-			w.done = slices.Clone(base.order)
-		} else {
+		bases = append(bases, base)
+		switch {
+		case w.done != nil:
 			w.done.union(base.order)
+		case s.most < m.v.height[0]:
+			w.done = slices.Clone(base.order)
 		}
 	}
 	for _, g := range groups {
