@@ -342,7 +342,8 @@ func (m *Masks) scalars(c configuration) *mask {
 	if len(groups) == 0 {
 		return nil
 	}
-	w := &reader{Masks: m}
+	w := &reader{Masks: m, out: m.found[:0]}
+	m.found = nil // used by masks of others below
 	var bases []*kindSet
 	if len(groups) > 1 {
 		w.done = make(bitset, m.v.words())
@@ -398,11 +399,12 @@ func (m *Masks) scalars(c configuration) *mask {
 			w.out = append(append(w.out, k.add...), k.more...)
 		}
 	}
+	m.found = w.out
 	switch {
 	case len(bases) == 0:
 		return m.v.setOf(w.out)
 	case len(bases) == 1 && len(w.out) <= m.v.words():
-		return &mask{base: bases[0].tokens, shared: true, more: slices.Clip(w.out)}
+		return &mask{base: bases[0].tokens, shared: true, more: slices.Clone(w.out)}
 	}
 	all := slices.Clone(bases[0].tokens)
 	for _, b := range bases[1:] {

@@ -385,10 +385,10 @@ func (k *mask) write(dst bitset, v *maskVocabulary) {
 	}
 }
 
-// setOf returns the mask of a list of tokens. The mask may keep the slice.
+// setOf returns the mask of a list of tokens.
 func (v *maskVocabulary) setOf(list []int32) *mask {
 	if len(list) <= v.words() {
-		return &mask{add: slices.Clip(list)}
+		return &mask{add: slices.Clone(list)}
 	}
 	b := make(bitset, v.words())
 	for _, t := range list {

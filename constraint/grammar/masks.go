@@ -2,7 +2,6 @@ package grammar
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -207,7 +206,7 @@ func (m *Masks) dfaMask(q int32) *mask {
 			m.found = append(m.found, tokens...)
 		}
 	}
-	return m.v.setOf(slices.Clone(m.found))
+	return m.v.setOf(m.found)
 }
 
 // dfaLengths returns, for every state, the least number of tokens to an accepting state.
@@ -261,7 +260,7 @@ func (m *Masks) make(c configuration) *mask {
 		return k
 	}
 	m.found = m.walk(m.found[:0], 0, c)
-	return m.v.setOf(slices.Clone(m.found))
+	return m.v.setOf(m.found)
 }
 
 // whole reports whether every token below a trie node leads from a state back to the same
