@@ -212,6 +212,7 @@ type rests struct {
 	sets  []bitset
 	back  int
 	least []int32 // length of the shortest accepted text from each state
+	all   []int8  // cached results of endless by state: 1 yes, −1 no, 0 not known
 }
 
 // restMoves bounds the number of operations of restsOf, which corresponds to some milliseconds.
@@ -244,7 +245,7 @@ func restsOf(d *constraint.DFA) *rests {
 			}
 		}
 	}
-	r := &rests{least: make([]int32, n)}
+	r := &rests{least: make([]int32, n), all: make([]int8, n)}
 	for s := range r.least {
 		r.least[s] = -1
 	}
@@ -316,11 +317,15 @@ func (r *rests) between(q int32, low, high int) bool {
 
 // endless reports whether texts of every length from the shortest on are accepted from state q.
 func (r *rests) endless(q int32) bool {
-	from := max(0, int(r.least[q]))
-	for n := from; n < r.end(from); n++ {
-		if !r.has(q, n) {
-			return false
+	if r.all[q] == 0 {
+		r.all[q] = 1
+		from := max(0, int(r.least[q]))
+		for n := from; n < r.end(from); n++ {
+			if !r.has(q, n) {
+				r.all[q] = -1
+				break
+			}
 		}
 	}
-	return true
+	return r.all[q] > 0
 }

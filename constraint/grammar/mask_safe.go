@@ -1,6 +1,10 @@
 package grammar
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
+)
 
 // In most states of an automaton, every text that consists of certain kinds of bytes can be
 // completed, so all tokens of these kinds are allowed. The sets of tokens by kinds of bytes are
@@ -61,24 +65,35 @@ func (m *Masks) findSafe(t *table, q int32) *safe {
 			if m.anyNames(t, a, q) {
 				return &safe{kinds: stringKinds, most: never, exits: ^stringKinds &^ controlKinds}
 			}
-			return m.safeFrom(t, q, a.o.keys, nil)
+			return safeFrom(q, a.o.keys.insideClasses(), t.next, nil)
 		}
 	case *stringAutomaton:
 		s := &a.states[q]
 		if s.at != plain {
 			break
 		}
+		d := a.only()
+		var r *rests
 		low, high := a.left(s)
-		if a.only() == nil || low <= 0 && high < 0 || a.measure() == nil {
-			return m.safeFrom(t, q, a, nil)
+		bounded := low > 0 || high >= 0
+		if bounded {
+			r = a.measure()
 		}
-		p := m.patternOf(a)
-		free := p.free.find(stringState{at: plain, tests: s.tests})
-		k := tableState{p.states, free}
-		x := m.safes[k]
+		if d == nil || bounded && r == nil {
+			return safeFrom(q, a.insideClasses(), t.next, nil)
+		}
+		k := dfaState{d, s.tests[0], bounded}
+		x := m.texts[k]
 		if x == nil {
-			x = m.safeFrom(p.states, free, p.free, p)
-			m.safes[k] = x
+			x = safeFrom(s.tests[0], a.insideClasses(), func(q int32, b byte) int32 { return int32(d.Next(int(q), int32(b))) }, r)
+			y := *x
+			y.exits |= ^(stringKinds | controlKinds)
+			x = &y
+			m.texts[k] = x
+			m.kept += 64 + 4*cap(x.needs)
+		}
+		if !bounded {
+			return x
 		}
 		y := *x
 		if y.needs == nil {
@@ -98,27 +113,33 @@ func (m *Masks) findSafe(t *table, q int32) *safe {
 	return nothingSafe
 }
 
-// safeFrom looks for kinds of bytes that are safe in state q of the automaton t, which is the
-// string a or reads names by it. It visits the states that texts of these kinds reach. Kinds that
-// turn out not to be safe are dropped, and the search begins again. p is the pattern if t is a string
-// without its bound on the length, otherwise nil.
-func (m *Masks) safeFrom(t *table, q int32, a *stringAutomaton, p *pattern) *safe {
-	x := &safeSearch{t: t, a: a}
+// dfaState is a state of a test. measured tells whether the length of the string is bounded.
+type dfaState struct {
+	a        *constraint.DFA
+	q        int32
+	measured bool
+}
+
+// safeFrom looks for kinds of bytes that are safe in state q of an automaton for texts or JSON
+// strings, whose transition function is next. It visits the states that texts of these kinds reach. Kinds
+// that turn out not to be safe are dropped, and the search begins again. The classes are those of
+// insideClasses. r holds the lengths of the texts from each state, or is nil.
+func safeFrom(q int32, classes *byteClasses, next func(q int32, b byte) int32, r *rests) *safe {
+	x := &safeSearch{classes: classes, next: next}
 	kinds := stringKinds
 	for kinds != 0 {
 		x.list, x.alive, x.unsafe = append(x.list[:0], q), 0, 0
-		x.seen, x.whole = map[int32]bool{q: true}, map[int32]bool{}
+		x.seen, x.whole = map[int32]bool{q: true}, map[safePlace]bool{}
 		s := &safe{most: never}
-		next, need := 0, int32(0)
-		for n := int32(0); next < len(x.list); n++ {
+		at, need := 0, int32(0)
+		for n := int32(0); at < len(x.list); n++ {
 			level := len(x.list)
-			for ; next < level; next++ {
-				x.visit(x.list[next], kinds)
-				if p != nil && need >= 0 {
-					if k := p.need(x.list[next]); k < 0 {
+			for ; at < level; at++ {
+				q := x.list[at]
+				x.visit(q, kinds)
+				if r != nil && need >= 0 {
+					if need = max(need, r.least[q]); !r.endless(q) {
 						need = -1
-					} else {
-						need = max(need, k)
 					}
 				}
 			}
@@ -135,7 +156,7 @@ func (m *Masks) safeFrom(t *table, q int32, a *stringAutomaton, p *pattern) *saf
 			}
 		}
 		if s.most < never || x.unsafe == 0 {
-			if s.kinds, s.exits = kinds, x.alive&^kinds; need < 0 {
+			if s.kinds, s.exits = kinds, x.alive&^kinds; r == nil || need < 0 {
 				s.needs = nil
 			}
 			return s
@@ -147,22 +168,27 @@ func (m *Masks) safeFrom(t *table, q int32, a *stringAutomaton, p *pattern) *saf
 
 // safeSearch is the working state of safeFrom.
 type safeSearch struct {
-	t             *table
-	a             *stringAutomaton
+	classes       *byteClasses
+	next          func(q int32, b byte) int32
 	list          []int32 // states found
 	seen          map[int32]bool
-	whole         map[int32]bool // for states within a character, whether all characters can be read
-	alive, unsafe uint64         // kinds of bytes that some state reads, and those that some state does not read
+	whole         map[safePlace]bool // for places within a character, whether all characters can be read
+	alive, unsafe uint64             // kinds of bytes that some state reads, and those that some state does not read
+}
+
+// safePlace is a state of an automaton within a character.
+type safePlace struct {
+	q int32
+	c character
 }
 
 func (x *safeSearch) visit(q int32, kinds uint64) {
-	c := x.a.insideClasses()
-	for i, b := range c.some {
-		of := c.kinds[i]
+	for i, b := range x.classes.some {
+		of := x.classes.kinds[i]
 		if of == 0 {
 			continue
 		}
-		to := x.t.next(q, b)
+		to := x.next(q, b)
 		if to < 0 {
 			x.unsafe |= of & kinds
 			continue
@@ -172,7 +198,7 @@ func (x *safeSearch) visit(q int32, kinds uint64) {
 			x.find(to)
 		}
 	}
-	if !x.characters(q, kinds>>beyondASCII&1 == 1) {
+	if !x.characters(safePlace{q: q}, kinds>>beyondASCII&1 == 1) {
 		x.unsafe |= kinds & (1 << beyondASCII)
 	}
 }
@@ -184,32 +210,33 @@ func (x *safeSearch) find(q int32) {
 	}
 }
 
-// characters reads the bytes beyond ASCII from state q, which is between two characters or within
-// one, up to the end of the character if whole is true. It reports whether it could read all
-// characters.
-func (x *safeSearch) characters(q int32, whole bool) bool {
+// characters reads the bytes beyond ASCII from a place, up to the end of the character if whole is
+// true. It reports whether it could read all characters.
+func (x *safeSearch) characters(at safePlace, whole bool) bool {
 	all := true
-	s := x.a.states[q]
-	for _, b := range x.a.insideClasses().some {
-		if left, _, _ := leadByte(b); s.at == plain && left == 0 || s.at == trailing && (b < s.low || b > s.high) {
+	for _, b := range x.classes.some {
+		c := at.c.after(b)
+		if b < 0x80 || c.bad {
 			continue
 		}
-		to := x.t.next(q, b)
-		switch {
-		case to < 0:
+		to := safePlace{x.next(at.q, b), c}
+		if to.q < 0 {
 			all = false
 			continue
-		case !whole:
-		case x.a.states[to].at == plain:
-			x.find(to)
-		case !x.seen[to]:
-			x.seen[to] = true
-			x.whole[to] = x.characters(to, true)
-			fallthrough
-		default:
-			all = all && x.whole[to]
 		}
 		x.alive |= 1 << beyondASCII
+		switch {
+		case !whole:
+		case c.whole():
+			x.find(to.q)
+		default:
+			ok, known := x.whole[to]
+			if !known {
+				ok = x.characters(to, true)
+				x.whole[to] = ok
+			}
+			all = all && ok
+		}
 	}
 	return all
 }

@@ -26,8 +26,8 @@ type Masks struct {
 	bound int     // bound on kept, in bytes
 	found []int32 // scratch of dfaMask
 
-	patterns map[patternKey]*pattern
-	safes    map[tableState]*safe
+	safes map[tableState]*safe
+	texts map[dfaState]*safe // what is safe in states of tests, for strings of any length
 
 	lengths *lengths // least numbers of bytes to complete a text; nil until MaskWithin is called
 	// for every state of dfa, the least number of tokens to an accepting state; nil until
@@ -70,8 +70,8 @@ func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits 
 }
 
 func newMasks(m *Masks, v *Vocabulary, limits constraint.Limits) *Masks {
-	m.v, m.known, m.patterns, m.bound = v.forMasks(), map[configuration]*mask{}, map[patternKey]*pattern{}, limits.Bytes
-	m.safes = map[tableState]*safe{}
+	m.v, m.known, m.bound = v.forMasks(), map[configuration]*mask{}, limits.Bytes
+	m.safes, m.texts = map[tableState]*safe{}, map[dfaState]*safe{}
 	if m.bound == 0 {
 		m.bound = maskBytes
 	}
@@ -116,8 +116,8 @@ func (m *Masks) get(c configuration) *mask {
 		m.kept += 128 + k.own()
 		if m.kept > m.bound {
 			clear(m.known)
-			clear(m.patterns)
 			clear(m.safes)
+			clear(m.texts)
 			m.kept = 0
 		}
 		m.known[c] = k
