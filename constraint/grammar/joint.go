@@ -76,16 +76,8 @@ func (j *joint) Classes(levels int) (of []int32, n int) {
 	keys := make([][]byte, levels)
 	for _, t := range j.tests {
 		var class []int32
-		switch a := t.a.(type) {
-		case *constraint.DFA:
+		if a, is := t.a.(classifier); is {
 			class, _ = a.Classes(levels)
-		case *trie:
-			class = make([]int32, levels)
-			for _, text := range a.texts {
-				for i := range len(text) {
-					class[text[i]] = 1 + int32(text[i])
-				}
-			}
 		}
 		for b := range keys {
 			c := int32(b)
@@ -147,29 +139,38 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 		}
 		tests = append(slices.Clip(tests), test{a: any, want: true})
 	}
-	d, err := constraint.Compile(c.ctx, newJoint(tests), 256, constraint.Limits{States: crowd})
 	var limit *constraint.LimitError
-	if errors.As(err, &limit) && c.merging != nil && spec.crowded() && c.merging.crowds < crowds {
-		c.merging.crowds++
-		limits := c.limits
-		if limits.States == 0 || limits.States > greatCrowd {
-			limits.States = greatCrowd
+	if c.merging != nil && spec.crowded() {
+		a, err := c.automatonOf(stringSpec{most: -1, tests: tests})
+		if errors.As(err, &limit) {
+			err = errGates
 		}
-		d, err = constraint.Compile(c.ctx, newJoint(tests), 256, limits)
+		spec.tests = []test{{a: a, want: true}}
+		return spec, err
 	}
+	d, err := constraint.Compile(c.ctx, newJoint(tests), 256, constraint.Limits{States: crowd})
 	switch {
 	case errors.Is(err, constraint.ErrInfeasible):
 		spec.tests = []test{{a: newTrie(nil), want: true}}
 	case errors.As(err, &limit):
-		if c.merging != nil && spec.crowded() {
-			return spec, errGates
-		}
 	case err != nil:
 		return spec, err
 	default:
 		spec.tests = []test{{a: d, want: true}}
 	}
 	return spec, nil
+}
+
+// crowd compiles a combined automaton, whose number of states may exceed the bound crowd a few times
+// in a schema.
+func (c *compiler) crowd(a constraint.Automaton) (*constraint.DFA, error) {
+	d, err := constraint.Compile(c.ctx, a, 256, constraint.Limits{States: crowd})
+	var limit *constraint.LimitError
+	if errors.As(err, &limit) && c.merging.crowds < crowds {
+		c.merging.crowds++
+		d, err = constraint.Compile(c.ctx, a, 256, c.merging.great)
+	}
+	return d, err
 }
 
 // among returns a spec for those texts of x that satisfy s.
@@ -211,6 +212,7 @@ type rests struct {
 	sets  []bitset
 	back  int
 	least []int32 // length of the shortest accepted text from each state
+	all   []int8  // cached results of endless by state: 1 yes, −1 no, 0 not known
 }
 
 // restMoves bounds the number of operations of restsOf, which corresponds to some milliseconds.
@@ -243,7 +245,7 @@ func restsOf(d *constraint.DFA) *rests {
 			}
 		}
 	}
-	r := &rests{least: make([]int32, n)}
+	r := &rests{least: make([]int32, n), all: make([]int8, n)}
 	for s := range r.least {
 		r.least[s] = -1
 	}
@@ -315,11 +317,15 @@ func (r *rests) between(q int32, low, high int) bool {
 
 // endless reports whether texts of every length from the shortest on are accepted from state q.
 func (r *rests) endless(q int32) bool {
-	from := max(0, int(r.least[q]))
-	for n := from; n < r.end(from); n++ {
-		if !r.has(q, n) {
-			return false
+	if r.all[q] == 0 {
+		r.all[q] = 1
+		from := max(0, int(r.least[q]))
+		for n := from; n < r.end(from); n++ {
+			if !r.has(q, n) {
+				r.all[q] = -1
+				break
+			}
 		}
 	}
-	return true
+	return r.all[q] > 0
 }

@@ -210,7 +210,10 @@ func newCompiler(ctx context.Context, root *value, meter *poll.Meter, config Sch
 	}
 	c.all = c.every
 	if merges {
-		c.merging = &conjunctions{unions: map[*value][]conjunction{}, complements: map[*value][]conjunction{}, parts: map[*part]int{}}
+		c.merging = &conjunctions{unions: map[*value][]conjunction{}, complements: map[*value][]conjunction{}, parts: map[*part]int{}, great: config.Limits}
+		if n := &c.merging.great.States; *n == 0 || *n > greatCrowd {
+			*n = greatCrowd
+		}
 		c.all = c.merged
 	}
 	return c

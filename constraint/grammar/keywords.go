@@ -1,7 +1,9 @@
 package grammar
 
 import (
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -61,7 +63,15 @@ func (c *patterns) stringOf(s *value, low, negated bool) (stringSpec, error) {
 		return spec, unsupported(s, "maxLength", "lengths from 2²⁴ are not supported")
 	}
 	if x := s.get("pattern"); x != nil {
-		tests, err := c.pattern(x.text, x.path)
+		p := x.text
+		if low, high, is := lengthOf(p); is {
+			p = "^.*$"
+			spec.least = max(spec.least, low)
+			if high >= 0 && (spec.most < 0 || high < spec.most) {
+				spec.most = high
+			}
+		}
+		tests, err := c.pattern(p, x.path)
 		if err != nil {
 			return spec, err
 		}
@@ -75,6 +85,30 @@ func (c *patterns) stringOf(s *value, low, negated bool) (stringSpec, error) {
 		spec.tests = append(spec.tests, tests...)
 	}
 	return spec, nil
+}
+
+// onlyDots is a pattern that, apart from line breaks, asserts only a length.
+var onlyDots = regexp.MustCompile(`^\^(?:(\.+)|\.\{([0-9]{1,4})(,?)([0-9]{0,4})\})\$$`)
+
+// lengthOf reports whether a pattern is equivalent to ^.*$ and bounds on the number of characters, and
+// returns these. high is −1 if there is no upper bound.
+func lengthOf(pattern string) (low, high int, is bool) {
+	m := onlyDots.FindStringSubmatch(pattern)
+	if m == nil {
+		return 0, -1, false
+	}
+	if m[1] != "" {
+		return len(m[1]), len(m[1]), true
+	}
+	low, _ = strconv.Atoi(m[2])
+	switch {
+	case m[3] == "":
+		return low, low, m[4] == ""
+	case m[4] == "":
+		return low, -1, true
+	}
+	high, _ = strconv.Atoi(m[4])
+	return low, high, true
 }
 
 // typeSet is a set of the JSON Schema types.

@@ -353,59 +353,6 @@ func (w *differs) pair(i int32, c, d configuration) {
 	w.walk(i, c, d)
 }
 
-// anyName returns the mask at a position in a property name that can always be continued to a
-// valid name. It returns nil for any other position. The mask contains all tokens that stay
-// within the name, and the tokens that end the name and may continue after it.
-func (m *Masks) anyName(c configuration) *mask {
-	items := m.r.states[c.state].items
-	if len(items) != 1 || m.r.gated {
-		return nil
-	}
-	t, is := m.r.n.nodes[items[0].node].scalar.(*table)
-	if !is {
-		return nil
-	}
-	x, is := t.automaton.(*nameRun)
-	if !is || !x.open || slices.ContainsFunc(x.t.others, func(to int32) bool { return to < 0 || !t.ok[to] }) {
-		return nil
-	}
-	a := x.o.keys
-	s := &a.states[items[0].state]
-	if s.at != plain || a.most >= 0 {
-		return nil
-	}
-	for i, test := range a.tests[:len(x.o.names.tests)] {
-		if i > 0 || !test.want || m.r.openness(test.a, int(s.tests[i])) == narrow {
-			return nil
-		}
-	}
-	set := m.v.strings[a.kind()]
-	return &mask{base: set.inside, add: slices.Clip(m.endings(nil, set.before, 0, 0, c))}
-}
-
-// endings appends the tokens below a trie node that may be read to their end. The trie before
-// holds the texts before the quote; the first depth bytes of a token lead to c.
-func (m *Masks) endings(out []int32, before *byteTrie, node int32, depth int, c configuration) []int32 {
-	if tokens := before.tokens(node); len(tokens) > 0 {
-		after := m.r.step(c, '"')
-		for _, token := range tokens {
-			d := after
-			for s := m.v.text[token][depth+1:]; s != "" && d.state >= 0; s = s[1:] {
-				d = m.r.step(d, s[0])
-			}
-			if m.r.alive(d) {
-				out = append(out, token)
-			}
-		}
-	}
-	for i := node + 1; i < before.skip[node]; i = before.skip[i] {
-		if d := m.r.step(c, before.label[i]); d.state >= 0 {
-			out = m.endings(out, before, i, depth+1, d)
-		}
-	}
-	return out
-}
-
 // typical lists characters with which names seldom begin. After reading one of them, a state
 // usually allows only unknown names.
 const typical = "Qz~\x7f"
@@ -442,34 +389,4 @@ func (m *Masks) otherName(c configuration) *mask {
 		return k
 	}
 	return nil
-}
-
-// reading appends the tokens below a trie node that stay in the string which the item reads,
-// where q is the state of the string at the node. It also appends the tokens that end the
-// string and may continue from after.
-func (m *Masks) reading(out []int32, at item, node, q int32, after configuration) []int32 {
-	t, v := m.v.trie, m.r.n.nodes[at.node].scalar.(*table)
-	a, _, _ := m.r.stringOf(at)
-	last := t.skip[node]
-	if last-node > 16 && a.states[q].at == plain && m.whole(node, m.r.stringLoop(v, q)) {
-		return append(out, t.below(node)...)
-	}
-	for i := node + 1; i < last; i = t.skip[i] {
-		to := v.next(q, t.label[i])
-		switch {
-		case to < 0:
-		case a.states[to].at == closed:
-			if after.state < 0 {
-				continue
-			}
-			if lo, hi := t.from[i], t.from[i+1]; lo < hi && m.r.alive(after) {
-				out = append(out, t.list[lo:hi]...)
-			}
-			out = m.walk(out, i, after)
-		default:
-			out = append(out, t.tokens(i)...)
-			out = m.reading(out, at, i, to, after)
-		}
-	}
-	return out
 }

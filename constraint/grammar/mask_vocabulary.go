@@ -2,7 +2,9 @@ package grammar
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
+	"sync"
 )
 
 // bitset is a set of tokens: bit t mod 32 of word t/32.
@@ -11,6 +13,26 @@ type bitset []uint32
 func (b bitset) set(t int32)      { b[t>>5] |= 1 << (t & 31) }
 func (b bitset) clear(t int32)    { b[t>>5] &^= 1 << (t & 31) }
 func (b bitset) has(t int32) bool { return b[t>>5]>>(t&31)&1 == 1 }
+
+// union adds the tokens of another set.
+func (b bitset) union(c bitset) {
+	for i, x := range c {
+		b[i] |= x
+	}
+}
+
+// all reports whether the set contains all tokens from … to−1.
+func (b bitset) all(from, to int32) bool {
+	for from < to {
+		w := b[from>>5] >> (from & 31)
+		n := min(32-from&31, to-from)
+		if uint32(bits.TrailingZeros32(^w)) < uint32(n) {
+			return false
+		}
+		from += n
+	}
+	return true
+}
 
 // key returns the set as a string, for use as a map key.
 func (b bitset) key() string {
@@ -83,6 +105,14 @@ type maskVocabulary struct {
 	// from the root
 	tidy  []bool
 	begun []uint16 // for every token, the number of characters that begin in it
+
+	whole  []bool  // for every node of trie, whether it ends a character
+	height []int32 // for every node of trie, the largest number of characters that begin below it
+	groups []kindGroup
+	index  []int32 // for every token of trie, its index in trie.list
+
+	mu  sync.Mutex
+	own map[kindsKey]*kindSet // cached results of ofKinds, guarded by mu
 
 	strings [canonicalSpelling + 1]*stringSet // sets of tokens for strings, by kind of string
 }
@@ -189,6 +219,7 @@ func (v *maskVocabulary) survey() {
 			v.begun[token] += uint16(begins(text[i]))
 		}
 	}
+	v.whole, v.height = make([]bool, n), make([]int32, n)
 	places := make([]character, n)
 	for i := range int32(n) {
 		for c := i + 1; c < t.skip[i]; c = t.skip[c] {
@@ -200,11 +231,92 @@ func (v *maskVocabulary) survey() {
 		for c := i + 1; c < t.skip[i]; c = t.skip[c] {
 			v.kinds[i] |= v.kinds[c] | 1<<kindOf[t.label[c]]
 			v.tidy[i] = v.tidy[i] && v.tidy[c] && (places[c].whole() || len(t.tokens(c)) == 0)
+			v.height[i] = max(v.height[i], begins(t.label[c])+v.height[c])
 		}
 	}
 	for i := range v.tidy {
-		v.tidy[i] = v.tidy[i] && places[i].whole()
+		v.whole[i] = places[i].whole()
+		v.tidy[i] = v.tidy[i] && v.whole[i]
 	}
+	v.group()
+}
+
+// kindGroup lists the tokens of whole characters with the same kinds of bytes.
+type kindGroup struct {
+	kinds  uint64
+	tokens []int32
+}
+
+// group computes the fields groups and index.
+func (v *maskVocabulary) group() {
+	t := v.trie
+	v.index = make([]int32, len(v.text))
+	for i, token := range t.list {
+		v.index[token] = int32(i)
+	}
+	number := map[uint64]int{}
+	var walk func(node int32, kinds uint64)
+	walk = func(node int32, kinds uint64) {
+		for i := node + 1; i < t.skip[node]; i = t.skip[i] {
+			k := kinds | 1<<kindOf[t.label[i]]
+			if tokens := t.tokens(i); len(tokens) > 0 && v.whole[i] {
+				g, ok := number[k]
+				if !ok {
+					g = len(v.groups)
+					number[k] = g
+					v.groups = append(v.groups, kindGroup{kinds: k})
+				}
+				v.groups[g].tokens = append(v.groups[g].tokens, tokens...)
+			}
+			walk(i, k)
+		}
+	}
+	walk(0, 0)
+}
+
+// kindsKey identifies a set of tokens of ofKinds.
+type kindsKey struct {
+	kinds uint64
+	most  int32
+}
+
+// kindSets bounds the number of cached results of ofKinds.
+const kindSets = 256
+
+// kindSet is a set of tokens, and the same set by the index of the tokens in the trie.
+type kindSet struct{ tokens, order bitset }
+
+// ofKinds returns the tokens of whole characters of the given kinds with at most the given number
+// of characters. The caller must not change the result.
+func (v *maskVocabulary) ofKinds(kinds uint64, most int32) *kindSet {
+	k := kindsKey{kinds, min(most, v.height[0])}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s := v.own[k]
+	if s == nil {
+		if s = (&kindSet{make(bitset, v.words()), make(bitset, v.words())}); len(v.own) == kindSets || v.own == nil {
+			v.own = map[kindsKey]*kindSet{}
+		}
+		for _, g := range v.groups {
+			if g.kinds&^kinds != 0 {
+				continue
+			}
+			for _, t := range g.tokens {
+				if int32(v.begun[t]) <= most {
+					s.tokens.set(t)
+					s.order.set(v.index[t])
+				}
+			}
+		}
+		v.own[k] = s
+	}
+	return s
+}
+
+// covers reports whether the tokens below a trie node consist of whole characters, at most the given
+// number of them.
+func (v *maskVocabulary) covers(node, most int32) bool {
+	return v.height[node] <= most && (v.tidy[node] || v.kinds[node]>>beyondASCII == 0)
 }
 
 // begins returns 1 if b is the first byte of a UTF-8 character and 0 otherwise.
@@ -273,10 +385,10 @@ func (k *mask) write(dst bitset, v *maskVocabulary) {
 	}
 }
 
-// setOf returns the mask of a list of tokens. The mask may keep the slice.
+// setOf returns the mask of a list of tokens.
 func (v *maskVocabulary) setOf(list []int32) *mask {
 	if len(list) <= v.words() {
-		return &mask{add: slices.Clip(list)}
+		return &mask{add: slices.Clone(list)}
 	}
 	b := make(bitset, v.words())
 	for _, t := range list {

@@ -2,7 +2,6 @@ package grammar
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -27,7 +26,8 @@ type Masks struct {
 	bound int     // bound on kept, in bytes
 	found []int32 // scratch of dfaMask
 
-	patterns map[patternKey]*pattern
+	safes map[tableState]*safe
+	texts map[dfaState]*safe // what is safe in states of tests, for strings of any length
 
 	lengths *lengths // least numbers of bytes to complete a text; nil until MaskWithin is called
 	// for every state of dfa, the least number of tokens to an accepting state; nil until
@@ -70,7 +70,8 @@ func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits 
 }
 
 func newMasks(m *Masks, v *Vocabulary, limits constraint.Limits) *Masks {
-	m.v, m.known, m.patterns, m.bound = v.forMasks(), map[configuration]*mask{}, map[patternKey]*pattern{}, limits.Bytes
+	m.v, m.known, m.bound = v.forMasks(), map[configuration]*mask{}, limits.Bytes
+	m.safes, m.texts = map[tableState]*safe{}, map[dfaState]*safe{}
 	if m.bound == 0 {
 		m.bound = maskBytes
 	}
@@ -115,7 +116,8 @@ func (m *Masks) get(c configuration) *mask {
 		m.kept += 128 + k.own()
 		if m.kept > m.bound {
 			clear(m.known)
-			clear(m.patterns)
+			clear(m.safes)
+			clear(m.texts)
 			m.kept = 0
 		}
 		m.known[c] = k
@@ -204,7 +206,7 @@ func (m *Masks) dfaMask(q int32) *mask {
 			m.found = append(m.found, tokens...)
 		}
 	}
-	return m.v.setOf(slices.Clone(m.found))
+	return m.v.setOf(m.found)
 }
 
 // dfaLengths returns, for every state, the least number of tokens to an accepting state.
@@ -246,26 +248,19 @@ func (m *Masks) make(c configuration) *mask {
 	if x, ok := m.stringAt(c.state); ok {
 		return m.stringMask(c, x)
 	}
-	if k := m.patternMask(c); k != nil {
-		return k
+	if !m.r.gated {
+		if k := m.scalars(c); k != nil {
+			return k
+		}
 	}
 	if !m.r.bounded(m.r.states[c.state].items) {
 		m.r.fill(c.state)
 	}
-	if k := m.anyName(c); k != nil {
-		return k
-	}
 	if k := m.otherName(c); k != nil {
 		return k
 	}
-	if items := m.r.states[c.state].items; len(items) == 1 && !m.r.gated {
-		if a, _, ok := m.r.stringOf(items[0]); ok && a.states[items[0].state].at == plain {
-			m.found = m.reading(m.found[:0], items[0], 0, items[0].state, m.closed(c))
-			return m.v.setOf(slices.Clone(m.found))
-		}
-	}
 	m.found = m.walk(m.found[:0], 0, c)
-	return m.v.setOf(slices.Clone(m.found))
+	return m.v.setOf(m.found)
 }
 
 // whole reports whether every token below a trie node leads from a state back to the same
@@ -279,7 +274,7 @@ func (m *Masks) whole(node int32, loop uint64) bool {
 func (m *Masks) walk(out []int32, node int32, c configuration) []int32 {
 	t := m.v.trie
 	last := t.skip[node]
-	if last-node > 16 {
+	if last-node > 16 && (t.label[node+1] >= 0x80 || m.r.move(c.state, t.label[node+1]) == code(c.state)<<2|code(pushdown.Inside)) {
 		if m.whole(node, m.r.loop(c.state)) && m.r.alive(c) {
 			return append(out, t.below(node)...)
 		}
@@ -322,22 +317,10 @@ func (r *runs) loop(q int32) uint64 {
 	return l
 }
 
-// loopPlace is a state of a string automaton, the key of the cache of stringLoop.
-type loopPlace struct {
+// tableState is a state of an automaton in the network.
+type tableState struct {
 	a *table
 	q int32
-}
-
-// stringLoop returns the set of kinds of bytes on which state q of the string automaton a does
-// not change. The result is cached.
-func (r *runs) stringLoop(a *table, q int32) uint64 {
-	k := loopPlace{a, q}
-	l, ok := r.loops[k]
-	if !ok {
-		l = loops(q, a.next)
-		r.loops[k] = l
-	}
-	return l
 }
 
 // loops returns the set of kinds of bytes on which an automaton with the transition function

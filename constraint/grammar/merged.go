@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
 // errGates means that a schema cannot be written as a union of conjunctions. Its parts must be
@@ -30,7 +32,8 @@ type conjunctions struct {
 	unions, complements map[*value][]conjunction
 	parts               map[*part]int // numbers of the opEnum parts
 	depth               int
-	crowds              int // number of automata compiled with the bound greatCrowd
+	crowds              int // number of automata compiled with the bounds in great
+	great               constraint.Limits
 }
 
 // conjunctionKey returns a string that identifies a conjunction.
@@ -56,6 +59,32 @@ func (c *compiler) merged(schemas []*value, _ *location, in, out int32) error {
 		return nil
 	}
 	c.written[k] = true
+	all, err := c.unions(schemas)
+	if errors.Is(err, errGates) && c.onlyStrings(schemas, 0) {
+		if done, err := c.texts(schemas, in, out); done || err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	whole, err := c.strings(schemas, all, in, out)
+	if err != nil {
+		return err
+	}
+	for _, x := range all {
+		if err := c.n.check(len(x.plains) + len(x.enums)); err != nil {
+			return err
+		}
+		if err := c.conjunction(x, !whole, in, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unions returns the values that satisfy every schema, as a union of conjunctions.
+func (c *compiler) unions(schemas []*value) ([]conjunction, error) {
 	all := []conjunction{{}}
 	for _, s := range schemas {
 		if s == nil {
@@ -63,21 +92,64 @@ func (c *compiler) merged(schemas []*value, _ *location, in, out int32) error {
 		}
 		u, err := c.union(s)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if all, err = c.times(all, u); err != nil {
-			return err
+			return nil, err
 		}
 	}
+	return all, nil
+}
+
+// onlyStrings reports whether it is evident that only strings satisfy all schemas.
+func (c *compiler) onlyStrings(schemas []*value, depth int) bool {
+	return depth <= nesting && slices.ContainsFunc(schemas, func(s *value) bool {
+		if s == nil {
+			return false
+		}
+		parts, err := c.parts(s)
+		return err == nil && slices.ContainsFunc(parts, func(p part) bool {
+			switch p.op {
+			case opAll:
+				return c.onlyStrings(p.subs, depth+1)
+			case opPlain:
+				t, err := typesOf(p.s)
+				return err == nil && t == typeSet{str: true}
+			}
+			return false
+		})
+	})
+}
+
+// strings adds the strings that satisfy every schema, between the nodes in and out, as one
+// automaton. all are conjunctions whose union is equivalent to the schemas. It returns false and adds
+// nothing if this is not possible, or if at most one conjunction has strings other than of an enum.
+func (c *compiler) strings(schemas []*value, all []conjunction, in, out int32) (bool, error) {
+	n := 0
 	for _, x := range all {
-		if err := c.n.check(len(x.plains) + len(x.enums)); err != nil {
-			return err
+		t, err := types(x.plains)
+		if err != nil {
+			return false, err
 		}
-		if err := c.conjunction(x, in, out); err != nil {
-			return err
+		if !t.str {
+			continue
 		}
+		if len(x.enums) > 0 {
+			continue
+		}
+		tests := 0
+		for _, s := range x.plains {
+			tests += len(s.tests) + int(bit(s.get("pattern") != nil)+bit(s.get("format") != nil))
+		}
+		if tests == 0 { // characters have more spellings than in other strings
+			return false, nil
+		}
+		n++
 	}
-	return nil
+	if n < 2 {
+		return false, nil
+	}
+	return c.texts(schemas, in, out)
 }
 
 // times returns the intersection of two unions of conjunctions, as a union of conjunctions.
@@ -318,8 +390,9 @@ func sameScalar(a, b *value) bool {
 	return true
 }
 
-// conjunction adds the values of the conjunction x, between the nodes in and out.
-func (c *compiler) conjunction(x conjunction, in, out int32) error {
+// conjunction adds the values of the conjunction x, between the nodes in and out. It leaves out
+// strings if strings is false.
+func (c *compiler) conjunction(x conjunction, strings bool, in, out int32) error {
 	t, err := types(x.plains)
 	if err != nil {
 		return err
@@ -331,7 +404,8 @@ func (c *compiler) conjunction(x conjunction, in, out int32) error {
 	if len(x.plains) == 0 {
 		x.plains = []*value{anything}
 	}
-	if len(x.plains) == 1 && len(x.enums) == 0 {
+	t.str = t.str && strings
+	if len(x.plains) == 1 && len(x.enums) == 0 && strings {
 		return c.typed(x.plains[0], nil, in, out)
 	}
 	return c.together(x, t, in, out)

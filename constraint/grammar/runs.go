@@ -23,7 +23,7 @@ type runs struct {
 	tried map[int32]bool // states for which the search exceeded its bounds
 
 	opens map[testState]openness
-	loops map[loopPlace]uint64 // sets of kinds of bytes on which states of strings do not change
+	bytes []byte // scratch of scalarMoves
 	err   error
 }
 
@@ -36,7 +36,7 @@ type condition struct {
 }
 
 func newRuns(n *network, free []bool) *runs {
-	r := &runs{subsets: newSubsets(n), stacks: newStacks(), gated: len(n.gates) > 0, opens: map[testState]openness{}, loops: map[loopPlace]uint64{}}
+	r := &runs{subsets: newSubsets(n), stacks: newStacks(), gated: len(n.gates) > 0, opens: map[testState]openness{}}
 	if r.gated {
 		r.free, r.of = free, n.rulesOfNodes()
 		r.under, r.lives, r.sums = []condition{{all: true}}, map[configuration]bool{}, map[int32]*summary{}
@@ -109,57 +109,60 @@ func (r *runs) fill(q int32) {
 		r.fillScalar(q, s.items[0])
 		return
 	}
-	var class [256]int
+	joint := newByteClasses() // bytes that all items treat alike
 	var any [256]bool
-	n := 1
-	number := map[[2]int]int{}
-	refine := func(by func(b byte) int) {
-		clear(number)
-		last, to := [2]int{-1, -1}, 0
-		m := 0
-		for b := range class {
-			k := [2]int{class[b], by(byte(b))}
-			any[b] = any[b] || k[1] != 0
-			if k != last {
-				var ok bool
-				if to, ok = number[k]; !ok {
-					to = m
-					number[k] = to
-					m++
-				}
-				last = k
-			}
-			class[b] = to
+	refine := func(by *[256]int32) {
+		for b, x := range by {
+			any[b] = any[b] || x != 0
 		}
-		n = max(n, m)
+		joint.split(func(b byte) int32 { return by[b] })
 	}
 	for _, x := range s.items {
 		v := &r.n.nodes[x.node]
+		var by [256]int32
 		if v.scalar != nil {
-			refine(func(b byte) int { return int(v.scalar.next(x.state, b)) + 1 })
+			moves, c := r.scalarMoves(v.scalar.(*table), x.state)
+			for b := range by {
+				by[b] = moves[c.of[b]] + 1
+			}
+			refine(&by)
 			continue
 		}
-		for _, a := range v.arcs {
-			refine(func(b byte) int { return int(bit(a.low <= b && b <= a.high)) })
+		for i, a := range v.arcs {
+			for b := int(a.low); b <= int(a.high); b++ {
+				by[b] |= 1 << (i % 31)
+			}
+			if i%31 == 30 {
+				refine(&by)
+				clear(by[:])
+			}
 		}
-		for _, c := range v.calls { // what a call does with its first byte may be anything
-			refine(func(b byte) int { return int(bit(r.begins(c.rule, b))) * (1 + int(b)) })
+		refine(&by)
+		for b := range by { // what a call does with its first byte may be anything
+			by[b] = 0
+			if slices.ContainsFunc(v.calls, func(c callArc) bool { return r.begins(c.rule, byte(b)) }) {
+				by[b] = 1 + int32(b)
+			}
+		}
+		if len(v.calls) > 0 {
+			refine(&by)
 		}
 	}
-	known := make([]code, n)
+	known := make([]code, len(joint.some))
 	row := make([]code, 256)
 	ends := s.ends != "" && s.level != r.states[r.start].level
 	for b := range row {
+		c := joint.of[b]
 		switch {
 		case ends:
 			row[b] = r.compute(q, byte(b))
 		case !any[b]:
 			row[b] = dead
 		default:
-			if known[class[b]] == unknown {
-				known[class[b]] = r.compute(q, byte(b))
+			if known[c] == unknown {
+				known[c] = r.compute(q, byte(b))
 			}
-			row[b] = known[class[b]]
+			row[b] = known[c]
 		}
 	}
 	r.states[q].row, r.states[q].full = row, r.err == nil
@@ -168,25 +171,39 @@ func (r *runs) fill(q int32) {
 	}
 }
 
+// scalarMoves returns the next state of the automaton a in state q for every class of bytes, −1
+// if it is dead, and the classes.
+func (r *runs) scalarMoves(a *table, q int32) (to [256]int32, c *byteClasses) {
+	c = a.byteClasses()
+	for i := range to {
+		to[i] = -1
+	}
+	r.bytes = a.reads(r.bytes[:0], q)
+	for _, b := range r.bytes {
+		to[c.of[b]] = a.next(q, b)
+	}
+	return to, c
+}
+
 // fillScalar computes all moves of state q, which consists of the single item x within an
 // automaton of the network.
 func (r *runs) fillScalar(q int32, x item) {
-	a := r.n.nodes[x.node].scalar
-	row := make([]code, 256)
+	to, c := r.scalarMoves(r.n.nodes[x.node].scalar.(*table), x.state)
+	var moves [256]code
 	known := map[int32]code{}
-	last, move := int32(-1), dead
-	for b := range row {
-		to := a.next(x.state, byte(b))
-		if to != last {
-			var ok bool
-			if last, move = to, dead; to >= 0 {
-				if move, ok = known[to]; !ok {
-					move = r.compute(q, byte(b))
-					known[to] = move
-				}
+	for i, b := range c.some {
+		if moves[i] = dead; to[i] >= 0 {
+			move, ok := known[to[i]]
+			if !ok {
+				move = r.compute(q, b)
+				known[to[i]] = move
 			}
+			moves[i] = move
 		}
-		row[b] = move
+	}
+	row := make([]code, 256)
+	for b := range row {
+		row[b] = moves[c.of[b]]
 	}
 	if r.err == nil {
 		r.states[q].row, r.states[q].full = row, true

@@ -42,7 +42,10 @@ type stringAutomaton struct {
 	rests  *rests         // rests of the only test; nil if not measured or not known
 	known  bool           // true once rests has been measured
 	key    []byte         // scratch of find
-	fed    []int32        // scratch of feed
+
+	// cached results of byteClasses and insideClasses; nil until they are called
+	classes, inside *byteClasses
+	fed             []int32 // scratch of feed
 }
 
 // stringState is the position within a character, the number of characters read, and the states
@@ -277,7 +280,7 @@ func (a *stringAutomaton) next(q int32, b byte) int32 {
 		s.at = plain
 		return a.find(s)
 	case plain:
-		return a.inside(s, b)
+		return a.read(s, b)
 	case trailing:
 		if b < s.low || b > s.high {
 			return -1
@@ -318,8 +321,8 @@ func (a *stringAutomaton) next(q int32, b byte) int32 {
 	return -1
 }
 
-// inside reads the first byte of a character, or the closing quote.
-func (a *stringAutomaton) inside(s stringState, b byte) int32 {
+// read reads the first byte of a character, or the closing quote.
+func (a *stringAutomaton) read(s stringState, b byte) int32 {
 	switch {
 	case b == '"':
 		if s.count < a.least {
@@ -492,6 +495,15 @@ func (n lengthOver) Next(q int, b int32) int {
 }
 
 func (n lengthOver) Accepting(q int) bool { return q > int(n) }
+
+// Classes tells the bytes with which a character begins from the others.
+func (n lengthOver) Classes(levels int) (of []int32, classes int) {
+	of = make([]int32, levels)
+	for b := range of {
+		of[b] = begins(byte(b))
+	}
+	return of, 2
+}
 
 // trie is a byteAutomaton for a finite set of texts. It is built when it is first read, and is
 // safe for concurrent use afterwards.

@@ -120,12 +120,13 @@ type table struct {
 	leads leading // the automaton if it implements leading, otherwise nil
 	ok    []bool  // nodes to which a name may lead
 	rows  []*tableRow
+
+	classes *byteClasses // classes of bytes of the automaton; nil until a move is computed
 }
 
 type tableRow struct {
-	// next state by byte, unmade if not computed; nil if no move has been computed
-	next  *[256]int32
-	alive int8 // whether a text can be completed: 1 yes, −1 no, 0 not known
+	next  []int32 // next state by class of bytes, unmade if not computed; nil if none has been computed
+	alive int8    // whether a text can be completed: 1 yes, −1 no, 0 not known
 	ends  int8
 }
 
@@ -166,28 +167,42 @@ func (t *table) final(q int32) bool {
 func (t *table) next(q int32, b byte) int32 {
 	r := t.at(q)
 	if r.next == nil {
-		row := unmadeRow
-		r.next = &row
+		r.next = slices.Repeat(unmadeMove, len(t.byteClasses().some))
 	}
-	to := r.next[b]
+	c := t.classes.of[b]
+	to := r.next[c]
 	if to == unmade {
 		if to = t.automaton.next(q, b); to < 0 || !t.live(to) {
 			to = -1
 		}
-		r.next[b] = to
+		r.next[c] = to
 	}
 	return to
+}
+
+// byteClasses returns the classes of bytes of the automaton. The result is cached.
+func (t *table) byteClasses() *byteClasses {
+	if t.classes == nil {
+		t.classes = classesOf(t.automaton)
+	}
+	return t.classes
+}
+
+// reads returns bytes that represent all bytes in state q: a text continues with none of the
+// others, or as with one of these.
+func (t *table) reads(bytes []byte, q int32) []byte {
+	if a, is := t.automaton.(chooser); is {
+		if bytes, only := a.choices(bytes, q); only {
+			return bytes
+		}
+	}
+	return append(bytes, t.byteClasses().some...)
 }
 
 // unmade marks a move that has not been computed.
 const unmade = -2
 
-var unmadeRow = func() (row [256]int32) {
-	for b := range row {
-		row[b] = unmade
-	}
-	return row
-}()
+var unmadeMove = []int32{unmade}
 
 // bytes returns the bytes with which a text may continue in state q, the likely ones first.
 func (t *table) bytes(q int32) []byte {

@@ -1,0 +1,129 @@
+package grammar
+
+import "strings"
+
+// byteClasses divides the bytes into classes that an automaton treats alike in every state.
+type byteClasses struct {
+	of   [256]uint8 // class of each byte
+	some []byte     // one byte of each class, in the order of the classes
+
+	kinds []uint64 // for every class, the kinds of its ASCII bytes; only in insideClasses
+}
+
+func newByteClasses() *byteClasses { return &byteClasses{some: []byte{0}} }
+
+// split divides every class by the values of the function by, and returns c.
+func (c *byteClasses) split(by func(b byte) int32) *byteClasses {
+	var last, k [2]int32
+	number := map[[2]int32]uint8{}
+	c.some = make([]byte, 0, 64)
+	to := uint8(0)
+	for b := range 256 {
+		k = [2]int32{int32(c.of[b]), by(byte(b))}
+		if b == 0 || k != last {
+			var ok bool
+			if to, ok = number[k]; !ok {
+				to = uint8(len(c.some))
+				number[k] = to
+				c.some = append(c.some, byte(b))
+			}
+			last = k
+		}
+		c.of[b] = to
+	}
+	return c
+}
+
+// classifier is a byteAutomaton that knows classes of bytes that it treats alike.
+type classifier interface {
+	byteAutomaton
+	Classes(levels int) (of []int32, n int)
+}
+
+// splitFor divides every class by the classes of the automaton a.
+func (c *byteClasses) splitFor(a byteAutomaton) *byteClasses {
+	if x, is := a.(classifier); is {
+		of, _ := x.Classes(256)
+		return c.split(func(b byte) int32 { return of[b] })
+	}
+	return c.split(func(b byte) int32 { return int32(b) })
+}
+
+// classesOf returns the classes of bytes of an automaton in the network.
+func classesOf(a automaton) *byteClasses {
+	switch a := a.(type) {
+	case *stringAutomaton:
+		return a.byteClasses()
+	case *nameRun:
+		return a.o.keys.byteClasses()
+	case *numberAutomaton:
+		return numberClasses
+	case terminal:
+		return newByteClasses().splitFor(a.byteAutomaton)
+	}
+	return newByteClasses().split(func(b byte) int32 { return int32(b) })
+}
+
+var numberClasses = newByteClasses().split(func(b byte) int32 { return int32(strings.IndexByte("0123456789-+.eE", b)) })
+
+// insideClasses are the classes of bytes between two characters of a JSON string without tests, and
+// within a character.
+var insideClasses = newByteClasses().split(func(b byte) int32 {
+	switch left, low, high := leadByte(b); {
+	case b == '"' || b == '\\':
+		return int32(b)
+	case left > 0:
+		return int32(left) | int32(bit(low != 0x80))<<2 | int32(bit(high != 0xBF))<<3
+	case b < ' ':
+		return -1
+	case b < 0x80:
+		return -2
+	case b < 0x90:
+		return -3
+	case b < 0xA0:
+		return -4
+	case b < 0xC0:
+		return -5
+	}
+	return -1
+})
+
+// insideClasses returns the classes of bytes between two characters and within one. The result is
+// cached.
+func (a *stringAutomaton) insideClasses() *byteClasses {
+	if a.inside == nil {
+		c := *insideClasses
+		for _, t := range a.tests {
+			c.splitFor(t.a)
+		}
+		c.kinds = make([]uint64, len(c.some))
+		for b := range 0x80 {
+			c.kinds[c.of[b]] |= 1 << kindOf[b]
+		}
+		a.inside = &c
+	}
+	return a.inside
+}
+
+// byteClasses returns the classes of bytes of the string. The result is cached.
+func (a *stringAutomaton) byteClasses() *byteClasses {
+	if a.classes == nil {
+		c := *a.insideClasses()
+		a.classes = c.split(func(b byte) int32 { return int32(strings.IndexByte(`/bfnrtu0123456789acdeABCDEF`, b)) })
+	}
+	return a.classes
+}
+
+// Classes puts every byte that occurs in the texts into a class of its own. All others form one class.
+func (t *trie) Classes(levels int) (of []int32, n int) {
+	of, n = make([]int32, levels), 1
+	for _, text := range t.texts {
+		for i := range len(text) {
+			if c := &of[text[i]]; *c == 0 {
+				*c = int32(n)
+				n++
+			}
+		}
+	}
+	return of, n
+}
