@@ -33,10 +33,11 @@ type pseudo struct {
 	ctx   context.Context
 	model *neural.Masked
 	sites int
+	mask  int32
 }
 
 // Shape returns the number of sites and of levels, without the mask.
-func (p *pseudo) Shape() (sites, levels int) { return p.sites, pad + 1 }
+func (p *pseudo) Shape() (sites, levels int) { return p.sites, int(p.mask) }
 
 // Energy stores in e the energy of every text in x, or NaN if the network fails. It implements
 // [energy.Model].
@@ -45,7 +46,7 @@ func (p *pseudo) Energy(e []float64, x []int32) { p.Gradient(e, nil, x) }
 // Gradient stores in e the energies and in g, for every level of every site, the change of that
 // site's own term of the energy. It implements [energy.Differentiable].
 func (p *pseudo) Gradient(e []float64, g []float32, x []int32) {
-	n, levels := p.sites, mask+1
+	n, levels := p.sites, int(p.mask)+1
 	y, v := make([]int32, n*n), make([]float32, n*n*levels)
 	q := energy.Noised[int32]{X: y, Time: make([]float64, n), Alpha: make([]float64, n), Sample: make([]int, n), Src: make([]rand.Source, n)}
 	for i := range n {
@@ -55,7 +56,7 @@ func (p *pseudo) Gradient(e []float64, g []float32, x []int32) {
 		state := x[s*n : (s+1)*n]
 		for i := range n {
 			copy(y[i*n:], state)
-			y[i*n+i] = mask
+			y[i*n+i] = p.mask
 		}
 		if err := p.model.Denoise(p.ctx, v, q); err != nil {
 			e[s] = math.NaN()
@@ -67,7 +68,7 @@ func (p *pseudo) Gradient(e []float64, g []float32, x []int32) {
 			own := float64(w[l])
 			e[s] += logSumExp(w) - own
 			if g != nil {
-				row := g[(s*n+i)*(pad+1) : (s*n+i+1)*(pad+1)]
+				row := g[(s*n+i)*(levels-1) : (s*n+i+1)*(levels-1)]
 				for k, a := range w {
 					row[k] = float32(own - float64(a))
 				}
@@ -90,9 +91,9 @@ func logSumExp(w []float32) float64 {
 
 // hide returns the tokens of a held-out line, with −1 for a random share of its bytes.
 func hide(l *lines, line string, share float64, r *rand.Rand) []int32 {
-	x := l.tokens([]string{line})
-	hidden := max(1, int(math.Round(share*float64(len(line)))))
-	for _, i := range r.Perm(len(line))[:hidden] {
+	x, n := l.states([]string{line}), len(l.encode(line))
+	hidden := max(1, int(math.Round(share*float64(n))))
+	for _, i := range r.Perm(n)[:hidden] {
 		x[i] = -1
 	}
 	return x
@@ -101,7 +102,7 @@ func hide(l *lines, line string, share float64, r *rand.Rand) []int32 {
 // fill draws the samples of a run that fills in lines. It counts samples whose visible bytes
 // have changed.
 func (r *report) fill(ctx context.Context, name string, net *neural.Transformer, l *lines, o options) error {
-	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
+	model, err := neural.NewMasked(net, l.mask(), neural.Options{TimeFree: true})
 	if err != nil {
 		return err
 	}
@@ -120,14 +121,14 @@ func (r *report) fill(ctx context.Context, name string, net *neural.Transformer,
 		many := min(fills, o.n-at)
 		x := make([]int32, many*l.length)
 		if name == infill {
-			err = fillByDiffusion(ctx, model, shown, x, o, uint64(at))
+			err = fillByDiffusion(ctx, l, model, shown, x, o, uint64(at))
 		} else {
-			err = fillByLangevin(ctx, model, shown, x, o, uint64(at))
+			err = fillByLangevin(ctx, l, model, shown, x, o, uint64(at))
 		}
 		if err != nil {
 			return err
 		}
-		truth := l.tokens([]string{line})
+		truth := l.states([]string{line})
 		for k := range many {
 			own, kept := x[k*l.length:(k+1)*l.length], true
 			for i, v := range shown {
@@ -155,8 +156,8 @@ func (r *report) fill(ctx context.Context, name string, net *neural.Transformer,
 	return nil
 }
 
-func fillByDiffusion(ctx context.Context, model *neural.Masked, shown, x []int32, o options, line uint64) error {
-	d, err := diffusion.New(ctx, denoise.Tempered{Denoiser: model, Temperature: o.temperature}, diffusion.Masked{Mask: mask, FirstHitting: true},
+func fillByDiffusion(ctx context.Context, l *lines, model *neural.Masked, shown, x []int32, o options, line uint64) error {
+	d, err := diffusion.New(ctx, denoise.Tempered{Denoiser: model, Temperature: o.temperature}, diffusion.Masked{Mask: l.mask(), FirstHitting: true},
 		diffusion.Config{Seed: o.seed + line, Clamp: shown})
 	if err != nil {
 		return err
@@ -166,7 +167,7 @@ func fillByDiffusion(ctx context.Context, model *neural.Masked, shown, x []int32
 
 // fillByLangevin runs one chain per sample. The hidden bytes start as spaces, and half of the
 // steps tune the step size.
-func fillByLangevin(ctx context.Context, model *neural.Masked, shown, x []int32, o options, line uint64) error {
+func fillByLangevin(ctx context.Context, l *lines, model *neural.Masked, shown, x []int32, o options, line uint64) error {
 	fixed, from := map[int]int32{}, make([]int32, len(shown))
 	for i, v := range shown {
 		from[i] = ' '
@@ -174,7 +175,7 @@ func fillByLangevin(ctx context.Context, model *neural.Masked, shown, x []int32,
 			from[i], fixed[i] = v, v
 		}
 	}
-	clamped, err := energy.Clamp(&pseudo{ctx, model, len(shown)}, fixed)
+	clamped, err := energy.Clamp(&pseudo{ctx, model, len(shown), l.mask()}, fixed)
 	if err != nil {
 		return err
 	}

@@ -28,8 +28,8 @@ func network(ctx context.Context, l *lines, o options, r *report) (*neural.Trans
 	if err != nil {
 		return nil, err
 	}
-	if c := net.Config(); c.Length != l.length || c.Levels != levels {
-		return nil, fmt.Errorf("%s: a network for %d sites of %d tokens, want -length %d sites of %d", o.weights, c.Length, c.Levels, l.length, levels)
+	if c := net.Config(); c.Length != l.length || c.Levels != l.levels() {
+		return nil, fmt.Errorf("%s: a network for %d sites of %d tokens, want -length %d sites of %d", o.weights, c.Length, c.Levels, l.length, l.levels())
 	}
 	r.Weights = len(net.Weights())
 	held := l.held[:min(judged, len(l.held))]
@@ -37,20 +37,40 @@ func network(ctx context.Context, l *lines, o options, r *report) (*neural.Trans
 	for _, s := range held {
 		bytes += len(s) + 1 // and its end
 	}
-	nats, stderr, err := train.Evaluate(ctx, net, train.Masked{Mask: mask}, l.tokens(held), draws, o.seed, runtime.GOMAXPROCS(0))
+	nats, stderr, err := train.Evaluate(ctx, net, train.Masked{Mask: l.mask()}, l.states(held), draws, o.seed, runtime.GOMAXPROCS(0))
 	r.NLL, r.Error = nats*float64(len(held))/float64(bytes), stderr*float64(len(held))/float64(bytes)
 	return net, err
+}
+
+// features is the number of features by which a network gets the period of a line, and
+// unconditional the share of the training lines whose period it does not get.
+const (
+	features      = 16
+	unconditional = 0.5
+)
+
+// shape returns the shape of the networks.
+func (l *lines) shape(o options) neural.Config {
+	c := neural.Config{Length: l.length, Levels: l.levels(), Width: o.width, Heads: o.width / head, Blocks: o.blocks, Positions: true}
+	if o.tokens > 0 {
+		c.Cond, c.Classes = features, periods
+	}
+	return c
 }
 
 func obtain(ctx context.Context, l *lines, o options, r *report) (*neural.Transformer, error) {
 	if !o.train {
 		return neural.Open(o.weights, neural.Config{})
 	}
-	net, err := neural.New(neural.Config{Length: l.length, Levels: levels, Width: o.width, Heads: o.width / head, Blocks: o.blocks, Positions: true}, rand.NewPCG(o.seed, 0))
+	var objective train.Objective = train.Masked{Mask: l.mask()}
+	if o.tokens > 0 {
+		objective = train.Classes{Objective: objective, Labels: l.trainPeriod, Drop: unconditional}
+	}
+	net, err := neural.New(l.shape(o), rand.NewPCG(o.seed, 0))
 	if err != nil {
 		return nil, err
 	}
-	t, err := train.New(net, train.Masked{Mask: mask}, l.tokens(l.train), train.Config{Steps: o.steps, Batch: o.batch, Rate: o.rate, Decay: 0.01, Average: 0.99, Seed: o.seed})
+	t, err := train.New(net, objective, l.states(l.train), train.Config{Steps: o.steps, Batch: o.batch, Rate: o.rate, Decay: 0.01, Average: average(o), Seed: o.seed})
 	if err != nil {
 		return nil, err
 	}
@@ -69,4 +89,13 @@ func obtain(ctx context.Context, l *lines, o options, r *report) (*neural.Transf
 		err = checkpoint.Write(o.weights, func(w io.Writer) error { return net.Write(w, neural.F16) })
 	}
 	return net, err
+}
+
+// average returns the decay of the moving average of the weights, which covers a part of the
+// training.
+func average(o options) float64 {
+	if o.tokens > 0 {
+		return 0.999
+	}
+	return 0.99
 }

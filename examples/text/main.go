@@ -33,6 +33,7 @@ type options struct {
 	regex, schema, runs, dump  string
 	train                      bool
 	length, steps, batch       int
+	tokens                     int
 	width, blocks, n, moves    int
 	minutes, rate, temperature float64
 	hide                       float64
@@ -46,7 +47,8 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("text", flag.ContinueOnError)
 	f.StringVar(&o.data, "data", "", "learn from the lines of this `file` instead of a generated log")
-	f.IntVar(&o.length, "length", 48, "maximum number of bytes in a line; longer ones are cut at a space")
+	f.IntVar(&o.length, "length", 48, "maximum number of bytes in a line, or of tokens with -tokens; longer ones are cut at a space")
+	f.IntVar(&o.tokens, "tokens", 0, "learn a byte-pair encoding of this many `tokens` from the training lines, and a network that also gets the half of the file from which a line is; 0 means bytes")
 	f.BoolVar(&o.train, "train", false, "train a network and write it to -weights")
 	f.IntVar(&o.steps, "steps", 600, "total number of training steps; -minutes may leave some of them for a later run")
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -steps")
@@ -78,6 +80,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-n = %d, -steps = %d, -batch = %d, want ≥ 1", o.n, o.steps, o.batch)
 	case o.length < 2 || o.length > 1024:
 		return o, fmt.Errorf("-length = %d, want 2 … 1024", o.length)
+	case o.tokens != 0 && (o.tokens < 256 || o.tokens > 1<<16):
+		return o, fmt.Errorf("-tokens = %d, want 0 or 256 … 65536", o.tokens)
 	case o.width < head || o.width%head != 0:
 		return o, fmt.Errorf("-width = %d, want a multiple of %d", o.width, head)
 	case o.blocks < 1:

@@ -73,13 +73,13 @@ type part struct {
 
 // generate draws the samples of a job, one byte per step in random order.
 func (r *report) generate(ctx context.Context, net *neural.Transformer, j job, l *lines, o options) error {
-	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
+	model, err := neural.NewMasked(net, l.mask(), neural.Options{TimeFree: true})
 	if err != nil {
 		return err
 	}
 	bar := progress.New(j.name)
 	defer bar.Done()
-	d, err := diffusion.New(ctx, denoise.Tempered{Denoiser: model, Temperature: o.temperature}, diffusion.Masked{Mask: mask, FirstHitting: true},
+	d, err := diffusion.New(ctx, denoise.Tempered{Denoiser: model, Temperature: o.temperature}, diffusion.Masked{Mask: l.mask(), FirstHitting: true},
 		diffusion.Config{Seed: o.seed, Projector: j.projector, Progress: bar.Set})
 	if err != nil {
 		return err
