@@ -69,6 +69,15 @@ func (a *asked) demands(ctx context.Context, v text.Vocabulary, pattern string) 
 			return nil, err
 		}
 	}
+	for _, r := range a.letters {
+		bytes := constraint.Count{Levels: []int32{int32(r.letter)}, Min: r.times.Min, Max: r.times.Max}
+		d, err := text.Lift(ctx, bytes, v, none)
+		if err := add(fmt.Sprintf("-letters %c=%v", r.letter, r.times), d, err, func(s string) bool {
+			return within(r.times, strings.Count(s, string(rune(r.letter))))
+		}); err != nil {
+			return nil, err
+		}
+	}
 	if a.list != "" {
 		b, err := os.ReadFile(a.list)
 		if err != nil {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
@@ -58,36 +60,71 @@ func (l *lines) shape(o options) neural.Config {
 	return c
 }
 
+// part is a network to train or to read: the suffix of its files, its shape, its loss and its
+// number of steps.
+type part struct {
+	suffix    string
+	shape     neural.Config
+	objective train.Objective
+	steps     int
+}
+
 func obtain(ctx context.Context, l *lines, o options, r *report) (*neural.Transformer, error) {
-	if !o.train {
-		return neural.Open(o.weights, neural.Config{})
-	}
-	var objective train.Objective = train.Masked{Mask: l.mask()}
+	p := part{"", l.shape(o), train.Masked{Mask: l.mask()}, o.steps}
 	if o.tokens > 0 {
-		objective = train.Classes{Objective: objective, Labels: l.trainPeriod, Drop: unconditional}
+		p.objective = train.Classes{Objective: p.objective, Labels: l.trainPeriod, Drop: unconditional}
 	}
-	net, err := neural.New(l.shape(o), rand.NewPCG(o.seed, 0))
-	if err != nil {
-		return nil, err
-	}
-	t, err := train.New(net, objective, l.states(l.train), train.Config{Steps: o.steps, Batch: o.batch, Rate: o.rate, Decay: 0.01, Average: average(o), Seed: o.seed})
-	if err != nil {
-		return nil, err
-	}
-	cfg := training.Config{Name: "train", Steps: o.steps, Checkpoint: o.checkpoint,
-		Seen: func(step int, loss float64) { r.losses = append(r.losses, point{step, loss}) }}
 	start := time.Now()
+	net, losses, err := p.learn(ctx, l, o)
+	if err == nil && o.train {
+		r.losses, r.Seconds = losses, time.Since(start).Seconds()
+		r.Steps = o.steps
+		if len(losses) > 0 {
+			r.Steps = losses[len(losses)-1].step
+		}
+	}
+	return net, err
+}
+
+// learn reads the network or trains it, from a checkpoint if there is one. It returns the losses
+// of this training.
+func (p part) learn(ctx context.Context, l *lines, o options) (*neural.Transformer, []point, error) {
+	if !o.train {
+		net, err := neural.Open(o.weights+p.suffix, neural.Config{})
+		return net, nil, err
+	}
+	net, err := neural.New(p.shape, rand.NewPCG(o.seed, 0))
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := train.New(net, p.objective, l.states(l.train), train.Config{Steps: p.steps, Batch: o.batch, Rate: o.rate, Decay: 0.01, Average: average(o), Seed: o.seed})
+	if err != nil {
+		return nil, nil, err
+	}
+	var losses []point
+	cfg := training.Config{Name: strings.TrimSpace("train " + strings.TrimPrefix(p.suffix, ".")), Steps: p.steps,
+		Seen: func(step int, loss float64) { losses = append(losses, point{step, loss}) }}
+	if o.checkpoint != "" {
+		cfg.Checkpoint = o.checkpoint + p.suffix
+	}
 	if o.minutes > 0 {
-		cfg.Until = start.Add(time.Duration(o.minutes * float64(time.Minute)))
+		cfg.Until = time.Now().Add(time.Duration(o.minutes * float64(time.Minute)))
 	}
 	if _, err := training.Run(ctx, t, cfg); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r.Steps, r.Seconds = t.Step(), time.Since(start).Seconds()
 	net = t.Average()
 	if o.weights != "" {
-		err = checkpoint.Write(o.weights, func(w io.Writer) error { return net.Write(w, neural.F16) })
+		err = checkpoint.Write(o.weights+p.suffix, func(w io.Writer) error { return net.Write(w, neural.F16) })
 	}
+	return net, losses, err
+}
+
+// autoregressive returns the autoregressive network of the studies.
+func autoregressive(ctx context.Context, l *lines, o options) (*neural.Transformer, error) {
+	shape := l.shape(o)
+	shape.Cond, shape.Classes, shape.Block = 0, 0, 1
+	net, _, err := part{".next", shape, next{l.mask()}, cmp.Or(o.next, o.steps)}.learn(ctx, l, o)
 	return net, err
 }
 

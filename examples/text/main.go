@@ -19,6 +19,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
@@ -33,7 +34,8 @@ type options struct {
 	regex, schema, runs, dump  string
 	train                      bool
 	length, steps, batch       int
-	tokens                     int
+	tokens, next, seeds        int
+	studies                    string
 	width, blocks, n, moves    int
 	minutes, rate, temperature float64
 	hide                       float64
@@ -54,6 +56,9 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -steps")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "continue the training in this `file`, if there is one, and save it there")
 	f.StringVar(&o.weights, "weights", "", "with -train, write the weights to this `file`; otherwise read them from it")
+	f.IntVar(&o.next, "next", 0, "training steps of the autoregressive network of the studies period and tasks; 0 means -steps")
+	f.StringVar(&o.studies, "study", "", "`studies` to make instead of runs: "+questions())
+	f.IntVar(&o.seeds, "seeds", 3, "number of seeds of the samples of a study")
 	f.IntVar(&o.batch, "batch", 32, "lines per step")
 	f.IntVar(&o.width, "width", 64, "width of the network, a multiple of 32")
 	f.IntVar(&o.blocks, "blocks", 2, "blocks of the network")
@@ -76,6 +81,10 @@ func parse(args []string) (options, error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case o.seeds < 1 || o.next < 0:
+		return o, fmt.Errorf("-seeds = %d, -next = %d, want ≥ 1 and ≥ 0", o.seeds, o.next)
+	case o.studies != "" && (o.runs != "" || o.given != asked{}.given):
+		return o, fmt.Errorf("-study with -run or an option of the words run")
 	case o.n < 1 || o.steps < 1 || o.batch < 1:
 		return o, fmt.Errorf("-n = %d, -steps = %d, -batch = %d, want ≥ 1", o.n, o.steps, o.batch)
 	case o.length < 2 || o.length > 1024:
@@ -96,7 +105,7 @@ func parse(args []string) (options, error) {
 	if err := o.scan(); err != nil {
 		return o, err
 	}
-	if o.runs == "" {
+	if o.runs == "" && o.studies == "" {
 		o.runs = "free,regex,schema"
 		if o.any() {
 			o.runs = "free,words"
@@ -106,7 +115,18 @@ func parse(args []string) (options, error) {
 }
 
 func run(ctx context.Context, o options) (*report, error) {
-	wanted, err := command.Choose(o.runs, []string{"free", "regex", "words", "schema", infill, dlp})
+	wanted, about := map[string]bool{}, map[string]bool{}
+	var err error
+	if o.studies != "" {
+		for name := range strings.SplitSeq(o.studies, ",") {
+			if !slices.ContainsFunc(studies, func(q question) bool { return q.name == name }) {
+				return nil, fmt.Errorf("-study: no study %q; there are %s", name, questions())
+			}
+			about[name] = true
+		}
+	} else {
+		wanted, err = command.Choose(o.runs, []string{"free", "regex", "words", "schema", infill, dlp})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +158,13 @@ func run(ctx context.Context, o options) (*report, error) {
 		if wanted[name] {
 			if err := r.fill(ctx, name, net, l, o); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	for _, q := range studies {
+		if about[q.name] {
+			if err := r.study(ctx, q, net, l, o); err != nil {
+				return nil, fmt.Errorf("-study %s: %w", q.name, err)
 			}
 		}
 	}
