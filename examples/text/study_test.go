@@ -49,8 +49,8 @@ func TestTokenizer(t *testing.T) {
 	}
 }
 
-// periodLines are lines whose first half and second half differ in some words.
-func periodLines(t *testing.T) *lines {
+// periodText is a file whose first half and second half differ in some words.
+func periodText(t *testing.T) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 1))
 	var b strings.Builder
@@ -64,7 +64,12 @@ func periodLines(t *testing.T) *lines {
 		}
 		b.WriteByte('\n')
 	}
-	o, err := parse([]string{"-data", file(t, b.String()), "-tokens", "280", "-length", "10"})
+	return file(t, b.String())
+}
+
+func periodLines(t *testing.T) *lines {
+	t.Helper()
+	o, err := parse([]string{"-data", periodText(t), "-tokens", "280", "-length", "10"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +183,7 @@ func TestAutoregressive(t *testing.T) {
 	if slices.Equal(a[3*l.levels():4*l.levels()], b[3*l.levels():4*l.levels()]) {
 		t.Error("a prediction does not depend on the token before it")
 	}
-	const n = 4000
+	const n = 1000
 	first := func(seed uint64, s steer) []float64 {
 		x, err := write(t.Context(), net, l, n, seed, 1, s)
 		if err != nil {
@@ -238,7 +243,9 @@ func TestAutoregressive(t *testing.T) {
 // A small network answers every question. Demands are met by all samples that were drawn under
 // them and not by the others, and rows have their standard errors.
 func TestStudies(t *testing.T) {
-	r := do(t, "-tokens", "300", "-length", "12", "-width", "32", "-blocks", "1", "-steps", "10", "-batch", "8", "-n", "3", "-seeds", "2", "-study", "tasks,period,when,cost,grid")
+	small := []string{"-data", periodText(t), "-tokens", "280", "-length", "8", "-width", "32", "-blocks", "1", "-steps", "10", "-batch", "8"}
+	r := do(t, append(small, "-n", "3", "-seeds", "2", "-study", "tasks,period,when,cost")...)
+	r.Studies = append(r.Studies, do(t, append(small, "-n", "1", "-seeds", "2", "-study", "grid")...).Studies...)
 	if len(r.Studies) != 5 || len(r.Runs) != 0 {
 		t.Fatalf("%+v", r)
 	}
@@ -262,8 +269,8 @@ func TestStudies(t *testing.T) {
 	if free == 0 {
 		t.Error("unconstrained lines meet all demands: the test cannot fail")
 	}
-	if n := len(r.Studies[2].Rows); r.Studies[2].Name != "grid" || n != 36 {
-		t.Errorf("%s: %d rows, want grid with 36", r.Studies[2].Name, n)
+	if n := len(r.Studies[4].Rows); r.Studies[4].Name != "grid" || n != 36 {
+		t.Errorf("%s: %d rows, want grid with 36", r.Studies[4].Name, n)
 	}
 	if text := r.String(); !strings.Contains(text, "study period") || !strings.Contains(text, " ± ") || !strings.Contains(text, "right period") {
 		t.Error(text)
@@ -273,7 +280,7 @@ func TestStudies(t *testing.T) {
 // Reading back both networks gives the figures of training them.
 func TestStudyFromFiles(t *testing.T) {
 	weights := t.TempDir() + "/weights"
-	options := []string{"-tokens", "270", "-length", "16", "-width", "32", "-blocks", "1", "-n", "2", "-seeds", "1", "-study", "period", "-weights", weights}
+	options := []string{"-data", periodText(t), "-tokens", "270", "-length", "8", "-width", "32", "-blocks", "1", "-n", "2", "-seeds", "1", "-study", "period", "-weights", weights}
 	a := do(t, append(options, "-steps", "4", "-next", "3", "-batch", "4", "-train")...)
 	for _, suffix := range []string{"", ".next"} {
 		if _, err := os.Stat(weights + suffix); err != nil {
