@@ -37,7 +37,7 @@ type steer func(logp []float64, before []int32)
 
 // write draws n lines from an autoregressive network, each with its own random stream. A line
 // ends with its first padding. steered may be nil.
-func write(ctx context.Context, net *neural.Transformer, l *lines, n int, seed uint64, temperature float64, steered steer) ([]int32, error) {
+func write(ctx context.Context, net *neural.Transformer, l *lines, n int, seed uint64, steered steer) ([]int32, error) {
 	const batch = 50
 	x := make([]int32, n*l.length)
 	pass, logits := net.NewPass(batch), make([]float32, batch*l.levels())
@@ -69,7 +69,7 @@ func write(ctx context.Context, net *neural.Transformer, l *lines, n int, seed u
 					continue
 				}
 				for t := range logp {
-					logp[t] = float64(logits[k*l.levels()+t]) / temperature
+					logp[t] = float64(logits[k*l.levels()+t])
 				}
 				logp[l.mask()] = math.Inf(-1)
 				normalise(logp)

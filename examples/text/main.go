@@ -1,14 +1,16 @@
-// Text trains a masked diffusion transformer on lines of text, byte by byte, and generates lines
-// with it. Without -data it trains on the lines of a log that it generates. The lines are
-// unconstrained, or restricted to a regular expression, a JSON Schema, or given words and numbers
-// of words, characters and sentences. Every step of the diffusion is conditioned exactly, so that
-// every sample satisfies the restriction.
+// Text trains a masked diffusion transformer on lines of text, byte by byte or with tokens that it
+// learns from the lines (-tokens), and generates lines with it. Without -data it trains on the lines
+// of a log that it generates. The lines are unconstrained, or restricted to a regular expression, a
+// JSON Schema, or given words and numbers of words, characters and sentences. Every step of the
+// diffusion is conditioned exactly, so that every sample satisfies the restriction. With -study it compares methods as the language half of
+// Cardei et al. 2025 does.
 //
 //	go -C examples run ./text
 //	go -C examples run ./text -data book.txt -minutes 5 -checkpoint run.ckpt -weights run.safetensors
 //	go -C examples run ./text -data book.txt -weights run.safetensors -regex '[A-Z][a-z]+, .* is the .*[.]' -n 20
 //	go -C examples run ./text -schema schema.json -run schema
 //	go -C examples run ./text -run words -words 4-6 -word-lengths 2-7 -last ms -regex '1.*'
+//	go -C examples run ./text -data book.txt -tokens 2000 -length 16 -weights run.safetensors -train -study tasks,period
 //
 // It trains if -weights is not given or -train is. With -checkpoint it saves the training, and a
 // later run continues it with bit-identical results. -weights names a .safetensors file, which is
@@ -85,6 +87,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-seeds = %d, -next = %d, want ≥ 1 and ≥ 0", o.seeds, o.next)
 	case o.studies != "" && (o.runs != "" || o.given != asked{}.given):
 		return o, fmt.Errorf("-study with -run or an option of the words run")
+	case o.studies != "" && o.temperature != 1:
+		return o, fmt.Errorf("-study with -temperature = %v, want 1", o.temperature)
 	case o.n < 1 || o.steps < 1 || o.batch < 1:
 		return o, fmt.Errorf("-n = %d, -steps = %d, -batch = %d, want ≥ 1", o.n, o.steps, o.batch)
 	case o.length < 2 || o.length > 1024:

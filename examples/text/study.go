@@ -292,7 +292,7 @@ func tasks(ctx context.Context, s *setting) error {
 			draw func(seed uint64, all []job) ([]int32, error)
 		}{
 			{"autoregressive", func(seed uint64, _ []job) ([]int32, error) {
-				return write(ctx, net, s.l, s.o.n, seed, s.o.temperature, nil)
+				return write(ctx, net, s.l, s.o.n, seed, nil)
 			}},
 			{"diffusion", func(seed uint64, _ []job) ([]int32, error) {
 				x, _, err := s.diffuse(ctx, model, s.o.n, diffusion.Config{Seed: seed})
@@ -390,7 +390,7 @@ func periodStudy(ctx context.Context, s *setting) error {
 	}
 	by := func(st steer) func(seed uint64) ([]int32, int, error) {
 		return func(seed uint64) ([]int32, int, error) {
-			x, err := write(ctx, net, s.l, s.o.n, seed, s.o.temperature, st)
+			x, err := write(ctx, net, s.l, s.o.n, seed, st)
 			return x, 0, err
 		}
 	}
@@ -422,7 +422,7 @@ func periodStudy(ctx context.Context, s *setting) error {
 		}
 		bound := p.bound(s.l.levels(), most, 1)
 		methods = append(methods,
-			method{fmt.Sprintf("Lagrangian, ≤ %g", most), from(plain, lagrange.Projector{Constraint: bound, Outer: rounds})},
+			method{fmt.Sprintf("Lagrangian, ≤ %g", most), from(plain, s.lagrangian(p, most, 1, lagrange.Projector{}))},
 			method{fmt.Sprintf("looking ahead, ≤ %g", most), func(seed uint64) ([]int32, int, error) {
 				d, err := scored.New(ctx, plain, diffusion.Masked{Mask: s.l.mask(), FirstHitting: true}, scored.Config{Judge: bound, Seed: seed})
 				if err != nil {
@@ -453,27 +453,28 @@ func periodStudy(ctx context.Context, s *setting) error {
 	return nil
 }
 
-// lagrangian draws lines under p(late) ≤ most by an augmented Lagrangian.
-func (s *setting) lagrangian(ctx context.Context, p *periodJudges, most, penalty float64, k lagrange.Projector, cfg diffusion.Config) ([]int32, int, error) {
-	model, err := s.model(-1)
-	if err != nil {
-		return nil, 0, err
-	}
+// lagrangian is the projection to p(late) ≤ most by an augmented Lagrangian whose first penalty is
+// penalty. k holds its other settings.
+func (s *setting) lagrangian(p *periodJudges, most, penalty float64, k lagrange.Projector) lagrange.Projector {
 	k.Constraint, k.Outer = p.bound(s.l.levels(), most, math.Sqrt(penalty)), rounds
-	cfg.Projector = k
-	return s.diffuse(ctx, model, s.o.n, cfg)
+	return k
 }
 
 // grid varies the settings of the augmented Lagrangian as Table 3 of Cardei et al. 2025 does: the
 // step size η, the first penalty μ and the number of inner steps.
 func grid(ctx context.Context, s *setting) error {
 	p := newPeriodJudges(s.l, s.o.seed)
+	model, err := s.model(-1)
+	if err != nil {
+		return err
+	}
 	for _, step := range []float64{0.2, 0.4, 0.6, 0.8} {
 		for _, penalty := range []float64{1, 5, 10} {
 			for _, inner := range []int{10, 25, 50} {
 				err := s.row(fmt.Sprintf("η %g, μ %g, %d inner steps", step, penalty, inner), func(seed uint64) ([]float64, error) {
 					start := command.Processor()
-					x, lost, err := s.lagrangian(ctx, p, 0.25, penalty, lagrange.Projector{Step: step, Inner: inner}, diffusion.Config{Seed: seed})
+					x, lost, err := s.diffuse(ctx, model, s.o.n, diffusion.Config{Seed: seed,
+						Projector: s.lagrangian(p, thresholds[0], penalty, lagrange.Projector{Step: step, Inner: inner})})
 					seconds := command.Processor() - start
 					_, judge := s.periodFigures(p, x)
 					return []float64{float64(lost) / float64(s.o.n), judge[1], s.fluency.perplexity(s.texts(x)), seconds}, err
@@ -499,7 +500,6 @@ func when(ctx context.Context, s *setting) error {
 	if err != nil {
 		return err
 	}
-	exact := projection.Path{Language: sum, Name: "the period"}
 	for _, w := range []struct {
 		name  string
 		every int
@@ -507,20 +507,12 @@ func when(ctx context.Context, s *setting) error {
 	}{{"every step", 1, 1}, {"every 2nd", 2, 1}, {"every 4th", 4, 1}, {"every 8th", 8, 1}, {"only the last", -1, 1},
 		{"from time 0.75 on", 1, 0.75}, {"from time 0.5 on", 1, 0.5}, {"from time 0.25 on", 1, 0.25}} {
 		for _, m := range []struct {
-			name string
-			draw func(cfg diffusion.Config) ([]int32, int, error)
-		}{
-			{"exact", func(cfg diffusion.Config) ([]int32, int, error) {
-				cfg.Projector = exact
-				return s.diffuse(ctx, model, s.o.n, cfg)
-			}},
-			{"Lagrangian", func(cfg diffusion.Config) ([]int32, int, error) {
-				return s.lagrangian(ctx, p, thresholds[0], 1, lagrange.Projector{}, cfg)
-			}},
-		} {
+			name      string
+			projector diffusion.Projector
+		}{{"exact", projection.Path{Language: sum, Name: "the period"}}, {"Lagrangian", s.lagrangian(p, thresholds[0], 1, lagrange.Projector{})}} {
 			err := s.row(m.name+", "+w.name, func(seed uint64) ([]float64, error) {
 				start := command.Processor()
-				x, lost, err := m.draw(diffusion.Config{Seed: seed, ProjectEvery: w.every, ProjectStart: w.start})
+				x, lost, err := s.diffuse(ctx, model, s.o.n, diffusion.Config{Seed: seed, Projector: m.projector, ProjectEvery: w.every, ProjectStart: w.start})
 				seconds := command.Processor() - start
 				surrogate, judge := s.periodFigures(p, x)
 				return []float64{float64(lost) / float64(s.o.n), surrogate[0], judge[1], s.fluency.perplexity(s.texts(x)), seconds}, err
@@ -573,7 +565,7 @@ func cost(ctx context.Context, s *setting) error {
 			d, err := scored.New(ctx, model, process, scored.Config{Judge: bound, Seed: seed, First: i})
 			return func() error { return d.Sample(ctx, x) }, err
 		}},
-		{"period, Lagrangian", by(same(lagrange.Projector{Constraint: bound, Outer: rounds}))},
+		{"period, Lagrangian", by(same(s.lagrangian(p, thresholds[0], 1, lagrange.Projector{})))},
 	} {
 		err := s.row(m.name, func(seed uint64) ([]float64, error) {
 			var took []float64

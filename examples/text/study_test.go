@@ -185,7 +185,7 @@ func TestAutoregressive(t *testing.T) {
 	}
 	const n = 1000
 	first := func(seed uint64, s steer) []float64 {
-		x, err := write(t.Context(), net, l, n, seed, 1, s)
+		x, err := write(t.Context(), net, l, n, seed, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,6 +298,7 @@ func TestErrorsOfStudies(t *testing.T) {
 		`-study: no study "other"; there are tasks (`:   {"-study", "other"},
 		"-tokens = 255, want 0 or 256 … 65536":          {"-tokens", "255"},
 		"-seeds = 0":                                    {"-seeds", "0"},
+		"-study with -temperature = 0.5":                {"-study", "tasks", "-temperature", "0.5"},
 		"-study with -run":                              {"-study", "tasks", "-run", "free"},
 		"train it with -tokens":                         small("-study", "period"),
 		`-letters = "e", "e" in it: want an ASCII`:      {"-letters", "e"},
