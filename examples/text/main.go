@@ -2,8 +2,8 @@
 // learns from the lines (-tokens), and generates lines with it. Without -data it trains on the lines
 // of a log that it generates. The lines are unconstrained, or restricted to a regular expression, a
 // JSON Schema, or given words and numbers of words, characters and sentences. Every step of the
-// diffusion is conditioned exactly, so that every sample satisfies the restriction. With -study it compares methods as the language half of
-// Cardei et al. 2025 does.
+// diffusion is conditioned exactly, so that every sample satisfies the restriction. With -study it
+// compares methods as the language half of Cardei et al. 2025 does.
 //
 //	go -C examples run ./text
 //	go -C examples run ./text -data book.txt -minutes 5 -checkpoint run.ckpt -weights run.safetensors
