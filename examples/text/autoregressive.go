@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"time"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 )
@@ -32,12 +34,40 @@ func (o next) Corrupt(x []int32, weight []float64, clean []int32, _ float64, _ *
 	return 0
 }
 
+// left is the run that draws lines from the autoregressive network.
+const left = "next"
+
+// next adds the lines of the autoregressive network to the report, with its own loss.
+func (r *report) next(ctx context.Context, l *lines, o options) error {
+	net, err := autoregressive(ctx, l, o)
+	if err != nil {
+		return err
+	}
+	nats, stderr, err := l.loss(ctx, net, next{l.mask()}, 1, o.seed)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	x, err := write(ctx, net, l, o.n, o.seed, o.temperature, nil)
+	if err != nil {
+		return err
+	}
+	f := figures{Name: left, N: o.n, Seconds: time.Since(start).Seconds(), NLL: nats, Error: stderr,
+		Constraint: fmt.Sprintf("nothing; autoregressive, −log p of held-out lines %.3f ± %.3f nats a byte", nats, stderr)}
+	for row := range slices.Chunk(x, l.length) {
+		f.Samples = append(f.Samples, l.text(row))
+	}
+	f.judge(l)
+	r.Runs = append(r.Runs, f)
+	return nil
+}
+
 // steer changes the log-probabilities of the token that follows the tokens of a line.
 type steer func(logp []float64, before []int32)
 
 // write draws n lines from an autoregressive network, each with its own random stream. A line
 // ends with its first padding. steered may be nil.
-func write(ctx context.Context, net *neural.Transformer, l *lines, n int, seed uint64, steered steer) ([]int32, error) {
+func write(ctx context.Context, net *neural.Transformer, l *lines, n int, seed uint64, temperature float64, steered steer) ([]int32, error) {
 	const batch = 50
 	x := make([]int32, n*l.length)
 	pass, logits := net.NewPass(batch), make([]float32, batch*l.levels())
@@ -69,7 +99,7 @@ func write(ctx context.Context, net *neural.Transformer, l *lines, n int, seed u
 					continue
 				}
 				for t := range logp {
-					logp[t] = float64(logits[k*l.levels()+t])
+					logp[t] = float64(logits[k*l.levels()+t]) / temperature
 				}
 				logp[l.mask()] = math.Inf(-1)
 				normalise(logp)

@@ -34,14 +34,21 @@ func network(ctx context.Context, l *lines, o options, r *report) (*neural.Trans
 		return nil, fmt.Errorf("%s: a network for %d sites of %d tokens, want -length %d sites of %d", o.weights, c.Length, c.Levels, l.length, l.levels())
 	}
 	r.Weights = len(net.Weights())
+	r.NLL, r.Error, err = l.loss(ctx, net, train.Masked{Mask: l.mask()}, draws, o.seed)
+	return net, err
+}
+
+// loss returns the mean of an objective over held-out lines, in nats per byte and with the ends of
+// lines as bytes, and its standard error. Each line is corrupted draws times.
+func (l *lines) loss(ctx context.Context, net *neural.Transformer, objective train.Objective, draws int, seed uint64) (nats, stderr float64, err error) {
 	held := l.held[:min(judged, len(l.held))]
 	bytes := 0
 	for _, s := range held {
-		bytes += len(s) + 1 // and its end
+		bytes += len(s) + 1
 	}
-	nats, stderr, err := train.Evaluate(ctx, net, train.Masked{Mask: l.mask()}, l.states(held), draws, o.seed, runtime.GOMAXPROCS(0))
-	r.NLL, r.Error = nats*float64(len(held))/float64(bytes), stderr*float64(len(held))/float64(bytes)
-	return net, err
+	nats, stderr, err = train.Evaluate(ctx, net, objective, l.states(held), draws, seed, runtime.GOMAXPROCS(0))
+	each := float64(len(held)) / float64(bytes)
+	return nats * each, stderr * each, err
 }
 
 // features is the number of features by which a network gets the period of a line, and

@@ -58,7 +58,7 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -steps")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "continue the training in this `file`, if there is one, and save it there")
 	f.StringVar(&o.weights, "weights", "", "with -train, write the weights to this `file`; otherwise read them from it")
-	f.IntVar(&o.next, "next", 0, "training steps of the autoregressive network of the studies period and tasks; 0 means -steps")
+	f.IntVar(&o.next, "next", 0, "training steps of the autoregressive network, which the run next and the studies tasks and period use; 0 means -steps")
 	f.StringVar(&o.studies, "study", "", "`studies` to make instead of runs: "+questions())
 	f.IntVar(&o.seeds, "seeds", 3, "number of seeds of the samples of a study")
 	f.IntVar(&o.batch, "batch", 32, "lines per step")
@@ -129,7 +129,7 @@ func run(ctx context.Context, o options) (*report, error) {
 			about[name] = true
 		}
 	} else {
-		wanted, err = command.Choose(o.runs, []string{"free", "regex", "words", "schema", infill, dlp})
+		wanted, err = command.Choose(o.runs, []string{"free", "regex", "words", "schema", infill, dlp, left})
 	}
 	if err != nil {
 		return nil, err
@@ -156,6 +156,11 @@ func run(ctx context.Context, o options) (*report, error) {
 	for _, j := range all {
 		if err := r.generate(ctx, net, j, l, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
+		}
+	}
+	if wanted[left] {
+		if err := r.next(ctx, l, o); err != nil {
+			return nil, fmt.Errorf("%s: %w", left, err)
 		}
 	}
 	for _, name := range []string{infill, dlp} {

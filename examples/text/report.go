@@ -62,6 +62,9 @@ type figures struct {
 	Perplexity float64 `json:"perplexity"`
 	// share of hidden bytes that were restored to the original
 	Recovered float64 `json:"recovered,omitempty"`
+	// loss of the autoregressive network
+	NLL   float64 `json:"nll,omitempty"`
+	Error float64 `json:"nll_error,omitempty"`
 	// share of words that the text has, and number of different ones
 	Known          float64  `json:"known_words"`
 	KnownDifferent int      `json:"different_known_words"`

@@ -292,7 +292,7 @@ func tasks(ctx context.Context, s *setting) error {
 			draw func(seed uint64, all []job) ([]int32, error)
 		}{
 			{"autoregressive", func(seed uint64, _ []job) ([]int32, error) {
-				return write(ctx, net, s.l, s.o.n, seed, nil)
+				return write(ctx, net, s.l, s.o.n, seed, 1, nil)
 			}},
 			{"diffusion", func(seed uint64, _ []job) ([]int32, error) {
 				x, _, err := s.diffuse(ctx, model, s.o.n, diffusion.Config{Seed: seed})
@@ -390,7 +390,7 @@ func periodStudy(ctx context.Context, s *setting) error {
 	}
 	by := func(st steer) func(seed uint64) ([]int32, int, error) {
 		return func(seed uint64) ([]int32, int, error) {
-			x, err := write(ctx, net, s.l, s.o.n, seed, st)
+			x, err := write(ctx, net, s.l, s.o.n, seed, 1, st)
 			return x, 0, err
 		}
 	}

@@ -185,7 +185,7 @@ func TestAutoregressive(t *testing.T) {
 	}
 	const n = 1000
 	first := func(seed uint64, s steer) []float64 {
-		x, err := write(t.Context(), net, l, n, seed, s)
+		x, err := write(t.Context(), net, l, n, seed, 1, s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,6 +286,10 @@ func TestStudyFromFiles(t *testing.T) {
 		if _, err := os.Stat(weights + suffix); err != nil {
 			t.Error(err)
 		}
+	}
+	c := do(t, slices.Concat(options[:len(options)-4], []string{"-run", "next", "-weights", weights})...)
+	if f := c.Runs[0]; f.Name != "next" || len(f.Samples) != 2 || !(f.NLL > 0) || !(f.Error > 0) || !strings.Contains(c.String(), "autoregressive, −log p of held-out lines") {
+		t.Errorf("%+v", f)
 	}
 	b := do(t, options...)
 	if a.Steps != 4 || b.Steps != 0 || len(a.Studies[0].Rows) != len(b.Studies[0].Rows) || b.Studies[0].Rows[0].Error != nil {
