@@ -15,13 +15,20 @@ import (
 // asked holds the options of the run "words": the numbers of words, runes and sentences, and the
 // allowed words. All of them apply at once.
 type asked struct {
-	given struct{ words, characters, sentences, lengths, at, last string } // unparsed options
+	given struct{ words, characters, sentences, lengths, at, last, letters string } // unparsed options
 
 	words, characters, sentences, lengths *text.Range // parsed ranges; nil if not given
 	list                                  string      // file of the allowed words
+	letters                               []letters
 	at                                    []place
 	last                                  []string
 	separators                            string
+}
+
+// letters requires that a byte occur so many times.
+type letters struct {
+	letter byte
+	times  *text.Range
 }
 
 // place requires that the n-th word be one of words. For n < 0 it counts from the end.
@@ -47,6 +54,7 @@ func (a *asked) define(f *flag.FlagSet) {
 	f.StringVar(&a.list, "list", "", "in the words run, use only the words in this `file`, which are separated by white space")
 	f.StringVar(&a.given.at, "at", "", "`words` at given positions of a line in the words run: 3=of,-2=the|a puts of third, and the or a second to last; positions from the end go up to 16")
 	f.StringVar(&a.given.last, "last", "", "last `word` of a line of the words run: end, or one of several: end|stop")
+	f.StringVar(&a.given.letters, "letters", "", "numbers of `letters` in a line of the words run: e=3,z=0-1")
 	f.StringVar(&a.separators, "separators", ` ,.;:!?"()`, "ASCII `characters` that separate words")
 }
 
@@ -71,6 +79,11 @@ func (a *asked) scan() error {
 			return fmt.Errorf("-at = %q, %w", a.given.at, err)
 		}
 	}
+	if a.given.letters != "" {
+		if a.letters, err = scanLetters(a.given.letters); err != nil {
+			return fmt.Errorf("-letters = %q, %w", a.given.letters, err)
+		}
+	}
 	if a.given.last != "" {
 		if a.last, err = scanWords(a.given.last); err != nil {
 			return fmt.Errorf("-last = %q, %w", a.given.last, err)
@@ -81,7 +94,7 @@ func (a *asked) scan() error {
 
 // any reports whether any option is given.
 func (a *asked) any() bool {
-	return a.words != nil || a.characters != nil || a.sentences != nil || a.lengths != nil || a.list != "" || a.at != nil || a.last != nil
+	return a.words != nil || a.characters != nil || a.sentences != nil || a.lengths != nil || a.letters != nil || a.list != "" || a.at != nil || a.last != nil
 }
 
 // check returns an error if the options do not fit together.
@@ -147,6 +160,22 @@ func scanWords(s string) ([]string, error) {
 		}
 	}
 	return words, nil
+}
+
+func scanLetters(s string) ([]letters, error) {
+	var all []letters
+	for item := range strings.SplitSeq(s, ",") {
+		letter, times, ok := strings.Cut(item, "=")
+		if !ok || len(letter) != 1 || letter[0] >= utf8.RuneSelf {
+			return nil, fmt.Errorf("%q in it: want an ASCII character and a number or a range: e=3", item)
+		}
+		r, err := scanRange(times)
+		if err != nil {
+			return nil, fmt.Errorf("%q in it: %w", item, err)
+		}
+		all = append(all, letters{letter[0], r})
+	}
+	return all, nil
 }
 
 func scanPlaces(s string) ([]place, error) {

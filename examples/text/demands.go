@@ -69,6 +69,15 @@ func (a *asked) demands(ctx context.Context, v text.Vocabulary, pattern string) 
 			return nil, err
 		}
 	}
+	for _, r := range a.letters {
+		bytes := constraint.Count{Levels: []int32{int32(r.letter)}, Min: r.times.Min, Max: r.times.Max}
+		d, err := text.Lift(ctx, bytes, v, none)
+		if err := add(fmt.Sprintf("-letters %c=%v", r.letter, r.times), d, err, func(s string) bool {
+			return within(r.times, strings.Count(s, string(rune(r.letter))))
+		}); err != nil {
+			return nil, err
+		}
+	}
 	if a.list != "" {
 		b, err := os.ReadFile(a.list)
 		if err != nil {
@@ -152,9 +161,9 @@ func sentencesOf(s string) (n int, complete bool) {
 	return n, complete
 }
 
-// together returns the job of lines that meet all demands. If no line of length bytes does, the
+// together returns the job of lines that meet all demands. If no line of l.length tokens does, the
 // error names demands that exclude each other.
-func together(ctx context.Context, all []demand, length int) (job, error) {
+func together(ctx context.Context, all []demand, l *lines) (job, error) {
 	var names []string
 	var parts []constraint.Automaton
 	for _, d := range all {
@@ -167,14 +176,14 @@ func together(ctx context.Context, all []demand, length int) (job, error) {
 	}
 	what := strings.Join(names, ", ")
 	path := projection.Path{Language: both, Name: what}
-	_, err = path.Compile(ctx, length, levels)
+	_, err = path.Compile(ctx, l.length, l.levels())
 	var dead *projection.InfeasibleError
 	var large *constraint.LimitError
 	switch {
 	case errors.As(err, &dead) && len(dead.Clash) == 1:
-		return job{}, fmt.Errorf("no line of at most %d bytes has %s: %w", length, dead.Clash[0], constraint.ErrInfeasible)
+		return job{}, fmt.Errorf("no line of at most %d %s has %s: %w", l.length, l.unit(), dead.Clash[0], constraint.ErrInfeasible)
 	case errors.As(err, &dead):
-		return job{}, fmt.Errorf("no line of at most %d bytes has %s together: %w", length, strings.Join(dead.Clash, " and "), constraint.ErrInfeasible)
+		return job{}, fmt.Errorf("no line of at most %d %s has %s together: %w", l.length, l.unit(), strings.Join(dead.Clash, " and "), constraint.ErrInfeasible)
 	case errors.As(err, &large):
 		return job{}, fmt.Errorf("%s together: %w; ask for less, or a shorter -length", what, err)
 	case err != nil:

@@ -184,3 +184,41 @@ func (j *judge) perplexity(lines []string) float64 {
 	}
 	return math.Exp(sum / float64(max(1, bytes)))
 }
+
+// known returns the share of the words of samples that occur in the text, and how many different
+// ones do.
+func (l *lines) known(samples []string) (part float64, different int) {
+	corpus := map[string]bool{}
+	for _, all := range [][]string{l.train, l.held} {
+		for _, s := range all {
+			for _, w := range words(s) {
+				corpus[w] = true
+			}
+		}
+	}
+	seen, n, all := map[string]bool{}, 0, 0
+	for _, s := range samples {
+		for _, w := range words(s) {
+			all++
+			if corpus[w] {
+				n++
+				seen[w] = true
+			}
+		}
+	}
+	return float64(n) / float64(max(1, all)), len(seen)
+}
+
+// distinct returns the number of different sequences of n words in samples, divided by the number
+// of all.
+func distinct(samples []string, n int) float64 {
+	seen, all := map[string]bool{}, 0
+	for _, s := range samples {
+		w := strings.Fields(s)
+		for k := 0; k+n <= len(w); k++ {
+			seen[strings.Join(w[k:k+n], " ")] = true
+			all++
+		}
+	}
+	return float64(len(seen)) / float64(max(1, all))
+}

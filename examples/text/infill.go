@@ -39,10 +39,11 @@ type pseudo struct {
 	ctx   context.Context
 	model *neural.Masked
 	sites int
+	mask  int32
 }
 
 // Shape returns the number of sites and of levels, without the mask.
-func (p *pseudo) Shape() (sites, levels int) { return p.sites, pad + 1 }
+func (p *pseudo) Shape() (sites, levels int) { return p.sites, int(p.mask) }
 
 // Energy stores in e the energy of every text in x, or NaN if the network fails. It implements
 // [energy.Model].
@@ -51,7 +52,7 @@ func (p *pseudo) Energy(e []float64, x []int32) { p.Gradient(e, nil, x) }
 // Gradient stores in e the energies and in g, for every level of every site, the change of that
 // site's own term of the energy. It implements [energy.Differentiable].
 func (p *pseudo) Gradient(e []float64, g []float32, x []int32) {
-	n, levels := p.sites, mask+1
+	n, levels := p.sites, int(p.mask)+1
 	y, v := make([]int32, n*n), make([]float32, n*n*levels)
 	q := energy.Noised[int32]{X: y, Time: make([]float64, n), Alpha: make([]float64, n), Sample: make([]int, n), Src: make([]rand.Source, n)}
 	for i := range n {
@@ -61,7 +62,7 @@ func (p *pseudo) Gradient(e []float64, g []float32, x []int32) {
 		state := x[s*n : (s+1)*n]
 		for i := range n {
 			copy(y[i*n:], state)
-			y[i*n+i] = mask
+			y[i*n+i] = p.mask
 		}
 		if err := p.model.Denoise(p.ctx, v, q); err != nil {
 			e[s] = math.NaN()
@@ -73,7 +74,7 @@ func (p *pseudo) Gradient(e []float64, g []float32, x []int32) {
 			own := float64(w[l])
 			e[s] += logSumExp(w) - own
 			if g != nil {
-				row := g[(s*n+i)*(pad+1) : (s*n+i+1)*(pad+1)]
+				row := g[(s*n+i)*(levels-1) : (s*n+i+1)*(levels-1)]
 				for k, a := range w {
 					row[k] = float32(own - float64(a))
 				}
@@ -96,9 +97,9 @@ func logSumExp(w []float32) float64 {
 
 // hide returns the tokens of a held-out line, with −1 for a random share of its bytes.
 func hide(l *lines, line string, share float64, r *rand.Rand) []int32 {
-	x := l.tokens([]string{line})
-	hidden := max(1, int(math.Round(share*float64(len(line)))))
-	for _, i := range r.Perm(len(line))[:hidden] {
+	x, n := l.states([]string{line}), len(l.encode(line))
+	hidden := max(1, int(math.Round(share*float64(n))))
+	for _, i := range r.Perm(n)[:hidden] {
 		x[i] = -1
 	}
 	return x
@@ -107,7 +108,7 @@ func hide(l *lines, line string, share float64, r *rand.Rand) []int32 {
 // fill draws the samples of a run that fills in lines. It counts samples whose visible bytes
 // have changed.
 func (r *report) fill(ctx context.Context, name string, net *neural.Transformer, l *lines, o options) error {
-	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
+	model, err := neural.NewMasked(net, l.mask(), neural.Options{TimeFree: true})
 	if err != nil {
 		return err
 	}
@@ -130,17 +131,17 @@ func (r *report) fill(ctx context.Context, name string, net *neural.Transformer,
 		x := make([]int32, many*l.length)
 		switch name {
 		case infill:
-			err = fillByDiffusion(ctx, model, shown, x, o, uint64(at))
+			err = fillByDiffusion(ctx, l, model, shown, x, o, uint64(at))
 		case gibbs:
-			err = fillByConditionals(ctx, model, shown, x, o, uint64(at))
+			err = fillByConditionals(ctx, l, model, shown, x, o, uint64(at))
 		default:
 			method := map[string]sampler.Method{gwg: mcmc.GWG{}, dula: mcmc.DULA{}, dlp: mcmc.DMALA{}}[name]
-			err = fillByChains(ctx, model, method, shown, x, o, uint64(at))
+			err = fillByChains(ctx, l, model, method, shown, x, o, uint64(at))
 		}
 		if err != nil {
 			return err
 		}
-		truth := l.tokens([]string{line})
+		truth := l.states([]string{line})
 		for k := range many {
 			own, kept := x[k*l.length:(k+1)*l.length], true
 			for i, v := range shown {
@@ -169,8 +170,8 @@ func (r *report) fill(ctx context.Context, name string, net *neural.Transformer,
 	return nil
 }
 
-func fillByDiffusion(ctx context.Context, model *neural.Masked, shown, x []int32, o options, line uint64) error {
-	d, err := diffusion.New(ctx, denoise.Tempered{Denoiser: model, Temperature: o.temperature}, diffusion.Masked{Mask: mask, FirstHitting: true},
+func fillByDiffusion(ctx context.Context, l *lines, model *neural.Masked, shown, x []int32, o options, line uint64) error {
+	d, err := diffusion.New(ctx, denoise.Tempered{Denoiser: model, Temperature: o.temperature}, diffusion.Masked{Mask: l.mask(), FirstHitting: true},
 		diffusion.Config{Seed: o.seed + line, Clamp: shown})
 	if err != nil {
 		return err
@@ -192,8 +193,8 @@ func begin(shown []int32) (from []int32, fixed map[int]int32) {
 }
 
 // fillByConditionals redraws a random hidden byte of every sample, o.moves times.
-func fillByConditionals(ctx context.Context, model *neural.Masked, shown, x []int32, o options, line uint64) error {
-	n, levels, r := len(shown), mask+1, rand.New(rand.NewPCG(o.seed+line, 94))
+func fillByConditionals(ctx context.Context, l *lines, model *neural.Masked, shown, x []int32, o options, line uint64) error {
+	n, levels, r := len(shown), l.levels(), rand.New(rand.NewPCG(o.seed+line, 94))
 	from, _ := begin(shown)
 	var hidden []int
 	for i, v := range shown {
@@ -207,7 +208,7 @@ func fillByConditionals(ctx context.Context, model *neural.Masked, shown, x []in
 		copy(own, from)
 		for range o.moves {
 			i := hidden[r.IntN(len(hidden))]
-			own[i] = mask
+			own[i] = l.mask()
 			q := energy.Noised[int32]{X: own, Time: []float64{1 / float64(n)}, Alpha: []float64{1 - 1/float64(n)}, Sample: []int{0}, Src: make([]rand.Source, 1)}
 			if err := model.Denoise(ctx, v, q); err != nil {
 				return err
@@ -226,9 +227,9 @@ func fillByConditionals(ctx context.Context, model *neural.Masked, shown, x []in
 }
 
 // fillByChains runs one chain per sample. Half of the steps tune the step size.
-func fillByChains(ctx context.Context, model *neural.Masked, method sampler.Method, shown, x []int32, o options, line uint64) error {
+func fillByChains(ctx context.Context, l *lines, model *neural.Masked, method sampler.Method, shown, x []int32, o options, line uint64) error {
 	from, fixed := begin(shown)
-	clamped, err := energy.Clamp(&pseudo{ctx, model, len(shown)}, fixed)
+	clamped, err := energy.Clamp(&pseudo{ctx, model, len(shown), l.mask()}, fixed)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 // The pseudo-energy is that of the conditionals of single states, whose differences are
 // the table; a state in a batch has the numbers that it has alone.
 func TestPseudoEnergy(t *testing.T) {
+	const pad, mask = 256, 257
 	net, err := neural.New(neural.Config{Length: 6, Levels: mask + 1, Width: 32, Heads: 1, Blocks: 1, Positions: true}, rand.NewPCG(1, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +26,7 @@ func TestPseudoEnergy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pseudo{t.Context(), model, 6}
+	p := &pseudo{t.Context(), model, 6, mask}
 	x := []int32{'a', 'b', 'c', 'a', pad, pad, 'z', 'z', 'z', 'q', 'b', 'a'}
 	e, g := make([]float64, 2), make([]float32, len(x)*(pad+1))
 	p.Gradient(e, g, x)

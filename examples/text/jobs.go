@@ -41,9 +41,7 @@ const (
 
 // jobs compiles the languages of the chosen runs.
 func jobs(ctx context.Context, l *lines, wanted map[string]bool, o options) ([]job, error) {
-	v := text.Bytes()
-	v.Padding = []int32{pad}
-	v.Tokens = append(v.Tokens, "")
+	v := l.vocabulary()
 	var all []job
 	if wanted["free"] {
 		all = append(all, job{name: "free", what: "nothing", holds: func(string) bool { return true }})
@@ -70,7 +68,7 @@ func jobs(ctx context.Context, l *lines, wanted map[string]bool, o options) ([]j
 		if err != nil {
 			return nil, err
 		}
-		j, err := together(ctx, parts, o.length)
+		j, err := together(ctx, parts, l)
 		if err != nil {
 			return nil, err
 		}

@@ -1,14 +1,16 @@
-// Text trains a masked diffusion transformer on lines of text, byte by byte, and generates lines
-// with it. Without -data it trains on the lines of a log that it generates. The lines are
-// unconstrained, or restricted to a regular expression, a JSON Schema, or given words and numbers
-// of words, characters and sentences. Every step of the diffusion is conditioned exactly, so that
-// every sample satisfies the restriction.
+// Text trains a masked diffusion transformer on lines of text, byte by byte or with tokens that it
+// learns from the lines (-tokens), and generates lines with it. Without -data it trains on the lines
+// of a log that it generates. The lines are unconstrained, or restricted to a regular expression, a
+// JSON Schema, or given words and numbers of words, characters and sentences. Every step of the
+// diffusion is conditioned exactly, so that every sample satisfies the restriction. With -study it
+// compares methods as the language half of Cardei et al. 2025 does.
 //
 //	go -C examples run ./text
 //	go -C examples run ./text -data book.txt -minutes 5 -checkpoint run.ckpt -weights run.safetensors
 //	go -C examples run ./text -data book.txt -weights run.safetensors -regex '[A-Z][a-z]+, .* is the .*[.]' -n 20
 //	go -C examples run ./text -schema schema.json -run schema
 //	go -C examples run ./text -run words -words 4-6 -word-lengths 2-7 -last ms -regex '1.*'
+//	go -C examples run ./text -data book.txt -tokens 2000 -length 16 -weights run.safetensors -train -study tasks,period
 //
 // The program trains unless -weights is given without -train. With -checkpoint it saves the
 // training, and a later run continues it with bit-identical results. -weights names a .safetensors
@@ -19,6 +21,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
@@ -33,6 +36,8 @@ type options struct {
 	regex, schema, runs, dump  string
 	train                      bool
 	length, steps, batch       int
+	tokens, next, seeds        int
+	studies                    string
 	width, blocks, n, moves    int
 	minutes, rate, temperature float64
 	hide                       float64
@@ -46,12 +51,16 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("text", flag.ContinueOnError)
 	f.StringVar(&o.data, "data", "", "learn from the lines of this `file` instead of a generated log")
-	f.IntVar(&o.length, "length", 48, "maximum number of bytes in a line; longer ones are cut at a space")
+	f.IntVar(&o.length, "length", 48, "maximum number of bytes in a line, or of tokens with -tokens; longer ones are cut at a space")
+	f.IntVar(&o.tokens, "tokens", 0, "learn a byte-pair encoding of this many `tokens` from the training lines, and a network that also gets the half of the file from which a line is; 0 means bytes")
 	f.BoolVar(&o.train, "train", false, "train a network and write it to -weights")
 	f.IntVar(&o.steps, "steps", 600, "total number of training steps; -minutes may leave some of them for a later run")
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -steps")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "continue the training in this `file`, if there is one, and save it there")
 	f.StringVar(&o.weights, "weights", "", "with -train, write the weights to this `file`; otherwise read them from it")
+	f.IntVar(&o.next, "next", 0, "training steps of the autoregressive network, which the run next and the studies tasks and period use; 0 means -steps")
+	f.StringVar(&o.studies, "study", "", "`studies` to make instead of runs: "+questions())
+	f.IntVar(&o.seeds, "seeds", 3, "number of seeds of the samples of a study")
 	f.IntVar(&o.batch, "batch", 32, "lines per step")
 	f.IntVar(&o.width, "width", 64, "width of the network, a multiple of 32")
 	f.IntVar(&o.blocks, "blocks", 2, "blocks of the network")
@@ -74,10 +83,18 @@ func parse(args []string) (options, error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
+	case o.seeds < 1 || o.next < 0:
+		return o, fmt.Errorf("-seeds = %d, -next = %d, want ≥ 1 and ≥ 0", o.seeds, o.next)
+	case o.studies != "" && (o.runs != "" || o.given != asked{}.given):
+		return o, fmt.Errorf("-study with -run or an option of the words run")
+	case o.studies != "" && o.temperature != 1:
+		return o, fmt.Errorf("-study with -temperature = %v, want 1", o.temperature)
 	case o.n < 1 || o.steps < 1 || o.batch < 1:
 		return o, fmt.Errorf("-n = %d, -steps = %d, -batch = %d, want ≥ 1", o.n, o.steps, o.batch)
 	case o.length < 2 || o.length > 1024:
 		return o, fmt.Errorf("-length = %d, want 2 … 1024", o.length)
+	case o.tokens != 0 && (o.tokens < 256 || o.tokens > 1<<16):
+		return o, fmt.Errorf("-tokens = %d, want 0 or 256 … 65536", o.tokens)
 	case o.width < head || o.width%head != 0:
 		return o, fmt.Errorf("-width = %d, want a multiple of %d", o.width, head)
 	case o.blocks < 1:
@@ -92,7 +109,7 @@ func parse(args []string) (options, error) {
 	if err := o.scan(); err != nil {
 		return o, err
 	}
-	if o.runs == "" {
+	if o.runs == "" && o.studies == "" {
 		o.runs = "free,regex,schema"
 		if o.any() {
 			o.runs = "free,words"
@@ -102,7 +119,18 @@ func parse(args []string) (options, error) {
 }
 
 func run(ctx context.Context, o options) (*report, error) {
-	wanted, err := command.Choose(o.runs, append([]string{"free", "regex", "words", "schema"}, fillRuns...))
+	wanted, about := map[string]bool{}, map[string]bool{}
+	var err error
+	if o.studies != "" {
+		for name := range strings.SplitSeq(o.studies, ",") {
+			if !slices.ContainsFunc(studies, func(q question) bool { return q.name == name }) {
+				return nil, fmt.Errorf("-study: no study %q; there are %s", name, questions())
+			}
+			about[name] = true
+		}
+	} else {
+		wanted, err = command.Choose(o.runs, append([]string{"free", "regex", "words", "schema", left}, fillRuns...))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +158,22 @@ func run(ctx context.Context, o options) (*report, error) {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
+	if wanted[left] {
+		if err := r.next(ctx, l, o); err != nil {
+			return nil, fmt.Errorf("%s: %w", left, err)
+		}
+	}
 	for _, name := range fillRuns {
 		if wanted[name] {
 			if err := r.fill(ctx, name, net, l, o); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	for _, q := range studies {
+		if about[q.name] {
+			if err := r.study(ctx, q, net, l, o); err != nil {
+				return nil, fmt.Errorf("-study %s: %w", q.name, err)
 			}
 		}
 	}

@@ -32,6 +32,7 @@ type report struct {
 	Steps   int       `json:"steps"`
 	Seconds float64   `json:"train_seconds"`
 	Runs    []figures `json:"runs"`
+	Studies []study   `json:"studies,omitempty"`
 
 	HeldPerplexity float64 `json:"held_perplexity"` // perplexity of the held-out lines
 
@@ -54,33 +55,39 @@ type figures struct {
 	Constraint string  `json:"constraint"`
 	N          int     `json:"n"`
 	Violations int     `json:"violations"`
-	Parts      []part  `json:"parts,omitempty"`
+	Parts      []share `json:"parts,omitempty"`
 	Different  int     `json:"different"`
 	Distinct   float64 `json:"distinct_2"`
 	SelfBLEU   float64 `json:"self_bleu"`
 	CorpusBLEU float64 `json:"corpus_bleu,omitempty"` // of filled-in lines against the held-out ones
 	Perplexity float64 `json:"perplexity"`
 	// share of hidden bytes that were restored to the original
-	Recovered float64  `json:"recovered,omitempty"`
-	Seconds   float64  `json:"seconds"`
-	Samples   []string `json:"samples"`
+	Recovered float64 `json:"recovered,omitempty"`
+	// loss of the autoregressive network
+	NLL   float64 `json:"nll,omitempty"`
+	Error float64 `json:"nll_error,omitempty"`
+	// share of words that the text has, and number of different ones
+	Known          float64  `json:"known_words"`
+	KnownDifferent int      `json:"different_known_words"`
+	Seconds        float64  `json:"seconds"`
+	Samples        []string `json:"samples"`
 }
 
-// part is one of several demands, with the number of samples that violate it.
-type part struct {
+// share is one of several demands, with the number of samples that violate it.
+type share struct {
 	Constraint string `json:"constraint"`
 	Violations int    `json:"violations"`
 }
 
 // generate draws the samples of a job, one byte per step in random order.
 func (r *report) generate(ctx context.Context, net *neural.Transformer, j job, l *lines, o options) error {
-	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
+	model, err := neural.NewMasked(net, l.mask(), neural.Options{TimeFree: true})
 	if err != nil {
 		return err
 	}
 	bar := progress.New(j.name)
 	defer bar.Done()
-	d, err := diffusion.New(ctx, denoise.Tempered{Denoiser: model, Temperature: o.temperature}, diffusion.Masked{Mask: mask, FirstHitting: true},
+	d, err := diffusion.New(ctx, denoise.Tempered{Denoiser: model, Temperature: o.temperature}, diffusion.Masked{Mask: l.mask(), FirstHitting: true},
 		diffusion.Config{Seed: o.seed, Projector: j.projector, Progress: bar.Set})
 	if err != nil {
 		return err
@@ -92,7 +99,7 @@ func (r *report) generate(ctx context.Context, net *neural.Transformer, j job, l
 	}
 	f := figures{Name: j.name, Constraint: j.what, N: o.n, Seconds: time.Since(start).Seconds()}
 	for _, d := range j.parts {
-		f.Parts = append(f.Parts, part{Constraint: d.name})
+		f.Parts = append(f.Parts, share{Constraint: d.name})
 	}
 	for ; len(x) > 0; x = x[l.length:] {
 		s := l.text(x[:l.length])
@@ -122,6 +129,7 @@ func (f *figures) judge(l *lines) {
 		}
 	}
 	f.Different, f.Distinct = len(different), float64(len(pairs))/float64(max(1, all))
+	f.Known, f.KnownDifferent = l.known(f.Samples)
 	f.SelfBLEU, f.Perplexity = selfBLEU(f.Samples), l.judge.perplexity(f.Samples)
 }
 
@@ -143,8 +151,12 @@ func (r *report) String() string {
 	}
 	fmt.Fprintf(w, "held out\t%d\t\t\t\t\t\t%.2f\t\t\n", r.Held, r.HeldPerplexity)
 	w.Flush()
+	for _, s := range r.Studies {
+		s.print(&b)
+	}
 	for _, f := range r.Runs {
 		fmt.Fprintf(&b, "\n%s (%s)\n", f.Name, f.Constraint)
+		fmt.Fprintf(&b, "  %.1f %% of the words are in the text, %d different ones\n", 100*f.Known, f.KnownDifferent)
 		for _, p := range f.Parts {
 			fmt.Fprintf(&b, "  %d of %d break %s\n", p.Violations, f.N, p.Constraint)
 		}

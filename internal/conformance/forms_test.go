@@ -270,8 +270,9 @@ func processForms() []recipe {
 
 func realProcessForms() []recipe {
 	led := diffusion.Penalised{Set: limitedSeries()}
-	eci := diffusion.ECI{Mix: 2}
+	eci, moved := diffusion.ECI{Mix: 2}, diffusion.Corrected{Moves: 2}
 	return []recipe{
+		form("sampler/diffusion.Corrected", moved, struct{ diffusion.Corrected }{moved}),
 		form("sampler/diffusion.ECI", eci, struct{ diffusion.ECI }{eci}),
 		form("sampler/diffusion.Gaussian", diffusion.Gaussian{}, struct{ diffusion.Gaussian }{}),
 		form("sampler/diffusion.Penalised", led, struct{ diffusion.Penalised }{led}),

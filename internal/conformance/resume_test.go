@@ -513,6 +513,7 @@ func resumableDiffusions() map[string]func(path string) resumable {
 	return map[string]func(path string) resumable{
 		"gaussian":  killSeries(diffusion.Gaussian{Eta: 1}, plain),
 		"penalised": killSeries(diffusion.Penalised{Set: row}, plain),
+		"corrected": killSeries(diffusion.Corrected{Moves: 2}, plain),
 		"proximal": killSeries(diffusion.Gaussian{}, func(c *diffusion.Config) energy.Denoiser[float32] {
 			c.Projector = proximal.Projector{Set: row}
 			return m

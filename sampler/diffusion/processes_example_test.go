@@ -118,6 +118,37 @@ func ExamplePenalised() {
 	// weight 0.1: 0.00 above the limit on average
 }
 
+// With few steps, samples of a wide distribution have too little spread. Langevin moves correct most
+// of it.
+func ExampleCorrected() {
+	ctx := context.Background()
+	m, err := denoise.NewGaussian([]float64{0}, []float64{9})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range []diffusion.Process[float32]{diffusion.Gaussian{}, diffusion.Corrected{Moves: 16}} {
+		d, err := diffusion.New(ctx, m, p, diffusion.Config{Steps: 8, Seed: 1})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		x := make([]float32, 5000)
+		if err := d.Sample(ctx, x); err != nil {
+			fmt.Println(err)
+			return
+		}
+		sum := 0.0
+		for _, v := range x {
+			sum += float64(v) * float64(v)
+		}
+		fmt.Printf("standard deviation %.1f, want 3.0\n", math.Sqrt(sum/5000))
+	}
+	// Output:
+	// standard deviation 2.5, want 3.0
+	// standard deviation 2.8, want 3.0
+}
+
 // A run shows its steps to an observer.
 func ExampleSnapshot() {
 	ctx := context.Background()

@@ -90,6 +90,8 @@ func TestRecipesMeanTheSameInEveryForm(t *testing.T) {
 	same[float32](t, reals, Process[float32](g), &g, wrappedProcess[float32]{g}, wrappedProcess[float32]{&g})
 	eci := ECI{Mix: 2}
 	same[float32](t, reals, Process[float32](eci), &eci, wrappedProcess[float32]{eci}, wrappedProcess[float32]{&eci})
+	moved := Corrected{Process: &g}
+	same[float32](t, reals, Process[float32](moved), &moved, Process[float32](Corrected{Process: wrappedProcess[float32]{g}}), wrappedProcess[float32]{&moved})
 	set := constraint.Slabs{A: constraint.Rows([]float64{1, 1}, 2), Lower: []float64{2}, Upper: []float64{3}}
 	for _, inside := range []Process[float32]{nil, Gaussian{}, &Gaussian{}, wrappedProcess[float32]{Gaussian{}}} {
 		p := Penalised{Process: inside, Set: set}
