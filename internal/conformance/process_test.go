@@ -71,7 +71,7 @@ func realProcesses() []realProcess {
 		{"diffusion.Gaussian", diffusion.Gaussian{Eta: 0.5}, diffusiontest.RealOptions{Step: ddim(0.5)}},
 		{"diffusion.Gaussian", diffusion.Gaussian{Eta: 1, Schedule: noise.CosineBar{}}, diffusiontest.RealOptions{Step: ddim(1), Distance: 0.05}},
 		{"diffusion.Penalised", diffusion.Penalised{Set: narrow()}, diffusiontest.RealOptions{}},
-		{"diffusion.Corrected", diffusion.Corrected{Moves: 2}, diffusiontest.RealOptions{}},
+		{"diffusion.Corrected", diffusion.Corrected{Process: diffusion.Gaussian{Eta: 1}, Moves: 2, Size: 0.2}, diffusiontest.RealOptions{}},
 		{"diffusion.ECI", diffusion.ECI{Mix: 2}, diffusiontest.RealOptions{}},
 	}
 }
