@@ -30,7 +30,7 @@ func (t *table) undecided(i int, a *axis) error {
 			packed = [3]bool{}
 			continue
 		}
-		s = strconv.Itoa(int(v))
+		s = strconv.FormatFloat(v, 'f', 0, 64)
 		width := 6
 		if len(s) > 6 {
 			width = 8

@@ -63,7 +63,8 @@ func take(s string) (w written, ok bool) {
 	before := s
 	sign()
 	signed := len(s) < len(before)
-	if w.prefix = currency.FindString(s); w.prefix != "" {
+	if s != "" && (s[0] < '0' || s[0] > '9') {
+		w.prefix = currency.FindString(s)
 		s = strings.TrimLeft(s[len(w.prefix):], " ")
 	}
 	if w.prefix != "" && !signed {

@@ -17,10 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var (
-	update = flag.Bool("update", false, "write what is read into testdata/files.txt")
-	show   = flag.Bool("show", false, "print what is read")
-)
+var update = flag.Bool("update", false, "write what is read into testdata/files.txt; every change has to be judged by eye")
 
 // sample is a file of testdata/files.txt and what has to be read from it.
 type sample struct {
@@ -131,20 +128,6 @@ func TestFilesOfManyKinds(t *testing.T) {
 				got = summary(f)
 			}
 			fmt.Fprintf(&golden, "=== %s\n%s---\n%s\n", c.head, c.written, got)
-			if *show {
-				fmt.Println("===", c.name)
-				fmt.Println(got)
-				if err == nil {
-					fmt.Println("ORDER", f.Time.Order, f.Time.Dates, f.Time.Zone, "COL", f.Time.Column)
-					for _, l := range f.LeftOut {
-						fmt.Println("LEFT", l.Column, "|", l.Why)
-					}
-					for _, n := range f.Notes {
-						fmt.Println("NOTE", n)
-					}
-				}
-				return
-			}
 			if !*update {
 				assert.Equal(t, c.want, got)
 			}

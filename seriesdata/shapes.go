@@ -133,7 +133,7 @@ func (f *Frame) nested(t *table) (bool, error) {
 	if !t.named || len(t.o.Columns) > 0 || t.o.Time != "" {
 		return false, nil
 	}
-	a, columns, parts := t.nesting()
+	a, columns, parts, shift := t.nesting()
 	if a == nil {
 		return false, nil
 	}
@@ -176,7 +176,7 @@ func (f *Frame) nested(t *table) (bool, error) {
 		for _, k := range g.rows {
 			from := time.UnixMicro(int64(a.values[k])).UTC()
 			for x, i := range columns {
-				at := a.values[k] + float64(x)*day/float64(len(columns))
+				at := a.values[k] + shift + float64(x)*day/float64(len(columns))
 				if parts == "days" {
 					if date := from.AddDate(0, 0, x); date.Month() == from.Month() {
 						at = float64(date.UnixMicro())
@@ -224,8 +224,9 @@ func (t *table) varies(i int) bool {
 var quarterName = regexp.MustCompile(`^(?i)(?:q|qtr|quarter|t)[ _]?[1-4]$`)
 
 // nesting returns an axis from the column of years or days, and the columns of their months or
-// times of day. parts describes these columns. The axis is nil if the table has no such columns.
-func (t *table) nesting() (a *axis, columns []int, parts string) {
+// times of day. parts describes these columns, and shift is the time of day of the first one. The axis is nil if the
+// table has no such columns.
+func (t *table) nesting() (a *axis, columns []int, parts string, shift float64) {
 	var outer, months, quarters, counted, clocks []int
 	var begins []float64
 	prefix := ""
@@ -254,41 +255,48 @@ func (t *table) nesting() (a *axis, columns []int, parts string) {
 	}
 	if len(outer) == 2 && len(counted) == 31 {
 		if a, err := t.fromParts(); err == nil && a != nil && slices.Equal(a.parts, []string{"year", "month"}) {
-			return a, counted, "days"
+			return a, counted, "days", 0
 		}
 	}
 	if len(outer) != 1 {
-		return nil, nil, ""
+		return nil, nil, "", 0
 	}
 	i := outer[0]
 	if t.columns[i].numbers() && !t.packedDates(i) {
 		if a = t.count(i); a == nil || a.how != "years" || len(quarters) != 4 && !slices.ContainsFunc([][]int{months, counted}, func(x []int) bool { return len(x) == 12 }) {
-			return nil, nil, ""
+			return nil, nil, "", 0
 		}
 		if len(quarters) == 4 {
-			return a, quarters, "quarters"
+			return a, quarters, "quarters", 0
 		}
 		if len(months) == 12 {
-			return a, months, "months"
+			return a, months, "months", 0
 		}
-		return a, counted, "months"
+		return a, counted, "months", 0
 	}
 	if t.hasClock(i) {
-		return nil, nil, ""
+		return nil, nil, "", 0
 	}
-	for k, at := range begins { // check that the times start at midnight and have equal steps
-		if math.Abs(at-float64(k)*day/float64(len(begins))) > second {
+	for k, at := range begins { // check that the times start at midnight, or a step later, and have equal steps
+		step := day / float64(len(begins))
+		if k == 0 && math.Abs(at-step) <= second {
+			shift = step
+		}
+		if math.Abs(at-shift-float64(k)*step) > second {
 			clocks = nil
 		}
 	}
 	for _, columns := range [][]int{clocks, counted} {
-		if slices.Contains([]int{24, 48, 96, 144, 288}, len(columns)) {
+		if len(clocks) == 0 {
+			shift = 0
+		}
+		if slices.Contains(partsOfDay, len(columns)) || len(columns) > 1 && len(clocks) > 0 {
 			if a, err := t.named2axis([]int{i}); err == nil {
-				return a, columns, fmt.Sprintf("%d times of the day", len(columns))
+				return a, columns, fmt.Sprintf("%d times of the day", len(columns)), shift
 			}
 		}
 	}
-	return nil, nil, ""
+	return nil, nil, "", 0
 }
 
 // countsTimes reports whether columns named by word and a number are months or times of day rather

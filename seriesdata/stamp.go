@@ -145,6 +145,9 @@ func parseStamp(s string) (p stamp, ok bool) {
 		}
 		return p, p.b >= 1 && p.b <= 12 && p.c >= 1 && p.c <= 31 && p.a >= 1000
 	}
+	if strings.Trim(s, "0123456789.") == "" && strings.Count(s, ".") < 2 { // a number: no form below fits
+		return p, false
+	}
 	// An interval stands for the time at which it begins.
 	if m := interval.FindStringSubmatch(s); m != nil {
 		p, ok = parseStamp(m[1])
