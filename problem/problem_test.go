@@ -254,8 +254,8 @@ func TestAnswersAreThoseOfEnumeration(t *testing.T) {
 	require.Less(t, empty, int(problems*3/5)+3)
 }
 
-// Small coefficients count beside large ones, in the search and in elimination.
-func TestSmallBesideLarge(t *testing.T) {
+// Small coefficients count next to large ones, in the search and in elimination.
+func TestSmallNextToLarge(t *testing.T) {
 	p := problem.New()
 	x, y, z := p.Integer("x", 0, 5), p.Integer("y", 0, 5), p.Integer("z", 0, 5)
 	p.Objective(problem.Sum(x, y, z))

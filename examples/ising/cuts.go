@@ -115,7 +115,7 @@ func cuts(ctx context.Context, o options) (*report, error) {
 			start := clock.cpu()
 			for g := range o.cuts {
 				bar.Set((f*len(cutNodes)+k)*o.cuts+g, len(families)*len(cutNodes)*o.cuts)
-				rng := rand.New(rand.NewPCG(o.seed, uint64(f<<40|k<<32|g)))
+				rng := rand.New(rand.NewPCG(o.seed, uint64(f)<<40|uint64(k)<<32|uint64(g)))
 				n := nodes[0] + rng.IntN(nodes[1]-nodes[0]+1)
 				all := family.make(n, rng)
 				cut, _, err := largestCut(ctx, n, all, o.seed)
