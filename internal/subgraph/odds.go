@@ -126,7 +126,7 @@ func (p *Pairs) Energy(x []int32) float64 {
 		b := &p.bonds[p.pairs+k]
 		sum += b.V & -int64(x[b.I]&1)
 	}
-	return float64(sum) * p.unit
+	return float64(float64(sum) * p.unit)
 }
 
 // Energies stores in sum the energies of eight chains without the constant. Bit c of own[i] is
@@ -135,7 +135,7 @@ func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 	var n [simd.ForestChains]int64
 	simd.SpinEnergies(&n, own, p.bonds)
 	for c, v := range n {
-		sum[c] = float64(v) * p.unit
+		sum[c] = float64(float64(v) * p.unit)
 	}
 }
 
