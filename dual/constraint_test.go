@@ -183,6 +183,8 @@ e           -0.4   0.01  ≤ 0     2    -2     1      9    not settled`, r.Strin
 	require.Contains(t, c.Report(0.05).String(), "binding (within tolerance)\n")
 	c.Violation[1] = -0.001
 	require.Contains(t, c.Report(0.05).String(), "binding\n")
+	c.ViolationSE[0] = 0
+	require.Contains(t, c.Report(0.05).String(), "slack (all draws equal)\n")
 	b := exact.Must(json.Marshal(r))
 	require.Contains(t, string(b), `{"name":"a","unit":"kg","value":4,"se":0.1,"low":null,"high":5,"lambda":0,"price":0,"rhat":1,"ess":9,"status":"slack"}`)
 	require.Contains(t, string(b), `"dual":-2.5,"steps":7,"states":3}`)

@@ -23,10 +23,13 @@ type Report struct {
 
 // Line reports on one constraint. A range, which has two rows, has one line.
 type Line struct {
-	Name   string
-	Unit   string  // unit of Value, SE, Low and High
-	Value  float64 // mean of the constrained quantity h
-	SE     float64 // standard error of Value; 0 if exact, +Inf if unknown
+	Name  string
+	Unit  string  // unit of Value, SE, Low and High
+	Value float64 // mean of the constrained quantity h
+	// standard error of Value; +Inf if unknown. It is 0 if Value is exact, and also if all draws
+	// gave the same value. The error is then unknown: an event of probability p is missed by n
+	// independent draws with probability (1−p)ⁿ. [UpperBound] gives a limit for p.
+	SE     float64
 	Low    float64 // lower bound; −Inf if there is none
 	High   float64 // upper bound; +Inf if there is none
 	Lambda float64 // multiplier; for a range, the multiplier of High minus the multiplier of Low
@@ -212,7 +215,11 @@ func (r *Report) String() string {
 		if r.Steps > 0 {
 			fmt.Fprintf(w, "\t%.4g\t%.3g", l.RHat, l.ESS)
 		}
-		fmt.Fprintf(w, "\t%s\n", l.status())
+		status := l.status()
+		if r.Steps > 0 && l.SE == 0 {
+			status += " (all draws equal)"
+		}
+		fmt.Fprintf(w, "\t%s\n", status)
 	}
 	w.Flush()
 	return strings.TrimSuffix(b.String(), "\n")

@@ -139,6 +139,11 @@ func (r *maskResults) masksOf(ctx context.Context, name string, g *grammar.Gramm
 	} else if err != nil {
 		w.bytes = nil
 	}
+	// The mask at the start is timed before anything else computes it.
+	if err := w.mask("", m.Matcher()); err != nil {
+		w.refuse("", err)
+		return nil
+	}
 	// Where parts are read side by side, a run that goes on may still have no end.
 	w.gated = errors.Is(m.Matcher().MaskWithin(w.dst, 1), errors.ErrUnsupported)
 	w.found = map[int]int{}
