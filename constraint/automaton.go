@@ -71,9 +71,9 @@ var (
 type Classed interface {
 	Automaton
 
-	// Classes divides the tokens 0…levels−1 into n classes, numbered 0…n−1. It
-	// returns a slice with the class of every token. From any state, all tokens of one class lead to the same state. No class is
-	// empty. The slice may be shared with the automaton and must not be modified.
+	// Classes divides the tokens 0…levels−1 into n classes, numbered 0…n−1. It returns a slice with
+	// the class of every token. From any state, all tokens of one class lead to the same state. No
+	// class is empty. The slice may be shared with the automaton and must not be modified.
 	Classes(levels int) (classes []int32, n int)
 }
 

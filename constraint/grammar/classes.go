@@ -7,7 +7,7 @@ type byteClasses struct {
 	of   [256]uint8 // class of each byte
 	some []byte     // one byte of each class, in the order of the classes
 
-	kinds []uint64 // for every class, the kinds of its ASCII bytes; only in insideClasses
+	kinds []uint64 // for every class, the kinds of its ASCII bytes; set only by insideClasses
 }
 
 func newByteClasses() *byteClasses { return &byteClasses{some: []byte{0}} }
@@ -109,6 +109,7 @@ func (a *stringAutomaton) insideClasses() *byteClasses {
 func (a *stringAutomaton) byteClasses() *byteClasses {
 	if a.classes == nil {
 		c := *a.insideClasses()
+		c.kinds = nil
 		a.classes = c.split(func(b byte) int32 { return int32(strings.IndexByte(`/bfnrtu0123456789acdeABCDEF`, b)) })
 	}
 	return a.classes

@@ -108,7 +108,7 @@ func lengthOf(pattern string) (low, high int, is bool) {
 		return low, -1, true
 	}
 	high, _ = strconv.Atoi(m[4])
-	return low, high, true
+	return low, high, low <= high // otherwise, the pattern is invalid
 }
 
 // typeSet is a set of the JSON Schema types.

@@ -431,7 +431,7 @@ func (m *Masks) scalars(c configuration) *mask {
 	case len(bases) == 0:
 		return m.v.setOf(w.out)
 	case len(bases) == 1 && len(w.out) <= m.v.words():
-		return &mask{base: bases[0].tokens, shared: true, more: slices.Clone(w.out)}
+		return &mask{base: bases[0].tokens, shared: bases[0].cached, more: slices.Clone(w.out)}
 	}
 	all := slices.Clone(bases[0].tokens)
 	for _, b := range bases[1:] {

@@ -280,11 +280,14 @@ type kindsKey struct {
 	most  int32
 }
 
-// kindSets bounds the number of cached results of ofKinds.
+// kindSets bounds the number of cached results of ofKinds, for the life of the vocabulary.
 const kindSets = 256
 
 // kindSet is a set of tokens, and the same set by the index of the tokens in the trie.
-type kindSet struct{ tokens, order bitset }
+type kindSet struct {
+	tokens, order bitset
+	cached        bool // whether the vocabulary keeps it for others
+}
 
 // ofKinds returns the tokens of whole characters of the given kinds with at most the given number
 // of characters. The caller must not change the result.
@@ -294,9 +297,7 @@ func (v *maskVocabulary) ofKinds(kinds uint64, most int32) *kindSet {
 	defer v.mu.Unlock()
 	s := v.own[k]
 	if s == nil {
-		if s = (&kindSet{make(bitset, v.words()), make(bitset, v.words())}); len(v.own) == kindSets || v.own == nil {
-			v.own = map[kindsKey]*kindSet{}
-		}
+		s = &kindSet{make(bitset, v.words()), make(bitset, v.words()), len(v.own) < kindSets}
 		for _, g := range v.groups {
 			if g.kinds&^kinds != 0 {
 				continue
@@ -308,7 +309,12 @@ func (v *maskVocabulary) ofKinds(kinds uint64, most int32) *kindSet {
 				}
 			}
 		}
-		v.own[k] = s
+		if s.cached {
+			if v.own == nil {
+				v.own = map[kindsKey]*kindSet{}
+			}
+			v.own[k] = s
+		}
 	}
 	return s
 }

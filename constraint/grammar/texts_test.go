@@ -85,7 +85,7 @@ func TestLengthOf(t *testing.T) {
 		is        bool
 	}{
 		{"^...$", 3, 3, true}, {"^.{4}$", 4, 4, true}, {"^.{2,}$", 2, -1, true}, {"^.{2,7}$", 2, 7, true},
-		{"^.{,7}$", 0, -1, false}, {"^.*$", 0, -1, false}, {"...", 0, -1, false}, {"^..a$", 0, -1, false}, {"^.{12345}$", 0, -1, false},
+		{"^.{,7}$", 0, -1, false}, {"^.*$", 0, -1, false}, {"...", 0, -1, false}, {"^..a$", 0, -1, false}, {"^.{12345}$", 0, -1, false}, {"^.{7,2}$", 0, -1, false},
 	} {
 		low, high, is := lengthOf(c.pattern)
 		if is != c.is || is && (low != c.low || high != c.high) {

@@ -152,17 +152,17 @@ func (d *Denoiser) settle(v []float32, states int) error {
 		for s := range states {
 			square += float64((d.g[s*m+j] - mean) * (d.g[s*m+j] - mean))
 		}
-		error := math.Sqrt(square / float64(states*(states-1)))
+		se := math.Sqrt(square / (float64(states) * float64(states-1)))
 		off := mean
 		if rows[j].Equal {
 			off = math.Abs(mean)
 		}
-		if off > max(float64(missed*error), float64(1e-6*(math.Abs(rows[j].Bound)+error))) {
+		if off > max(float64(missed*se), float64(1e-6*(math.Abs(rows[j].Bound)+se))) {
 			name := rows[j].Name
 			if name == "" {
 				name = fmt.Sprintf("row %d", j)
 			}
-			d.unmet = append(d.unmet, fmt.Sprintf("%s by %.3g ± %.2g", name, off, error))
+			d.unmet = append(d.unmet, fmt.Sprintf("%s by %.3g ± %.2g", name, off, se))
 		}
 	}
 	return nil

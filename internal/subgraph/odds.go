@@ -203,7 +203,7 @@ func (p *Pairs) peel(set []int32) (rest []int32, odds map[int32]float64, f *Fore
 			if _, inside := near[j]; inside {
 				near[i]++
 			} else {
-				near[i] += touched
+				near[i] |= touched
 			}
 		}
 	}
@@ -398,7 +398,7 @@ func (f *Forest) DrawEightPendants(own []uint8, words []uint32, stride, lo, hi i
 		if k += 2 * simd.DrawPendants(own, words[k/2:], stride, f.pendants[k:], live, moved); k == len(f.pendants) {
 			break
 		}
-		for at := k; at < k+2; at++ { // one of these sites has a tie
+		for at := k; at < min(k+2, f.hung); at++ { // one of these sites has a tie
 			p, changed := &f.pendants[at], uint8(0)
 			for c := lo; c < hi; c++ {
 				above := own[p.Parent] >> c & 1

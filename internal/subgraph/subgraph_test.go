@@ -367,7 +367,9 @@ func TestForestAgainstPlan(t *testing.T) {
 			a := run.Draw(plan, x, v)
 			forest.Forward(odds, y, 0, open/2)
 			forest.Forward(odds, y, open/2, open)
+			asked := ties
 			b := forest.Draw(y, u[:open], odds) + forest.DrawPendants(y, words, more)
+			asked = ties - asked
 			require.Equal(t, x, y)
 			require.Equal(t, a, b)
 
@@ -378,7 +380,9 @@ func TestForestAgainstPlan(t *testing.T) {
 			both, moved, before := make([]uint32, simd.ForestChains*stride), [simd.ForestChains]int64{}, slices.Clone(own)
 			copy(both[2*stride:], words)
 			copy(both[3*stride:], words)
+			once := ties
 			forest.DrawEightPendants(own, both, stride, 2, 4, func(int) uint64 { return more() }, &moved)
+			require.Equal(t, 2*asked, ties-once, "bits of ties")
 			change := int64(0)
 			for _, i := range set {
 				require.Equal(t, uint8(x[i])*0b1100, own[i])

@@ -1,5 +1,6 @@
-// Command typecheck type-checks packages and their tests for another architecture. Everything is read from source, the standard library included, and nothing is compiled.
-// It finds what a compiler would refuse there, such as a constant that overflows a 32-bit int.
+// Command typecheck type-checks packages and their tests for another architecture. It reads
+// everything from source, the standard library included, and compiles nothing. It finds what a
+// compiler would refuse there, such as a constant that overflows a 32-bit int.
 //
 //	go run ./internal/tools/typecheck -arch 386 [package ...]
 package main
@@ -104,6 +105,7 @@ func check(packages []listed, arch string) []error {
 			f, err := parser.ParseFile(fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)
 			if err != nil {
 				found = append(found, err)
+				continue
 			}
 			files = append(files, f)
 		}

@@ -34,8 +34,9 @@ import (
 //
 //	cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}}}
 //
-// gives every chain two ladders of temperatures, which exchange clusters at every temperature and whose
-// replicas both travel. A ladder that is tuned is that of the first replica. As the Base of
+// gives every chain two ladders of temperatures. They exchange clusters at every temperature, and
+// the replicas of both ladders travel. If warm-up tunes the temperatures, both ladders use those of
+// the first. As the Base of
 // mcmc.Tempering, Houdayer has a second replica at every temperature, too, but that replica never
 // changes its temperature. Round trips of replicas overstate the gain: an exchange at a high
 // temperature, where clusters are large, changes which replica has which state rather than the states.
