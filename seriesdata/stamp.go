@@ -335,7 +335,11 @@ func (p *stamp) readClock(s, between string) bool {
 	return p.readZone(z[1])
 }
 
-// readZone parses a time zone, such as Z, CET or +01:00, and appends it to the layout.
+// furthestZone is the largest offset of a time zone from UTC, that of the Line Islands.
+const furthestZone = 14 * hour
+
+// readZone parses a time zone, such as Z, CET or +01:00, and appends it to the layout. It reports
+// whether there may be such a zone.
 func (p *stamp) readZone(name string) bool {
 	p.zoned = true
 	if v, ok := zones[name]; ok {
@@ -350,6 +354,9 @@ func (p *stamp) readZone(name string) bool {
 	p.offset = float64(atoi(digits[:2])) * hour
 	if len(digits) == 4 {
 		p.offset += float64(atoi(digits[2:])) * minute
+	}
+	if p.offset > furthestZone || len(digits) == 4 && digits[2:] > "59" {
+		return false
 	}
 	if name[0] == '-' {
 		p.offset = -p.offset
