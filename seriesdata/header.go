@@ -381,11 +381,11 @@ func isUnitRow(s string) bool { return s == "-" || s == "%" }
 
 // counting reports whether the numbers of the line l are names of columns. They must change by
 // equal steps and follow a blank cell or, if they are years or other times, rise or fall and follow
-// words. Years must also have at least three equal steps, follow the usual name of a column, or differ
-// from the cells below them; otherwise they may be the numbers of the first row.
+// words. Years must also have at least three equal steps or differ from the cells below them, since
+// they may be the numbers of the first row, unless they follow the usual name of a column.
 func (t *table) counting(l line, words bool) bool {
 	var all []float64
-	even, times, usual := true, true, false
+	even, times, monotone, usual := true, true, true, false
 	for i, c := range l.cells {
 		v, err := strconv.ParseFloat(c.text, 64)
 		if err != nil {
@@ -398,12 +398,16 @@ func (t *table) counting(l line, words bool) bool {
 		n := len(all)
 		even = even && v == math.Floor(v) && (n < 2 || v-all[n-1] == all[1]-all[0])
 		times = times && timeName(c.text)
-		if n > 0 && (v == all[n-1] || n > 1 && (v > all[n-1]) != (all[1] > all[0])) {
-			return false
-		}
+		monotone = monotone && !(n > 0 && (v == all[n-1] || n > 1 && (v > all[n-1]) != (all[1] > all[0])))
 		all = append(all, v)
 	}
-	return len(all) > 2 && even && l.cells[0].text == "" || len(all) > 1 && words && times && (usual || even && len(all) > 3 || !t.alike(l))
+	switch {
+	case len(all) > 2 && even && monotone && l.cells[0].text == "":
+		return true
+	case len(all) < 2 || !words || !times:
+		return false
+	}
+	return usual || monotone && (even && len(all) > 3 || !t.alike(l))
 }
 
 // alike reports whether more than half of the cells below the numbers of the line l are numbers like
