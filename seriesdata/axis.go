@@ -163,7 +163,7 @@ func (t *table) axes() (all []*axis, err error) {
 		// A column that is named like a date but cannot be read is an error.
 		for i := range t.columns {
 			c := &t.columns[i]
-			if c.filled > 0 && !c.numbers() && !t.labelled(i) && (slices.Contains(calendarNames, strings.ToLower(c.name)) && c.clocks < c.filled || t.likeDates(i)) {
+			if t.words(i) && (slices.Contains(calendarNames, strings.ToLower(c.name)) && c.clocks < c.filled || timeish(c.name) && t.likeDates(i)) {
 				return nil, t.noDate(i)
 			}
 		}
@@ -195,6 +195,14 @@ func (t *table) axes() (all []*axis, err error) {
 			all = append(all, t.count(i))
 		}
 	}
+	// So is one that looks like dates, unless there is another axis than a count of the rows.
+	if len(dates) == 0 && !slices.ContainsFunc(all, func(a *axis) bool { return a.dated || !t.index(a.columns[0]) }) {
+		for i := range t.columns {
+			if t.words(i) && t.likeDates(i) {
+				return nil, t.noDate(i)
+			}
+		}
+	}
 	slices.SortStableFunc(all, func(a, b *axis) int { // points in time before numbers that count
 		switch {
 		case a.dated == b.dated:
@@ -209,6 +217,11 @@ func (t *table) axes() (all []*axis, err error) {
 
 // index reports whether column i is the first one and has no name.
 func (t *table) index(i int) bool { return i == 0 && (t.columns[i].unnamed || !t.named) }
+
+// words reports whether column i holds neither numbers nor labels that count.
+func (t *table) words(i int) bool {
+	return t.columns[i].filled > 0 && !t.columns[i].numbers() && !t.labelled(i)
+}
 
 // likeDates reports whether the cells of column i look like dates in an unknown form: all have the
 // same text around their numbers, which differ and one of which is a year.
