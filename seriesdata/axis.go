@@ -26,6 +26,7 @@ type axis struct {
 	stamps []stamp // parsed date of each row; nil if the times are numbers or parts
 	clocks []stamp // parsed time of day of each row, if it has a column of its own; otherwise nil
 	padded bool
+	months []string // names of the twelve months in the language of the column
 	// How a column counts the parts of a day; nil if there is no such column.
 	counted *counting
 	// For numbers counted from 1970 or as spreadsheet days: microseconds per unit; otherwise 0.
@@ -394,6 +395,9 @@ func (t *table) fromParts() (*axis, error) {
 		names = append(names, t.columns[i].name)
 	}
 	a.name = strings.Join(names, "+")
+	if month {
+		a.months = namesOfMonths(cellsOf(t.rows, index["month"]))
+	}
 	for k := range t.rows {
 		part := map[string]int{"month": 1, "day": 1}
 		for p, i := range a.columns {
@@ -429,15 +433,13 @@ func (t *table) fromParts() (*axis, error) {
 	return a, t.place(a)
 }
 
-// spellPart formats a part of the date at in the format of the cell like.
-func spellPart(name string, at time.Time, like string) string {
+// spellPart formats a part of the date at in the format of the cell like. names are those of the
+// twelve months.
+func spellPart(name string, at time.Time, like string, names []string) string {
 	year, week := at.ISOWeek()
 	v := map[string]int{"year": at.Year(), "month": int(at.Month()), "quarter": (int(at.Month()) + 2) / 3, "week": week, "day": at.Day(), "yday": at.YearDay(), "hour": at.Hour(), "minute": at.Minute(), "year of weeks": year}[name]
 	if monthOf(like) > 0 && name == "month" {
-		if months.MatchString(like) {
-			return at.Format(monthLayout(like))
-		}
-		return monthLike(at.Month(), like)
+		return monthLike(at.Month(), like, names)
 	}
 	digits := strings.TrimLeftFunc(like, func(r rune) bool { return r < '0' || r > '9' })
 	if s := strconv.Itoa(v); digits[0] != '0' || len(s) >= len(digits) {
@@ -480,6 +482,7 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 			return nil, fmt.Errorf("line %d, column %s: %q is not a date like %d others of the column; correct it or delete the line", t.rows[k].number, c.name, s, len(t.rows)-bad)
 		}
 	}
+	a.months = monthsIn(a.stamps)
 	if err := t.seasons(a, i); err != nil {
 		return nil, err
 	}
@@ -699,12 +702,12 @@ func (a *axis) spell(k int, v float64) map[int]string {
 		if a.counted != nil {
 			at, out[a.columns[1]] = a.counted.spell(at, a.clocks[k].layout)
 		}
-		out[a.columns[0]] = a.stamps[k].spell(a.order, at, a.padded)
+		out[a.columns[0]] = a.stamps[k].spell(a.order, at, a.padded, a.months)
 		if a.written != nil {
 			out[a.columns[len(a.columns)-1]] = a.written[k]
 		}
 		if a.clocks != nil && a.counted == nil {
-			out[a.columns[1]] = a.clocks[k].spell(a.order, at, a.padded)
+			out[a.columns[1]] = a.clocks[k].spell(a.order, at, a.padded, a.months)
 		}
 	case a.parts != nil:
 		for p, i := range a.columns {
@@ -712,7 +715,7 @@ func (a *axis) spell(k int, v float64) map[int]string {
 			if name == "year" && a.parts[len(a.parts)-1] == "week" {
 				name = "year of weeks"
 			}
-			out[i] = spellPart(name, at, a.written[k*len(a.parts)+p])
+			out[i] = spellPart(name, at, a.written[k*len(a.parts)+p], a.months)
 		}
 	case a.how == "months as 202401":
 		out[a.columns[0]] = at.Format("200601")
