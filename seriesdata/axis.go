@@ -183,6 +183,9 @@ func (t *table) axes() (all []*axis, err error) {
 			if a == nil {
 				continue
 			}
+			if err := t.wrongQuarter(i, a); err != nil {
+				return nil, err
+			}
 			if err := t.undecided(i, a); err != nil {
 				return nil, err
 			}
@@ -458,7 +461,7 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 	}
 	if c.numbers() && !t.packedDates(i) || t.labelled(i) {
 		if a := t.count(i); a != nil && len(columns) == 1 {
-			return a, nil
+			return a, t.wrongQuarter(i, a)
 		}
 	}
 	a := &axis{columns: columns, name: c.name, dated: true, stamps: make([]stamp, len(t.rows))}
