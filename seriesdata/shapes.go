@@ -227,8 +227,8 @@ func (t *table) varies(i int) bool {
 var quarterName = regexp.MustCompile(`^(?i)(?:q|qtr|quarter|t)[ _]?[1-4]$`)
 
 // nesting returns an axis from the column of years or days, and the columns of their months or
-// times of day. parts describes these columns, and shift is the time of day of the first one. The axis is nil if the
-// table has no such columns.
+// times of day. parts describes these columns, and shift is the time of day of the first one. The
+// axis is nil if the table has no such columns.
 func (t *table) nesting() (a *axis, columns []int, parts string, shift float64) {
 	var outer, months, quarters, counted, clocks []int
 	var begins []float64
