@@ -87,7 +87,7 @@ func (t *table) zones(a *axis) {
 }
 
 // zoneWords lists words of the names of columns that hold time zones as numbers, and words that may
-// stand beside them.
+// stand next to them.
 var zoneWords = [2][]string{
 	{"tz", "zone", "timezone", "offset", "tzoffset", "utcoffset", "gmtoffset", "zeitzone"},
 	{"time", "date", "local", "utc", "gmt", "hours", "hour", "h"},

@@ -349,7 +349,8 @@ func (t *table) dateName(i int) bool {
 	return timeName(t.columns[i].full)
 }
 
-// periodName matches a period as a number: a month 202401 or 2024.01, a quarter 20241, or a week 202453.
+// periodName matches a period as a number: a month 202401 or 2024.01, a quarter 20241, or a week
+// 202453.
 var periodName = regexp.MustCompile(`^(1[5-9]\d{2}|2[01]\d{2})(\.?\d{2}|[1-4])$`)
 
 // timeName reports whether the name of a column is a date, a year or a period.
