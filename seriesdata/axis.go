@@ -26,6 +26,7 @@ type axis struct {
 	stamps []stamp // parsed date of each row; nil if the times are numbers or parts
 	clocks []stamp // parsed time of day of each row, if it has a column of its own; otherwise nil
 	padded bool
+	months []string // names of the twelve months in the language of the column
 	// How a column counts the parts of a day; nil if there is no such column.
 	counted *counting
 	// For numbers counted from 1970 or as spreadsheet days: microseconds per unit; otherwise 0.
@@ -163,7 +164,7 @@ func (t *table) axes() (all []*axis, err error) {
 		// A column that is named like a date but cannot be read is an error.
 		for i := range t.columns {
 			c := &t.columns[i]
-			if c.filled > 0 && !c.numbers() && !t.labelled(i) && (slices.Contains(calendarNames, strings.ToLower(c.name)) && c.clocks < c.filled || t.likeDates(i)) {
+			if t.words(i) && (slices.Contains(calendarNames, strings.ToLower(c.name)) && c.clocks < c.filled || timeish(c.name) && t.likeDates(i)) {
 				return nil, t.noDate(i)
 			}
 		}
@@ -182,6 +183,9 @@ func (t *table) axes() (all []*axis, err error) {
 			if a == nil {
 				continue
 			}
+			if err := t.wrongQuarter(i, a); err != nil {
+				return nil, err
+			}
 			if err := t.undecided(i, a); err != nil {
 				return nil, err
 			}
@@ -193,6 +197,14 @@ func (t *table) axes() (all []*axis, err error) {
 			all = append(all, a)
 		case t.labelled(i) && timeLike(c.name):
 			all = append(all, t.count(i))
+		}
+	}
+	// So is one that looks like dates, unless there is another axis than a count of the rows.
+	if len(dates) == 0 && !slices.ContainsFunc(all, func(a *axis) bool { return a.dated || !t.index(a.columns[0]) }) {
+		for i := range t.columns {
+			if t.words(i) && t.likeDates(i) {
+				return nil, t.noDate(i)
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *axis) int { // points in time before numbers that count
@@ -209,6 +221,11 @@ func (t *table) axes() (all []*axis, err error) {
 
 // index reports whether column i is the first one and has no name.
 func (t *table) index(i int) bool { return i == 0 && (t.columns[i].unnamed || !t.named) }
+
+// words reports whether column i holds neither numbers nor labels that count.
+func (t *table) words(i int) bool {
+	return t.columns[i].filled > 0 && !t.columns[i].numbers() && !t.labelled(i)
+}
 
 // likeDates reports whether the cells of column i look like dates in an unknown form: all have the
 // same text around their numbers, which differ and one of which is a year.
@@ -381,6 +398,9 @@ func (t *table) fromParts() (*axis, error) {
 		names = append(names, t.columns[i].name)
 	}
 	a.name = strings.Join(names, "+")
+	if month {
+		a.months = namesOfMonths(cellsOf(t.rows, index["month"]))
+	}
 	for k := range t.rows {
 		part := map[string]int{"month": 1, "day": 1}
 		for p, i := range a.columns {
@@ -416,15 +436,13 @@ func (t *table) fromParts() (*axis, error) {
 	return a, t.place(a)
 }
 
-// spellPart formats a part of the date at in the format of the cell like.
-func spellPart(name string, at time.Time, like string) string {
+// spellPart formats a part of the date at in the format of the cell like. names are those of the
+// twelve months.
+func spellPart(name string, at time.Time, like string, names []string) string {
 	year, week := at.ISOWeek()
 	v := map[string]int{"year": at.Year(), "month": int(at.Month()), "quarter": (int(at.Month()) + 2) / 3, "week": week, "day": at.Day(), "yday": at.YearDay(), "hour": at.Hour(), "minute": at.Minute(), "year of weeks": year}[name]
 	if monthOf(like) > 0 && name == "month" {
-		if months.MatchString(like) {
-			return at.Format(monthLayout(like))
-		}
-		return monthLike(at.Month(), like)
+		return monthLike(at.Month(), like, names)
 	}
 	digits := strings.TrimLeftFunc(like, func(r rune) bool { return r < '0' || r > '9' })
 	if s := strconv.Itoa(v); digits[0] != '0' || len(s) >= len(digits) {
@@ -443,7 +461,7 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 	}
 	if c.numbers() && !t.packedDates(i) || t.labelled(i) {
 		if a := t.count(i); a != nil && len(columns) == 1 {
-			return a, nil
+			return a, t.wrongQuarter(i, a)
 		}
 	}
 	a := &axis{columns: columns, name: c.name, dated: true, stamps: make([]stamp, len(t.rows))}
@@ -467,6 +485,7 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 			return nil, fmt.Errorf("line %d, column %s: %q is not a date like %d others of the column; correct it or delete the line", t.rows[k].number, c.name, s, len(t.rows)-bad)
 		}
 	}
+	a.months = monthsIn(a.stamps)
 	if err := t.seasons(a, i); err != nil {
 		return nil, err
 	}
@@ -686,12 +705,12 @@ func (a *axis) spell(k int, v float64) map[int]string {
 		if a.counted != nil {
 			at, out[a.columns[1]] = a.counted.spell(at, a.clocks[k].layout)
 		}
-		out[a.columns[0]] = a.stamps[k].spell(a.order, at, a.padded)
+		out[a.columns[0]] = a.stamps[k].spell(a.order, at, a.padded, a.months)
 		if a.written != nil {
 			out[a.columns[len(a.columns)-1]] = a.written[k]
 		}
 		if a.clocks != nil && a.counted == nil {
-			out[a.columns[1]] = a.clocks[k].spell(a.order, at, a.padded)
+			out[a.columns[1]] = a.clocks[k].spell(a.order, at, a.padded, a.months)
 		}
 	case a.parts != nil:
 		for p, i := range a.columns {
@@ -699,7 +718,7 @@ func (a *axis) spell(k int, v float64) map[int]string {
 			if name == "year" && a.parts[len(a.parts)-1] == "week" {
 				name = "year of weeks"
 			}
-			out[i] = spellPart(name, at, a.written[k*len(a.parts)+p])
+			out[i] = spellPart(name, at, a.written[k*len(a.parts)+p], a.months)
 		}
 	case a.how == "months as 202401":
 		out[a.columns[0]] = at.Format("200601")

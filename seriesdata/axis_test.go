@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -262,6 +263,47 @@ func TestSpelling(t *testing.T) {
 }
 
 // Values of the wrong shape are refused.
+// Absent months are written in the language and form of the other months of their column.
+func TestNamesOfMonths(t *testing.T) {
+	for want, words := range map[string]string{ // the month that is absent; the others
+		"juin":      "mars avril mai - juillet août",
+		"juil":      "mars avr mai juin - août",
+		"aprile":    "gennaio febbraio marzo - maggio giugno",
+		"settembre": "luglio agosto - ottobre novembre",
+		"outubro":   "agosto setembro - novembro dezembro",
+		"Oktober":   "Juli August September - November Dezember",
+		"Apr":       "Feb Mrz - Mai Jun Jul",
+		"MAI":       "MÄR APR - JUN JUL",
+		"SEP":       "JUL AUG - OCT NOV",
+		"June":      "April May - July August",
+		"Jun":       "Apr May - Jul Aug",
+		"abril":     "febrero marzo - mayo junio",
+		"juni":      "maart april mei - juli augustus",
+	} {
+		for _, form := range []string{"%[2]d-%[1]s,%[3]d\n", "%[1]s %[2]d,%[3]d\n", "1 %[1]s %[2]d 06:00 CET,%[3]d\n", "%[2]d,%[1]s,%[3]d\n"} {
+			names := map[bool]string{true: "Year,Month,v\n", false: "date,v\n"}[strings.HasPrefix(form, "%[2]d,")]
+			var b, full strings.Builder
+			b.WriteString(names)
+			full.WriteString(names)
+			gap := 0
+			for i, w := range strings.Fields(words) {
+				if w == "-" {
+					gap, w = i, want
+				} else {
+					fmt.Fprintf(&b, form, w, 2023, i)
+				}
+				fmt.Fprintf(&full, form, w, 2023, i)
+			}
+			f, err := Read(strings.NewReader(b.String()), Options{})
+			require.NoError(t, err, b.String())
+			values := [][]float64{slices.Repeat([]float64{float64(gap)}, len(f.Entities[0].Values))}
+			var out strings.Builder
+			require.NoError(t, f.Write(&out, values))
+			assert.Equal(t, full.String(), out.String())
+		}
+	}
+}
+
 func TestWriteErrors(t *testing.T) {
 	f, err := Read(strings.NewReader("date,v\n2024-01-15,1\n2024-01-16,\n2024-01-17,3\n"), Options{})
 	require.NoError(t, err)

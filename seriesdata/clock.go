@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // clock returns an axis of times of day, all on the same day, from column i.
@@ -64,8 +65,7 @@ func (t *table) zones(a *axis) {
 		return
 	}
 	for i := range t.columns {
-		name := strings.ToLower(t.columns[i].name)
-		if slices.Contains(a.columns, i) || !strings.Contains(name, "tz") && !strings.Contains(name, "zone") && !strings.Contains(name, "offset") && t.columns[i].numbers() {
+		if slices.Contains(a.columns, i) || t.columns[i].numbers() && !zoneName(t.columns[i].name) {
 			continue
 		}
 		found := make([]stamp, len(t.rows))
@@ -84,6 +84,26 @@ func (t *table) zones(a *axis) {
 		a.written = cellsOf(t.rows, i)
 		return
 	}
+}
+
+// zoneWords lists words of the names of columns that hold time zones as numbers, and words that may
+// stand next to them.
+var zoneWords = [2][]string{
+	{"tz", "zone", "timezone", "offset", "tzoffset", "utcoffset", "gmtoffset", "zeitzone"},
+	{"time", "date", "local", "utc", "gmt", "hours", "hour", "h"},
+}
+
+// zoneName reports whether name, such as utc_offset, is the name of a column of time zones. Names
+// with other words, such as offset_mm, are not.
+func zoneName(name string) bool {
+	found := false
+	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		zone := slices.Contains(zoneWords[0], word)
+		if found = found || zone; !zone && !slices.Contains(zoneWords[1], word) {
+			return false
+		}
+	}
+	return found
 }
 
 // clockNames lists words in the names of columns that hold the time of day of a date.

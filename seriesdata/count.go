@@ -52,6 +52,36 @@ func (t *table) undecided(i int, a *axis) error {
 	return nil
 }
 
+// wrongQuarter returns an error if most numbers of column i, which was read as the axis a, are quarters
+// such as 20241, but some have another last digit than 1 to 4.
+func (t *table) wrongQuarter(i int, a *axis) error {
+	if a.dated || !quarterLike(t.columns[i].name) {
+		return nil
+	}
+	at, wrong := 0, 0
+	for k, v := range a.values {
+		switch q := math.Mod(v, 10); {
+		case v != math.Floor(v) || v < 15000 || v >= 22010:
+			return nil
+		case q < 1 || q > 4:
+			if wrong++; wrong == 1 {
+				at = k
+			}
+		}
+	}
+	if 2*wrong >= len(a.values) {
+		return nil
+	}
+	return fmt.Errorf("line %d, column %s: %q is a year and the quarter %.0f, want a quarter 1 … 4; correct it or delete the line",
+		t.rows[at].number, t.columns[i].name, t.rows[at].at(i).text, math.Mod(a.values[at], 10))
+}
+
+// quarterLike reports whether name is that of a column of quarters.
+func quarterLike(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "quarter") || strings.Contains(name, "qtr") || slices.Contains([]string{"yyyyq", "yq", "quartal"}, name)
+}
+
 var fourDigits = regexp.MustCompile(`\d{4}`) // a year; a date without one, such as Jan-01, may also be a label
 
 // labelled reports whether all cells of column i consist of the same word and a number that counts
@@ -127,10 +157,9 @@ func (t *table) count(i int) *axis {
 		}
 	}
 	date := strings.Contains(name, "date") || strings.Contains(name, "month") || slices.Contains([]string{"time", "period", "timestamp", "ym", "yyyymm", "yrmo", "datum", "fecha", "monat", "mes"}, name)
-	quarter := strings.Contains(name, "quarter") || strings.Contains(name, "qtr") || slices.Contains([]string{"yyyyq", "yq", "quartal"}, name)
 	week := strings.Contains(name, "week") || slices.Contains([]string{"yyyyww", "yw", "woche"}, name)
 	switch {
-	case whole && quarter && low >= 15001 && high < 22005:
+	case whole && quarterLike(name) && low >= 15001 && high < 22005:
 		return t.calendar(a, func(v float64) (int, int) { return int(v) / 10, 3*(int(v)%10) - 2 }, "quarters as 20241")
 	case whole && week && low >= 150001 && high < 220054:
 		return t.weeks(a)

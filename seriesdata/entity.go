@@ -172,11 +172,15 @@ func (t *table) carry() {
 		last := ""
 		t.rows = slices.Clone(t.rows)
 		for k := range t.rows {
-			t.rows[k].cells = slices.Clone(t.rows[k].cells)
-			if at := &t.rows[k].cells[i]; at.text == "" {
-				at.text = last
+			l := &t.rows[k]
+			l.cells = slices.Clone(l.cells)
+			for len(l.cells) <= i {
+				l.cells = append(l.cells, l.at(len(l.cells)))
 			}
-			last = t.rows[k].cells[i].text
+			if l.cells[i].text == "" {
+				l.cells[i].text = last
+			}
+			last = l.cells[i].text
 		}
 		t.notes = append(t.notes, fmt.Sprintf("column %s: a blank cell has the name above it", c.name))
 		t.classify()

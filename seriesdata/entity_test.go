@@ -89,6 +89,21 @@ func TestEntities(t *testing.T) {
 	}
 }
 
+// A line that ends before the column of entities has the name above it, too.
+func TestNamesAboveShortLines(t *testing.T) {
+	tab := &table{document: &document{}, named: true, columns: []column{{name: "v"}, {name: "station"}}}
+	for _, s := range []string{"1,north", "2", "3,south", "4", "5"} {
+		var l line
+		for text := range strings.SplitSeq(s, ",") {
+			l.cells = append(l.cells, cell{text: text})
+		}
+		tab.rows = append(tab.rows, l)
+	}
+	tab.classify()
+	tab.carry()
+	assert.Equal(t, []string{"north", "north", "south", "south", "south"}, cellsOf(tab.rows, 1))
+}
+
 // What stands in for missing numbers lies apart; what may be a number is one.
 func TestStandIns(t *testing.T) {
 	for _, c := range []struct {

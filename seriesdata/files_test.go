@@ -215,16 +215,17 @@ func TestFilesRefused(t *testing.T) {
 	w := plain().with(func(w *truth) { w.channels = []string{"v"} })
 	day := func(t time.Time) string { return t.Format(time.DateOnly) }
 	for want, text := range map[string]string{
-		`line 2, column Month: "January" is not a date in a known form`:                                          "Month,v\nJanuary,1\nFebruary,2\nMarch,3\nJanuary,4\nFebruary,5\nMarch,6\n",
-		`line 2, column date: "01-15" is not a date in a known form`:                                             "date,2019,2020\n01-15,1.5,2.5\n01-17,1.6,2.6\n02-01,1.5,2.5\n",
-		`line 3, column v: "<0.5" is not a number`:                                                               "date,v\n2024-01-15,0.7\n2024-01-16,<0.5\n2024-01-17,0.8\n2024-01-18,0.9\n",
-		`line 2, column v: "<0.5" is not a number`:                                                               "date,v\n2024-01-15,<0.5\n2024-01-16,0.5\n2024-01-17,0.8\n2024-01-18,0.9\n",
-		"line 2, column v: \"12.500\" is 12.500 with a decimal point and 12500 with thousands":                   "date;v\n15.01.2024;12.500\n16.01.2024;13.750\n17.01.2024;14.100\n",
-		`line 1: "2024-01-15" is a name of a member and a date; want one JSON object per line`:                   `{"2024-01-15": {"v": 1}, "2024-01-16": {"v": 2}}`,
-		"line 1: @relation x begins a file of Weka or sktime":                                                    "@relation x\n@attribute a numeric\n@data\n1,2\n2,3\n",
-		"line 4, column time: 1700000120000 and 1700000000 of line 2 count from 1970 in different units":         "time,v\n1700000000,1\n1700000060,2\n1700000120000,3\n1700000180000,4\n",
-		"line 42: the time of line 7 again: 2024-01-20; delete one of them":                                      w.series("date", day) + "2024-01-20,5.00\n",
-		"line 4: the time of line 2 again of 1: 2024-01-15, and no column of words tells them apart; delete one": "id,date,store_nbr,v\n1,2024-01-15,1,5\n2,2024-01-15,2,6\n3,2024-01-15,1,5\n4,2024-01-16,2,5\n",
+		`line 2, column Month: "January" is not a date in a known form`:                                                                         "Month,v\nJanuary,1\nFebruary,2\nMarch,3\nJanuary,4\nFebruary,5\nMarch,6\n",
+		`line 2, column date: "01-15" is not a date in a known form`:                                                                            "date,2019,2020\n01-15,1.5,2.5\n01-17,1.6,2.6\n02-01,1.5,2.5\n",
+		`line 3, column v: "<0.5" is not a number`:                                                                                              "date,v\n2024-01-15,0.7\n2024-01-16,<0.5\n2024-01-17,0.8\n2024-01-18,0.9\n",
+		`line 2, column v: "<0.5" is not a number`:                                                                                              "date,v\n2024-01-15,<0.5\n2024-01-16,0.5\n2024-01-17,0.8\n2024-01-18,0.9\n",
+		"line 2, column v: \"12.500\" is 12.500 with a decimal point and 12500 with thousands":                                                  "date;v\n15.01.2024;12.500\n16.01.2024;13.750\n17.01.2024;14.100\n",
+		`line 1: "2024-01-15" is a name of a member and a date; want one JSON object per line`:                                                  `{"2024-01-15": {"v": 1}, "2024-01-16": {"v": 2}}`,
+		`line 1: the member "v" has a value for the row "0", want the value itself, in an object for every row; write one JSON object per line`: `{"v": {"0": 1, "1": 2}, "w": {"0": 3, "1": 5}}`,
+		"line 1: @relation x begins a file of Weka or sktime":                                                                                   "@relation x\n@attribute a numeric\n@data\n1,2\n2,3\n",
+		"line 4, column time: 1700000120000 and 1700000000 of line 2 count from 1970 in different units":                                        "time,v\n1700000000,1\n1700000060,2\n1700000120000,3\n1700000180000,4\n",
+		"line 42: the time of line 7 again: 2024-01-20; delete one of them":                                                                     w.series("date", day) + "2024-01-20,5.00\n",
+		"line 4: the time of line 2 again of 1: 2024-01-15, and no column of words tells them apart; delete one":                                "id,date,store_nbr,v\n1,2024-01-15,1,5\n2,2024-01-15,2,6\n3,2024-01-15,1,5\n4,2024-01-16,2,5\n",
 	} {
 		_, err := Read(strings.NewReader(text), Options{})
 		assert.ErrorContains(t, err, want, text)

@@ -381,13 +381,15 @@ func isUnitRow(s string) bool { return s == "-" || s == "%" }
 
 // counting reports whether the numbers of the line l are names of columns. They must change by
 // equal steps and follow a blank cell or, if they are years or other times, rise or fall and follow
-// words.
+// words. Years must also have at least three equal steps or differ from the cells below them, since
+// they may be the numbers of the first row, unless they follow the usual name of a column.
 func (t *table) counting(l line, words bool) bool {
 	var all []float64
-	even, times := true, true
+	even, times, monotone, usual := true, true, true, false
 	for i, c := range l.cells {
 		v, err := strconv.ParseFloat(c.text, 64)
 		if err != nil {
+			usual = usual || entityLike(c.text) || timeLike(c.text) || slices.Contains(variableNames, strings.ToLower(c.text))
 			if !words && (t.columns[i].numbers() || len(all) > 0 && c.text != "") || isNumber(c.text) {
 				return false
 			}
@@ -396,12 +398,38 @@ func (t *table) counting(l line, words bool) bool {
 		n := len(all)
 		even = even && v == math.Floor(v) && (n < 2 || v-all[n-1] == all[1]-all[0])
 		times = times && timeName(c.text)
-		if n > 0 && (v == all[n-1] || n > 1 && (v > all[n-1]) != (all[1] > all[0])) {
-			return false
-		}
+		monotone = monotone && !(n > 0 && (v == all[n-1] || n > 1 && (v > all[n-1]) != (all[1] > all[0])))
 		all = append(all, v)
 	}
-	return len(all) > 2 && even && l.cells[0].text == "" || len(all) > 1 && words && times
+	switch {
+	case len(all) > 2 && even && monotone && l.cells[0].text == "":
+		return true
+	case len(all) < 2 || !words || !times:
+		return false
+	}
+	return usual || monotone && (even && len(all) > 3 || !t.alike(l))
+}
+
+// alike reports whether more than half of the cells below the numbers of the line l are numbers like
+// them: whole ones too, with at most one digit more or less.
+func (t *table) alike(l line) bool {
+	same, all := 0, 0
+	for i, c := range l.cells {
+		if strings.Trim(c.text, "0123456789") != "" || c.text == "" {
+			continue
+		}
+		for k := range t.rows {
+			s := t.rows[k].at(i).text
+			if t.blank(s) {
+				continue
+			}
+			all++
+			if d := len(s) - len(c.text); strings.Trim(s, "0123456789") == "" && d >= -1 && d <= 1 {
+				same++
+			}
+		}
+	}
+	return 2*same > all
 }
 
 // knownUnits matches the units that are recognised in a header.

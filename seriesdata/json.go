@@ -115,7 +115,8 @@ func (r *reader) onlyDates() error {
 		}
 	}
 	if counts > 1 && counts == len(r.names) {
-		return fmt.Errorf("line 1: the members of %q are rows by their numbers; want one JSON object per line, or an array of them, as pandas writes with orient=\"records\"", r.names[0][:strings.LastIndex(r.names[0], ".")])
+		dot := strings.LastIndex(r.names[0], ".")
+		return fmt.Errorf("line 1: the member %q has a value for the row %q, want the value itself, in an object for every row; write one JSON object per line, or an array of them, as pandas does with orient=\"records\"", r.names[0][:dot], r.names[0][dot+1:])
 	}
 	return nil
 }

@@ -21,9 +21,9 @@ func absent(s string) bool {
 	return strings.Trim(s, "*") == "" || cellError.MatchString(s)
 }
 
-// cellError matches the errors of spreadsheets in several languages, such as #DIV/0!, #NV and
-// #¿NOMBRE?.
-var cellError = regexp.MustCompile(`^#[\p{Lu}¡¿/0]{2,12}[!?]?$`)
+// cellError matches the errors of spreadsheets in several languages, such as #DIV/0!, #NV, #N/D and
+// #¿NOMBRE?. Words without such marks, such as #BTC, may be names.
+var cellError = regexp.MustCompile(`^#(?:NA|NV|DIV/0|GETTING_DATA|\p{Lu}/\p{Lu}|[¡¿]?[\p{Lu}/0]{2,15}[!?]|¡[\p{Lu}/0]{2,15})$`)
 
 // currency matches a currency before a number: a symbol with or without letters, or a code.
 var currency = regexp.MustCompile(`^(?:[A-Z]{0,3}\p{Sc}|(?:USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|HKD|SGD|INR|KRW|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|ZAR|TRY|Rs\.?|kr\.?|Fr\.?)[ \x{a0}]?)`)

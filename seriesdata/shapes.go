@@ -51,6 +51,9 @@ func (f *Frame) across(t *table) (bool, error) {
 	case times != nil && len(names) > 0 && !slices.ContainsFunc(names, func(i int) bool { return !timeLike(t.columns[i].name) }):
 		return false, nil // days of a year, which are written without one
 	case times != nil && len(names) > 0:
+		if err := t.yearsInTurns(values, times); err != nil {
+			return false, err
+		}
 	case times == nil && !t.named && len(names) == 0 && t.unlabelled(values):
 		names, values = values[:1], values[1:]
 		for k := range values {
@@ -224,8 +227,8 @@ func (t *table) varies(i int) bool {
 var quarterName = regexp.MustCompile(`^(?i)(?:q|qtr|quarter|t)[ _]?[1-4]$`)
 
 // nesting returns an axis from the column of years or days, and the columns of their months or
-// times of day. parts describes these columns, and shift is the time of day of the first one. The axis is nil if the
-// table has no such columns.
+// times of day. parts describes these columns, and shift is the time of day of the first one. The
+// axis is nil if the table has no such columns.
 func (t *table) nesting() (a *axis, columns []int, parts string, shift float64) {
 	var outer, months, quarters, counted, clocks []int
 	var begins []float64
@@ -346,7 +349,8 @@ func (t *table) dateName(i int) bool {
 	return timeName(t.columns[i].full)
 }
 
-// periodName matches a period as a number: a month 202401 or 2024.01, a quarter 20241, or a week 202453.
+// periodName matches a period as a number: a month 202401 or 2024.01, a quarter 20241, or a week
+// 202453.
 var periodName = regexp.MustCompile(`^(1[5-9]\d{2}|2[01]\d{2})(\.?\d{2}|[1-4])$`)
 
 // timeName reports whether the name of a column is a date, a year or a period.
@@ -366,6 +370,36 @@ func yearOf(name string) int {
 		return 0
 	}
 	return atoi(m[1])
+}
+
+// yearsInTurns returns an error if the names of the columns are years, but not those of one quantity
+// in their order, as when X2020 and Y2020 take turns. times holds the times that the names mean.
+func (t *table) yearsInTurns(columns []int, times []float64) error {
+	prefix := ""
+	for k, i := range columns {
+		name := t.columns[i].full
+		m := yearLabel.FindStringSubmatchIndex(name)
+		if m == nil || yearOf(name) == 0 {
+			return nil
+		}
+		if k == 0 {
+			prefix = name[:m[2]]
+			continue
+		}
+		why, before := "", t.columns[columns[k-1]].full
+		switch d := sign(times[k] - times[k-1]); {
+		case !strings.EqualFold(name[:m[2]], prefix):
+			why = "another word in front of the year than in"
+		case d == 0:
+			why = "the same year as"
+		case d != sign(times[1]-times[0]):
+			why = "a year out of order behind"
+		default:
+			continue
+		}
+		return fmt.Errorf("line %d, column %s: %s column %s; keep the columns of one quantity, alike in name and in order of years, and put others into their own file", t.lines[0].number, name, why, before)
+	}
+	return nil
 }
 
 // plainDate returns the date in the name of a column as it was before R changed it.

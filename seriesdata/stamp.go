@@ -105,17 +105,11 @@ func monthOf(s string) int {
 	return 0
 }
 
-// monthLayout returns the layout of package time for a month written like s: January or Jan. For
-// other languages it returns {month:s}.
-func monthLayout(s string) string {
-	if !months.MatchString(s) {
-		return "{month:" + s + "}"
-	}
-	if len(s) > 3 {
-		return "January"
-	}
-	return "Jan"
-}
+// monthPlace begins the place of the name of a month in a layout, such as {month:Jan}.
+const monthPlace = "month:"
+
+// monthLayout returns the place in a layout of a month whose name is written s.
+func monthLayout(s string) string { return "{" + monthPlace + s + "}" }
 
 // parseStamp parses a date, a time of day, or both. ok reports whether s has a known form.
 func parseStamp(s string) (p stamp, ok bool) {
@@ -335,7 +329,11 @@ func (p *stamp) readClock(s, between string) bool {
 	return p.readZone(z[1])
 }
 
-// readZone parses a time zone, such as Z, CET or +01:00, and appends it to the layout.
+// furthestZone is the largest offset of a time zone from UTC, that of the Line Islands.
+const furthestZone = 14 * hour
+
+// readZone parses a time zone, such as Z, CET or +01:00, and appends it to the layout. It reports
+// whether there may be such a zone.
 func (p *stamp) readZone(name string) bool {
 	p.zoned = true
 	if v, ok := zones[name]; ok {
@@ -350,6 +348,9 @@ func (p *stamp) readZone(name string) bool {
 	p.offset = float64(atoi(digits[:2])) * hour
 	if len(digits) == 4 {
 		p.offset += float64(atoi(digits[2:])) * minute
+	}
+	if p.offset > furthestZone || len(digits) == 4 && digits[2:] > "59" {
+		return false
 	}
 	if name[0] == '-' {
 		p.offset = -p.offset
@@ -400,15 +401,15 @@ func (p *stamp) date(o order) (days float64, ok bool) {
 }
 
 // spell formats the time t in the form of the stamp. padded tells whether days and months have two
-// digits.
-func (p *stamp) spell(o order, t time.Time, padded bool) string {
+// digits, and names are those of the twelve months.
+func (p *stamp) spell(o order, t time.Time, padded bool, names []string) string {
 	if p.end != nil {
 		begin, end := *p, *p.end
 		begin.end = nil
 		x, _ := begin.date(o)
 		y, _ := end.date(o)
 		long := time.Duration((y-x)*day+end.clock-begin.clock) * time.Microsecond
-		return begin.spell(o, t, padded) + p.dash + end.spell(o, t.Add(long), padded)
+		return begin.spell(o, t, padded, names) + p.dash + end.spell(o, t.Add(long), padded, names)
 	}
 	layout := p.layout
 	if strings.Contains(layout, "{w") {
@@ -429,36 +430,89 @@ func (p *stamp) spell(o order, t time.Time, padded bool) string {
 		}
 		layout = strings.ReplaceAll(layout, "{"+string(rune('a'+i))+"}", s)
 	}
-	if i := strings.Index(layout, "{z"); i >= 0 {
-		name, rest, _ := strings.Cut(layout[i+2:], "}")
-		return t.Format(layout[:i]) + name + t.Format(rest)
-	}
-	for _, part := range []struct {
-		name   string
-		months int
-	}{{"{q}", 3}, {"{h}", 6}} {
-		if before, after, ok := strings.Cut(layout, part.name); ok {
-			return t.Format(before) + fmt.Sprint((int(t.Month())-1)/part.months+1) + t.Format(after)
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(layout, "{")
+		b.WriteString(t.Format(before))
+		if !ok {
+			return b.String()
+		}
+		var name string
+		name, layout, _ = strings.Cut(rest, "}")
+		like, isMonth := strings.CutPrefix(name, monthPlace)
+		switch {
+		case isMonth:
+			b.WriteString(monthLike(t.Month(), like, names))
+		case name == "q":
+			b.WriteString(strconv.Itoa((int(t.Month())-1)/3 + 1))
+		case name == "h":
+			b.WriteString(strconv.Itoa((int(t.Month())-1)/6 + 1))
+		default: // a time zone
+			b.WriteString(name[1:])
 		}
 	}
-	before, rest, ok := strings.Cut(layout, "{month:")
-	if !ok {
-		return t.Format(layout)
-	}
-	like, after, _ := strings.Cut(rest, "}")
-	return t.Format(before) + monthLike(t.Month(), like) + t.Format(after)
 }
 
-// monthLike returns the name of a month in the language and form of the word like, the name of a
-// month.
-func monthLike(m time.Month, like string) string {
-	word := m.String()
-	for k := range 2 * len(languages) { // short names first
-		if names := languages[k%len(languages)][1-k/len(languages)]; slices.Contains(names, strings.ToLower(like)) {
-			word = names[m-1]
-			break
+// namesOfMonths returns the names of the twelve months, in small letters, in the language and form of
+// the given words of a column. It is the list that has most of them. If several do, English comes
+// first, and short names before full ones. A month that is among the words is written as there.
+func namesOfMonths(words []string) []string {
+	short, full := slices.Clone(monthNames), []string(nil)
+	for m := time.January; m <= time.December; m++ {
+		full = append(full, strings.ToLower(m.String()))
+	}
+	forms := [][]string{short, full}
+	for k := range 2 {
+		for _, l := range languages {
+			forms = append(forms, l[1-k])
 		}
 	}
+	seen := map[string]int{} // number of the month by its name
+	for _, w := range words {
+		w = strings.ToLower(w)
+		if _, ok := seen[w]; !ok {
+			seen[w] = monthOf(w)
+		}
+	}
+	best, most := forms[0], 0
+	for _, form := range forms {
+		n := 0
+		for _, name := range form {
+			if seen[name] > 0 {
+				n++
+			}
+		}
+		if n > most {
+			best, most = form, n
+		}
+	}
+	best = slices.Clone(best)
+	for m, name := range best {
+		for w, number := range seen {
+			if number == m+1 && seen[name] == 0 && (best[m] == name || w < best[m]) {
+				best[m] = w
+			}
+		}
+	}
+	return best
+}
+
+// monthsIn returns the names of the twelve months for a column with the given stamps.
+func monthsIn(stamps []stamp) []string {
+	var words []string
+	for k := range stamps {
+		if _, rest, ok := strings.Cut(stamps[k].layout, "{"+monthPlace); ok {
+			word, _, _ := strings.Cut(rest, "}")
+			words = append(words, word)
+		}
+	}
+	return namesOfMonths(words)
+}
+
+// monthLike returns the name of a month from the twelve names, in capital and small letters like the
+// word like, the name of a month.
+func monthLike(m time.Month, like string, names []string) string {
+	word := names[m-1]
 	first, size := utf8.DecodeRuneInString(word)
 	switch {
 	case like == strings.ToUpper(like):
@@ -466,5 +520,5 @@ func monthLike(m time.Month, like string) string {
 	case like != strings.ToLower(like):
 		return string(unicode.ToUpper(first)) + word[size:]
 	}
-	return strings.ToLower(word)
+	return word
 }
