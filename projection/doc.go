@@ -14,13 +14,12 @@
 // sequences in order, and counts. A diffusion should condition rather than project, and package
 // sampler/diffusion does so automatically for a Path.
 //
-// The packages in its folder are for other problems. Package prior conditions a hidden Markov model
-// or a Markov chain, in which sites depend on each other, on a language. Package novelty generates
-// only sequences that are not in a given set, and adds each of them to the set. Package lagrange
-// projects onto bounds on differentiable scores, by a search with an augmented Lagrangian. Package
-// proximal moves real-valued predictions to the nearest series that satisfies linear and smooth
-// inequalities, and certifies the result. Package newton moves them to a nearby solution of
-// equations. Package junction does exact computations with models of low tree-width.
+// Other problems have packages of their own. Package prior conditions a hidden Markov model or a
+// Markov chain on a language. Package novelty generates only sequences that are not in a given set,
+// and adds each of them to the set. Package lagrange projects onto bounds on differentiable scores.
+// Package proximal moves real-valued predictions to the nearest series that satisfies linear and
+// smooth inequalities. Package newton moves them to a nearby solution of equations. Package
+// junction does exact computations with models of low tree-width.
 //
 // # Recipes and runners
 //
@@ -30,9 +29,8 @@
 // Projection of that package. The code that calls Bind and runs the result, such as package
 // sampler/diffusion, is called a runner.
 //
-// Package sampler/diffusion declares the same interface Projection. It finds optional abilities,
-// such as a joint draw or a commit after the last step, by type assertions. Neither package imports
-// the other.
+// Package sampler/diffusion declares the same interface Projection, and finds optional abilities,
+// such as a joint draw, by type assertions. Neither package imports the other.
 //
 // # Errors
 //
