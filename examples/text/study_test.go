@@ -16,11 +16,8 @@ import (
 // is the same after encoding, whether its words were seen or not.
 func TestTokenizer(t *testing.T) {
 	k := learnTokenizer([]string{"aab aab", "aab caab", "x.x.x.x."}, 260)
-	if got := k.tokens[256:]; !slices.Equal(got, []string{"aa", "aab", " aab", ""}) && !slices.Equal(got, []string{"aa", "aab"}) && len(got) < 2 {
+	if got := k.tokens[256:]; !slices.Equal(got, []string{"aa", "aab"}) { // no other pair occurs twice
 		t.Errorf("%q", got)
-	}
-	if k.tokens[256] != "aa" || k.tokens[257] != "aab" {
-		t.Errorf("%q", k.tokens[256:])
 	}
 	all := log(1)[:500]
 	k = learnTokenizer(all, 400)
