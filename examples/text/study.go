@@ -150,29 +150,37 @@ func (s *setting) model(period int) (*neural.Masked, error) {
 
 // diffuse draws lines by masked diffusion, one token at a time, and drops those that fail because
 // the constraint cannot be met any more.
-func (s *setting) diffuse(ctx context.Context, model energy.Denoiser[int32], n int, cfg diffusion.Config) (x []int32, lost int, err error) {
+func (s *setting) diffuse(ctx context.Context, model energy.Denoiser[int32], n int, cfg diffusion.Config) (x []int32, lost []error, err error) {
 	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: s.l.mask(), FirstHitting: true}, cfg)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	x = make([]int32, n*s.l.length)
 	return s.kept(x, d.Sample(ctx, x))
 }
 
-// kept returns the samples without error and the number of others.
-func (s *setting) kept(x []int32, err error) (good []int32, lost int, _ error) {
+// kept returns the samples without error and the errors of the others.
+func (s *setting) kept(x []int32, err error) (good []int32, lost []error, _ error) {
 	var each diffusion.SampleErrors
 	if !errors.As(err, &each) {
-		return x, 0, err
+		return x, nil, err
 	}
 	for i, err := range each {
 		if err != nil {
-			lost++
+			lost = append(lost, err)
 			continue
 		}
 		good = append(good, x[i*s.l.length:(i+1)*s.l.length]...)
 	}
 	return good, lost, nil
+}
+
+// whole returns the samples, or the first error if some are lost.
+func whole(x []int32, lost []error, err error) ([]int32, error) {
+	if err == nil && len(lost) > 0 {
+		err = lost[0]
+	}
+	return x, err
 }
 
 // texts returns the lines with the given tokens.
@@ -295,14 +303,13 @@ func tasks(ctx context.Context, s *setting) error {
 				return write(ctx, net, s.l, s.o.n, seed, 1, nil)
 			}},
 			{"diffusion", func(seed uint64, _ []job) ([]int32, error) {
-				x, _, err := s.diffuse(ctx, model, s.o.n, diffusion.Config{Seed: seed})
-				return x, err
+				return whole(s.diffuse(ctx, model, s.o.n, diffusion.Config{Seed: seed}))
 			}},
 			{"diffusion given the task", func(seed uint64, all []job) ([]int32, error) {
 				var x []int32
 				for i, j := range all {
-					one, lost, err := s.diffuse(ctx, model, 1, diffusion.Config{Seed: seed, First: i, Projector: j.projector})
-					if err != nil || lost > 0 {
+					one, err := whole(s.diffuse(ctx, model, 1, diffusion.Config{Seed: seed, First: i, Projector: j.projector}))
+					if err != nil {
 						return nil, fmt.Errorf("%s: no sample: %w", j.what, err)
 					}
 					x = append(x, one...)
@@ -322,7 +329,10 @@ func tasks(ctx context.Context, s *setting) error {
 				}
 				start := command.Processor()
 				x, err := m.draw(seed, all[seed])
-				return figures(s.texts(x), all[seed], command.Processor()-start), err
+				if err != nil {
+					return nil, err
+				}
+				return figures(s.texts(x), all[seed], command.Processor()-start), nil
 			})
 			if err != nil {
 				return err
@@ -386,27 +396,27 @@ func periodStudy(ctx context.Context, s *setting) error {
 	}
 	type method struct {
 		name string
-		draw func(seed uint64) (x []int32, lost int, err error)
+		draw func(seed uint64) (x []int32, lost []error, err error)
 	}
-	by := func(st steer) func(seed uint64) ([]int32, int, error) {
-		return func(seed uint64) ([]int32, int, error) {
+	by := func(st steer) func(seed uint64) ([]int32, []error, error) {
+		return func(seed uint64) ([]int32, []error, error) {
 			x, err := write(ctx, net, s.l, s.o.n, seed, 1, st)
-			return x, 0, err
+			return x, nil, err
 		}
 	}
-	from := func(m energy.Denoiser[int32], projector diffusion.Projector) func(seed uint64) ([]int32, int, error) {
-		return func(seed uint64) ([]int32, int, error) {
+	from := func(m energy.Denoiser[int32], projector diffusion.Projector) func(seed uint64) ([]int32, []error, error) {
+		return func(seed uint64) ([]int32, []error, error) {
 			return s.diffuse(ctx, m, s.o.n, diffusion.Config{Seed: seed, Projector: projector})
 		}
 	}
 	methods := []method{
-		{"held-out lines", func(seed uint64) ([]int32, int, error) {
+		{"held-out lines", func(seed uint64) ([]int32, []error, error) {
 			r := rand.New(rand.NewPCG(seed, 95))
 			var all []string
 			for range s.o.n {
 				all = append(all, s.l.held[r.IntN(len(s.l.held))])
 			}
-			return s.l.states(all), 0, nil
+			return s.l.states(all), nil, nil
 		}},
 		{"autoregressive", by(nil)},
 		{"FUDGE", by(fudge(p.beginnings, guidance))},
@@ -423,10 +433,10 @@ func periodStudy(ctx context.Context, s *setting) error {
 		bound := p.bound(s.l.levels(), most, 1)
 		methods = append(methods,
 			method{fmt.Sprintf("Lagrangian, ≤ %g", most), from(plain, s.lagrangian(p, most, 1, lagrange.Projector{}))},
-			method{fmt.Sprintf("looking ahead, ≤ %g", most), func(seed uint64) ([]int32, int, error) {
+			method{fmt.Sprintf("looking ahead, ≤ %g", most), func(seed uint64) ([]int32, []error, error) {
 				d, err := scored.New(ctx, plain, diffusion.Masked{Mask: s.l.mask(), FirstHitting: true}, scored.Config{Judge: bound, Seed: seed})
 				if err != nil {
-					return nil, 0, err
+					return nil, nil, err
 				}
 				x := make([]int32, s.o.n*s.l.length)
 				return s.kept(x, d.Sample(ctx, x))
@@ -444,7 +454,7 @@ func periodStudy(ctx context.Context, s *setting) error {
 			seconds, lines := command.Processor()-start, s.texts(x)
 			surrogate, judge := s.periodFigures(p, x)
 			known, _ := s.l.known(lines)
-			return slices.Concat(surrogate, judge, []float64{s.fluency.perplexity(lines), distinct(lines, 1), distinct(lines, 2), known, float64(lost) / float64(s.o.n), seconds}), nil
+			return slices.Concat(surrogate, judge, []float64{s.fluency.perplexity(lines), distinct(lines, 1), distinct(lines, 2), known, float64(len(lost)) / float64(s.o.n), seconds}), nil
 		})
 		if err != nil {
 			return err
@@ -477,7 +487,7 @@ func grid(ctx context.Context, s *setting) error {
 						Projector: s.lagrangian(p, thresholds[0], penalty, lagrange.Projector{Step: step, Inner: inner})})
 					seconds := command.Processor() - start
 					_, judge := s.periodFigures(p, x)
-					return []float64{float64(lost) / float64(s.o.n), judge[1], s.fluency.perplexity(s.texts(x)), seconds}, err
+					return []float64{float64(len(lost)) / float64(s.o.n), judge[1], s.fluency.perplexity(s.texts(x)), seconds}, err
 				})
 				if err != nil {
 					return err
@@ -515,7 +525,7 @@ func when(ctx context.Context, s *setting) error {
 				x, lost, err := s.diffuse(ctx, model, s.o.n, diffusion.Config{Seed: seed, Projector: m.projector, ProjectEvery: w.every, ProjectStart: w.start})
 				seconds := command.Processor() - start
 				surrogate, judge := s.periodFigures(p, x)
-				return []float64{float64(lost) / float64(s.o.n), surrogate[0], judge[1], s.fluency.perplexity(s.texts(x)), seconds}, err
+				return []float64{float64(len(lost)) / float64(s.o.n), surrogate[0], judge[1], s.fluency.perplexity(s.texts(x)), seconds}, err
 			})
 			if err != nil {
 				return err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
 // The pair that occurs most often is merged first, and never over the border of a word; a text
@@ -271,6 +274,25 @@ func TestStudies(t *testing.T) {
 	}
 	if text := r.String(); !strings.Contains(text, "study period") || !strings.Contains(text, " ± ") || !strings.Contains(text, "right period") {
 		t.Error(text)
+	}
+}
+
+// The error of a lost sample is reported, and the other samples are kept.
+func TestLostSamples(t *testing.T) {
+	s := &setting{l: &lines{length: 2}}
+	broken := errors.New("site 3 has no value")
+	x, lost, err := s.kept([]int32{1, 2, 3, 4, 5, 6}, fmt.Errorf("sample: %w", diffusion.SampleErrors{nil, broken, nil}))
+	if !slices.Equal(x, []int32{1, 2, 5, 6}) || !slices.Equal(lost, []error{broken}) || err != nil {
+		t.Errorf("%v, %v, %v", x, lost, err)
+	}
+	if _, err := whole(x, lost, err); err != broken {
+		t.Errorf("%v, want %v", err, broken)
+	}
+	if _, lost, err := s.kept(nil, broken); err != broken || lost != nil {
+		t.Errorf("%v, %v: want an error that is not of a sample", lost, err)
+	}
+	if x, err := whole([]int32{1, 2}, nil, nil); len(x) != 2 || err != nil {
+		t.Errorf("%v, %v", x, err)
 	}
 }
 
