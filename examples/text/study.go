@@ -104,11 +104,20 @@ func (r *report) study(ctx context.Context, q question, net *neural.Transformer,
 	return nil
 }
 
+// seeds returns the seeds of the samples.
+func (s *setting) seeds() []uint64 {
+	all := make([]uint64, s.o.seeds)
+	for k := range all {
+		all[k] = s.o.seed + 1000*uint64(k+1)
+	}
+	return all
+}
+
 // row adds a row: for every seed, figures returns the entries.
 func (s *setting) row(method string, figures func(seed uint64) ([]float64, error)) error {
 	var all [][]float64
-	for k := range s.o.seeds {
-		f, err := figures(s.o.seed + 1000*uint64(k+1))
+	for _, seed := range s.seeds() {
+		f, err := figures(seed)
 		if err != nil {
 			return fmt.Errorf("%s: %w", method, err)
 		}
@@ -242,9 +251,6 @@ func (s *setting) targets(ctx context.Context, k task, n int, seed uint64) ([]jo
 	r := rand.New(rand.NewPCG(seed, 94))
 	var all []job
 	for range 100 * n {
-		if len(all) == n {
-			return all, nil
-		}
 		line := s.l.held[r.IntN(len(s.l.held))]
 		if !plain(line) {
 			continue
@@ -262,9 +268,16 @@ func (s *setting) targets(ctx context.Context, k task, n int, seed uint64) ([]jo
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, j)
+		if all = append(all, j); len(all) == n {
+			return all, nil
+		}
 	}
 	return nil, nil
+}
+
+// few notes that a task has no rows because too few lines suggest a target.
+func (s *setting) few(k task) {
+	s.out.Notes = append(s.out.Notes, fmt.Sprintf("%s: no rows; among %d random held-out lines, fewer than %d of only ASCII characters suggest a target", k.name, 100*s.o.n, s.o.n))
 }
 
 // plain reports whether a line is ASCII, so that its bytes are its characters.
@@ -294,7 +307,17 @@ func tasks(ctx context.Context, s *setting) error {
 		return []float64{float64(wrong) / float64(len(lines)), s.fluency.perplexity(lines), distinct(lines, 2), known, seconds}
 	}
 	for _, k := range kinds {
-		all := map[uint64][]job{}
+		all, missing := map[uint64][]job{}, false
+		for _, seed := range s.seeds() {
+			if all[seed], err = s.targets(ctx, k, s.o.n, seed); err != nil {
+				return err
+			}
+			missing = missing || all[seed] == nil
+		}
+		if missing {
+			s.few(k)
+			continue
+		}
 		for _, m := range []struct {
 			name string
 			draw func(seed uint64, all []job) ([]int32, error)
@@ -317,16 +340,7 @@ func tasks(ctx context.Context, s *setting) error {
 				return x, nil
 			}},
 		} {
-			missing := false
 			err := s.row(k.name+": "+m.name, func(seed uint64) ([]float64, error) {
-				if all[seed] == nil {
-					if all[seed], err = s.targets(ctx, k, s.o.n, seed); err != nil {
-						return nil, err
-					}
-				}
-				if missing = all[seed] == nil; missing {
-					return make([]float64, len(s.out.Columns)), nil
-				}
 				start := command.Processor()
 				x, err := m.draw(seed, all[seed])
 				if err != nil {
@@ -336,10 +350,6 @@ func tasks(ctx context.Context, s *setting) error {
 			})
 			if err != nil {
 				return err
-			}
-			if missing {
-				s.out.Rows = s.out.Rows[:len(s.out.Rows)-1]
-				break
 			}
 		}
 	}
@@ -563,20 +573,26 @@ func cost(ctx context.Context, s *setting) error {
 	if err != nil {
 		return err
 	}
-	plain := map[uint64]float64{}
-	for _, m := range []struct {
+	type method struct {
 		name string
 		make func(seed uint64, i int) (func() error, error)
-	}{
-		{"unconstrained", by(same(nil))},
-		{kinds[0].name, by(func(i int) diffusion.Projector { return letter[i].projector })},
-		{"period, exact", by(same(projection.Path{Language: sum}))},
-		{"period, looking ahead", func(seed uint64, i int) (func() error, error) {
+	}
+	methods := []method{{"unconstrained", by(same(nil))}}
+	if letter == nil {
+		s.few(kinds[0])
+	} else {
+		methods = append(methods, method{kinds[0].name, by(func(i int) diffusion.Projector { return letter[i].projector })})
+	}
+	methods = append(methods,
+		method{"period, exact", by(same(projection.Path{Language: sum}))},
+		method{"period, looking ahead", func(seed uint64, i int) (func() error, error) {
 			d, err := scored.New(ctx, model, process, scored.Config{Judge: bound, Seed: seed, First: i})
 			return func() error { return d.Sample(ctx, x) }, err
 		}},
-		{"period, Lagrangian", by(same(s.lagrangian(p, thresholds[0], 1, lagrange.Projector{})))},
-	} {
+		method{"period, Lagrangian", by(same(s.lagrangian(p, thresholds[0], 1, lagrange.Projector{})))},
+	)
+	plain := map[uint64]float64{}
+	for _, m := range methods {
 		err := s.row(m.name, func(seed uint64) ([]float64, error) {
 			var took []float64
 			total := 0.0

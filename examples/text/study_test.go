@@ -12,6 +12,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
@@ -293,6 +294,35 @@ func TestLostSamples(t *testing.T) {
 	}
 	if x, err := whole([]int32{1, 2}, nil, nil); len(x) != 2 || err != nil {
 		t.Errorf("%v, %v", x, err)
+	}
+}
+
+// A task that too few held-out lines suggest has no rows, and a note says so, even if the lines of
+// some seeds suffice.
+func TestTasksWithoutTargets(t *testing.T) {
+	common := []string{"-tokens", "256", "-length", "16", "-width", "32", "-blocks", "1", "-steps", "1", "-batch", "2", "-n", "1", "-seeds", "2"}
+	r := do(t, append(common, "-data", file(t, strings.Repeat("ö ä ü\nß ö ä\n", 20)), "-study", "tasks,cost")...)
+	if a, b := r.Studies[0], r.Studies[1]; len(a.Rows) != 0 || len(a.Notes) != len(kinds) || len(b.Rows) != 4 || len(b.Notes) != 1 {
+		t.Errorf("%+v", r.Studies)
+	}
+	if !strings.Contains(r.String(), "number of a letter: no rows; among 100 random held-out lines, fewer than 1 ") {
+		t.Error(r)
+	}
+	l := periodLines(t)
+	before, calls := kinds, 0
+	defer func() { kinds = before }()
+	kinds = []task{{"of one seed", func(line string, words []string, r *rand.Rand) (asked, bool) {
+		calls++
+		return asked{characters: exactly(len(line))}, calls > 100 // none for the first seed
+	}}}
+	net, err := neural.New(l.shape(options{width: 32, blocks: 1, tokens: 256}), rand.NewPCG(1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &setting{l: l, o: options{n: 1, seeds: 2, steps: 1, batch: 1, width: 32, blocks: 1, rate: 1e-3, train: true, asked: asked{separators: " "}}, net: net,
+		fluency: newJudge(l.held), out: &study{Columns: studies[0].columns}, bar: progress.New("")}
+	if err := tasks(t.Context(), s); err != nil || len(s.out.Rows) != 0 || len(s.out.Notes) != 1 {
+		t.Errorf("%+v, %v", s.out, err)
 	}
 }
 
