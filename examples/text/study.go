@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +49,7 @@ func questions() string {
 }
 
 // study is the answer to a question: a table of means over seeds of the samples, with standard
-// errors. Notes describe what all rows share.
+// errors. Notes describe what all rows share, and say which rows are missing.
 type study struct {
 	Name    string     `json:"name"`
 	Columns []string   `json:"columns"`
@@ -56,10 +57,30 @@ type study struct {
 	Notes   []string   `json:"notes,omitempty"`
 }
 
+// studyRow is a row of a study. The samples of a seed can all be lost; what only samples show is
+// then a mean over the other seeds.
 type studyRow struct {
-	Method string    `json:"method"`
-	Mean   []float64 `json:"mean"`
-	Error  []float64 `json:"error,omitempty"` // nil for a single seed
+	Method string  `json:"method"`
+	Mean   []entry `json:"mean"`
+	Error  []entry `json:"error,omitempty"`                 // nil for a single seed
+	Empty  int     `json:"seeds_without_samples,omitempty"` // number of seeds all of whose samples are lost
+}
+
+// entry is a number in a row, or NaN if too few seeds have samples. JSON has null for NaN.
+type entry float64
+
+func (e entry) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(e)) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(e))
+}
+
+func (e entry) String() string {
+	if math.IsNaN(float64(e)) {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", float64(e))
 }
 
 func (s *study) print(to io.Writer) {
@@ -73,10 +94,13 @@ func (s *study) print(to io.Writer) {
 		fmt.Fprintf(w, "%s\t", r.Method)
 		for k, m := range r.Mean {
 			if r.Error == nil {
-				fmt.Fprintf(w, "%.3f\t", m)
+				fmt.Fprintf(w, "%v\t", m)
 			} else {
-				fmt.Fprintf(w, "%.3f ± %.3f\t", m, r.Error[k])
+				fmt.Fprintf(w, "%v ± %v\t", m, r.Error[k])
 			}
+		}
+		if r.Empty > 0 {
+			fmt.Fprintf(w, "  seeds without samples: %d", r.Empty)
 		}
 		fmt.Fprintln(w)
 	}
@@ -95,7 +119,7 @@ type setting struct {
 
 // study makes a study and adds it to the report.
 func (r *report) study(ctx context.Context, q question, net *neural.Transformer, l *lines, o options) error {
-	s := &setting{l: l, o: o, net: net, fluency: newJudge(l.held), out: &study{Name: q.name, Columns: q.columns}, bar: progress.New(q.name)}
+	s := &setting{l: l, o: o, net: net, fluency: newJudge(l.held), out: &study{Name: q.name, Columns: q.columns, Rows: []studyRow{}}, bar: progress.New(q.name)}
 	defer s.bar.Done()
 	if err := q.answer(ctx, s); err != nil {
 		return err
@@ -113,7 +137,8 @@ func (s *setting) seeds() []uint64 {
 	return all
 }
 
-// row adds a row: for every seed, figures returns the entries.
+// row adds a row: for every seed, figures returns the entries. Those that are NaN are left out of
+// the mean.
 func (s *setting) row(method string, figures func(seed uint64) ([]float64, error)) error {
 	var all [][]float64
 	for _, seed := range s.seeds() {
@@ -123,21 +148,32 @@ func (s *setting) row(method string, figures func(seed uint64) ([]float64, error
 		}
 		all = append(all, f)
 	}
-	r := studyRow{Method: method, Mean: make([]float64, len(s.out.Columns))}
+	r := studyRow{Method: method, Mean: make([]entry, len(s.out.Columns))}
 	if len(all) > 1 {
-		r.Error = make([]float64, len(s.out.Columns))
+		r.Error = make([]entry, len(s.out.Columns))
+	}
+	for _, f := range all {
+		if slices.ContainsFunc(f, math.IsNaN) {
+			r.Empty++
+		}
 	}
 	for c := range s.out.Columns {
-		n, sum, squares := float64(len(all)), 0.0, 0.0
+		var own []float64
+		sum, squares := 0.0, 0.0
 		for _, f := range all {
-			sum += f[c]
+			if !math.IsNaN(f[c]) {
+				own = append(own, f[c])
+				sum += f[c]
+			}
 		}
-		r.Mean[c] = sum / n
-		for _, f := range all {
-			squares += float64((f[c] - r.Mean[c]) * (f[c] - r.Mean[c]))
+		n := float64(len(own))
+		mean := sum / n // NaN without seeds, as is the error of a single one
+		for _, v := range own {
+			squares += float64((v - mean) * (v - mean))
 		}
+		r.Mean[c] = entry(mean)
 		if len(all) > 1 {
-			r.Error[c] = math.Sqrt(squares / (n - 1) / n)
+			r.Error[c] = entry(math.Sqrt(squares / (n - 1) / n))
 		}
 	}
 	s.out.Rows = append(s.out.Rows, r)
@@ -190,6 +226,16 @@ func whole(x []int32, lost []error, err error) ([]int32, error) {
 		err = lost[0]
 	}
 	return x, err
+}
+
+// ofSamples returns the figures of samples, all NaN if there are no samples.
+func ofSamples(x []int32, figures ...float64) []float64 {
+	if len(x) == 0 {
+		for i := range figures {
+			figures[i] = math.NaN()
+		}
+	}
+	return figures
 }
 
 // texts returns the lines with the given tokens.
@@ -464,7 +510,8 @@ func periodStudy(ctx context.Context, s *setting) error {
 			seconds, lines := command.Processor()-start, s.texts(x)
 			surrogate, judge := s.periodFigures(p, x)
 			known, _ := s.l.known(lines)
-			return slices.Concat(surrogate, judge, []float64{s.fluency.perplexity(lines), distinct(lines, 1), distinct(lines, 2), known, float64(len(lost)) / float64(s.o.n), seconds}), nil
+			own := slices.Concat(surrogate, judge, []float64{s.fluency.perplexity(lines), distinct(lines, 1), distinct(lines, 2), known})
+			return append(ofSamples(x, own...), float64(len(lost))/float64(s.o.n), seconds), nil
 		})
 		if err != nil {
 			return err
@@ -497,7 +544,7 @@ func grid(ctx context.Context, s *setting) error {
 						Projector: s.lagrangian(p, thresholds[0], penalty, lagrange.Projector{Step: step, Inner: inner})})
 					seconds := command.Processor() - start
 					_, judge := s.periodFigures(p, x)
-					return []float64{float64(len(lost)) / float64(s.o.n), judge[1], s.fluency.perplexity(s.texts(x)), seconds}, err
+					return slices.Concat([]float64{float64(len(lost)) / float64(s.o.n)}, ofSamples(x, judge[1], s.fluency.perplexity(s.texts(x))), []float64{seconds}), err
 				})
 				if err != nil {
 					return err
@@ -535,7 +582,7 @@ func when(ctx context.Context, s *setting) error {
 				x, lost, err := s.diffuse(ctx, model, s.o.n, diffusion.Config{Seed: seed, Projector: m.projector, ProjectEvery: w.every, ProjectStart: w.start})
 				seconds := command.Processor() - start
 				surrogate, judge := s.periodFigures(p, x)
-				return []float64{float64(len(lost)) / float64(s.o.n), surrogate[0], judge[1], s.fluency.perplexity(s.texts(x)), seconds}, err
+				return slices.Concat([]float64{float64(len(lost)) / float64(s.o.n)}, ofSamples(x, surrogate[0], judge[1], s.fluency.perplexity(s.texts(x))), []float64{seconds}), err
 			})
 			if err != nil {
 				return err

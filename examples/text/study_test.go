@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -263,7 +264,7 @@ func TestStudies(t *testing.T) {
 					t.Errorf("%s: %+v", s.Name, row)
 				}
 			case s.Name == "tasks":
-				free += row.Mean[0]
+				free += float64(row.Mean[0])
 			}
 		}
 	}
@@ -294,6 +295,40 @@ func TestLostSamples(t *testing.T) {
 	}
 	if x, err := whole([]int32{1, 2}, nil, nil); len(x) != 2 || err != nil {
 		t.Errorf("%v, %v", x, err)
+	}
+}
+
+// The mean and the error are over the seeds that have samples, and the row says how many have none.
+func TestSeedsWithoutSamples(t *testing.T) {
+	s := &setting{o: options{seeds: 3}, out: &study{Columns: []string{"lost", "perplexity"}}, bar: progress.New("")}
+	figures := func(samples ...int) func(uint64) ([]float64, error) {
+		k := 0
+		return func(uint64) ([]float64, error) {
+			x := make([]int32, samples[k])
+			k++
+			return append([]float64{1 - float64(len(x))/16}, ofSamples(x, float64(len(x)))...), nil
+		}
+	}
+	for _, samples := range [][]int{{6, 0, 8}, {12, 0, 0}, {0, 0, 0}, {3, 3, 3}} {
+		if err := s.row("m", figures(samples...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := json.Marshal(s.out.Rows[1:])
+	want := `[{"method":"m","mean":[0.75,12],"error":[0.25,null],"seeds_without_samples":2},` +
+		`{"method":"m","mean":[1,null],"error":[0,null],"seeds_without_samples":3},{"method":"m","mean":[0.8125,3],"error":[0,0]}]`
+	if err != nil || string(b) != want {
+		t.Errorf("%s, %v, want %s", b, err, want)
+	}
+	if r := s.out.Rows[0]; r.Mean[1] != 7 || math.Abs(float64(r.Error[1])-1) > 1e-12 || r.Empty != 1 {
+		t.Errorf("%+v", r)
+	}
+	var text strings.Builder
+	s.out.print(&text)
+	for _, want := range []string{" 7.000 ± 1.000  seeds without samples: 1\n", " – ± –  seeds without samples: 3\n", " 3.000 ± 0.000\n"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is not in %s", want, text.String())
+		}
 	}
 }
 
