@@ -109,6 +109,7 @@ func (s *study) print(to io.Writer) {
 
 // setting holds what the methods of a study need.
 type setting struct {
+	r       *report
 	l       *lines
 	o       options
 	net     *neural.Transformer
@@ -119,7 +120,7 @@ type setting struct {
 
 // study makes a study and adds it to the report.
 func (r *report) study(ctx context.Context, q question, net *neural.Transformer, l *lines, o options) error {
-	s := &setting{l: l, o: o, net: net, fluency: newJudge(l.held), out: &study{Name: q.name, Columns: q.columns, Rows: []studyRow{}}, bar: progress.New(q.name)}
+	s := &setting{r: r, l: l, o: o, net: net, fluency: newJudge(l.held), out: &study{Name: q.name, Columns: q.columns, Rows: []studyRow{}}, bar: progress.New(q.name)}
 	defer s.bar.Done()
 	if err := q.answer(ctx, s); err != nil {
 		return err
@@ -334,7 +335,7 @@ func plain(line string) bool {
 // tasks asks for numbers of letters, characters and words and for words at positions. Every sample
 // has its own target. Samples of methods that know nothing of it are judged by it, too.
 func tasks(ctx context.Context, s *setting) error {
-	net, err := autoregressive(ctx, s.l, s.o)
+	net, err := s.r.autoregressive(ctx, s.l, s.o)
 	if err != nil {
 		return err
 	}
@@ -438,7 +439,7 @@ func periodStudy(ctx context.Context, s *setting) error {
 	}
 	p := newPeriodJudges(s.l, s.o.seed)
 	s.out.Notes = append(s.out.Notes, fmt.Sprintf("right period: %.1f %% of held-out lines by the surrogate, %.1f %% of training lines by the judge", 100*p.right, 100*p.judgeRight))
-	net, err := autoregressive(ctx, s.l, s.o)
+	net, err := s.r.autoregressive(ctx, s.l, s.o)
 	if err != nil {
 		return err
 	}

@@ -354,10 +354,39 @@ func TestTasksWithoutTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &setting{l: l, o: options{n: 1, seeds: 2, steps: 1, batch: 1, width: 32, blocks: 1, rate: 1e-3, train: true, asked: asked{separators: " "}}, net: net,
+	s := &setting{r: &report{}, l: l, o: options{n: 1, seeds: 2, steps: 1, batch: 1, width: 32, blocks: 1, rate: 1e-3, train: true, asked: asked{separators: " "}}, net: net,
 		fluency: newJudge(l.held), out: &study{Columns: studies[0].columns}, bar: progress.New("")}
 	if err := tasks(t.Context(), s); err != nil || len(s.out.Rows) != 0 || len(s.out.Notes) != 1 {
 		t.Errorf("%+v, %v", s.out, err)
+	}
+}
+
+// All studies of a run use one autoregressive network, which is trained once, even if a checkpoint
+// would let another training go on.
+func TestStudiesShareTheNetwork(t *testing.T) {
+	o, err := parse([]string{"-data", periodText(t), "-tokens", "256", "-length", "8", "-width", "32", "-blocks", "1",
+		"-batch", "2", "-steps", "100", "-minutes", "1e-9", "-checkpoint", t.TempDir() + "/ckpt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := read(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := func(r *report) *neural.Transformer {
+		net, err := r.autoregressive(t.Context(), l, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return net
+	}
+	r := &report{}
+	a := network(r)
+	if network(r) != a {
+		t.Error("the second call trained another network")
+	}
+	if b := network(&report{}); slices.Equal(a.Weights(), b.Weights()) {
+		t.Error("another run did not go on with the checkpoint: the test cannot fail")
 	}
 }
 
