@@ -434,8 +434,8 @@ func (s *setting) periodFigures(p *periodJudges, x []int32) (surrogate, judge []
 // periodStudy asks for lines that are late with at most a probability. Guidance knows no
 // threshold, so that its samples are judged by all three.
 func periodStudy(ctx context.Context, s *setting) error {
-	if s.net.Config().Classes != periods {
-		return fmt.Errorf("the network does not get the period of a line; train it with -tokens")
+	if classes := s.net.Config().Classes; classes != periods {
+		return fmt.Errorf("a network for %d classes of lines, want %d, the halves of the text; train it with -tokens", classes, periods)
 	}
 	p := newPeriodJudges(s.l, s.o.seed)
 	s.out.Notes = append(s.out.Notes, fmt.Sprintf("right period: %.1f %% of held-out lines by the surrogate, %.1f %% of training lines by the judge", 100*p.right, 100*p.judgeRight))

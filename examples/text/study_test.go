@@ -412,15 +412,17 @@ func TestStudyFromFiles(t *testing.T) {
 
 func TestErrorsOfStudies(t *testing.T) {
 	for want, args := range map[string][]string{
-		`-study: no study "other"; there are tasks (`:   {"-study", "other"},
-		"-tokens = 255, want 0 or 256 … 65536":          {"-tokens", "255"},
-		"-seeds = 0":                                    {"-seeds", "0"},
-		"-study with -temperature = 0.5":                {"-study", "tasks", "-temperature", "0.5"},
-		"-study with -run":                              {"-study", "tasks", "-run", "free"},
-		"train it with -tokens":                         small("-study", "period"),
-		`-letters = "e", "e" in it: want an ASCII`:      {"-letters", "e"},
-		`-letters = "e=x", "e=x" in it: want 0 … 1024`:  {"-letters", "e=x"},
-		"no line of at most 5 tokens has -letters a=40": {"-letters", "a=40", "-tokens", "256", "-length", "5"},
+		`-study: no study "other"; there are tasks (`:           {"-study", "other"},
+		"-tokens = 255, want 0 or 256 … 65536":                  {"-tokens", "255"},
+		"-seeds = 0":                                            {"-seeds", "0"},
+		"-study with -temperature = 0.5":                        {"-study", "tasks", "-temperature", "0.5"},
+		`-study = "tasks" with -run = "free", want only one`:    {"-study", "tasks", "-run", "free"},
+		`-study = "tasks" with -last = "end", want no option`:   {"-study", "tasks", "-last", "end"},
+		`-study = "tasks" with -list = "words", want no option`: {"-study", "tasks", "-list", "words"},
+		"a network for 0 classes of lines, want 2":              small("-study", "period"),
+		`-letters = "e", "e" in it: want an ASCII`:              {"-letters", "e"},
+		`-letters = "e=x", "e=x" in it: want 0 … 1024`:          {"-letters", "e=x"},
+		"no line of at most 5 tokens has -letters a=40":         {"-letters", "a=40", "-tokens", "256", "-length", "5"},
 	} {
 		if _, err := try(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", args, err, want)
