@@ -105,7 +105,8 @@ func (a *asked) scan() error {
 
 // any reports whether any option is given.
 func (a *asked) any() bool {
-	return a.words != nil || a.characters != nil || a.sentences != nil || a.lengths != nil || a.letters != nil || a.list != "" || a.at != nil || a.last != nil
+	name, _ := a.first()
+	return name != ""
 }
 
 // check returns an error if the options do not fit together.
