@@ -298,7 +298,7 @@ func TestLostSamples(t *testing.T) {
 	}
 }
 
-// The mean and the error are over the seeds that have samples, and the row says how many have none.
+// The mean and the error are over the seeds that have samples, and the row states how many have none.
 func TestSeedsWithoutSamples(t *testing.T) {
 	s := &setting{o: options{seeds: 3}, out: &study{Columns: []string{"lost", "perplexity"}}, bar: progress.New("")}
 	figures := func(samples ...int) func(uint64) ([]float64, error) {
@@ -332,7 +332,7 @@ func TestSeedsWithoutSamples(t *testing.T) {
 	}
 }
 
-// A task that too few held-out lines suggest has no rows, and a note says so, even if the lines of
+// A task that too few held-out lines suggest has no rows, and a note states it, even if the lines of
 // some seeds suffice.
 func TestTasksWithoutTargets(t *testing.T) {
 	common := []string{"-tokens", "256", "-length", "16", "-width", "32", "-blocks", "1", "-steps", "1", "-batch", "2", "-n", "1", "-seeds", "2"}
