@@ -10,7 +10,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -75,7 +74,7 @@ func parse(args []string) (options, error) {
 	case o.shape != "compas" && shapes[o.shape] == nil:
 		return o, fmt.Errorf("-shape: no shape %q; there are compas, news, blog", o.shape)
 	case o.shape != "compas" && o.csv != "":
-		return o, errors.New("-csv and -shape exclude each other")
+		return o, fmt.Errorf("-csv = %q with -shape = %q, want only one of them", o.csv, o.shape)
 	case o.n < 100 || o.n > 1<<20:
 		return o, fmt.Errorf("-n = %d, want 100 to %d", o.n, 1<<20)
 	case o.hidden < 1 || o.hidden > 1<<16:

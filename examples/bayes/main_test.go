@@ -44,7 +44,7 @@ func TestTableErrors(t *testing.T) {
 	for want, args := range map[string]string{
 		"-target": "-target y", "-n = 10": "-n 10", "-hidden = 0": "-hidden 0", "-chains = 0": "-chains 0", "-steps = 0": "-steps 0",
 		"-batch = -1": "-batch -1", "-weight = 0": "-weight 0", "-alpha = -1": "-alpha -1", `no sampler "mala"; there are gibbs,`: "-method mala",
-		`unexpected argument "x"`: "x", `no shape "adult"; there are compas, news, blog`: "-shape adult", "-csv and -shape exclude": "-csv a.csv -shape news",
+		`unexpected argument "x"`: "x", `no shape "adult"; there are compas, news, blog`: "-shape adult", `-csv = "a.csv" with -shape = "news", want only one`: "-csv a.csv -shape news",
 	} {
 		_, err := parse(strings.Fields(args))
 		assert.ErrorContains(t, err, want)

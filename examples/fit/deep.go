@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -49,7 +50,7 @@ func deep(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := steps(ctx, f, 1500, func() bool { return time.Since(start).Seconds() > o.seconds }); err != nil {
+	if err := steps(ctx, f, cmp.Or(o.steps, 1500), func() bool { return time.Since(start).Seconds() > o.seconds }); err != nil {
 		return nil, err
 	}
 	if err := f.UseAverage(); err != nil {
@@ -58,7 +59,7 @@ func deep(ctx context.Context, o options) (*report, error) {
 	r := newReport(o, name)
 	r.note("%v", f.Report())
 	r.Seconds = time.Since(start).Seconds()
-	if err := certify(ctx, r, p, data, sites <= 20, method, 2000, o.seed); err != nil {
+	if err := certify(ctx, r, p, data, sites <= 20, method, cmp.Or(o.stages, 2000), o.seed); err != nil {
 		return nil, err
 	}
 	if coins := -float64(sites) * math.Ln2; *r.LogLik < coins {

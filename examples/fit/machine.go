@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -59,7 +60,7 @@ func machine(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := steps(ctx, f, 4000, func() bool { return time.Since(start).Seconds() > o.seconds }); err != nil {
+	if err := steps(ctx, f, cmp.Or(o.steps, 4000), func() bool { return time.Since(start).Seconds() > o.seconds }); err != nil {
 		return nil, err
 	}
 	r := newReport(o, fmt.Sprintf("machine of %d visible and %d hidden units", visible, hidden))
@@ -69,7 +70,7 @@ func machine(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := certify(ctx, r, p, data, false, mcmc.BlockGibbs{}, 500, o.seed); err != nil {
+	if err := certify(ctx, r, p, data, false, mcmc.BlockGibbs{}, cmp.Or(o.stages, 500), o.seed); err != nil {
 		return nil, err
 	}
 	c, err := fit.Certify(ctx, p, data, func(context.Context) (float64, float64, error) { return exact, 0, nil })

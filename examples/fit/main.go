@@ -26,7 +26,7 @@ type options struct {
 
 	lattice, csv, given, images string
 	sigma, seconds, l1          float64
-	n                           int
+	n, steps, stages            int
 	seed                        uint64
 	rbm, deep, conv, mmd        bool
 }
@@ -38,6 +38,8 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.sigma, "sigma", 0.25, "σ in the energy term xᵀJx, where J is σ times the adjacency matrix, so that every bond counts twice")
 	f.IntVar(&o.n, "n", 2000, "number of training samples from the lattice or the machine")
 	f.Float64Var(&o.seconds, "seconds", 60, "training time in seconds")
+	f.IntVar(&o.steps, "steps", 0, "most training steps of -rbm or -deep, if -seconds leaves time for them; 0 means 4000 or 1500")
+	f.IntVar(&o.stages, "stages", 0, "stages of the annealed importance sampling that estimates the log-likelihood; 0 means 2000 with -deep and 500 otherwise")
 	f.Float64Var(&o.l1, "l1", 0, "ℓ1 penalty; 0 means 0.02 on a lattice and none otherwise")
 	f.StringVar(&o.csv, "csv", "", "learn couplings between the 0/1 columns of this CSV `file`, whose first line has names")
 	f.StringVar(&o.given, "given", "", "print probabilities given these `answers`, such as smokes=1,age=0")
@@ -72,6 +74,14 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("-images = %q needs -deep", o.images)
 	case o.n < 2 || o.n > 1<<20:
 		return o, fmt.Errorf("-n = %d, want 2 to %d", o.n, 1<<20)
+	case o.steps != 0 && !o.rbm && !o.deep:
+		return o, fmt.Errorf("-steps = %d needs -rbm or -deep", o.steps)
+	case o.steps < 0:
+		return o, fmt.Errorf("-steps = %d, want ≥ 0", o.steps)
+	case o.stages != 0 && modes == 0:
+		return o, fmt.Errorf("-stages = %d needs -csv, -rbm or -deep", o.stages)
+	case o.stages < 0:
+		return o, fmt.Errorf("-stages = %d, want ≥ 0", o.stages)
 	case !(o.seconds > 0) || math.IsInf(o.seconds, 1):
 		return o, fmt.Errorf("-seconds = %v, want > 0 and finite", o.seconds)
 	case !(o.l1 >= 0) || math.IsInf(o.l1, 1):

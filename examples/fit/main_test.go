@@ -32,7 +32,7 @@ func TestSurveyErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for want, args := range map[string]string{
-		"-given": "-given a=1", "2 of -csv, -rbm and -deep": "-rbm -deep", "-mmd needs -rbm": "-mmd", "-conv needs -deep": "-conv", "-n = 1": "-n 1", "-seconds = 0": "-seconds 0", "-l1 = -1": "-l1 -1", `unexpected argument "x"`: "x",
+		"-given": "-given a=1", "2 of -csv, -rbm and -deep": "-rbm -deep", "-mmd needs -rbm": "-mmd", "-conv needs -deep": "-conv", "-steps = 5 needs -rbm or -deep": "-steps 5", "-steps = -1, want ≥ 0": "-deep -steps -1", "-stages = 9 needs -csv, -rbm or -deep": "-stages 9", "-stages = -1, want ≥ 0": "-deep -stages -1", "-n = 1": "-n 1", "-seconds = 0": "-seconds 0", "-l1 = -1": "-l1 -1", `unexpected argument "x"`: "x",
 	} {
 		_, err := parse(strings.Fields(args))
 		assert.ErrorContains(t, err, want)
@@ -66,7 +66,7 @@ func TestMachineIsCertified(t *testing.T) {
 	if testing.Short() {
 		t.Skip("2 s")
 	}
-	o, err := parse(strings.Fields("-rbm -mmd -n 100 -seconds 0.3"))
+	o, err := parse(strings.Fields("-rbm -mmd -n 100 -steps 50 -seconds 3600"))
 	require.NoError(t, err)
 	r, err := run(context.Background(), o)
 	require.NoError(t, err)
@@ -88,9 +88,9 @@ func TestMachineIsCertified(t *testing.T) {
 // A network of bars and stripes is certified, too, and its energies do not run away.
 func TestNetworkIsCertified(t *testing.T) {
 	if testing.Short() {
-		t.Skip("10 s")
+		t.Skip("3 s")
 	}
-	o, err := parse(strings.Fields("-deep -seconds 4"))
+	o, err := parse(strings.Fields("-deep -steps 150 -stages 100 -seconds 3600"))
 	require.NoError(t, err)
 	r, err := run(context.Background(), o)
 	require.NoError(t, err)
@@ -154,11 +154,12 @@ func TestConvolution(t *testing.T) {
 	}
 }
 
+// A convolutional energy of bars and stripes is certified, too.
 func TestConvolutionalEnergy(t *testing.T) {
 	if testing.Short() {
-		t.Skip("10 s")
+		t.Skip("2 s")
 	}
-	o, err := parse(strings.Fields("-deep -conv -seconds 4"))
+	o, err := parse(strings.Fields("-deep -conv -steps 50 -stages 50 -seconds 3600"))
 	require.NoError(t, err)
 	r, err := run(context.Background(), o)
 	require.NoError(t, err)

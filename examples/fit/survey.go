@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,7 +153,7 @@ func survey(ctx context.Context, o options) (*report, error) {
 	}
 	r.note("%v", f.Report())
 	r.Seconds = time.Since(start).Seconds()
-	if err := certify(ctx, r, p, data, n <= 22, mcmc.Gibbs{}, 500, o.seed); err != nil {
+	if err := certify(ctx, r, p, data, n <= 22, mcmc.Gibbs{}, cmp.Or(o.stages, 500), o.seed); err != nil {
 		return nil, err
 	}
 	given, err := energy.Clamp(p, fixed)

@@ -58,6 +58,17 @@ func (a *asked) define(f *flag.FlagSet) {
 	f.StringVar(&a.separators, "separators", ` ,.;:!?"()`, "ASCII `characters` that separate words")
 }
 
+// first returns the name and the value of the first option that is given, "" and "" if none is.
+func (a *asked) first() (name, value string) {
+	for _, o := range [][2]string{{"-words", a.given.words}, {"-characters", a.given.characters}, {"-sentences", a.given.sentences}, {"-word-lengths", a.given.lengths},
+		{"-list", a.list}, {"-at", a.given.at}, {"-last", a.given.last}, {"-letters", a.given.letters}} {
+		if o[1] != "" {
+			return o[0], o[1]
+		}
+	}
+	return "", ""
+}
+
 // scan parses the options.
 func (a *asked) scan() error {
 	for _, o := range []struct {
@@ -94,7 +105,8 @@ func (a *asked) scan() error {
 
 // any reports whether any option is given.
 func (a *asked) any() bool {
-	return a.words != nil || a.characters != nil || a.sentences != nil || a.lengths != nil || a.letters != nil || a.list != "" || a.at != nil || a.last != nil
+	name, _ := a.first()
+	return name != ""
 }
 
 // check returns an error if the options do not fit together.

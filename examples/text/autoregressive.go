@@ -39,7 +39,7 @@ const left = "next"
 
 // next adds the lines of the autoregressive network to the report, with its own loss.
 func (r *report) next(ctx context.Context, l *lines, o options) error {
-	net, err := autoregressive(ctx, l, o)
+	net, err := r.autoregressive(ctx, l, o)
 	if err != nil {
 		return err
 	}

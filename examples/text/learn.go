@@ -127,12 +127,20 @@ func (p part) learn(ctx context.Context, l *lines, o options) (*neural.Transform
 	return net, losses, err
 }
 
-// autoregressive returns the autoregressive network of the studies.
-func autoregressive(ctx context.Context, l *lines, o options) (*neural.Transformer, error) {
+// autoregressive returns the autoregressive network. The first call trains it or reads it; all
+// parts of the report use the same one.
+func (r *report) autoregressive(ctx context.Context, l *lines, o options) (*neural.Transformer, error) {
+	if r.leftToRight != nil {
+		return r.leftToRight, nil
+	}
 	shape := l.shape(o)
 	shape.Cond, shape.Classes, shape.Block = 0, 0, 1
 	net, _, err := part{".next", shape, next{l.mask()}, cmp.Or(o.next, o.steps)}.learn(ctx, l, o)
-	return net, err
+	if err != nil {
+		return nil, err
+	}
+	r.leftToRight = net
+	return net, nil
 }
 
 // average returns the decay of the moving average of the weights, which covers a part of the

@@ -80,13 +80,16 @@ func parse(args []string) (options, error) {
 		return o, err
 	}
 	o.train = o.train || o.weights == ""
+	option, value := o.first()
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q; see -help", f.Arg(0))
 	case o.seeds < 1 || o.next < 0:
 		return o, fmt.Errorf("-seeds = %d, -next = %d, want ≥ 1 and ≥ 0", o.seeds, o.next)
-	case o.studies != "" && (o.runs != "" || o.given != asked{}.given):
-		return o, fmt.Errorf("-study with -run or an option of the words run")
+	case o.studies != "" && o.runs != "":
+		return o, fmt.Errorf("-study = %q with -run = %q, want only one of them", o.studies, o.runs)
+	case o.studies != "" && option != "":
+		return o, fmt.Errorf("-study = %q with %s = %q, want no option of the words run", o.studies, option, value)
 	case o.studies != "" && o.temperature != 1:
 		return o, fmt.Errorf("-study with -temperature = %v, want 1", o.temperature)
 	case o.n < 1 || o.steps < 1 || o.batch < 1:

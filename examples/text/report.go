@@ -38,6 +38,8 @@ type report struct {
 
 	picture.Album `json:"-"`
 	losses        []point // losses of this training
+
+	leftToRight *neural.Transformer // see autoregressive; nil before its first call
 }
 
 // point is the loss of a batch at a step, in nats per line.

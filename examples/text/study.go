@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +49,7 @@ func questions() string {
 }
 
 // study is the answer to a question: a table of means over seeds of the samples, with standard
-// errors. Notes describe what all rows share.
+// errors. Notes describe what all rows share, and say which rows are missing.
 type study struct {
 	Name    string     `json:"name"`
 	Columns []string   `json:"columns"`
@@ -56,10 +57,30 @@ type study struct {
 	Notes   []string   `json:"notes,omitempty"`
 }
 
+// studyRow is a row of a study. The samples of a seed can all be lost; what only samples show is
+// then a mean over the other seeds.
 type studyRow struct {
-	Method string    `json:"method"`
-	Mean   []float64 `json:"mean"`
-	Error  []float64 `json:"error,omitempty"` // nil for a single seed
+	Method string  `json:"method"`
+	Mean   []entry `json:"mean"`
+	Error  []entry `json:"error,omitempty"`                 // nil for a single seed
+	Empty  int     `json:"seeds_without_samples,omitempty"` // number of seeds all of whose samples are lost
+}
+
+// entry is a number in a row, or NaN if too few seeds have samples. JSON has null for NaN.
+type entry float64
+
+func (e entry) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(e)) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(e))
+}
+
+func (e entry) String() string {
+	if math.IsNaN(float64(e)) {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f", float64(e))
 }
 
 func (s *study) print(to io.Writer) {
@@ -73,10 +94,13 @@ func (s *study) print(to io.Writer) {
 		fmt.Fprintf(w, "%s\t", r.Method)
 		for k, m := range r.Mean {
 			if r.Error == nil {
-				fmt.Fprintf(w, "%.3f\t", m)
+				fmt.Fprintf(w, "%v\t", m)
 			} else {
-				fmt.Fprintf(w, "%.3f ± %.3f\t", m, r.Error[k])
+				fmt.Fprintf(w, "%v ± %v\t", m, r.Error[k])
 			}
+		}
+		if r.Empty > 0 {
+			fmt.Fprintf(w, "  seeds without samples: %d", r.Empty)
 		}
 		fmt.Fprintln(w)
 	}
@@ -85,6 +109,7 @@ func (s *study) print(to io.Writer) {
 
 // setting holds what the methods of a study need.
 type setting struct {
+	r       *report
 	l       *lines
 	o       options
 	net     *neural.Transformer
@@ -95,7 +120,7 @@ type setting struct {
 
 // study makes a study and adds it to the report.
 func (r *report) study(ctx context.Context, q question, net *neural.Transformer, l *lines, o options) error {
-	s := &setting{l: l, o: o, net: net, fluency: newJudge(l.held), out: &study{Name: q.name, Columns: q.columns}, bar: progress.New(q.name)}
+	s := &setting{r: r, l: l, o: o, net: net, fluency: newJudge(l.held), out: &study{Name: q.name, Columns: q.columns, Rows: []studyRow{}}, bar: progress.New(q.name)}
 	defer s.bar.Done()
 	if err := q.answer(ctx, s); err != nil {
 		return err
@@ -104,31 +129,52 @@ func (r *report) study(ctx context.Context, q question, net *neural.Transformer,
 	return nil
 }
 
-// row adds a row: for every seed, figures returns the entries.
+// seeds returns the seeds of the samples.
+func (s *setting) seeds() []uint64 {
+	all := make([]uint64, s.o.seeds)
+	for k := range all {
+		all[k] = s.o.seed + 1000*uint64(k+1)
+	}
+	return all
+}
+
+// row adds a row: for every seed, figures returns the entries. Those that are NaN are left out of
+// the mean.
 func (s *setting) row(method string, figures func(seed uint64) ([]float64, error)) error {
 	var all [][]float64
-	for k := range s.o.seeds {
-		f, err := figures(s.o.seed + 1000*uint64(k+1))
+	for _, seed := range s.seeds() {
+		f, err := figures(seed)
 		if err != nil {
 			return fmt.Errorf("%s: %w", method, err)
 		}
 		all = append(all, f)
 	}
-	r := studyRow{Method: method, Mean: make([]float64, len(s.out.Columns))}
+	r := studyRow{Method: method, Mean: make([]entry, len(s.out.Columns))}
 	if len(all) > 1 {
-		r.Error = make([]float64, len(s.out.Columns))
+		r.Error = make([]entry, len(s.out.Columns))
+	}
+	for _, f := range all {
+		if slices.ContainsFunc(f, math.IsNaN) {
+			r.Empty++
+		}
 	}
 	for c := range s.out.Columns {
-		n, sum, squares := float64(len(all)), 0.0, 0.0
+		var own []float64
+		sum, squares := 0.0, 0.0
 		for _, f := range all {
-			sum += f[c]
+			if !math.IsNaN(f[c]) {
+				own = append(own, f[c])
+				sum += f[c]
+			}
 		}
-		r.Mean[c] = sum / n
-		for _, f := range all {
-			squares += float64((f[c] - r.Mean[c]) * (f[c] - r.Mean[c]))
+		n := float64(len(own))
+		mean := sum / n // NaN without seeds, as is the error of a single one
+		for _, v := range own {
+			squares += float64((v - mean) * (v - mean))
 		}
+		r.Mean[c] = entry(mean)
 		if len(all) > 1 {
-			r.Error[c] = math.Sqrt(squares / (n - 1) / n)
+			r.Error[c] = entry(math.Sqrt(squares / (n - 1) / n))
 		}
 	}
 	s.out.Rows = append(s.out.Rows, r)
@@ -150,29 +196,47 @@ func (s *setting) model(period int) (*neural.Masked, error) {
 
 // diffuse draws lines by masked diffusion, one token at a time, and drops those that fail because
 // the constraint cannot be met any more.
-func (s *setting) diffuse(ctx context.Context, model energy.Denoiser[int32], n int, cfg diffusion.Config) (x []int32, lost int, err error) {
+func (s *setting) diffuse(ctx context.Context, model energy.Denoiser[int32], n int, cfg diffusion.Config) (x []int32, lost []error, err error) {
 	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: s.l.mask(), FirstHitting: true}, cfg)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	x = make([]int32, n*s.l.length)
 	return s.kept(x, d.Sample(ctx, x))
 }
 
-// kept returns the samples without error and the number of others.
-func (s *setting) kept(x []int32, err error) (good []int32, lost int, _ error) {
+// kept returns the samples without error and the errors of the others.
+func (s *setting) kept(x []int32, err error) (good []int32, lost []error, _ error) {
 	var each diffusion.SampleErrors
 	if !errors.As(err, &each) {
-		return x, 0, err
+		return x, nil, err
 	}
 	for i, err := range each {
 		if err != nil {
-			lost++
+			lost = append(lost, err)
 			continue
 		}
 		good = append(good, x[i*s.l.length:(i+1)*s.l.length]...)
 	}
 	return good, lost, nil
+}
+
+// whole returns the samples, or the first error if some are lost.
+func whole(x []int32, lost []error, err error) ([]int32, error) {
+	if err == nil && len(lost) > 0 {
+		err = lost[0]
+	}
+	return x, err
+}
+
+// ofSamples returns the figures of samples, all NaN if there are no samples.
+func ofSamples(x []int32, figures ...float64) []float64 {
+	if len(x) == 0 {
+		for i := range figures {
+			figures[i] = math.NaN()
+		}
+	}
+	return figures
 }
 
 // texts returns the lines with the given tokens.
@@ -234,9 +298,6 @@ func (s *setting) targets(ctx context.Context, k task, n int, seed uint64) ([]jo
 	r := rand.New(rand.NewPCG(seed, 94))
 	var all []job
 	for range 100 * n {
-		if len(all) == n {
-			return all, nil
-		}
 		line := s.l.held[r.IntN(len(s.l.held))]
 		if !plain(line) {
 			continue
@@ -254,9 +315,16 @@ func (s *setting) targets(ctx context.Context, k task, n int, seed uint64) ([]jo
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, j)
+		if all = append(all, j); len(all) == n {
+			return all, nil
+		}
 	}
 	return nil, nil
+}
+
+// few notes that a task has no rows because too few lines suggest a target.
+func (s *setting) few(k task) {
+	s.out.Notes = append(s.out.Notes, fmt.Sprintf("%s: no rows; among %d random held-out lines, fewer than %d of only ASCII characters suggest a target", k.name, 100*s.o.n, s.o.n))
 }
 
 // plain reports whether a line is ASCII, so that its bytes are its characters.
@@ -267,7 +335,7 @@ func plain(line string) bool {
 // tasks asks for numbers of letters, characters and words and for words at positions. Every sample
 // has its own target. Samples of methods that know nothing of it are judged by it, too.
 func tasks(ctx context.Context, s *setting) error {
-	net, err := autoregressive(ctx, s.l, s.o)
+	net, err := s.r.autoregressive(ctx, s.l, s.o)
 	if err != nil {
 		return err
 	}
@@ -286,7 +354,17 @@ func tasks(ctx context.Context, s *setting) error {
 		return []float64{float64(wrong) / float64(len(lines)), s.fluency.perplexity(lines), distinct(lines, 2), known, seconds}
 	}
 	for _, k := range kinds {
-		all := map[uint64][]job{}
+		all, missing := map[uint64][]job{}, false
+		for _, seed := range s.seeds() {
+			if all[seed], err = s.targets(ctx, k, s.o.n, seed); err != nil {
+				return err
+			}
+			missing = missing || all[seed] == nil
+		}
+		if missing {
+			s.few(k)
+			continue
+		}
 		for _, m := range []struct {
 			name string
 			draw func(seed uint64, all []job) ([]int32, error)
@@ -295,14 +373,13 @@ func tasks(ctx context.Context, s *setting) error {
 				return write(ctx, net, s.l, s.o.n, seed, 1, nil)
 			}},
 			{"diffusion", func(seed uint64, _ []job) ([]int32, error) {
-				x, _, err := s.diffuse(ctx, model, s.o.n, diffusion.Config{Seed: seed})
-				return x, err
+				return whole(s.diffuse(ctx, model, s.o.n, diffusion.Config{Seed: seed}))
 			}},
 			{"diffusion given the task", func(seed uint64, all []job) ([]int32, error) {
 				var x []int32
 				for i, j := range all {
-					one, lost, err := s.diffuse(ctx, model, 1, diffusion.Config{Seed: seed, First: i, Projector: j.projector})
-					if err != nil || lost > 0 {
+					one, err := whole(s.diffuse(ctx, model, 1, diffusion.Config{Seed: seed, First: i, Projector: j.projector}))
+					if err != nil {
 						return nil, fmt.Errorf("%s: no sample: %w", j.what, err)
 					}
 					x = append(x, one...)
@@ -310,26 +387,16 @@ func tasks(ctx context.Context, s *setting) error {
 				return x, nil
 			}},
 		} {
-			missing := false
 			err := s.row(k.name+": "+m.name, func(seed uint64) ([]float64, error) {
-				if all[seed] == nil {
-					if all[seed], err = s.targets(ctx, k, s.o.n, seed); err != nil {
-						return nil, err
-					}
-				}
-				if missing = all[seed] == nil; missing {
-					return make([]float64, len(s.out.Columns)), nil
-				}
 				start := command.Processor()
 				x, err := m.draw(seed, all[seed])
-				return figures(s.texts(x), all[seed], command.Processor()-start), err
+				if err != nil {
+					return nil, err
+				}
+				return figures(s.texts(x), all[seed], command.Processor()-start), nil
 			})
 			if err != nil {
 				return err
-			}
-			if missing {
-				s.out.Rows = s.out.Rows[:len(s.out.Rows)-1]
-				break
 			}
 		}
 	}
@@ -367,12 +434,12 @@ func (s *setting) periodFigures(p *periodJudges, x []int32) (surrogate, judge []
 // periodStudy asks for lines that are late with at most a probability. Guidance knows no
 // threshold, so that its samples are judged by all three.
 func periodStudy(ctx context.Context, s *setting) error {
-	if s.net.Config().Classes != periods {
-		return fmt.Errorf("the network does not get the period of a line; train it with -tokens")
+	if classes := s.net.Config().Classes; classes != periods {
+		return fmt.Errorf("a network for %d classes of lines, want %d, the halves of the text; train it with -tokens", classes, periods)
 	}
 	p := newPeriodJudges(s.l, s.o.seed)
 	s.out.Notes = append(s.out.Notes, fmt.Sprintf("right period: %.1f %% of held-out lines by the surrogate, %.1f %% of training lines by the judge", 100*p.right, 100*p.judgeRight))
-	net, err := autoregressive(ctx, s.l, s.o)
+	net, err := s.r.autoregressive(ctx, s.l, s.o)
 	if err != nil {
 		return err
 	}
@@ -386,27 +453,27 @@ func periodStudy(ctx context.Context, s *setting) error {
 	}
 	type method struct {
 		name string
-		draw func(seed uint64) (x []int32, lost int, err error)
+		draw func(seed uint64) (x []int32, lost []error, err error)
 	}
-	by := func(st steer) func(seed uint64) ([]int32, int, error) {
-		return func(seed uint64) ([]int32, int, error) {
+	by := func(st steer) func(seed uint64) ([]int32, []error, error) {
+		return func(seed uint64) ([]int32, []error, error) {
 			x, err := write(ctx, net, s.l, s.o.n, seed, 1, st)
-			return x, 0, err
+			return x, nil, err
 		}
 	}
-	from := func(m energy.Denoiser[int32], projector diffusion.Projector) func(seed uint64) ([]int32, int, error) {
-		return func(seed uint64) ([]int32, int, error) {
+	from := func(m energy.Denoiser[int32], projector diffusion.Projector) func(seed uint64) ([]int32, []error, error) {
+		return func(seed uint64) ([]int32, []error, error) {
 			return s.diffuse(ctx, m, s.o.n, diffusion.Config{Seed: seed, Projector: projector})
 		}
 	}
 	methods := []method{
-		{"held-out lines", func(seed uint64) ([]int32, int, error) {
+		{"held-out lines", func(seed uint64) ([]int32, []error, error) {
 			r := rand.New(rand.NewPCG(seed, 95))
 			var all []string
 			for range s.o.n {
 				all = append(all, s.l.held[r.IntN(len(s.l.held))])
 			}
-			return s.l.states(all), 0, nil
+			return s.l.states(all), nil, nil
 		}},
 		{"autoregressive", by(nil)},
 		{"FUDGE", by(fudge(p.beginnings, guidance))},
@@ -423,10 +490,10 @@ func periodStudy(ctx context.Context, s *setting) error {
 		bound := p.bound(s.l.levels(), most, 1)
 		methods = append(methods,
 			method{fmt.Sprintf("Lagrangian, ≤ %g", most), from(plain, s.lagrangian(p, most, 1, lagrange.Projector{}))},
-			method{fmt.Sprintf("looking ahead, ≤ %g", most), func(seed uint64) ([]int32, int, error) {
+			method{fmt.Sprintf("looking ahead, ≤ %g", most), func(seed uint64) ([]int32, []error, error) {
 				d, err := scored.New(ctx, plain, diffusion.Masked{Mask: s.l.mask(), FirstHitting: true}, scored.Config{Judge: bound, Seed: seed})
 				if err != nil {
-					return nil, 0, err
+					return nil, nil, err
 				}
 				x := make([]int32, s.o.n*s.l.length)
 				return s.kept(x, d.Sample(ctx, x))
@@ -444,7 +511,8 @@ func periodStudy(ctx context.Context, s *setting) error {
 			seconds, lines := command.Processor()-start, s.texts(x)
 			surrogate, judge := s.periodFigures(p, x)
 			known, _ := s.l.known(lines)
-			return slices.Concat(surrogate, judge, []float64{s.fluency.perplexity(lines), distinct(lines, 1), distinct(lines, 2), known, float64(lost) / float64(s.o.n), seconds}), nil
+			own := slices.Concat(surrogate, judge, []float64{s.fluency.perplexity(lines), distinct(lines, 1), distinct(lines, 2), known})
+			return append(ofSamples(x, own...), float64(len(lost))/float64(s.o.n), seconds), nil
 		})
 		if err != nil {
 			return err
@@ -477,7 +545,7 @@ func grid(ctx context.Context, s *setting) error {
 						Projector: s.lagrangian(p, thresholds[0], penalty, lagrange.Projector{Step: step, Inner: inner})})
 					seconds := command.Processor() - start
 					_, judge := s.periodFigures(p, x)
-					return []float64{float64(lost) / float64(s.o.n), judge[1], s.fluency.perplexity(s.texts(x)), seconds}, err
+					return slices.Concat([]float64{float64(len(lost)) / float64(s.o.n)}, ofSamples(x, judge[1], s.fluency.perplexity(s.texts(x))), []float64{seconds}), err
 				})
 				if err != nil {
 					return err
@@ -515,7 +583,7 @@ func when(ctx context.Context, s *setting) error {
 				x, lost, err := s.diffuse(ctx, model, s.o.n, diffusion.Config{Seed: seed, Projector: m.projector, ProjectEvery: w.every, ProjectStart: w.start})
 				seconds := command.Processor() - start
 				surrogate, judge := s.periodFigures(p, x)
-				return []float64{float64(lost) / float64(s.o.n), surrogate[0], judge[1], s.fluency.perplexity(s.texts(x)), seconds}, err
+				return slices.Concat([]float64{float64(len(lost)) / float64(s.o.n)}, ofSamples(x, surrogate[0], judge[1], s.fluency.perplexity(s.texts(x))), []float64{seconds}), err
 			})
 			if err != nil {
 				return err
@@ -553,20 +621,26 @@ func cost(ctx context.Context, s *setting) error {
 	if err != nil {
 		return err
 	}
-	plain := map[uint64]float64{}
-	for _, m := range []struct {
+	type method struct {
 		name string
 		make func(seed uint64, i int) (func() error, error)
-	}{
-		{"unconstrained", by(same(nil))},
-		{kinds[0].name, by(func(i int) diffusion.Projector { return letter[i].projector })},
-		{"period, exact", by(same(projection.Path{Language: sum}))},
-		{"period, looking ahead", func(seed uint64, i int) (func() error, error) {
+	}
+	methods := []method{{"unconstrained", by(same(nil))}}
+	if letter == nil {
+		s.few(kinds[0])
+	} else {
+		methods = append(methods, method{kinds[0].name, by(func(i int) diffusion.Projector { return letter[i].projector })})
+	}
+	methods = append(methods,
+		method{"period, exact", by(same(projection.Path{Language: sum}))},
+		method{"period, looking ahead", func(seed uint64, i int) (func() error, error) {
 			d, err := scored.New(ctx, model, process, scored.Config{Judge: bound, Seed: seed, First: i})
 			return func() error { return d.Sample(ctx, x) }, err
 		}},
-		{"period, Lagrangian", by(same(s.lagrangian(p, thresholds[0], 1, lagrange.Projector{})))},
-	} {
+		method{"period, Lagrangian", by(same(s.lagrangian(p, thresholds[0], 1, lagrange.Projector{})))},
+	)
+	plain := map[uint64]float64{}
+	for _, m := range methods {
 		err := s.row(m.name, func(seed uint64) ([]float64, error) {
 			var took []float64
 			total := 0.0
