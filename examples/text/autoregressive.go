@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 )
 
@@ -114,19 +116,8 @@ func write(ctx context.Context, net *neural.Transformer, l *lines, n int, seed u
 	return x, nil
 }
 
-// normalise subtracts from log-weights the log of their sum.
-func normalise(logp []float64) {
-	top, sum := math.Inf(-1), 0.0
-	for _, a := range logp {
-		top = max(top, a)
-	}
-	for _, a := range logp {
-		sum += math.Exp(a - top)
-	}
-	for i := range logp {
-		logp[i] -= top + math.Log(sum)
-	}
-}
+// normalise divides weights by their sum. Both are given by their logarithms.
+func normalise(logp []float64) { floats.AddConst(-floats.LogSumExp(logp), logp) }
 
 // draw returns the token at the quantile u.
 func draw(logp []float64, u float64) int32 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -188,11 +189,11 @@ func (j *judge) perplexity(lines []string) float64 {
 // known returns the share of the words of samples that occur in the text, and how many different
 // ones do.
 func (l *lines) known(samples []string) (part float64, different int) {
-	corpus := map[string]bool{}
-	for _, all := range [][]string{l.train, l.held} {
-		for _, s := range all {
+	if l.corpus == nil {
+		l.corpus = map[string]bool{}
+		for _, s := range slices.Concat(l.train, l.held) {
 			for _, w := range words(s) {
-				corpus[w] = true
+				l.corpus[w] = true
 			}
 		}
 	}
@@ -200,7 +201,7 @@ func (l *lines) known(samples []string) (part float64, different int) {
 	for _, s := range samples {
 		for _, w := range words(s) {
 			all++
-			if corpus[w] {
+			if l.corpus[w] {
 				n++
 				seen[w] = true
 			}

@@ -202,7 +202,7 @@ func fillByConditionals(ctx context.Context, l *lines, model *neural.Masked, sho
 			hidden = append(hidden, i)
 		}
 	}
-	v := make([]float32, n*levels)
+	v, logp := make([]float32, n*levels), make([]float64, levels-1) // logp has no mask
 	for k := 0; k < len(x); k += n {
 		own := x[k : k+n]
 		copy(own, from)
@@ -213,14 +213,11 @@ func fillByConditionals(ctx context.Context, l *lines, model *neural.Masked, sho
 			if err := model.Denoise(ctx, v, q); err != nil {
 				return err
 			}
-			w := v[i*levels : (i+1)*levels-1] // without the mask
-			u, total := r.Float64(), logSumExp(w)
-			for l, a := range w {
-				own[i] = int32(l)
-				if u -= math.Exp(float64(a) - total); u < 0 {
-					break
-				}
+			for t := range logp {
+				logp[t] = float64(v[i*levels+t])
 			}
+			normalise(logp)
+			own[i] = draw(logp, r.Float64())
 		}
 	}
 	return nil

@@ -14,7 +14,8 @@ type lines struct {
 	own         bool
 	length      int
 	train, held []string
-	judge       *judge // perplexity model estimated from train
+	judge       *judge          // perplexity model estimated from train
+	corpus      map[string]bool // words of train and held; nil before the first call of known
 
 	// period of every line of train and of held: early in the first half of the text, late in the
 	// second

@@ -128,6 +128,14 @@ func newPeriodJudges(l *lines, seed uint64) *periodJudges {
 	return p
 }
 
+// periodJudges returns the classifiers of the period, which all studies of a report share.
+func (r *report) periodJudges(l *lines, seed uint64) *periodJudges {
+	if r.judges == nil {
+		r.judges = newPeriodJudges(l, seed)
+	}
+	return r.judges
+}
+
 // features returns the features of lines that the judge knows: their words.
 func (p *periodJudges) features(all []string) [][]int32 {
 	x := make([][]int32, len(all))

@@ -40,6 +40,7 @@ type report struct {
 	losses        []point // losses of this training
 
 	leftToRight *neural.Transformer // see autoregressive; nil before its first call
+	judges      *periodJudges       // see periodJudges; nil before its first call
 }
 
 // point is the loss of a batch at a step, in nats per line.

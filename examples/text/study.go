@@ -12,6 +12,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
@@ -160,21 +162,15 @@ func (s *setting) row(method string, figures func(seed uint64) ([]float64, error
 	}
 	for c := range s.out.Columns {
 		var own []float64
-		sum, squares := 0.0, 0.0
 		for _, f := range all {
 			if !math.IsNaN(f[c]) {
 				own = append(own, f[c])
-				sum += f[c]
 			}
 		}
-		n := float64(len(own))
-		mean := sum / n // NaN without seeds, as is the error of a single one
-		for _, v := range own {
-			squares += float64((v - mean) * (v - mean))
-		}
+		mean, deviation := stat.MeanStdDev(own, nil) // NaN without seeds, as is the error of a single one
 		r.Mean[c] = entry(mean)
 		if len(all) > 1 {
-			r.Error[c] = entry(math.Sqrt(squares / (n - 1) / n))
+			r.Error[c] = entry(stat.StdErr(deviation, float64(len(own))))
 		}
 	}
 	s.out.Rows = append(s.out.Rows, r)
@@ -437,7 +433,7 @@ func periodStudy(ctx context.Context, s *setting) error {
 	if classes := s.net.Config().Classes; classes != periods {
 		return fmt.Errorf("a network for %d classes of lines, want %d, the halves of the text; train it with -tokens", classes, periods)
 	}
-	p := newPeriodJudges(s.l, s.o.seed)
+	p := s.r.periodJudges(s.l, s.o.seed)
 	s.out.Notes = append(s.out.Notes, fmt.Sprintf("right period: %.1f %% of held-out lines by the surrogate, %.1f %% of training lines by the judge", 100*p.right, 100*p.judgeRight))
 	net, err := s.r.autoregressive(ctx, s.l, s.o)
 	if err != nil {
@@ -531,7 +527,7 @@ func (s *setting) lagrangian(p *periodJudges, most, penalty float64, k lagrange.
 // grid varies the settings of the augmented Lagrangian as Table 3 of Cardei et al. 2025 does: the
 // step size η, the first penalty μ and the number of inner steps.
 func grid(ctx context.Context, s *setting) error {
-	p := newPeriodJudges(s.l, s.o.seed)
+	p := s.r.periodJudges(s.l, s.o.seed)
 	model, err := s.model(-1)
 	if err != nil {
 		return err
@@ -559,7 +555,7 @@ func grid(ctx context.Context, s *setting) error {
 // when projects in every so many steps, or from a time on, as Figures 8 and 9 of Cardei et al.
 // 2025 do.
 func when(ctx context.Context, s *setting) error {
-	p := newPeriodJudges(s.l, s.o.seed)
+	p := s.r.periodJudges(s.l, s.o.seed)
 	model, err := s.model(-1)
 	if err != nil {
 		return err
@@ -596,7 +592,7 @@ func when(ctx context.Context, s *setting) error {
 // cost measures the processor time of single lines, relative to the mean of unconstrained ones,
 // as Table 4 of Cardei et al. 2025 does.
 func cost(ctx context.Context, s *setting) error {
-	p := newPeriodJudges(s.l, s.o.seed)
+	p := s.r.periodJudges(s.l, s.o.seed)
 	model, err := s.model(-1)
 	if err != nil {
 		return err
