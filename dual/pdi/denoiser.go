@@ -140,22 +140,19 @@ func (d *Denoiser) settle(v []float32, states int) error {
 	if d.ahead == nil || states < 2 {
 		return nil
 	}
-	m, rows := d.p.Len(), make([]dual.Row, d.p.Len())
+	m := d.p.Len()
+	rows, last, variance := make([]dual.Row, m), dual.Batch{States: states, Mean: make([]float64, m)}, make([]float64, m)
 	if p, ok := d.p.Predictor.(dual.Described); ok {
 		rows = p.Rows()
 	}
-	for j := range m {
-		mean, square := 0.0, 0.0
-		for s := range states {
-			mean += d.g[s*m+j] / float64(states)
-		}
-		for s := range states {
-			square += float64((d.g[s*m+j] - mean) * (d.g[s*m+j] - mean))
-		}
-		se := math.Sqrt(square / (float64(states) * float64(states-1)))
-		off := mean
+	if err := last.Measure(d.g); err != nil {
+		return fmt.Errorf("pdi: predictions of the last step: %w", err)
+	}
+	last.Variance(variance)
+	for j, off := range last.Mean {
+		se := math.Sqrt(variance[j] / float64(states))
 		if rows[j].Equal {
-			off = math.Abs(mean)
+			off = math.Abs(off)
 		}
 		if off > max(float64(missed*se), float64(1e-6*(math.Abs(rows[j].Bound)+se))) {
 			name := rows[j].Name
