@@ -74,7 +74,7 @@ func (s Slabs) Validate(n int) error {
 // Len returns the number of rows.
 func (s Slabs) Len() int { return len(s.A) }
 
-// Value stores the larger of the two violations of each row. Sums are accumulated in float64,
+// Value stores in g the larger of the two violations of each row. Sums are accumulated in float64,
 // in the order of the row. Value panics if len(g) ≠ Len() or if an index lies outside v.
 func (s Slabs) Value(g []float64, v []float32) {
 	check.Len("constraint", "g", len(g), len(s.A))

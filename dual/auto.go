@@ -52,7 +52,7 @@ const (
 	autoLargest = 2000  // number of multipliers above which C is too large
 )
 
-// Bind returns an updater of n multipliers; it implements [Rule].
+// Bind returns a new updater for n multipliers; it implements [Rule].
 func (Auto) Bind(_ context.Context, n int) (Updater, error) {
 	if err := cmp.Or(checkCount("Auto", n), check.Entries("dual: Auto", "n × n", n, n)); err != nil {
 		return nil, err

@@ -51,8 +51,9 @@ func (b *Batch) Measure(g []float64) error {
 	return nil
 }
 
-// Variance stores in v the variance of each violation g_j. If Cov is nil, the variances are
-// computed from G with the divisor States − 1. If G is nil too, or States = 1, they are zero.
+// Variance stores in v the variance of each violation g_j over the batch, the diagonal of Cov. If
+// Cov is nil, the variances are computed from G with the divisor States − 1. If G is nil too, or
+// States = 1, they are zero.
 func (b *Batch) Variance(v []float64) {
 	n := len(b.Mean)
 	clear(v)
@@ -76,9 +77,9 @@ func (b *Batch) Variance(v []float64) {
 	}
 }
 
-// Covariance stores in c, n × n, the covariance of the violations. If Cov is nil, the covariance is
-// computed from G with the divisor States − 1. If G is nil too, or States = 1, it is zero. The cost
-// is O(States·n²).
+// Covariance stores in c, n × n, the covariance of the violations over the batch, a copy of Cov. If
+// Cov is nil, the covariance is computed from G with the divisor States − 1. If G is nil too, or
+// States = 1, it is zero. The cost is O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)

@@ -30,7 +30,7 @@ type Certificate struct {
 	ESS []float64
 
 	Steps  int  // number of dual steps in the certificate, or of draws per chain if Frozen
-	States int  // number of states per step
+	States int  // number of states measured per step, or per draw if Frozen
 	Frozen bool // whether all samples were drawn at λ̄, instead of while λ moved
 
 	Rows []Row // description of each constraint

@@ -149,9 +149,9 @@ func (f *factored) weigh(scale float64, lambda []float64) {
 }
 
 // Value returns the value of the dual function at the multipliers lambda, and stores its gradient
-// in grad and its curvature in curv. It stores in size the sum of the mean deviations of the tables
-// of each bound, or the standard deviation of the bound if that is smaller. It implements
-// concave.Func.
+// in grad and its curvature in curv. It also stores in size[j] the scale of the violation g_j. This
+// is the standard deviation of g_j or, if smaller, the sum of the mean deviations of the tables
+// that make up g_j. It implements concave.Func.
 func (f *factored) Value(lambda, grad, curv, size []float64) float64 {
 	if f.err != nil {
 		return math.NaN()

@@ -25,7 +25,7 @@ type Ascent struct {
 	Step Schedule // step size η_t; nil means β/(v_j·√(1+t))
 }
 
-// Bind returns an updater of n multipliers; it implements [Rule].
+// Bind returns a new updater for n multipliers; it implements [Rule].
 func (a Ascent) Bind(_ context.Context, n int) (Updater, error) {
 	return firstOrder("Ascent", a.Step, n, func(g gains) stepper { return &ascent{g} })
 }
@@ -54,7 +54,7 @@ type Extragradient struct {
 	Step Schedule // step size η_t; nil means that of [Ascent]
 }
 
-// Bind returns an updater of n multipliers; it implements [Rule].
+// Bind returns a new updater for n multipliers; it implements [Rule].
 func (e Extragradient) Bind(_ context.Context, n int) (Updater, error) {
 	return firstOrder("Extragradient", e.Step, n, func(g gains) stepper { return &extragradient{g, make([]float64, n+1)} })
 }
@@ -104,8 +104,8 @@ type PI struct {
 	Smooth       float64  // smoothing weight ν in [0, 1)
 }
 
-// Bind returns an updater of n multipliers; it implements [Rule]. It returns an error if a field
-// is out of range.
+// Bind returns a new updater for n multipliers; it implements [Rule]. It returns an error if a
+// field is out of range.
 func (p PI) Bind(_ context.Context, n int) (Updater, error) {
 	switch p.Proportional {
 	case 0:
@@ -163,8 +163,8 @@ type AdaGrad struct {
 	Rate float64 // factor of every step size; 0 means 1
 }
 
-// Bind returns an updater of n multipliers; it implements [Rule]. It returns an error if the rate
-// is out of range.
+// Bind returns a new updater for n multipliers; it implements [Rule]. It returns an error if the
+// rate is out of range.
 func (a AdaGrad) Bind(_ context.Context, n int) (Updater, error) {
 	a.Rate = cmp.Or(a.Rate, 1)
 	if !(a.Rate > 0) || !check.Finite(a.Rate) {

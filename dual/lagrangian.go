@@ -74,7 +74,7 @@ func (t *tilted) Len() int { return len(t.lambda) }
 // Sites returns the number of sites of a state.
 func (t *tilted) Sites() int { return t.sites }
 
-// Beta returns the temperature.
+// Beta returns the temperature β, by which the energy is divided.
 func (t *tilted) Beta() float64 { return t.beta }
 
 // Rows returns a description of every inequality, one per multiplier.
@@ -286,7 +286,7 @@ func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 // energy.Affine). It implements energy.Capable.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
-// Base returns the model whose energy is f0.
+// Base returns the base model, whose energy is f0.
 func (l *Lagrangian) Base() energy.Model { return l.base }
 
 // SetLambda sets the multipliers. Kernels on the Lagrangian must be Reset afterwards. SetLambda

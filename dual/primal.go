@@ -34,8 +34,9 @@ type Primal[S energy.Site] interface {
 	SetStates(x []S) error
 }
 
-// Counter is a [Primal] that counts its draws per chain. If the context ends in the middle of a
-// dual step, [Inference] uses the count to continue the step where it stopped.
+// Counter is a [Primal] whose method Len returns the number of draws that each chain has made. If
+// the context ends in the middle of a dual step, [Inference] uses this number to continue the step
+// where it stopped.
 type Counter interface{ Len() int }
 
 // Energetic is implemented by types that compute energies. Energy stores in e[s] the energy of the
@@ -108,5 +109,5 @@ func (r *Resampler[S]) SetStates(x []S) error {
 	return nil
 }
 
-// Len returns the number of draws made.
+// Len returns the number of draws made so far, each of which replaces all states.
 func (r *Resampler[S]) Len() int { return r.draws }

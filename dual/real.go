@@ -108,7 +108,7 @@ type combined struct {
 	offset float64
 }
 
-// Sites returns the number of coordinates; it implements energy.Real.
+// Sites returns the number of coordinates of a state; it implements energy.Real.
 func (c *combined) Sites() int { return c.of[0].Sites() }
 
 // Energy stores in e the energy of each state; it implements energy.Real.
@@ -135,10 +135,10 @@ func (c *combined) Score(s, x []float32) {
 	}
 }
 
-// Base returns the energy f0.
+// Base returns the base energy f0.
 func (l *RealLagrangian) Base() energy.Scored { return l.base }
 
-// Terms returns the energies g_j, one per multiplier.
+// Terms returns the constraint functions g_j as energies, one per multiplier.
 func (l *RealLagrangian) Terms() []energy.Scored { return slices.Clone(l.terms) }
 
 // SetLambda replaces the multipliers by a copy of lambda. Chains on the RealLagrangian must be

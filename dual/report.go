@@ -16,9 +16,10 @@ import (
 type Report struct {
 	Status      string   `json:"status"`
 	Constraints []Line   `json:"constraints"`
-	Dual        *float64 `json:"dual,omitempty"`   // value of the dual function; nil if unknown
-	Steps       int      `json:"steps,omitempty"`  // number of steps over which means are taken
-	States      int      `json:"states,omitempty"` // number of states per step
+	Dual        *float64 `json:"dual,omitempty"` // value of the dual function; nil if unknown
+	// Steps is the number of dual steps over which the means are taken.
+	Steps  int `json:"steps,omitempty"`
+	States int `json:"states,omitempty"` // number of states measured per step
 }
 
 // Line reports on one constraint. A range, which has two rows, has one line.

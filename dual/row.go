@@ -20,7 +20,7 @@ type Row struct {
 	Unit    string // unit of h, Bound and Tolerance
 	Bound   float64
 	AtLeast bool
-	Equal   bool // whether it is an equality; the multiplier may then have either sign
+	Equal   bool // whether the row is an equality; its multiplier may then have either sign
 
 	// Tolerance is the largest amount by which the mean may miss the bound. Certificates count the
 	// bound as violated only if the mean misses it by more. 0 means the tolerance passed to methods

@@ -12,7 +12,7 @@ import (
 // Ascent{Step: Constant(0.1)}, whose zero value is the recommended setting. Package dualtest
 // checks rules.
 type Rule interface {
-	// Bind returns an updater of n ≥ 1 multipliers. Every updater has its own state. If the
+	// Bind returns a new updater for n ≥ 1 multipliers. Every updater has its own state. If the
 	// context ends, Bind returns the context's error.
 	Bind(ctx context.Context, n int) (Updater, error)
 }
@@ -59,8 +59,8 @@ type Decay struct {
 	Rate float64 // fraction removed from λ at every step, in [0, 1)
 }
 
-// Bind returns an updater of n multipliers; it implements [Rule]. It returns an error if the rate
-// is out of range.
+// Bind returns a new updater for n multipliers; it implements [Rule]. It returns an error if the
+// rate is out of range.
 func (d Decay) Bind(ctx context.Context, n int) (Updater, error) {
 	if d.Rule == nil {
 		d.Rule = Auto{}

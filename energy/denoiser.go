@@ -138,10 +138,11 @@ type DenoiserFunc[S Site] struct {
 	ExcludesSelf bool
 }
 
-// Shape returns Sites and Levels.
+// Shape returns the fields Sites and Levels, the numbers of sites and levels of a state.
 func (f DenoiserFunc[S]) Shape() (sites, levels int) { return f.Sites, f.Levels }
 
-// Denoise calls F and returns its error. It panics if slices do not fit the shape.
+// Denoise calls F, which stores the predictions for q in v, and returns the error of F. It panics
+// if a slice does not fit the shape.
 func (f DenoiserFunc[S]) Denoise(ctx context.Context, v []float32, q Noised[S]) error {
 	q.States(f.Sites)
 	check.Len("energy", "v", len(v), len(q.X)*f.Levels)
@@ -151,10 +152,10 @@ func (f DenoiserFunc[S]) Denoise(ctx context.Context, v []float32, q Noised[S]) 
 	return f.F(ctx, v, q)
 }
 
-// TimeFree returns IgnoresTime; it implements [Timeless].
+// TimeFree returns the field IgnoresTime; it implements [Timeless].
 func (f DenoiserFunc[S]) TimeFree() bool { return f.IgnoresTime }
 
-// LeaveOneOut returns ExcludesSelf; it implements [SelfExcluding].
+// LeaveOneOut returns the field ExcludesSelf; it implements [SelfExcluding].
 func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 
 // SelfExcluding is implemented by denoisers that may predict each token from the other sites only.

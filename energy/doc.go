@@ -1,5 +1,5 @@
-// Package energy defines the distributions that gibbsite samples from. They are unnormalised
-// log-densities, written as energies, or denoisers.
+// Package energy defines the interfaces of the distributions that gibbsite samples from. A
+// distribution is given by an energy, its negative log-density up to a constant, or by a denoiser.
 //
 // A [Model] stands for the distribution
 //
@@ -7,7 +7,7 @@
 //
 // with the energy E in nats. A state x assigns a level to every site, that is, a value to every
 // variable or a token to every position. E(x) = +Inf means that x has probability zero. NaN means
-// that the evaluation failed. E is never −Inf. [Func] makes a model of a function. Package
+// that the evaluation failed. E is never −Inf. [Func] turns a function into a model. Package
 // energy/model has the standard models, and package energy/read reads model files. [Real] and
 // [Scored] are densities on ℝ^sites; see energy/continuous.
 //

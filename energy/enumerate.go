@@ -50,7 +50,7 @@ func size(m Model) (int, bool) {
 // concurrent use and must not keep its argument.
 //
 // Enumerate returns an error if there are more than 2²⁸ states, an energy is NaN or −Inf, or no
-// state has a finite energy. When ctx ends, it stops soon and returns the cause.
+// state has a finite energy. When ctx ends, it stops soon and returns the cause of ctx.
 func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enumeration, error) {
 	if err := check.Given("energy: Enumerate", "m", m); err != nil {
 		return Enumeration{}, err

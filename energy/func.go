@@ -46,10 +46,10 @@ type Func struct {
 	Rows, Batch int
 }
 
-// Shape returns Sites and Levels.
+// Shape returns the fields Sites and Levels; it implements [Model].
 func (f Func) Shape() (sites, levels int) { return f.Sites, f.Levels }
 
-// Energy calls E for every state; it implements [Model].
+// Energy stores in e the value of the function E for every state of x; it implements [Model].
 func (f Func) Energy(e []float64, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))

@@ -15,7 +15,7 @@ var _ Shaped = Model(nil)
 
 // Model is an unnormalised distribution p(x) ∝ exp(−E(x)) on {0,…,levels−1}^sites.
 //
-// These two methods are all that a model of your own needs; [Func] makes a model of a function.
+// These two methods are all that a model of your own needs. [Func] turns a function into a model.
 // Implementations must be safe for concurrent use.
 type Model interface {
 	// Shape returns the number of sites and of levels per site, both ≥ 1.

@@ -38,10 +38,10 @@ type RealFunc struct {
 	Grad func(g, x []float32)      // function that stores ∇E(x) in g
 }
 
-// Sites returns Dim.
+// Sites returns the field Dim, the number of coordinates; it implements [Real].
 func (f RealFunc) Sites() int { return f.Dim }
 
-// Energy calls E for every state; it implements [Real].
+// Energy stores in e the value of the function E for every state of x; it implements [Real].
 func (f RealFunc) Energy(e []float64, x []float32) {
 	f.check()
 	check.Must("energy: RealFunc", "E", f.E)
@@ -51,7 +51,7 @@ func (f RealFunc) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score calls Grad for every state and stores −∇E in s; it implements [Scored].
+// Score calls Grad for every state of x and stores −∇E in s; it implements [Scored].
 func (f RealFunc) Score(s, x []float32) {
 	f.check()
 	check.Len("energy", "s", len(s), len(x))

@@ -148,8 +148,9 @@ func (x *Generator) Valid(text string) bool { return x.is(text) }
 // trials bounds the number of draws until one is accepted.
 const trials = 1 << 20
 
-// Draw draws a text. It returns an error if src is nil, if a weight is not in [0, 1], or if
-// none of 2²⁰ draws is accepted. If the context ends, it returns the context's cause.
+// Draw returns a random text, drawn with the numbers of src. It returns an error if src is nil, if
+// Config.Weight returns a number outside [0, 1], or if it rejects 2²⁰ texts in a row. If the
+// context ends, it returns the context's cause.
 func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
 	if check.Nil(src) {
 		return "", &constraint.ArgumentError{Func: "Draw", Arg: "src", Value: nil, Want: "a source of random numbers"}

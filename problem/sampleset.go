@@ -38,7 +38,7 @@ type Row struct {
 	// levels.
 	Levels      []int32
 	Energy      float64  // energy E of the state, without the term of Config.Penalty
-	Occurrences int      // number of draws in this row
+	Occurrences int      // number of draws that gave this state
 	Violated    []string // names of the violated conditions, required ones first
 
 	p        *Problem
@@ -120,7 +120,7 @@ func (r Row) String() string {
 	return b.String()
 }
 
-// Values returns the value of an expression in every row.
+// Values returns the value of the expression e in the state of each row, in the order of the rows.
 func (s *SampleSet) Values(e Expr) ([]float64, error) {
 	if e.err != nil {
 		return nil, fmt.Errorf("problem: Values: %w", e.err)
@@ -147,7 +147,7 @@ func (s *SampleSet) Filter(keep func(Row) bool) *SampleSet {
 	return &t
 }
 
-// Sort sorts the rows by compare; the order of equal rows does not change.
+// Sort sorts the rows in the order of the function compare, as slices.SortStableFunc does.
 func (s *SampleSet) Sort(compare func(a, b Row) int) { slices.SortStableFunc(s.Rows, compare) }
 
 func (s *SampleSet) sort() {

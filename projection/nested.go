@@ -32,19 +32,21 @@ type program interface {
 
 // runner is the scratch of one call. Its methods are those of trellis.Runner.
 type runner interface {
-	// Watch makes later calls, except Draw, fail with the cause of ctx once ctx has ended.
-	// Unwatch undoes Watch.
+	// Watch makes later calls, except Draw, return the cause of ctx as an error once ctx has ended.
+	// Unwatch ends this.
 	Watch(ctx context.Context)
 	Unwatch()
 	Filter(v []float32) (logZ float64, err error)
-	// FilterExact does the same as Filter with all sums in float64. Do not call Draw after it.
+	// FilterExact does the same as Filter, but computes all sums in float64. Do not call Draw after
+	// it.
 	FilterExact(v []float32) (logZ float64, err error)
-	// FilterGiven is like Filter with given tokens. Where a token is given (≥ 0), the row counts as
-	// one-hot and may be overwritten.
+	// FilterGiven does the same as Filter if some tokens are given: given[i] is the token of site
+	// i, or −1. The row of v at a site with a given token counts as one-hot and may be overwritten.
 	FilterGiven(v []float32, given []int32) (logZ float64, err error)
 	Draw(x []int32, src rand.Source)
 	MAP(x []int32, v []float32) (float64, error)
-	Marginals(dst []float64) error // stores log-probabilities
+	// Marginals stores the log-probability of each token at each site in dst, sites × levels
+	Marginals(dst []float64) error
 	Descending(v []float32) (iter.Seq2[[]int32, float64], error)
 	Ascending(cost []float64) (iter.Seq2[[]int32, float64], error)
 	CheapestBy(x []int32, v []float32, p trellis.Pricer) (float64, error)
@@ -129,7 +131,7 @@ func (r *nestedRunner) Filter(v []float32) (float64, error) {
 	return r.run.Filter(v)
 }
 
-// FilterExact is Filter, whose sums are in float64 anyway.
+// FilterExact calls Filter, because the sums of a nested language are in float64 anyway.
 func (r *nestedRunner) FilterExact(v []float32) (float64, error) { return r.Filter(v) }
 
 func (r *nestedRunner) FilterGiven(v []float32, given []int32) (float64, error) {
@@ -160,8 +162,9 @@ func (r *nestedRunner) MAP(x []int32, v []float32) (float64, error) {
 	})
 }
 
-// CheapestBy stores in x the cheapest sequence, where p prices the tokens. It computes the prices
-// of all tokens first, because it visits sites out of order.
+// CheapestBy stores in x the sequence of least total cost and returns that cost. The argument p
+// gives the cost of each token. CheapestBy computes all costs first, because it visits sites out of
+// order.
 func (r *nestedRunner) CheapestBy(x []int32, v []float32, p trellis.Pricer) (float64, error) {
 	n := r.of
 	if r.cost == nil {

@@ -144,9 +144,9 @@ func (t *tokens) Kernel(ctx context.Context, chains int) (Transition[int32], err
 	return t.method.Kernel(ctx, t.model, chains)
 }
 
-// Start draws the level of every site uniformly. If the model is an energy.Supported, Start then
-// repairs states of probability zero. If the kernel is a [Starter], Start finally lets the kernel
-// replace the states.
+// Start stores random initial states in x. It draws the level of every site uniformly and then, if
+// the model is an energy.Supported, repairs states of probability zero. If the kernel is a
+// [Starter], it finally replaces the states.
 func (t *tokens) Start(x []int32, r []Stream, kernel Transition[int32]) error {
 	for i := range r {
 		for j := range t.sites {

@@ -37,7 +37,7 @@ type Method interface {
 	Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error)
 }
 
-// Kernel is a [Transition] of states of integer levels (tokens).
+// Kernel moves a block of chains whose states consist of integer levels (tokens); see [Transition].
 type Kernel = Transition[int32]
 
 // Transition moves a block of chains by one step at a time. The type S of a state's entries is
@@ -125,9 +125,9 @@ type Control struct {
 	// is nil, the call does not stop early.
 	Stop func() bool
 
-	// Unread promises that the caller does not read states and energies after this call. The caller
-	// reads them only after a later call without Unread, or after a call of Show if the kernel is
-	// [Lazy]. So this call need not update x.
+	// Unread tells the kernel that nobody reads the states and energies that this call computes. So
+	// the call need not update x. The caller reads x and the energies only after a later call
+	// without Unread or, if the kernel is [Lazy], after a call of Show.
 	Unread bool
 
 	// Workers is the number of goroutines that the call may use; 0 means 1. It does not change
@@ -213,9 +213,9 @@ func (b *Base) UnmarshalBinary(from []byte) error {
 	return wire.ReadFields(from, b.fields)
 }
 
-// As returns k itself if it is a T, or else the first T among the kernels that k wraps. T is an
-// interface such as [Lazy], or the type of a kernel. A kernel wraps another one if it is a
-// [Wrapper], that is, if it has the method
+// As returns k itself if it is a T, or else the first T among the kernels that k wraps. If there is
+// none, ok is false. T is an interface such as [Lazy], or the type of a kernel. A kernel wraps
+// another one if it is a [Wrapper], that is, if it has the method
 //
 //	Unwrap() sampler.Transition[S]
 func As[T any, S energy.Site](k Transition[S]) (t T, ok bool) {

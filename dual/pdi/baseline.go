@@ -62,7 +62,8 @@ func (d Guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 // onto the set of samples that individually satisfy the constraints.
 type Projected struct {
 	Base energy.Denoiser[float32]
-	Onto func(x []float32) // function that projects a sample in place
+	// Onto projects one sample, in place, onto the set of samples that satisfy the constraints.
+	Onto func(x []float32)
 }
 
 // Shape returns the numbers of sites and levels of Base.

@@ -200,9 +200,10 @@ func (m *Ising) Graph() (start, adj []int32) {
 	return g.start, g.adj
 }
 
-// Torus returns the number of columns of the lattice, and the energy difference of a flip for each
-// number of neighbours at level 1. The result ok is true if the topology is a two-dimensional
-// [Lattice] with sides of at least 3 and the field is uniform. It implements [energy.Toroidal].
+// Torus returns the number of columns of the lattice, and the energy of level 1 minus that of level
+// 0 at a site, for each number of neighbours at level 1. The result ok is true if the topology is a
+// two-dimensional [Lattice] with sides of at least 3 and the field is uniform. It implements
+// [energy.Toroidal].
 func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
 		return 0, d, false
@@ -224,7 +225,8 @@ func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	return float64(2 * float64(m.coupling*w)), []float64{0 - m.field, m.field}, ok && m.fields == nil
 }
 
-// Pairs returns the energy as a quadratic function of the bits x; it implements [energy.Pairwise].
+// Pairs returns the weights and fields of the energy as a quadratic function of the levels x_i ∈
+// {0, 1}; it implements [energy.Pairwise].
 func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	g := m.bonds.graph()
 	weight, field = slices.Clone(g.weight), make([]float64, g.Sites())

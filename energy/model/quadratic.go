@@ -476,8 +476,9 @@ func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 // pairwiseQuadratic implements [energy.Pairwise] for a Quadratic with two levels.
 type pairwiseQuadratic struct{ *Quadratic }
 
-// Pairs returns the energy as a quadratic function of the bits x; it implements [energy.Pairwise].
-// A matrix that is stored densely is converted to sparse rows in every call.
+// Pairs returns the weights and fields of the energy as a quadratic function of the levels x_i ∈
+// {0, 1}; it implements [energy.Pairwise]. A matrix that is stored densely is converted to sparse
+// rows in every call.
 func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	step := m.values[1] - m.values[0]
 	unit := float64(step * step)
@@ -570,8 +571,8 @@ type ordinalQuadratic struct{ *Quadratic }
 // Values returns the numeric value of each level; it implements [energy.Ordinal].
 func (m ordinalQuadratic) Values() []float32 { return m.numbers }
 
-// Window stores in g the exact differences for the levels at most w away from the current level. It
-// implements [energy.Windowed].
+// Window stores the energies in e, and in g the exact energy differences for the levels at most w
+// from the current level of each site. It implements [energy.Windowed].
 func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1
 	check.Rows("model", "x", len(x), len(m.linear))

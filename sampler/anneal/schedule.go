@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Schedule returns the inverse temperature β ≥ 0 of an annealing run at progress t, which goes from
-// 0 to 1.
+// Schedule is a function that returns the inverse temperature β ≥ 0 of an annealing run. Its
+// argument is the progress t of the run, which goes from 0 to 1.
 type Schedule func(t float64) float64
 
 // Geometric returns the schedule β(t) = from·(to/from)^t. Both bounds must be positive. It is the

@@ -9,7 +9,7 @@ import (
 // Average is an estimate, at one temperature, of an expectation or of a function of expectations.
 type Average struct {
 	Value float64
-	SE    float64 // standard error, which includes the effect of autocorrelation
+	SE    float64 // standard error of Value, including the effect of autocorrelation
 	// ESS is the effective number of draws, (Σw)²/Σw², where w are the weights in [Reweighting]. It
 	// does not account for autocorrelation.
 	ESS float64

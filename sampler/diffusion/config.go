@@ -169,7 +169,9 @@ type Snapshot struct {
 	// Violation is the violation that remains after the projection: that of V or, with
 	// ProjectState, that of the state.
 	Violation float64
-	LogZ      float64 // log Z returned by the [Drawer]; 0 if there is none
+	// LogZ is the log Z that the [Drawer] returned in this step; 0 if the projection is not a
+	// Drawer.
+	LogZ float64
 }
 
 func infinite(x float32) bool { return math.IsInf(float64(x), 0) }

@@ -33,13 +33,14 @@ const (
 // Every move takes a prediction. A sample of n steps takes n·(Moves + 1) predictions, and
 // Config.ProjectEvery and the numbers of steps in a [Snapshot] count moves, too.
 type Corrected struct {
-	Process Process[float32] // process of the other steps; nil means Gaussian{}
+	Process Process[float32] // process whose steps the moves precede; nil means Gaussian{}
 
 	Moves int     // number of moves before each step, at most 1024; 0 means 1
 	Size  float64 // size of a move, in (0, 1]; 0 means 0.1
 }
 
-// Bind implements [Process]. It checks the fields and binds Process.
+// Bind returns steps that make Moves moves before each step of the field Process. It returns an
+// error if a field is out of range or Process cannot be bound. It implements [Process].
 func (p Corrected) Bind(ctx context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Process == nil {
 		p.Process = Gaussian{}
@@ -68,7 +69,7 @@ type corrected struct {
 	moving bool // whether the step that Next announced is a move
 }
 
-// MaxSteps implements [Clocked].
+// MaxSteps returns the largest number of moves and steps together. It implements [Clocked].
 func (p *corrected) MaxSteps(steps int) int {
 	most := slots.MaxSteps(p.Steps, steps)
 	if most > math.MaxInt/(p.moves+1) {
@@ -77,7 +78,8 @@ func (p *corrected) MaxSteps(steps int) int {
 	return most * (p.moves + 1)
 }
 
-// Next implements [Steps]. Of Moves + 1 steps, all but the last stay at the time t.
+// Next returns the time after the next move or step. A move stays at the time t. It implements
+// [Steps].
 func (p *corrected) Next(x []float32, t float64, step, steps int, r *sampler.Stream) float64 {
 	every := p.moves + 1
 	if p.moving = step%every < p.moves; p.moving {
@@ -86,7 +88,8 @@ func (p *corrected) Next(x []float32, t float64, step, steps int, r *sampler.Str
 	return p.Steps.Next(x, t, step/every, steps, r)
 }
 
-// Reverse implements [Steps]. It makes a move, or a step of the other process.
+// Reverse makes a move, or a step of the other process, as the last call of Next determined. It
+// implements [Steps].
 func (p *corrected) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	if !p.moving || s < t {
 		return p.Steps.Reverse(x, raw, v, t, s, r)

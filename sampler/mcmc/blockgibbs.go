@@ -46,7 +46,7 @@ const maxMembers = 1 << 16
 // Name returns "block-gibbs"; it implements [sampler.Named].
 func (BlockGibbs) Name() string { return "block-gibbs" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (g BlockGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: BlockGibbs", m, chains, sampler.BlockSize)
 	if err != nil {

@@ -68,7 +68,7 @@ const (
 // Name returns "cyclical"; it implements [sampler.Named].
 func (Cyclical) Name() string { return "cyclical" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (c Cyclical) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	if err := c.check(); err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ const defaultDLMCStep = 0.2 // initial step size; few sites jump at first, so ad
 // Name returns "dlmc"; it implements [sampler.Named].
 func (DLMC) Name() string { return "dlmc" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (d DLMC) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, levels, err := check.Shape("mcmc: DLMC", m, chains, sampler.BlockSize)
 	alpha, tuner, untuned := tune.Start("mcmc: DLMC", d.StepSize, defaultDLMCStep, d.Target)

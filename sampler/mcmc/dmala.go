@@ -71,7 +71,7 @@ const defaultDMALAStep = 0.2 // initial step size, the middle of the paper's ran
 // Name returns "dmala"; it implements [sampler.Named].
 func (DMALA) Name() string { return "dmala" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (d DMALA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	alpha, tuner, err := tune.Start("mcmc: DMALA", d.StepSize, defaultDMALAStep, d.Target)
 	l := langevin{alpha: alpha, preconditioner: d.Preconditioner, window: d.Window, within: d.Within, balance: d.Balance, exact: d.Exact, judged: true}

@@ -98,7 +98,7 @@ const defaultDULAStep = 0.1
 // Name returns "dula"; it implements [sampler.Named].
 func (DULA) Name() string { return "dula" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (d DULA) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	d.StepSize = cmp.Or(d.StepSize, defaultDULAStep)
 	l := langevin{alpha: d.StepSize, preconditioner: d.Preconditioner, window: d.Window, minibatch: d.Minibatch, within: d.Within, balance: d.Balance, exact: d.Exact}

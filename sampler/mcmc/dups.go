@@ -49,7 +49,7 @@ const defaultDUPSStep = 0.1
 // Name returns "dups"; it implements [sampler.Named].
 func (DUPS) Name() string { return "dups" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	d.StepSize = cmp.Or(d.StepSize, defaultDUPSStep)
 	p, err := langevin{alpha: d.StepSize, exact: d.Exact}.proposal(ctx, "DUPS", m, chains)
@@ -91,7 +91,7 @@ type DMAPS struct {
 // Name returns "dmaps"; it implements [sampler.Named].
 func (DMAPS) Name() string { return "dmaps" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (d DMAPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	alpha, tuner, err := tune.Start("mcmc: DMAPS", d.StepSize, defaultDMALAStep, d.Target)
 	p, unfit := langevin{alpha: alpha, exact: d.Exact}.proposal(ctx, "DMAPS", m, chains)

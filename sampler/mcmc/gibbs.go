@@ -66,7 +66,7 @@ type Gibbs struct {
 // Name returns "gibbs"; it implements [sampler.Named].
 func (Gibbs) Name() string { return "gibbs" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (g Gibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: Gibbs", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err, g.Scan.check("Gibbs")); err != nil {

@@ -37,7 +37,7 @@ type GWG struct {
 // Name returns "gwg"; it implements [sampler.Named].
 func (GWG) Name() string { return "gwg" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (g GWG) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: GWG", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err,
@@ -195,7 +195,7 @@ type LocallyBalanced struct {
 // Name returns "locally-balanced"; it implements [sampler.Named].
 func (LocallyBalanced) Name() string { return "locally-balanced" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (l LocallyBalanced) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	_, _, err := check.Shape("mcmc: LocallyBalanced", m, chains, sampler.BlockSize)
 	if err = cmp.Or(err, l.Balance.check("LocallyBalanced")); err != nil {

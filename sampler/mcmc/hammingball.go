@@ -44,7 +44,7 @@ const (
 // Name returns "hamming-ball"; it implements [sampler.Named].
 func (HammingBall) Name() string { return "hamming-ball" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (h HammingBall) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: HammingBall", m, chains, sampler.BlockSize)
 	h.Block = cmp.Or(h.Block, min(defaultBlock, sites))

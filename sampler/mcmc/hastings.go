@@ -62,7 +62,8 @@ var (
 
 func (k *hastings) StepSize() float64 { return k.alpha }
 
-// Warning reports a step size that tuning moved to its bound; it implements [sampler.Warner].
+// Warning returns a sentence if tuning moved the step size to its bound, and "" otherwise. It
+// implements [sampler.Warner].
 func (k *hastings) Warning() string {
 	if k.most > 0 {
 		return ""
@@ -70,7 +71,8 @@ func (k *hastings) Warning() string {
 	return k.tune.Warning(k.alpha)
 }
 
-// Start lets the proposal draw the initial state. It implements [sampler.Starter].
+// Start replaces x by a state drawn from the set of allowed states, if the proposal is restricted
+// to such a set. Otherwise it leaves x unchanged. It implements [sampler.Starter].
 func (k *hastings) Start(x []int32, r *sampler.Stream) error { return k.proposal.start(x, r) }
 
 // Allows reports whether x is in the set of allowed states to which the proposal is restricted. It

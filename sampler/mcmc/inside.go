@@ -95,7 +95,8 @@ type following struct {
 // slower.
 const patience = 16
 
-// Unwrap returns the kernel in use; it implements [sampler.Wrapper].
+// Unwrap returns the kernel that makes the steps at present, the slow or the quick one. It
+// implements [sampler.Wrapper].
 func (k *following) Unwrap() sampler.Kernel { return k.Kernel }
 
 // choose selects the slow or the quick kernel, and rebuilds the quick one if the model has
@@ -126,8 +127,8 @@ func (k *following) choose() (err error) {
 	return nil
 }
 
-// Reset resets the kernel in use, which it chooses anew if the model has changed. It implements
-// [sampler.Transition].
+// Reset resets the kernel that makes the steps. If the model has changed, it first chooses that
+// kernel anew, the slow or the quick one. It implements [sampler.Transition].
 func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	if v := k.model.Version(); v != k.seen {
 		if k.seen = v; k.patient {
@@ -140,8 +141,9 @@ func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	return k.Kernel.Reset(ctl, x)
 }
 
-// Step makes a step of the kernel in use. After a fixed number of steps (the constant patience)
-// with the slow kernel, it changes to the quick one. It implements [sampler.Transition].
+// Step makes one step with the slow or the quick kernel. After a change of the model, the slow
+// kernel makes the first steps, as many as the constant patience. Then the quick kernel takes over.
+// It implements [sampler.Transition].
 func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.since == patience {
 		return k.Kernel.Step(ctl, info, x, r)
@@ -165,12 +167,12 @@ func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// AppendBinary saves which kernel is in use and that kernel's state. It implements
-// [sampler.Transition].
+// AppendBinary appends to b which kernel makes the steps, the slow or the quick one, and that
+// kernel's state. It implements [sampler.Transition].
 func (k *following) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary restores which kernel was in use and that kernel's state. It implements
-// [sampler.Transition].
+// UnmarshalBinary restores what AppendBinary saved: which kernel makes the steps, and its state. It
+// implements [sampler.Transition].
 func (k *following) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
 
 // fields reads or writes the steps since the last change and the kernel in use.

@@ -39,7 +39,7 @@ type Metropolis struct {
 // Name returns "metropolis"; it implements [sampler.Named].
 func (Metropolis) Name() string { return "metropolis" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (m Metropolis) Kernel(ctx context.Context, model energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Metropolis", model, chains, sampler.BlockSize)
 	if m.Scan == Automatic {

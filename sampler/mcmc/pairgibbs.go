@@ -63,7 +63,7 @@ type PairGibbs struct {
 // Name returns "pair-gibbs"; it implements [sampler.Named].
 func (PairGibbs) Name() string { return "pair-gibbs" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (p PairGibbs) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	updates, within, err := pairSettings(ctx, "PairGibbs", m, chains, p.Within, p.Updates)
 	if err != nil {

@@ -48,7 +48,7 @@ const defaultLength = 2 // default mean length; paths then have one to three cha
 // Name returns "paths"; it implements [sampler.Named].
 func (Paths) Name() string { return "paths" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (p Paths) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Paths", m, chains, sampler.BlockSize)
 	length, tuner, untuned := tune.Start("mcmc: Paths", float64(p.Length), float64(min(defaultLength, sites)), p.Target)

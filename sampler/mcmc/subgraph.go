@@ -49,7 +49,8 @@ import (
 type Subgraph struct {
 	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests.
 	// If Width is 0 and a site has at most 3 neighbours on average, the width is 1. If Width is 0
-	// and sites have more neighbours, it is the largest width with at most 256 joint levels.
+	// and sites have more neighbours, it is the largest width for which levels^Width is at most
+	// 256.
 	Width int
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states
@@ -74,7 +75,7 @@ const (
 // Name returns "subgraph"; it implements [sampler.Named].
 func (Subgraph) Name() string { return "subgraph" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (g Subgraph) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: Subgraph", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -455,8 +456,8 @@ func (k *subgraphs) forward(places, chains int, part func(lo, hi int)) bool {
 	return true
 }
 
-// AppendBinary saves the index of the next set and the energies; it implements
-// [sampler.Transition].
+// AppendBinary appends the index of the next set of sites and the energies of the states to b; it
+// implements [sampler.Transition].
 func (k *subgraphs) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 // UnmarshalBinary restores the output of AppendBinary; it implements [sampler.Transition].

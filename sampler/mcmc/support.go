@@ -59,8 +59,8 @@ type inLanguage struct {
 	within *support // language; nil allows all states
 }
 
-// Reset computes the cached energies of the states x. It returns a *sampler.StartError for a state
-// outside the language. It implements [sampler.Transition].
+// Reset computes the energies of the states x and caches them. It returns a *sampler.StartError for
+// a state outside the language. It implements [sampler.Transition].
 func (k *inLanguage) Reset(ctl sampler.Control, x []int32) error {
 	k.Age = 0
 	return k.At.Renew(ctl.Stop, 2, k.Sites*k.Levels, func(stage, lo, hi int) (bool, error) {
@@ -71,7 +71,7 @@ func (k *inLanguage) Reset(ctl sampler.Control, x []int32) error {
 	})
 }
 
-// Start draws the initial state from the language, the set of allowed states. It implements
+// Start replaces x by a state drawn from the language, the set of allowed states. It implements
 // [sampler.Starter].
 func (k *inLanguage) Start(x []int32, r *sampler.Stream) error { return k.within.start(k.Model, x, r) }
 

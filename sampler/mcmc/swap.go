@@ -45,7 +45,7 @@ type Swap struct {
 // Name returns "swap"; it implements [sampler.Named].
 func (Swap) Name() string { return "swap" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (w Swap) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	updates, within, err := pairSettings(ctx, "Swap", m, chains, w.Within, w.Updates)
 	if err != nil {

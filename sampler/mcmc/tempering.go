@@ -59,7 +59,7 @@ const defaultRungs = 8
 // Name returns "tempering"; it implements [sampler.Named].
 func (Tempering) Name() string { return "tempering" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Tempering", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -180,8 +180,9 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 }
 
 // AppendBinary saves the ladder, the replicas and their kernels; it implements
-// [sampler.Transition]. It first resets the kernels that a step or a new ladder left to be Reset.
-// This does not change the results of later steps.
+// [sampler.Transition]. A step or a new ladder may have left kernels that must be Reset before
+// their next step; AppendBinary resets these first. This does not change the results of later
+// steps.
 func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	if k.behind {
 		if err := k.resetBases(sampler.Control{}); err != nil {
@@ -477,7 +478,8 @@ type until struct {
 	stop func() bool // nil: the context never ends
 }
 
-// Err returns context.Canceled once stop returns true; it implements [context.Context].
+// Err returns context.Canceled once the function stop returns true, and nil before. It implements
+// [context.Context].
 func (u until) Err() error {
 	if u.stop != nil && u.stop() {
 		return context.Canceled
@@ -580,7 +582,9 @@ func (k *tempering) show() {
 	}
 }
 
-// CoupleRungs implements [sweep.Laddered].
+// CoupleRungs lets c exchange states between this kernel and the kernel named with, separately at
+// every temperature. It returns the new energies of the states x and y, or ok = false if the
+// temperatures of the two kernels differ. It implements [sweep.Laddered].
 func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c sweep.Coupler) (e, f []float64, ok bool) {
 	o, ok := sampler.As[*tempering](with)
 	if !ok || !slices.Equal(k.betas, o.betas) || k.behind || o.behind {
@@ -619,7 +623,8 @@ func (k *tempering) coupled(j int, x []int32) {
 	k.cold = x
 }
 
-// Align implements [sweep.Laddered].
+// Align gives the kernel named with the inverse temperatures of this kernel. It implements
+// [sweep.Laddered].
 func (k *tempering) Align(with sampler.Kernel) {
 	o, ok := sampler.As[*tempering](with)
 	if !ok || slices.Equal(k.betas, o.betas) {

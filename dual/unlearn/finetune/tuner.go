@@ -85,8 +85,8 @@ type Config[S energy.Site] struct {
 
 // Round is one measurement of the network's samples between training steps.
 type Round struct {
-	Step   int       // number of training steps made
-	Lambda []float64 // multipliers λ of the last training steps
+	Step   int       // number of training steps made before this round
+	Lambda []float64 // multipliers λ in the training steps just before this round
 	Share  []float64 // mean share of every concept in the draws of this round
 }
 

@@ -93,7 +93,7 @@ type Method struct {
 // Name returns "auto"; it implements [sampler.Named].
 func (Method) Name() string { return "auto" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (a Method) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	const who = "auto: Method"
 	sites, levels, err := check.Shape(who, m, chains, sampler.BlockSize)

@@ -62,7 +62,7 @@ type Houdayer struct {
 // Name returns "houdayer"; it implements [sampler.Named].
 func (Houdayer) Name() string { return "houdayer" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("cluster: Houdayer", m, chains, sampler.BlockSize)
 	if err != nil {

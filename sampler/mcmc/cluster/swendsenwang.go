@@ -36,7 +36,7 @@ type SwendsenWang struct{}
 // Name returns "swendsen-wang"; it implements [sampler.Named].
 func (SwendsenWang) Name() string { return "swendsen-wang" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (SwendsenWang) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	b, err := newBonds("SwendsenWang", m, chains, 1)
 	if err != nil {

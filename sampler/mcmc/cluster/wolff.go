@@ -34,7 +34,7 @@ type Wolff struct {
 // Name returns "wolff"; it implements [sampler.Named].
 func (Wolff) Name() string { return "wolff" }
 
-// Kernel returns a new kernel for the given number of chains; it implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
 func (w Wolff) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	if w.Updates < 0 {
 		return nil, fmt.Errorf("cluster: Wolff: Updates = %d, want ≥ 0", w.Updates)
