@@ -65,7 +65,7 @@ func (l Layered) Next(state int, token int32) int {
 	return l.join(b, t)
 }
 
-// Accepting reports whether either part accepts.
+// Accepting reports whether a sequence of either part ends in state.
 func (l Layered) Accepting(state int) bool {
 	b, t := l.split(state)
 	return b >= 0 && l.base().Accepting(b) || t >= 0 && l.top().Accepting(t)

@@ -11,11 +11,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// PatternError reports a regular expression that cannot be compiled. Unwrap returns the cause,
-// for instance a *syntax.Error.
+// PatternError reports a regular expression that cannot be compiled. Unwrap returns the cause, for
+// instance a *syntax.Error.
 type PatternError struct {
 	Pattern string // pattern as given by the caller
-	Err     error  // cause
+	Err     error  // what is wrong with the pattern
 }
 
 // Error returns a message with the pattern and the cause, each truncated if long.

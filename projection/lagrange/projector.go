@@ -69,13 +69,15 @@ type Projector struct {
 	// Tolerance is δ ≥ 0. A violation of at most δ counts as satisfied.
 	Tolerance float64
 
-	Step float64 // step size η; 0 means 0.2 (the paper's value for texts; it uses 1 for molecules)
+	// Step is the size of a gradient step; 0 means 0.2 (the paper's value for texts; it uses 1 for
+	// molecules)
+	Step float64
 	// number of gradient steps with the same noise; 0 means 10 (the paper's value for texts; it
 	// uses 100 for molecules)
 	Inner int
 	Outer int // maximum number of outer loops; 0 means 1000 (the paper's value)
 
-	Temperature float64 // temperature θ; 0 means 1
+	Temperature float64 // temperature of the relaxed draw; 0 means 1
 }
 
 // Defaults of a Projector. Their sources are stated at the fields. Values without a source were

@@ -47,8 +47,8 @@ func multiple(a, b int) int {
 	return a / g * b
 }
 
-// Part prepares some of the chains; it implements [Run]. It returns a function do that builds them,
-// runs them and writes their last states as a .npy file of int32, chains × sites.
+// Part prepares the chains first … first+count−1; it implements [Run]. It returns a function do
+// that builds them, runs them and writes their last states as a .npy file of int32, chains × sites.
 func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)

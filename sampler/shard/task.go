@@ -39,9 +39,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Run is a computation over independent elements, such as chains or samples. It can be divided
-// into parts, each of which computes some of the elements.
-// Use [Chains], [Samples] or [AIS], or write your own. A Run must be safe for concurrent use.
+// Run is a computation over independent elements, such as chains or samples. It can be divided into
+// parts, each of which computes some of the elements. Use [Chains], [Samples] or [AIS], or write
+// your own Run. A Run must be safe for concurrent use.
 type Run interface {
 	// Kind returns the name of the elements, for instance "chains".
 	Kind() string

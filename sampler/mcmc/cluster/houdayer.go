@@ -36,10 +36,10 @@ import (
 //
 // gives every chain two ladders of temperatures. They exchange clusters at every temperature, and
 // the replicas of both ladders travel. If warm-up tunes the temperatures, both ladders use those of
-// the first. As the Base of
-// mcmc.Tempering, Houdayer has a second replica at every temperature, too, but that replica never
-// changes its temperature. Round trips of replicas overstate the gain: an exchange at a high
-// temperature, where clusters are large, changes which replica has which state rather than the states.
+// the first ladder. As the Base of mcmc.Tempering, Houdayer has a second replica at every
+// temperature, too, but that replica never changes its temperature. Round trips of replicas
+// overstate the gain: an exchange at a high temperature, where clusters are large, changes which
+// replica has which state rather than the states.
 //
 // Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and temperatures at
 // once. They draw up to eight sites until the replicas differ at one. If the cluster has more than half
@@ -247,7 +247,8 @@ func (k *houdayer) exchangeAll(x []int32, r []sampler.Stream) {
 	}
 }
 
-// Couple implements [sweep.Coupler]. It exchanges a cluster of every chain in every pair.
+// Couple exchanges a cluster between the two replicas of every chain, for each of the given pairs
+// of kernels. It implements [sweep.Coupler].
 func (k *houdayer) Couple(pairs []sweep.Pair, r []sampler.Stream) {
 	for _, p := range k.clusters.Exchange(pairs, r) {
 		show(p.A, p.X)
@@ -359,7 +360,7 @@ func (k *houdayer) Adapt(info []sampler.Info, step, of int) {
 	}
 }
 
-// Pair implements [sweep.Paired].
+// Pair returns the two kernels of Base, one per replica; it implements [sweep.Paired].
 func (k *houdayer) Pair() []sampler.Kernel { return k.base[:] }
 
 // Warning returns the first warning of the replicas' kernels; it implements [sampler.Warner].
@@ -372,7 +373,8 @@ func (k *houdayer) Warning() string {
 	return ""
 }
 
-// AppendBinary saves the second replicas and both kernels; it implements [sampler.Transition].
+// AppendBinary appends the second replicas and the state of both kernels to b; it implements
+// [sampler.Transition].
 func (k *houdayer) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 // UnmarshalBinary restores the output of AppendBinary; it implements [sampler.Transition].

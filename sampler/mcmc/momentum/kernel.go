@@ -116,7 +116,8 @@ func (k *kernel) setStep(delta float64) {
 // StepSize returns the step size δ.
 func (k *kernel) StepSize() float64 { return k.step }
 
-// Warning reports a step size that tuning moved to its bound; it implements [sampler.Warner].
+// Warning returns a sentence if tuning moved the step size to its bound, and "" otherwise. It
+// implements [sampler.Warner].
 func (k *kernel) Warning() string { return k.tune.Warning(k.step) }
 
 // work returns the number of elementary operations of one stage of a chain.
@@ -208,7 +209,8 @@ func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	k.setStep(k.tune.AdaptTo(sweep.Proposals(info), step, of))
 }
 
-// AppendBinary saves energies, momenta, differences and tuning. It implements [sampler.Transition].
+// AppendBinary appends energies, momenta, energy differences and the state of the tuning to b. It
+// implements [sampler.Transition].
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
 // UnmarshalBinary restores the output of AppendBinary; it implements [sampler.Transition].
