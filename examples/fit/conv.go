@@ -37,10 +37,10 @@ func newConvolution(side, filters int, r *rand.Rand) *convolution {
 	return m
 }
 
-// Shape implements energy.Model.
+// Shape returns the number of pixels, one site each, and 2 levels. It implements energy.Model.
 func (m *convolution) Shape() (sites, levels int) { return m.side * m.side, 2 }
 
-// Energy implements energy.Model.
+// Energy stores in e the energies of the images x; it implements energy.Model.
 func (m *convolution) Energy(e []float64, x []int32) { m.visit(e, x, nil) }
 
 // visit computes energies. It calls f, if it is not nil, for every filter and window with the
@@ -72,7 +72,8 @@ func (m *convolution) visit(e []float64, x []int32, f func(state, filter, pixel 
 	}
 }
 
-// Field implements energy.Binary to first order: it stores ∂E/∂x_i.
+// Field stores the energies in e, and in h the derivatives ∂E/∂x_i as first-order differences. It
+// implements energy.Binary.
 func (m *convolution) Field(e []float64, h []float32, x []int32) {
 	n := m.side * m.side
 	for i := range h {
@@ -88,7 +89,8 @@ func (m *convolution) Field(e []float64, h []float32, x []int32) {
 // Params implements energy.Parametric.
 func (m *convolution) Params() []float64 { return append([]float64(nil), m.theta...) }
 
-// ParamGradient implements energy.Parametric.
+// ParamGradient adds to g the gradient of the energy with respect to the parameters, summed over
+// the images x with weights w. It implements energy.Parametric.
 func (m *convolution) ParamGradient(g []float64, x []int32, w []float64) {
 	n := m.side * m.side
 	weight := func(s int) float64 {
@@ -109,7 +111,8 @@ func (m *convolution) ParamGradient(g []float64, x []int32, w []float64) {
 	})
 }
 
-// SetParams implements energy.Parametric.
+// SetParams replaces the parameters; it returns an error if one is not finite. It implements
+// energy.Parametric.
 func (m *convolution) SetParams(theta []float64) error {
 	for k, v := range theta {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -77,8 +77,8 @@ type Session struct {
 // ErrDone is the error that a step returns to end its Run early and successfully.
 var ErrDone = errors.New("session: the run is done")
 
-// Begin marks the start of a method call that will advance the run by n steps. It returns an error if another call
-// is under way. Every successful Begin must be followed by an End.
+// Begin marks the start of a method call that will advance the run by n steps. It returns an error
+// if another call is under way. Every successful Begin must be followed by an End.
 func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	if ctx == nil {
 		return fmt.Errorf("%s: %s: ctx = nil", s.Who, call)

@@ -35,7 +35,7 @@ func (w *Clusters) Clear() {
 	clear(w.in)
 }
 
-// Compare finds the sites at which the chains of a and b differ, which become the given pair.
+// Compare stores, as the given pair, the sites at which the states of a and b differ in each chain.
 func (w *Clusters) Compare(pair int, a, b *Chains) {
 	word, shift := pair/2, 32*uint(pair%2)
 	for i, p := range a.place {

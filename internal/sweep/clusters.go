@@ -13,24 +13,26 @@ type Pair struct {
 
 // Coupler exchanges states between pairs of kernels.
 type Coupler interface {
-	// Couple exchanges states between the two kernels of every pair.
+	// Couple exchanges states between the two kernels of every pair. Chain s draws from stream
+	// r[s].
 	Couple(pairs []Pair, r []sampler.Stream)
 }
 
 // Laddered is a kernel that has a kernel for each of several temperatures.
 type Laddered interface {
-	// CoupleRungs couples the kernel of every temperature with that of another kernel. The states of
-	// the chains of the two are x and y. It returns the new energies of these states, valid until the
-	// next step. If the temperatures of the two kernels differ, it returns false.
+	// CoupleRungs lets c exchange states between this kernel and the kernel named with, separately
+	// at every temperature. The slices x and y hold the states of their chains. It returns the new
+	// energies e of x and f of y, valid until the next step. If the temperatures of the two kernels
+	// differ, ok is false.
 	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c Coupler) (e, f []float64, ok bool)
 
-	// Align gives the other kernel the temperatures of this one.
+	// Align gives the kernel named with the temperatures of this kernel.
 	Align(with sampler.Kernel)
 }
 
 // Paired is a kernel that has a kernel for each of two replicas of its chains.
 type Paired interface {
-	// Pair returns the two kernels.
+	// Pair returns the kernels of the two replicas.
 	Pair() []sampler.Kernel
 }
 

@@ -309,7 +309,7 @@ func Prepare(m energy.Model) {
 // methods estimate (see sampler.Costed). They were fitted to measurements over many sizes by the
 // test of unit costs in package auto.
 const (
-	WholeCost    = 300  // minimum time per step of a chain
+	WholeCost    = 300  // minimum ns per step of a chain
 	bandCost     = 10   // ns per row of a torus stored as bits
 	bitCost      = 0.15 // ns per site of a torus stored as bits
 	proposeCost  = 600  // ns per step of a chain stored as bits, if all sites are proposed at once
@@ -318,8 +318,8 @@ const (
 	nearCost     = 1.5  // ns per neighbour of a site redrawn from a table
 	denseCost    = 10   // ns per site redrawn by a count of neighbours
 	sweepCost    = 30   // ns per site redrawn by its exact energy differences
-	LevelCost    = 12   // time per exponential of one level of a site
-	ProposalCost = 55   // time per site or pair of sites proposed at random
+	LevelCost    = 12   // ns per exponential of one level of a site
+	ProposalCost = 55   // ns per site or pair of sites proposed at random
 	laneCost     = 14   // ns per site redrawn in all chains of a block, stored as bits
 	visitCost    = 15   // ns per site redrawn in all chains of a block, stored as bytes
 	addCost      = 0.32 // ns per neighbour of a site redrawn as bytes

@@ -239,7 +239,8 @@ func KeepStep(k, from sampler.Kernel) {
 // StepSize returns the step size α. It implements [sampler.Tuned].
 func (k *torusLangevin) StepSize() float64 { return k.alpha }
 
-// Warning reports a step size that tuning moved to its bound. It implements [sampler.Warner].
+// Warning returns a sentence if tuning moved the step size to its bound, and "" otherwise. It
+// implements [sampler.Warner].
 func (k *torusLangevin) Warning() string { return k.tune.Warning(k.alpha) }
 
 // Step makes one step of every chain, checking for a stop between stages. It implements
