@@ -66,19 +66,19 @@ func Complement(a Automaton) Automaton {
 // between a given prefix and a given suffix.
 type Any struct{}
 
-// States returns 1.
+// States returns 1, because one state suffices.
 func (Any) States() int { return 1 }
 
-// Start returns 0.
+// Start returns 0, the number of the only state.
 func (Any) Start() int { return 0 }
 
-// Next returns the argument state, because every token is allowed.
+// Next returns its argument state unchanged, because every token is allowed.
 func (Any) Next(state int, _ int32) int { return state }
 
-// Accepting returns true.
+// Accepting returns true, because every sequence is in the language.
 func (Any) Accepting(int) bool { return true }
 
-// Classes puts all tokens into one class.
+// Classes puts all tokens into one class; it implements [Classed].
 func (Any) Classes(levels int) ([]int32, int) {
 	return automata.Refine[Automaton](nil, levels)
 }

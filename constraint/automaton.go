@@ -34,11 +34,12 @@ type Automaton interface {
 	// Start returns the state before the first token.
 	Start() int
 
-	// Next returns the state after token, or −1 (dead) if no sequence of the language
-	// continues with token. The argument state must have been returned by Start or Next.
+	// Next returns the state after token is read in the given state, or −1 (dead) if no sequence of
+	// the language continues with token. The argument state must have been returned by Start or
+	// Next.
 	Next(state int, token int32) int
 
-	// Accepting reports whether the sequence may end in state.
+	// Accepting reports whether a sequence may end in the given state.
 	Accepting(state int) bool
 }
 
@@ -89,7 +90,7 @@ type Tabled interface {
 	// the automaton and must not be modified.
 	Table() (next []int32, classes int)
 
-	// Levels returns the number of tokens in the table.
+	// Levels returns the number of different tokens in the table.
 	Levels() int
 }
 
@@ -109,7 +110,7 @@ func Accepts(a Automaton, x []int32) bool {
 // Only package constraint/grammar creates values of this type. Package projection computes sums
 // over the sequences that a Pushdown accepts.
 type Pushdown interface {
-	// Tokens returns the number of tokens.
+	// Tokens returns the number of different tokens, which are 0 … Tokens()−1.
 	Tokens() int
 
 	// Accepts reports whether the tokens spell a text of the language, possibly followed by

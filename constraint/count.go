@@ -44,7 +44,7 @@ func (c Count) Validate() error {
 	return nil
 }
 
-// String formats the count as a Go literal.
+// String returns the count as a Go literal.
 func (c Count) String() string {
 	if c.Max == Unbounded {
 		return fmt.Sprintf("Count{Levels:%v Min:%d Max:Unbounded}", c.Levels, c.Min)
@@ -71,7 +71,7 @@ func (c Count) States() int {
 	return upper + 1
 }
 
-// Start returns the count 0.
+// Start returns 0, the count before the first token.
 func (c Count) Start() int { return 0 }
 
 // Next returns the count after token, or −1 (dead) if it exceeds Max. If Max is Unbounded, counts
@@ -90,7 +90,7 @@ func (c Count) Next(state int, token int32) int {
 	return state
 }
 
-// Accepting reports whether state, a count, is at least Min.
+// Accepting reports whether the argument state, a count, is at least Min.
 func (c Count) Accepting(state int) bool { return state >= c.Min }
 
 // Classes puts the levels that are counted into one class and all other levels into another.

@@ -40,16 +40,16 @@ func (d *DFA) Minimal() *DFA { return d }
 // States returns the number of states.
 func (d *DFA) States() int { return d.table.States() }
 
-// Start returns 0.
+// Start returns 0, the state before the first token.
 func (d *DFA) Start() int { return 0 }
 
 // Levels returns the number of tokens in the table. After any other token, Next returns −1.
 func (d *DFA) Levels() int { return d.table.Levels() }
 
-// Next returns the state after token, or −1 if there is none.
+// Next returns the state after token is read in the given state, or −1 if there is none.
 func (d *DFA) Next(state int, token int32) int { return d.table.Next(state, token) }
 
-// Accepting reports whether the sequence may end in state.
+// Accepting reports whether a sequence may end in the given state.
 func (d *DFA) Accepting(state int) bool { return d.table.Accepting(state) }
 
 // Classes divides the tokens 0…levels−1 into classes of interchangeable tokens, as [Classed]

@@ -27,7 +27,7 @@ type ArgumentError struct {
 	Want      string // allowed range, for instance "≥ 1"
 }
 
-// Error names the function, the argument, its value and the allowed range.
+// Error returns a message with the function, the argument, its value and the allowed range.
 func (e *ArgumentError) Error() string {
 	return fmt.Sprintf("constraint: %s: %s = %v, want %s", e.Func, e.Arg, e.Value, e.Want)
 }

@@ -115,7 +115,7 @@ func (p *Intersection) String() string {
 // States returns the product of the bounds that the States methods of the parts return.
 func (p *Intersection) States() int { return p.states }
 
-// Start returns the tuple of start states.
+// Start returns the number of the tuple of the parts' start states.
 func (p *Intersection) Start() int {
 	s, unit := 0, 1
 	for i, a := range p.parts {
@@ -125,7 +125,8 @@ func (p *Intersection) Start() int {
 	return s
 }
 
-// Next advances every part. It returns −1 as soon as one part is dead.
+// Next lets every part read token and returns the number of the tuple of their new states. It
+// returns −1 (dead) as soon as one part does.
 func (p *Intersection) Next(state int, token int32) int {
 	s, unit := 0, 1
 	for i, a := range p.parts {
@@ -141,7 +142,7 @@ func (p *Intersection) Next(state int, token int32) int {
 	return s
 }
 
-// Accepting reports whether every part accepts.
+// Accepting reports whether, in every part, a sequence may end in the part's state of the tuple.
 func (p *Intersection) Accepting(state int) bool {
 	for i, a := range p.parts {
 		if !a.Accepting(state % p.radix[i]) {
@@ -152,7 +153,7 @@ func (p *Intersection) Accepting(state int) bool {
 	return true
 }
 
-// Classes puts two tokens into one class if every part does.
+// Classes puts two tokens into one class if every part puts them into one class.
 func (p *Intersection) Classes(levels int) (of []int32, n int) {
 	return automata.Refine(p.parts, levels)
 }

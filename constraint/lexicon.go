@@ -180,10 +180,11 @@ func (l *Lexicon) each(s int32, x []int32, yield func([]int32) bool) bool {
 // set, so an intersection with the lexicon stays valid as the lexicon grows.
 func (l *Lexicon) States() int { return maxNodes }
 
-// Start returns 0.
+// Start returns 0, the state before the first token.
 func (l *Lexicon) Start() int { return 0 }
 
-// Next returns the state after token, or −1 if no sequence of the set continues in this way.
+// Next returns the state after token is read in the given state, or −1 if no sequence of the set
+// continues with token.
 func (l *Lexicon) Next(state int, token int32) int {
 	if uint(state) >= uint(len(l.node)) {
 		return -1
@@ -191,7 +192,7 @@ func (l *Lexicon) Next(state int, token int32) int {
 	return int(l.follow(int32(state), token))
 }
 
-// Accepting reports whether a sequence of the set ends in state.
+// Accepting reports whether a sequence of the set ends in the given state.
 func (l *Lexicon) Accepting(state int) bool {
 	return uint(state) < uint(len(l.node)) && l.node[state].final
 }

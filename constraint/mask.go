@@ -123,7 +123,7 @@ func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 // States returns one more than the number of sites that the mask covers.
 func (m *Mask) States() int { return m.sites + 1 }
 
-// Start returns 0.
+// Start returns 0, the number of the first site.
 func (m *Mask) Start() int { return 0 }
 
 // Next returns −1 (dead) if the mask does not allow token at the current site, whose number is

@@ -66,7 +66,7 @@ func (r *Residue) States() int {
 	return r.modulus
 }
 
-// Start returns the residue 0.
+// Start returns 0, the residue before the first token.
 func (r *Residue) Start() int { return 0 }
 
 // Next adds the weight of token to the residue, or returns −1 if token has no weight or the

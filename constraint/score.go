@@ -11,7 +11,7 @@ import "fmt"
 // a smooth approximation of it. A Score is used as a literal. Its functions may be called from
 // several goroutines at once.
 type Score struct {
-	// F evaluates the score of one sample. NaN means that the evaluation failed.
+	// F returns the score of one sample v. NaN means that the evaluation failed.
 	F func(v []float32) float64
 
 	// Gradient adds weight·∂F/∂v, evaluated at v, to dst.
@@ -20,7 +20,7 @@ type Score struct {
 	// Threshold is the largest score that counts as feasible, in the units of F.
 	Threshold float64
 
-	// Decide evaluates the score of a token sequence. This score decides whether the sequence is
+	// Decide returns the score of a token sequence x. This score decides whether the sequence is
 	// feasible. F is then only an approximation that guides the search. Only Violation needs Decide
 	// or DecideAll.
 	Decide func(x []int32) float64
@@ -53,7 +53,7 @@ func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 // Len returns 1, the number of inequalities.
 func (s Score) Len() int { return 1 }
 
-// Value stores F(v) − Threshold in g[0].
+// Value stores in g[0] the value F(v) − Threshold for the sample v.
 func (s Score) Value(g []float64, v []float32) {
 	if len(g) != 1 {
 		panic(fmt.Sprintf("constraint: len(g) = %d, want 1", len(g)))

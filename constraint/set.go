@@ -22,7 +22,8 @@ type Smooth interface {
 	// Len returns the number of inequalities.
 	Len() int
 
-	// Value stores g[j] = g_j(v). It panics unless len(g) = Len().
+	// Value stores in g the values of all inequalities at the sample v, g[j] = g_j(v). It panics
+	// unless len(g) = Len().
 	Value(g []float64, v []float32)
 
 	// Pull adds the vector–Jacobian product wᵀ·∂g/∂v at v to dst: dst[i] += Σ_j
@@ -63,9 +64,9 @@ type Curved interface {
 	// Len returns the number of inequalities.
 	Len() int
 
-	// Eval stores g[j] = g_j(z).
+	// Eval stores in g the values of all inequalities at the series z, g[j] = g_j(z).
 	Eval(g, z []float64)
 
-	// Gradient stores dst[i] = ∂g_j/∂z_i.
+	// Gradient stores in dst the gradient of inequality j at the series z, dst[i] = ∂g_j/∂z_i.
 	Gradient(dst []float64, j int, z []float64)
 }

@@ -71,7 +71,7 @@ func (s Slabs) Validate(n int) error {
 	return nil
 }
 
-// Len returns the number of rows.
+// Len returns the number of rows, each of which gives one inequality g_j(v) ≤ 0.
 func (s Slabs) Len() int { return len(s.A) }
 
 // Value stores in g the larger of the two violations of each row. Sums are accumulated in float64,

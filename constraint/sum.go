@@ -160,7 +160,7 @@ func (s *Sum) States() int {
 	return s.high - s.low + 1
 }
 
-// Start returns the state of the sum 0.
+// Start returns the state before the first token, which stands for the sum 0.
 func (s *Sum) Start() int {
 	if s.fixed {
 		return 0

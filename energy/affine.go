@@ -638,8 +638,8 @@ type affineConditional[T Conditional] struct {
 	m []T
 }
 
-// Conditional stores in d the weighted sum of the parts' single-site energy differences. It
-// implements the interface [Conditional].
+// Conditional stores in d the energy differences between the levels of one site, the weighted sum
+// over the parts. It implements the interface [Conditional].
 func (a affineConditional[T]) Conditional(d []float64, site int, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Conditional(d, site, x) })
 	if a.fixed != nil && a.fixed[site] != free {
@@ -667,7 +667,8 @@ func newAffineLocal(a *Affine, m []Local) affineLocal {
 	return l
 }
 
-// Locals stores in d the weighted sum of the parts' single-site energies. It implements [Local].
+// Locals stores in d the single-site energies of the state x, the weighted sum over the parts. It
+// implements [Local].
 func (a affineLocal) Locals(d []float64, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Locals(d, x) })
 	for _, i := range a.which {
@@ -1167,8 +1168,8 @@ func torus(m Model) (u uniform, ok bool) {
 // affineMatching implements [Matching] for an Affine.
 type affineMatching struct{ affineGraph }
 
-// Matching returns the weighted sums of the parts' couplings and fields. It implements the
-// interface [Matching].
+// Matching returns the coupling and the field of each level, as weighted sums over the parts. It
+// implements the interface [Matching].
 func (a affineMatching) Matching() (coupling float64, field []float64, ok bool) {
 	u, ok := a.uniform(matching, func(row []float64) []float64 {
 		v := make([]float64, 1+len(row))
@@ -1252,7 +1253,8 @@ func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 // affinePairs implements [Pairwise] for an Affine.
 type affinePairs struct{ *Affine }
 
-// Pairs returns the weighted sums of the parts' pair weights and fields. It implements [Pairwise].
+// Pairs returns the pair weights and the fields of the sites, as weighted sums over the parts. It
+// implements [Pairwise].
 func (a affinePairs) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	parts := make([]pairs, len(a.parts))
 	graphs := make([]graph, len(a.parts))

@@ -168,7 +168,7 @@ type Factored interface {
 // because the tree-width of its graph is too large.
 type WidthError struct {
 	Variables  int
-	LowerBound float64 // lower bound on Width, valid for every elimination order
+	LowerBound float64 // lower bound on the width that any elimination order can reach
 	// Width is log₂ of the number of entries of the largest table, for the best elimination order
 	// found.
 	Width float64
@@ -307,7 +307,7 @@ type IncrementalBipartite interface {
 type Parametric interface {
 	Model
 
-	// Params returns a copy of θ.
+	// Params returns a copy of the parameters θ.
 	Params() []float64
 
 	// ParamGradient adds the weighted sum of parameter gradients over the states x to g, in

@@ -64,8 +64,8 @@ func (f Func) Energy(e []float64, x []int32) {
 	}
 }
 
-// Conditional stores in d exact single-site differences, computed by calling E at every level. It
-// implements the interface [Conditional].
+// Conditional stores in d the exact energy differences between the levels of one site, computed by
+// calling E at every level. It implements the interface [Conditional].
 func (f Func) Conditional(d []float64, site int, x []int32) {
 	f.check()
 	check.Len("energy", "d", len(d), f.Levels)
@@ -80,8 +80,9 @@ func (f Func) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient stores the table of Grad or Field if one is set, and otherwise exact differences rounded
-// to float32. It implements [Differentiable].
+// Gradient stores the energies in e, and in g the table of energy differences. The table comes from
+// Grad or Field if one is set. Otherwise it is exact, rounded to float32. It implements
+// [Differentiable].
 func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
@@ -147,7 +148,7 @@ func (f Func) check() {
 	}
 }
 
-// As adds [Binary] if Field is set and there are two levels, and [Stochastic] if Estimate is set.
+// As offers [Binary] if Field is set and there are two levels, and [Stochastic] if Estimate is set.
 // It implements [Capable].
 func (f Func) As(target any) bool {
 	switch p := target.(type) {
@@ -179,7 +180,8 @@ func (f Func) Cost() (energy, table float64) {
 // funcField implements [Binary] for a [Func] with Field.
 type funcField struct{ Func }
 
-// Field calls the user's function Field for every state of x. It implements [Binary].
+// Field calls the user's function Field for every state of x, and stores the results in e and h. It
+// implements [Binary].
 func (f funcField) Field(e []float64, h []float32, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))
@@ -190,8 +192,8 @@ func (f funcField) Field(e []float64, h []float32, x []int32) {
 // funcEstimate implements [Stochastic] for a [Func] with Estimate.
 type funcEstimate struct{ Func }
 
-// Estimate draws rows of the data for every state and passes them to the user's function Estimate.
-// It implements [Stochastic].
+// Estimate draws rows of the data for every state of x and passes them to the user's function
+// Estimate, which stores its estimates in g. It implements [Stochastic].
 func (f funcEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	f.check()
 	if f.Batch < 1 || f.Batch > f.Rows {

@@ -197,7 +197,7 @@ func (b *Base) fields(f *wire.Fields) {
 	}
 }
 
-// AppendBinary appends the values registered with Keep.
+// AppendBinary appends the values registered with Keep to the slice to, and returns the result.
 func (b *Base) AppendBinary(to []byte) ([]byte, error) { return wire.AppendFields(to, b.fields) }
 
 // UnmarshalBinary restores the values registered with Keep. It returns an error if the argument

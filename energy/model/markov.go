@@ -216,8 +216,8 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 // [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
-// Factors returns the table of start and, for each later site, the table of trans. It implements
-// [energy.Factored].
+// Factors returns the table of −log start for the first k sites and, for each later site, the table
+// of −log trans. It implements [energy.Factored].
 func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	all := make([]int32, m.sites)
 	for i := range all {

@@ -141,8 +141,9 @@ func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	m.evaluate(e, h, nil, nil, x, nil, nil, nil)
 }
 
-// Gradient stores the table g[i,l] = (l − x_i)·h_i for sites i and levels l, where h is the field
-// from Field. It implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the table of first-order energy differences. Its
+// entries are (l − x_i)·h_i for sites i and levels l, where h is the field from Field. It
+// implements [energy.Differentiable].
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "g", len(g), 2*len(x))

@@ -86,7 +86,7 @@ func (m *convolution) Field(e []float64, h []float32, x []int32) {
 	})
 }
 
-// Params implements energy.Parametric.
+// Params returns a copy of the parameters; it implements energy.Parametric.
 func (m *convolution) Params() []float64 { return append([]float64(nil), m.theta...) }
 
 // ParamGradient adds to g the gradient of the energy with respect to the parameters, summed over

@@ -67,7 +67,7 @@ func (k *bipartite) work() int {
 	return max(k.sites, sweep.Times(k.sites, max(1, k.hidden/16)))
 }
 
-// Reset evaluates the energies of the states x; it implements [sampler.Transition].
+// Reset computes the energies of the states x; it implements [sampler.Transition].
 func (k *bipartite) Reset(ctl sampler.Control, x []int32) error {
 	return k.at.Renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
 		k.load(lo, hi, k.e, x, nil)

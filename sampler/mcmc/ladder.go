@@ -26,7 +26,7 @@ type Ladder struct {
 	// back, in all chains of the block.
 	RoundTrips int
 
-	Steps int // number of steps after warm-up that the statistics cover
+	Steps int // number of steps after warm-up to which Swap, Barrier and RoundTrips refer
 }
 
 // The phases of a replica's round trip.

@@ -483,7 +483,8 @@ const (
 	setPrice   = 200 // per set, in addition
 )
 
-// Cost estimates the cost of redrawing the set of the next step; it implements [sampler.Costed].
+// Cost estimates the time in nanoseconds of a step that redraws the next set of sites; it
+// implements [sampler.Costed].
 func (k *subgraphs) Cost(info []sampler.Info) float64 {
 	s, sum := k.sets[k.turn], float64(setPrice+siteEnergy*k.Sites)
 	if s.forest != nil {

@@ -141,8 +141,8 @@ func (k *tempering) changed() bool {
 	})
 }
 
-// Cost estimates the cost of one step, or returns NaN if a kernel of Base is not Costed. It
-// implements [sampler.Costed].
+// Cost estimates the time of one step in nanoseconds, or returns NaN if a kernel of Base is not
+// Costed. It implements [sampler.Costed].
 func (k *tempering) Cost([]sampler.Info) float64 {
 	m, sum := k.price.Of(k.model), 0.0
 	for j, base := range k.kernels {
