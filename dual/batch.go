@@ -14,9 +14,13 @@ type Batch struct {
 	States int       // number of samples in the batch
 	Beta   float64   // temperature β of the target
 	Mean   []float64 // mean violation ḡ_j over the batch, one number per multiplier
-	G      []float64 // violations of each state, a row-major array of States × n; nil if unknown
-	Cov    []float64 // exact covariance of the violations, n × n; nil to compute it from G
-	Max    float64   // upper bound on every |λ_j|; +Inf if there is none
+	// G holds the violations of each state, a row-major array of States × len(Mean); nil if
+	// unknown.
+	G []float64
+	// Cov is the exact covariance of the violations, len(Mean) × len(Mean); nil to compute it from
+	// G.
+	Cov []float64
+	Max float64 // upper bound on every |λ_j|; +Inf if there is none
 	// marks the equalities E[g_j] = 0, whose multipliers may have either sign; nil means none
 	Equal []bool
 }

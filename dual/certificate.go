@@ -16,7 +16,7 @@ import (
 // Tucker. The slices hold one entry per row, that is, per constraint g_j ≤ 0 and its multiplier λ_j
 // (see [Row]). All numbers are estimates with Monte Carlo errors.
 type Certificate struct {
-	Lambda []float64 // mean multipliers λ̄
+	Lambda []float64 // multipliers λ̄: their mean over the steps or, if Frozen, the fixed ones
 	// mean of each g_j; the constraint holds if it is ≤ 0 (if it is 0 for an equality)
 	Violation   []float64
 	ViolationSE []float64 // standard error of each Violation

@@ -319,7 +319,7 @@ func counted(c constraint.Count, sites, levels int) ([]Constraint[int32], error)
 // joined is a set that holds all inequalities of several sets, in order.
 type joined []constraint.Set
 
-// Len returns the number of inequalities.
+// Len returns the number of inequalities of all sets together.
 func (j joined) Len() int {
 	n := 0
 	for _, s := range j {
@@ -362,7 +362,8 @@ type values struct {
 // Shape returns the numbers of sites and levels of a state.
 func (m *values) Shape() (sites, levels int) { return m.sites, m.levels }
 
-// Energy stores in e the energies of the states x; it implements energy.Model.
+// Energy stores in e the weighted sum of the inequalities g_j at every state of x; it implements
+// energy.Model.
 func (m *values) Energy(e []float64, x []int32) {
 	n := len(m.weight)
 	g := scratch.Float64s.Get(len(e) * n)

@@ -111,7 +111,7 @@ type combined struct {
 // Sites returns the number of coordinates of a state; it implements energy.Real.
 func (c *combined) Sites() int { return c.of[0].Sites() }
 
-// Energy stores in e the energy of each state; it implements energy.Real.
+// Energy stores in e the energy of each state of x; it implements energy.Real.
 func (c *combined) Energy(e []float64, x []float32) {
 	b := scratch.Float64s.Get(len(e))
 	defer scratch.Float64s.Put(b)
@@ -124,7 +124,7 @@ func (c *combined) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score stores in s the score of each state; it implements energy.Scored.
+// Score stores in s the score of each state of x; it implements energy.Scored.
 func (c *combined) Score(s, x []float32) {
 	b := scratch.Float32s.Get(len(s))
 	defer scratch.Float32s.Put(b)
@@ -154,7 +154,7 @@ func (l *RealLagrangian) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Energy stores in e the energy of each state at the present multipliers; it implements
+// Energy stores in e the energy of each state of x at the present multipliers; it implements
 // energy.Real.
 func (l *RealLagrangian) Energy(e []float64, x []float32) {
 	l.base.Energy(e, x)
@@ -169,7 +169,7 @@ func (l *RealLagrangian) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score stores in s the score of each state at the present multipliers; it implements
+// Score stores in s the score of each state of x at the present multipliers; it implements
 // energy.Scored.
 func (l *RealLagrangian) Score(s, x []float32) {
 	l.base.Score(s, x)

@@ -194,7 +194,7 @@ func (c *Certificate) status(j int, tol float64) string {
 	return "slack"
 }
 
-// String formats the report as a table.
+// String returns the report as a table with one line per constraint.
 func (r *Report) String() string {
 	var b strings.Builder
 	b.WriteString(r.Status)

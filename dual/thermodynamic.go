@@ -13,7 +13,7 @@ import (
 
 // Path holds the settings of [Thermodynamic]. The zero value is the recommended setting.
 type Path struct {
-	Points  int // number of points on the line from 0 to λ, at least 2; 0 means 16
+	Points  int // number of points of the trapezoid rule, from 0 to λ, at least 2; 0 means 16
 	Discard int // number of discarded draws per chain at each point; 0 means 50, −1 means none
 	Draws   int // number of counted draws per chain at each point; 0 means 200
 }

@@ -82,10 +82,10 @@ func (e Expr) Plus(o ...Expr) Expr {
 	return e
 }
 
-// Minus returns e − o.
+// Minus returns the expression e − o.
 func (e Expr) Minus(o Expr) Expr { return e.Plus(o.Scale(-1)) }
 
-// Scale returns w·e.
+// Scale returns the expression w·e.
 func (e Expr) Scale(w float64) Expr {
 	if !check.Finite(w) {
 		return Expr{p: e.p, err: fmt.Errorf("Scale: w = %v, want a finite number", w)}

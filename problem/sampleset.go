@@ -102,7 +102,7 @@ func (r Row) label(i int) string {
 	return strconv.FormatFloat(v.values[r.Levels[i]], 'g', -1, 64)
 }
 
-// String formats the row in the form "x=1 colour=red: energy −2".
+// String returns the row in the form "x=1 colour=red: energy −2".
 func (r Row) String() string {
 	var b strings.Builder
 	if r.p != nil {

@@ -18,7 +18,7 @@ import (
 // denoiser). Guided guarantees neither average nor hard constraints.
 type Guided struct {
 	Base   energy.Denoiser[float32]
-	Terms  []energy.Scored // constraints g_j ≤ 0
+	Terms  []energy.Scored // functions g_j of the constraints g_j ≤ 0
 	Weight float64         // step size w ≥ 0
 }
 

@@ -208,13 +208,13 @@ func broadcast(name string, v []float64, n int, above float64) ([]float64, error
 	return c, nil
 }
 
-// Sites returns the number of coordinates.
+// Sites returns the number of coordinates of a state.
 func (g *GibbsScore) Sites() int { return g.l.Sites() }
 
 // Len returns the number of multipliers.
 func (g *GibbsScore) Len() int { return g.l.Len() }
 
-// Beta returns the temperature.
+// Beta returns the temperature β of the target.
 func (g *GibbsScore) Beta() float64 { return g.l.Beta() }
 
 // Rows returns a description of the target's inequalities.

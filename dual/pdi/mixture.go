@@ -51,13 +51,13 @@ func NewMixture(m *continuous.Mixture, beta float64, constraints ...dual.Constra
 // Rows returns a description of every inequality, one per multiplier.
 func (p *Mixture) Rows() []dual.Row { return slices.Clone(p.rows) }
 
-// Sites returns the number of coordinates.
+// Sites returns the number of coordinates of a state.
 func (p *Mixture) Sites() int { return p.mixture.Sites() }
 
 // Len returns the number of inequalities, which is the number of multipliers.
 func (p *Mixture) Len() int { return len(p.terms) }
 
-// Beta returns the temperature.
+// Beta returns the temperature β given to [NewMixture].
 func (p *Mixture) Beta() float64 { return p.beta }
 
 // tilt stores in t the vector −Aᵀλ/β, where row j of A is the slope of constraint j.
@@ -71,7 +71,8 @@ func (p *Mixture) tilt(t, lambda []float64) {
 	}
 }
 
-// Predict stores in v the exact posterior means; it implements [Predictor].
+// Predict stores in v the exact posterior means of the clean states, given the noisy states x. It
+// implements [Predictor].
 func (p *Mixture) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
 	t := scratch.Float64s.Get(p.Sites())
 	defer scratch.Float64s.Put(t)
@@ -80,7 +81,8 @@ func (p *Mixture) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Sour
 	return nil
 }
 
-// Violation stores in g the violations at the states x; it implements [Predictor].
+// Violation stores in g the violations of the states x, an array of states × Len; it implements
+// [Predictor].
 func (p *Mixture) Violation(g []float64, x []float32) {
 	n := p.Sites()
 	states := len(x) / n

@@ -13,7 +13,7 @@ import (
 // [dual.Described].
 type Predictor interface {
 	Sites() int
-	Len() int // Len returns the number of multipliers
+	Len() int // number of multipliers λ
 	Beta() float64
 
 	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the clean states x_0. The noisy

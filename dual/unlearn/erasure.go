@@ -131,7 +131,7 @@ func (e *Erasure) Len() int { return len(e.lambda) }
 // Rows returns a description of the bounds on KL(p‖q_i), in nats.
 func (e *Erasure) Rows() []dual.Row { return divergences(e.bound) }
 
-// Beta returns the temperature of the target, 1. After [Erasure.Terminal] it returns 1 − Σλ_i,
+// Beta returns 1, the temperature of the target. After [Erasure.Terminal] it returns 1 − Σλ_i,
 // because the Hessian of the dual function is then −Cov(g)/(1−Σλ_i).
 func (e *Erasure) Beta() float64 {
 	if e.terminal {

@@ -98,7 +98,7 @@ func (e *RealErasure) Sites() int { return e.sites }
 // Len returns the number of distributions to move away from.
 func (e *RealErasure) Len() int { return len(e.lambda) }
 
-// Beta returns the temperature of the target, 1.
+// Beta returns 1, the temperature of the target.
 func (e *RealErasure) Beta() float64 { return 1 }
 
 // Rows returns a description of the bounds on KL(p‖q_i), in nats.

@@ -246,13 +246,13 @@ func (a *Runner) observe(chain, _ int, x []int32, info *sampler.Info) {
 	}
 }
 
-// Best returns a copy of the best state found and its energy.
+// Best returns a copy of the state of lowest energy that any chain has found, and its energy.
 func (a *Runner) Best() (x []int32, e float64) {
 	best := slices.Index(a.e, slices.Min(a.e))
 	return slices.Clone(a.x[best*a.sites : (best+1)*a.sites]), a.e[best]
 }
 
-// Energies returns the best energy that each chain has found. Do not modify the slice.
+// Energies returns the lowest energy that each chain has found. Do not modify the slice.
 func (a *Runner) Energies() []float64 { return a.e }
 
 // Len returns the number of steps that each chain has made.

@@ -159,7 +159,7 @@ type Estimate struct {
 // Defined reports whether the estimate has a value, that is, whether Err is nil.
 func (e Estimate) Defined() bool { return e.Err == nil }
 
-// String formats the value with four significant digits. It returns "–" if the value is undefined.
+// String returns the value with four significant digits, or "–" if it is undefined.
 func (e Estimate) String() string {
 	if size := math.Abs(e.Value); size >= 1e4 && size < 1e9 {
 		return e.format('f', 0) // 12345 rather than 1.234e+04

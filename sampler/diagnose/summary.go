@@ -12,7 +12,7 @@ import (
 // Summary holds the diagnostics of a [Trace] or a [Tally]. When printed, it is a table similar to
 // Stan's, followed by warnings.
 type Summary struct {
-	Rows      []Row // one row per function
+	Rows      []Row // diagnostics, one row per function
 	Chains    int   // number of chains
 	Draws     int   // number of draws per chain, see [Trace.Len]
 	Streaming bool  // whether the trace is from [NewStreamingTrace]
@@ -253,7 +253,7 @@ type Reason struct {
 	Value  float64 // value of the statistic named by Figure; 0 if it is undefined
 	Limit  float64 // bound that Value should not cross
 	Text   string  // warning as a sentence, also returned by [Summary.Warnings]
-	Advice string  // what the user can do about it
+	Advice string  // what the user can do to remove the reason
 }
 
 // String returns the warning as a sentence.

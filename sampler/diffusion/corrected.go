@@ -36,7 +36,7 @@ type Corrected struct {
 	Process Process[float32] // process whose steps the moves precede; nil means Gaussian{}
 
 	Moves int     // number of moves before each step, at most 1024; 0 means 1
-	Size  float64 // size of a move, in (0, 1]; 0 means 0.1
+	Size  float64 // size of a move as a fraction of 1−ᾱ, in (0, 1]; 0 means 0.1
 }
 
 // Bind returns steps that make Moves moves before each step of the field Process. It returns an

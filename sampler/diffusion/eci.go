@@ -85,7 +85,7 @@ type eci struct {
 	rounds   int       // number of rounds made so far
 }
 
-// Alpha returns the signal level ᾱ at time t.
+// Alpha returns the signal level ᾱ at time t; it implements [Steps].
 func (p *eci) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
 // MaxSteps returns the number of rounds of all steps together; it implements [Clocked].
@@ -96,7 +96,7 @@ func (p *eci) MaxSteps(steps int) int {
 	return steps * p.mix
 }
 
-// Prior draws the first noise ε and stores it in x.
+// Prior draws the first noise ε and stores it in x; it implements [Steps].
 func (p *eci) Prior(x []float32, r *sampler.Stream) {
 	normal.Fill(p.noise, r)
 	copy(x, p.noise)

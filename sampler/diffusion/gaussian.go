@@ -70,10 +70,10 @@ type gaussian struct {
 	wide, recompute bool
 }
 
-// Alpha returns the signal level ᾱ at time t.
+// Alpha returns the signal level ᾱ at time t; it implements [Steps].
 func (p *gaussian) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// Prior fills x with standard normal noise.
+// Prior fills x with standard normal noise; it implements [Steps].
 func (p *gaussian) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
 // Next returns the time after the next step. The times are evenly spaced. It implements [Steps].
@@ -81,8 +81,8 @@ func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stre
 	return gridTime(step, steps)
 }
 
-// Reverse makes a DDIM step and returns an error only if a prediction is not finite. It implements
-// [Steps].
+// Reverse replaces the state x at time t by the state at time s, by a DDIM step. It returns an
+// error only if a prediction is not finite. It implements [Steps].
 func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	at, as := p.Alpha(t), p.Alpha(s)
 	variance := float64(float64(float64(p.eta*p.eta)*((1-as)/(1-at))) * (1 - at/as))

@@ -47,7 +47,7 @@ func (e SampleErrors) Failed() int {
 	return n
 }
 
-// Error describes the first few failures and states how many samples failed.
+// Error returns a message with the first few failures and the number of failed samples.
 func (e SampleErrors) Error() string {
 	all := e.Unwrap()
 	var b strings.Builder
@@ -78,7 +78,7 @@ type Unfinished struct {
 	Finished SampleErrors
 }
 
-// Error describes the error that ended the call and the samples that had failed.
+// Error returns a message with the error that ended the call and the samples that had failed.
 func (e *Unfinished) Error() string { return fmt.Sprintf("%v; before: %v", e.Err, e.Finished) }
 
 // Unwrap returns the error that ended the call.
@@ -130,7 +130,7 @@ func record(err error) recorded {
 
 func (e *recorded) Error() string { return string(e.text) }
 
-// Unwrap returns constraint.ErrInfeasible if the original error wrapped it.
+// Unwrap returns constraint.ErrInfeasible if the original error wrapped it, and nil otherwise.
 func (e *recorded) Unwrap() error {
 	if e.infeasible {
 		return constraint.ErrInfeasible

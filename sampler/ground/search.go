@@ -235,7 +235,7 @@ func (s *Search) look() {
 	}
 }
 
-// Best returns a copy of the best state found and its energy.
+// Best returns a copy of the state of lowest energy found so far, and its energy.
 func (s *Search) Best() (x []int32, e float64) {
 	best := slices.Index(s.e, slices.Min(s.e))
 	return slices.Clone(s.x[best*s.sites : (best+1)*s.sites]), s.e[best]

@@ -57,7 +57,7 @@ func newPredictor(teacher pdi.Predictor, net *neural.Transformer, f frame, most,
 	return p
 }
 
-// Sites returns the number of coordinates.
+// Sites returns the number of coordinates of a state.
 func (p *Predictor) Sites() int { return p.teacher.Sites() }
 
 // Len returns the number of multipliers.
@@ -110,10 +110,10 @@ func (p *Predictor) Outside(lambda []float64) error {
 	return nil
 }
 
-// Predict stores in v the network's predictions; it implements [pdi.Predictor] and ignores src. It
-// returns an error that names a multiplier that is negative or not finite, or a state whose
-// prediction is NaN or infinite. It panics if the lengths do not match or an entry of alpha is not
-// in 0 … 1.
+// Predict stores in v the network's predictions of the clean states, given the noisy states x; it
+// implements [pdi.Predictor] and ignores src. It returns an error that names a multiplier that is
+// negative or not finite, or a state whose prediction is NaN or infinite. It panics if the lengths
+// do not match or an entry of alpha is not in 0 … 1.
 func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
 	check.Len("network", "x", len(x), len(alpha)*p.Sites())
 	check.Len("network", "v", len(v), len(x))

@@ -701,7 +701,8 @@ func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 // the weights by these shares, so measure the finished network with other samples.
 func (t *Tuner[S]) Share() []float64 { return slices.Clone(t.share) }
 
-// Drawn returns the number of draws made from the network for each concept.
+// Drawn returns the number of draws from the network by which each concept has been measured so
+// far.
 func (t *Tuner[S]) Drawn() int { return t.drawn }
 
 // magic starts a checkpoint of a tuner. A checkpoint holds three frames (see [session.Frames]),
