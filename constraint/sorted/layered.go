@@ -50,7 +50,8 @@ func (l Layered) States() int { return (l.base().States() + 1) * (l.top().States
 // Start returns the state before the first token.
 func (l Layered) Start() int { return l.join(l.base().Start(), l.top().Start()) }
 
-// Next returns the state after token, or −1 if no sequence of either part continues in this way.
+// Next returns the state after token is read in the given state, or −1 if no sequence of either
+// part continues with token.
 func (l Layered) Next(state int, token int32) int {
 	b, t := l.split(state)
 	if b >= 0 {

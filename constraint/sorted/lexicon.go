@@ -257,7 +257,7 @@ func (l *Lexicon) after(i int, p prefix, token int32) int {
 // at least 1.
 func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 
-// Start returns 0.
+// Start returns 0, the state of the empty prefix.
 func (l *Lexicon) Start() int { return 0 }
 
 // Next returns the state after token, or −1 if no sequence of the set continues the prefix of

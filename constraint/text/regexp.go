@@ -23,7 +23,7 @@ func (e *PatternError) Error() string {
 	return fmt.Sprintf("text: pattern %s: %s", check.Quote(e.Pattern), check.Clip(e.Err.Error()))
 }
 
-// Unwrap returns Err.
+// Unwrap returns the field Err, the cause.
 func (e *PatternError) Unwrap() error { return e.Err }
 
 // Regexp compiles a regular expression to the minimal automaton over the tokens of a vocabulary.

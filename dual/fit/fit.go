@@ -180,7 +180,7 @@ func (f *Fit) rows() []int32 {
 	return f.batch
 }
 
-// Len returns the number of steps made.
+// Len returns the number of steps made so far.
 func (f *Fit) Len() int { return f.steps }
 
 // Params returns a copy of the present parameters, which are also those of the model.

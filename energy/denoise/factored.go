@@ -96,7 +96,7 @@ func (d *Factored) TimeFree() bool { return d.corruption == Absorbing }
 // [energy.Masking].
 func (d *Factored) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise stores in v the exact posteriors of all tokens; it implements [energy.Denoiser].
+// Denoise stores in v the exact log-posteriors of all tokens; it implements [energy.Denoiser].
 func (d *Factored) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	r := d.runs.Get().(*posteriors)
 	defer d.runs.Put(r)

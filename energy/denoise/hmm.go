@@ -73,7 +73,7 @@ func (m *HMM) TimeFree() bool { return m.corruption == Absorbing }
 // [energy.Masking].
 func (m *HMM) MaskLevel() int32 { return m.corruption.mask(m.k) }
 
-// Denoise stores in v the exact posteriors of all tokens; it implements [energy.Denoiser].
+// Denoise stores in v the exact log-posteriors of all tokens; it implements [energy.Denoiser].
 func (m *HMM) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return m.corruption.denoise(ctx, v, q, m.sites, m.k, (2*m.sites+2)*m.hidden, m)
 }

@@ -55,7 +55,7 @@ func (d *Independent) TimeFree() bool { return d.corruption == Absorbing }
 // [energy.Masking].
 func (d *Independent) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise stores in v the exact posteriors of all tokens; it implements [energy.Denoiser].
+// Denoise stores in v the exact log-posteriors of all tokens; it implements [energy.Denoiser].
 func (d *Independent) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	return d.corruption.denoise(ctx, v, q, d.sites, d.k, 0, d)
 }

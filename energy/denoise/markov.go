@@ -59,7 +59,7 @@ func (d *Markov) TimeFree() bool { return d.corruption == Absorbing }
 // [energy.Masking].
 func (d *Markov) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
-// Denoise stores in v the exact posteriors of all tokens; it implements [energy.Denoiser].
+// Denoise stores in v the exact log-posteriors of all tokens; it implements [energy.Denoiser].
 func (d *Markov) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	// forward messages at sites order … sites, and two backward messages
 	scratch := (d.sites - d.order + 3) * d.contexts

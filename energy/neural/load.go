@@ -49,8 +49,8 @@ func Open(path string, cfg Config) (*Transformer, error) {
 // not change until the File is closed.
 func OpenFile(path string) (*File, error) { return OpenFS(durable.Disk{}, filepath.ToSlash(path)) }
 
-// OpenFS is [OpenFile] for a file system, such as one of package embed. Files that do not implement
-// io.ReaderAt are read into memory.
+// OpenFS does the same as [OpenFile] for the files of a file system, such as one of package embed.
+// Files that do not implement io.ReaderAt are read into memory.
 func OpenFS(fsys fs.FS, name string) (*File, error) {
 	if check.Nil(fsys) {
 		return nil, fmt.Errorf("neural: Open: fsys = nil, want a file system")
@@ -257,7 +257,8 @@ type mapped struct {
 	name string
 }
 
-// ReadAt returns an error if the file was truncated after it was opened. It implements io.ReaderAt.
+// ReadAt copies the bytes at the given offset to p. It returns an error if the file was truncated
+// after it was opened. It implements io.ReaderAt.
 func (m mapped) ReadAt(p []byte, at int64) (n int, err error) {
 	if durable.Guard(func() { n, err = m.ReaderAt.ReadAt(p, at) }) != nil {
 		return 0, fmt.Errorf("%s became shorter while it was in use", m.name)

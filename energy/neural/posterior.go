@@ -102,8 +102,8 @@ func (m *Posterior) Shape() (sites, levels int) { return (m.inputs+2)*m.hidden +
 // [energy.Model].
 func (m *Posterior) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
 
-// Field stores energies in e and first-order energy differences in h. It implements
-// [energy.Binary].
+// Field stores the energies in e, and in h the first-order energy differences between levels 1 and
+// 0. It implements [energy.Binary].
 func (m *Posterior) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, x)

@@ -104,14 +104,14 @@ func (m *Potential) cut(w []float32, blocks int) potentialParts {
 	return p
 }
 
-// Shape returns the numbers of sites and levels.
+// Shape returns the numbers of sites and levels of a state.
 func (m *Potential) Shape() (sites, levels int) { return m.sites, m.levels }
 
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *Potential) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, x, nil) }
 
-// Gradient stores in g the table of first-order differences, by backpropagation. It implements
-// [energy.Differentiable].
+// Gradient stores the energies in e, and in g the table of first-order energy differences, computed
+// by backpropagation. It implements [energy.Differentiable].
 func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), len(x)*m.levels)
 	b := scratch.Float32s.Get(len(x) / m.sites * m.in)
@@ -139,7 +139,8 @@ func (m *Potential) As(target any) bool {
 // binaryPotential adds [energy.Binary] to a Potential of two levels.
 type binaryPotential struct{ *Potential }
 
-// Field stores in h the first-order field h_i = 2 ∂E/∂v_i; it implements [energy.Binary].
+// Field stores the energies in e, and in h the first-order field h_i = 2 ∂E/∂v_i; it implements
+// [energy.Binary].
 func (m binaryPotential) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, nil, x, nil)

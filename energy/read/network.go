@@ -130,10 +130,12 @@ func (m *network) Conditional(d []float64, site int, x []int32) {
 	d[x[site]] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// Graph returns the sites that share a table with each site; it implements [energy.Graphical].
+// Graph returns, for each site, the other sites that share a table with it; it implements
+// [energy.Graphical].
 func (m *network) Graph() (start, adj []int32) { return m.start, m.adj }
 
-// Factors returns the tables of the network; it implements [energy.Factored].
+// Factors returns the tables of the network as energies, the negative logarithms of their entries;
+// it implements [energy.Factored].
 func (m *network) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	for k := range m.factors {
 		scopes, tables = append(scopes, m.factors[k].sites), append(tables, m.factors[k].energy)

@@ -70,7 +70,7 @@ type Projector struct {
 	Tolerance float64
 
 	// Step is the size of a gradient step; 0 means 0.2 (the paper's value for texts; it uses 1 for
-	// molecules)
+	// molecules).
 	Step float64
 	// number of gradient steps with the same noise; 0 means 10 (the paper's value for texts; it
 	// uses 100 for molecules)

@@ -77,8 +77,8 @@ func (k *kernel) startError(c int) error {
 	return nil
 }
 
-// Step makes the step for a few chains at a time, and calls ctl.Stop in between. It implements
-// [sampler.Transition].
+// Step moves every chain by one step, a few chains at a time, and calls ctl.Stop in between. It
+// implements [sampler.Transition].
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r []sampler.Stream) (done int) {
 	for k.at.chain < len(k.at.pending) {
 		lo, hi := k.at.span(k.system.sites)

@@ -99,7 +99,7 @@ type Config struct {
 type Chains = sampler.Runner[float32]
 
 // New returns chains on the target, ready to Run. It returns an error if the target is nil or a
-// field of c is out of range.
+// field of cfg is out of range.
 func New(ctx context.Context, target energy.Scored, cfg Config) (*Chains, error) {
 	if check.Nil(target) {
 		return nil, fmt.Errorf("langevin: New: target = nil")

@@ -55,7 +55,8 @@ func (k *Kept) check() {
 	}
 }
 
-// Forward stores the block's output in y, which may be the same slice as x.
+// Forward stores the block's output for x in y, which may be the same slice as x. It keeps in k the
+// values that Backward needs.
 func (r Residual) Forward(y, x []float32, k *Kept) {
 	k.check()
 	n := check.Rows("layer", "x", len(x), r.A.positions()*r.A.In) * r.A.positions()

@@ -91,8 +91,8 @@ func (m matrix) equals(o matrix) (bool, error) {
 // belong to the network. The error names the file and the key or tensor.
 func Open(dir string) (*Network, error) { return OpenFS(durable.Disk{}, filepath.ToSlash(dir)) }
 
-// OpenFS is [Open] for a folder of a file system, such as one of package embed. The root folder is
-// ".".
+// OpenFS does the same as [Open] for a folder of a file system, such as one of package embed. The
+// root folder is ".".
 func OpenFS(fsys fs.FS, dir string) (*Network, error) {
 	if check.Nil(fsys) {
 		return nil, fmt.Errorf("pretrained: Open: fsys = nil, want a file system")

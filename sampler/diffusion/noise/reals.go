@@ -254,7 +254,7 @@ func (c CosineBar) Check() error {
 // a few times T. The zero value has Power 4 and Max 1e4.
 type PolynomialSNR struct {
 	Power    float64 // exponent > 0; 0 means 4
-	Max      float64 // ratio as t → 0, > 0; 0 means 1e4
+	Max      float64 // signal-to-noise ratio as t → 0, > 0; 0 means 1e4
 	MinAlpha float64 // smallest ᾱ; 0 means 1e-9 (see [CosineBar])
 }
 

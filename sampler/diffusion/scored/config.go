@@ -91,7 +91,7 @@ type Config struct {
 	First int
 	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
 	// Progress, if not nil, is called by Sample after every finished sample, in the goroutine of
-	// the call.
+	// the call. It receives the number of finished samples and the number that the call makes.
 	Progress func(done, total int)
 }
 

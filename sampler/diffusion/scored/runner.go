@@ -155,7 +155,7 @@ type NotConverged struct {
 	Tries     int     // number of rounds of masking tokens again ([Runner]), or of paths ([Exact])
 }
 
-// Error returns the violation and the number of tries.
+// Error returns a message with the violation and the number of tries.
 func (e *NotConverged) Error() string {
 	return fmt.Sprintf("scored: violation = %.4g after %d tries, want ≤ 0", e.Violation, e.Tries)
 }

@@ -163,7 +163,7 @@ type EntropyBound struct {
 	Mask int32
 	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
 	Schedule noise.Schedule
-	Bound    float64 // bound on the information in nats, ≥ 0
+	Bound    float64 // bound on Σ H_i − max H_i in every step, in nats, ≥ 0
 }
 
 // Bind returns the steps of the process, or an error if a field is out of range. It implements

@@ -54,7 +54,7 @@ type threshold struct {
 	passes int // number of passes for edits made for this sample
 }
 
-// MaxSteps returns one step per site plus Passes; it implements diffusion.Clocked.
+// MaxSteps returns the number of sites plus Passes; it implements diffusion.Clocked.
 func (p *threshold) MaxSteps(int) int { return p.Sites + p.recipe.Passes }
 
 // Prior masks every site of x; it implements diffusion.Steps.

@@ -62,7 +62,8 @@ func (k *kernel) Allows(x []int32) bool {
 	return true
 }
 
-// Cost returns the cost of the current candidate's kernel; it implements [sampler.Costed].
+// Cost returns the estimated time of a step of the current candidate's kernel, in nanoseconds; it
+// implements [sampler.Costed].
 func (k *kernel) Cost(info []sampler.Info) float64 { return k.now().price(info) }
 
 // StepSize returns the step size of the current candidate's kernel. It implements [sampler.Tuned].

@@ -268,7 +268,7 @@ type Report struct {
 	Candidates []Candidate
 }
 
-// String lists the candidates, one per line. An asterisk marks the chosen one.
+// String returns a list of the candidates, one per line. An asterisk marks the chosen one.
 func (r Report) String() string {
 	var b strings.Builder
 	for i, c := range r.Candidates {

@@ -134,8 +134,8 @@ func (b *bonds) energies(info []sampler.Info) float64 {
 	return float64(len(info)) * b.Price.Of(b.Model).Energy
 }
 
-// Cost estimates the cost of one step, which visits all sites and edges. It implements
-// [sampler.Costed].
+// Cost estimates the time of one step in nanoseconds. A step visits all sites and edges. It
+// implements [sampler.Costed].
 func (k *swendsenWang) Cost(info []sampler.Info) float64 {
 	each := float64(rootCost)
 	if !k.flat {
@@ -145,8 +145,8 @@ func (k *swendsenWang) Cost(info []sampler.Info) float64 {
 	return float64(float64(len(info))*step) + k.energies(info)
 }
 
-// Cost estimates the cost of one step from the number of sites that changed. It assumes that
-// rejected clusters are as large as accepted ones. It implements [sampler.Costed].
+// Cost estimates the time of one step in nanoseconds, from the number of sites that changed. It
+// assumes that rejected clusters are as large as accepted ones. It implements [sampler.Costed].
 func (k *wolff) Cost(info []sampler.Info) float64 {
 	each := growCost + float64(nearCost*float64(len(k.adj))/float64(k.Sites))
 	sum := 0.0
@@ -160,8 +160,8 @@ func (k *wolff) Cost(info []sampler.Info) float64 {
 	return sum + k.energies(info)
 }
 
-// Cost estimates the cost of one step, or returns NaN if the kernels of Base are not Costed. It
-// implements [sampler.Costed].
+// Cost estimates the time of one step in nanoseconds, or returns NaN if the kernels of Base are not
+// Costed. It implements [sampler.Costed].
 func (k *houdayer) Cost(info []sampler.Info) float64 {
 	sum := float64(float64(len(info)) * float64(k.sites) * rootCost)
 	for _, base := range k.base {

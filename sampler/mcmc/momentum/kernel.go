@@ -113,7 +113,7 @@ func (k *kernel) setStep(delta float64) {
 	k.costs(k.frame)
 }
 
-// StepSize returns the step size δ.
+// StepSize returns the current step size δ; it implements [sampler.Tuned].
 func (k *kernel) StepSize() float64 { return k.step }
 
 // Warning returns a sentence if tuning moved the step size to its bound, and "" otherwise. It
@@ -328,7 +328,7 @@ const (
 	entryCost  = 1.2 // per entry of the factor of a curvature
 )
 
-// Cost estimates the cost of one step; it implements [sampler.Costed].
+// Cost estimates the time of one step in nanoseconds; it implements [sampler.Costed].
 func (k *kernel) Cost(info []sampler.Info) float64 {
 	m, n := k.price.Of(k.model), float64(k.sites)
 	step := m.Table + float64(normalCost*n)
