@@ -74,9 +74,10 @@ func (c Count) States() int {
 // Start returns 0, the count before the first token.
 func (c Count) Start() int { return 0 }
 
-// Next returns the count after token, or −1 (dead) if it exceeds Max. If Max is Unbounded, counts
-// above Min are not distinguished, so the count stays at Min once it has reached Min. Next takes
-// O(len(Levels)) steps. For large level sets, call it once per class: see [Count.Classes].
+// Next returns the count after token is read, or −1 (dead) if the count exceeds Max. If Max is
+// Unbounded, counts above Min are not distinguished, so the count stays at Min once it has reached
+// Min. Next takes O(len(Levels)) steps. For large level sets, call it once per class: see
+// [Count.Classes].
 func (c Count) Next(state int, token int32) int {
 	if !slices.Contains(c.Levels, token) {
 		return state
@@ -147,10 +148,11 @@ func (c Count) membership(levels int) []bool {
 	return in
 }
 
-// Counting is implemented by languages that depend only on the number of sites whose level is in a
-// given set. [Count] implements it, whether used by value, by pointer or embedded in a struct. Code
-// that receives a Counting language can count instead of walking an automaton. This is simpler,
-// because the effect of one site on the count does not depend on the other sites.
+// Counting is implemented by languages for which only the number of sites whose level is in a given
+// set decides whether a sequence belongs to the language. [Count] implements it, whether used by
+// value, by pointer or embedded in a struct. Code that receives a Counting language can count
+// instead of walking an automaton. This is simpler, because the effect of one site on the count
+// does not depend on the other sites.
 type Counting interface {
 	Automaton
 

@@ -81,9 +81,9 @@ func (b *Batch) Variance(v []float64) {
 	}
 }
 
-// Covariance stores in c, n × n, the covariance of the violations over the batch, a copy of Cov. If
-// Cov is nil, the covariance is computed from G with the divisor States − 1. If G is nil too, or
-// States = 1, it is zero. The cost is O(States·n²).
+// Covariance stores in c, n × n for n = len(Mean), the covariance of the violations over the batch,
+// a copy of Cov. If Cov is nil, the covariance is computed from G with the divisor States − 1. If G
+// is nil too, or States = 1, it is zero. The cost is O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)

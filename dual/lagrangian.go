@@ -252,11 +252,12 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	return n, n.SetLambda(l.lambda)
 }
 
-// Within declares that all samples are in a language, a set of allowed sequences, as enforced by
-// the option Within of kernels in package mcmc. [Lagrangian.Margin], [Lagrangian.Dual] and [Solve]
-// then consider only states of the language. So they can prove that no distribution on these states
-// satisfies the constraints. The energy does not change. Within returns an error for a nil
-// language, or constraint.ErrInfeasible if the language has no sequence of the base's shape.
+// Within declares that all samples are in the given language, a set of allowed sequences. Call it
+// if the option Within of a method in package mcmc confines the chains to this language.
+// [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then consider only states of the language. So
+// they can prove that no distribution on these states satisfies the constraints. The energy does
+// not change. Within returns an error for a nil language, or constraint.ErrInfeasible if the
+// language has no sequence of the base's shape.
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	g, err := trellis.Unroll(ctx, "dual: Within", a, l.sites, l.levels)
 	if err == nil {

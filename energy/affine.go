@@ -1142,9 +1142,9 @@ func (a *Affine) uniform(of func(m Model) (uniform, bool), site func(row []float
 // affineTorus implements [Toroidal] for an Affine.
 type affineTorus struct{ *Affine }
 
-// Torus returns the number of columns of the lattice, and the energy of level 1 minus that of level
-// 0 at a site, for each number of neighbours at level 1. The difference is the weighted sum over
-// the parts. It implements [Toroidal].
+// Torus returns the number of columns of the lattice. For each number of neighbours at level 1, it
+// also returns the energy of level 1 minus that of level 0 at a site, as a weighted sum over the
+// parts. It implements [Toroidal].
 func (a affineTorus) Torus() (cols int, d [5]float64, ok bool) {
 	u, ok := a.uniform(torus, func(row []float64) []float64 { return slices.Repeat([]float64{row[1] - row[0]}, len(d)) })
 	if !ok || len(u.edges.adj) == 0 {

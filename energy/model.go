@@ -50,9 +50,10 @@ type Capable interface {
 	As(target any) bool
 }
 
-// As returns the model or denoiser m as a value of the interface type T, if m supports T. If m is
-// [Capable], its method As is asked first. If that returns false, or m is not Capable, m supports T
-// if its type implements T. A nil m, or a nil pointer in an interface, supports nothing.
+// As returns the model or denoiser m as a value of the interface type T. The result ok reports
+// whether m supports T. If m is [Capable], its method As is asked first. If that returns false, or
+// m is not Capable, m supports T if its type implements T. A nil m, or a nil pointer in an
+// interface, supports nothing.
 func As[T any](m any) (t T, ok bool) {
 	if check.Nil(m) {
 		return t, false

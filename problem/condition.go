@@ -32,8 +32,9 @@ type Condition struct {
 
 // Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients and
 // bounds are integers, the comparison is exact. Otherwise, the comparison allows for rounding: a
-// bound counts as met if e misses it by at most 2⁻⁴⁹·(n + 4), but no more than 2⁻⁴⁰, times the sum of
-// the magnitudes of all terms and bounds. Here n is the number of terms and of factors in them.
+// bound counts as met if e misses it by at most r times the sum of the magnitudes of all terms and
+// bounds. Here r is the smaller of 2⁻⁴⁹·(n + 4) and 2⁻⁴⁰, and n is the number of terms and of
+// factors in them.
 func (e Expr) Between(lo, hi float64) Condition {
 	c := Condition{p: e.p, lo: lo, hi: hi, err: e.err}
 	if c.err != nil {

@@ -135,9 +135,9 @@ type Control struct {
 	Workers int
 
 	// Company holds further blocks of the run. The kernel moves them together with its own block,
-	// by the same number of steps. The promise Unread holds for all of them. Only [Companion]
-	// kernels receive a Company. Each block gets the same bits as if it moved alone. If the kernel
-	// cannot move the other blocks at present, Step returns 0 and leaves all blocks unchanged.
+	// by the same number of steps. Unread applies to all of them. Only [Companion] kernels receive
+	// a Company. Each block gets the same bits as if it moved alone. If the kernel cannot move the
+	// other blocks at present, Step returns 0 and leaves all blocks unchanged.
 	Company []Block
 }
 
@@ -314,8 +314,8 @@ type Exchanger interface {
 	// Exchanges reports whether this kernel can exchange states with another kernel (the argument
 	// named with). The caller ensures that this kernel's target is proportional to the other
 	// kernel's target raised to the power beta. If the result is true, this kernel can also
-	// exchange with every kernel that the other one can exchange with. The methods below are called
-	// only for kernels that can exchange states.
+	// exchange with every kernel that the other one can exchange with. The other methods of
+	// Exchanger are called only for kernels that can exchange states.
 	Exchanges(with Exchanger, beta float64) bool
 
 	// Hold reads the states from x, unless the kernel already holds them, and keeps them in the

@@ -22,9 +22,9 @@ type Options struct {
 	// reals. Levels^Sites must not exceed 2¹⁶.
 	Levels int
 
-	// Accepts, unless nil, reports whether the language should accept x, or whether x should
-	// satisfy every inequality of the set. It must be computed independently of the
-	// implementation under test. It must not keep x.
+	// Accepts, unless nil, returns the expected answer for the sequence x. For a language, this is
+	// whether x belongs to it; for a set, whether x satisfies every inequality. It must be computed
+	// independently of the implementation under test. It must not keep x.
 	Accepts func(x []int32) bool
 
 	// Violation, unless nil, stores in g the expected values of the inequalities of a set for

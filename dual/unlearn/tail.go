@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// mostShape is the largest tail shape k̂ for which a sample determines the mean (Vehtari,
-// Simpson, Gelman, Yao and Gabry 2024).
+// mostShape is the largest tail shape k̂ of these ratios, see [Problem.Tails] for which a sample
+// determines the mean (Vehtari, Simpson, Gelman, Yao and Gabry 2024).
 const mostShape = 0.7
 
 // TailError reports that a mean over the ratios of [FromRatios] cannot be estimated. The largest

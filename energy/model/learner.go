@@ -204,9 +204,9 @@ func (l *quadraticLearner) Present() energy.Factored {
 	return &own
 }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states. The second moments of a dense matrix are computed as matrix products in float32. It
-// implements [energy.Parametric].
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
+// with weights w. The second moments of a dense matrix are computed as matrix products in float32.
+// It implements [energy.Parametric].
 func (l *quadraticLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.linear)
 	states := l.states(g, x, w, n)
@@ -398,8 +398,8 @@ func (l *isingLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 // valid until the next call of SetParams. Present implements fit.Factored.
 func (l *isingLearner) Present() energy.Factored { return l.Ising }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states. It implements [energy.Parametric].
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
+// with weights w. It implements [energy.Parametric].
 func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
 	states := l.states(g, x, w, n)
@@ -496,8 +496,8 @@ func (l *pottsLearner) Factors() (cards []int32, scopes [][]int32, tables [][]fl
 // valid until the next call of SetParams. Present implements fit.Factored.
 func (l *pottsLearner) Present() energy.Factored { return l.Potts }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states. It implements [energy.Parametric].
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
+// with weights w. It implements [energy.Parametric].
 func (l *pottsLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
 	states := l.states(g, x, w, n)
@@ -582,8 +582,8 @@ func (l *independentLearner) Factors() (cards []int32, scopes [][]int32, tables 
 // valid until the next call of SetParams. Present implements fit.Factored.
 func (l *independentLearner) Present() energy.Factored { return l.Independent }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states. It implements [energy.Parametric].
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
+// with weights w. It implements [energy.Parametric].
 func (l *independentLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.costs) / l.levels
 	l.states(g, x, w, n)
@@ -660,10 +660,10 @@ func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]f
 // valid until the next call of SetParams. Present implements fit.Factored.
 func (l *markovLearner) Present() energy.Factored { return l.Markov }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states. Take an entry of probability p in a row of transition probabilities. If a state visits
-// the row r times and the entry c times, the gradient for the entry is p·r − c. It implements
-// [energy.Parametric].
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
+// with weights w. Take an entry of probability p in a row of transition probabilities. If a state
+// visits the row r times and the entry c times, the gradient for the entry is p·r − c. It
+// implements [energy.Parametric].
 func (l *markovLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	l.states(g, x, w, l.sites)
 	met := scratch.Float64s.Get(len(l.trans)/l.levels + 1)
@@ -754,9 +754,9 @@ func (l *rbmLearner) Factors() (cards []int32, scopes [][]int32, tables [][]floa
 	return nil, nil, nil, false
 }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over weighted
-// states. For a state v with activations a, where σ is the logistic function, the gradient is
-// −σ(a)vᵀ for W, −σ(a) for b_h and −v for b_v. The first is computed as a matrix product in
+// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
+// with weights w. For a state v with activations a, where σ is the logistic function, the gradient
+// is −σ(a)vᵀ for W, −σ(a) for b_h and −v for b_v. The first is computed as a matrix product in
 // float32. It implements [energy.Parametric].
 func (l *rbmLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	visible, hidden := len(l.bias.visible), len(l.bias.hidden)

@@ -636,9 +636,9 @@ func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 // padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 
-// FieldFrom stores the energies and fields of the states y, computed from the cached sums of the
-// earlier states x. Each changed site costs one pass over its couplings. It implements
-// [energy.Incremental].
+// FieldFrom stores in e the energies of the states y and in h their fields, computed from the
+// cached sums of the earlier states x. Each changed site costs one pass over its couplings. It
+// implements [energy.Incremental].
 func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	rows := check.Rows("model", "y", len(y), len(m.linear))
 	check.Len("model", "e", len(e), rows)

@@ -236,16 +236,17 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 // the term b_vᵀv of [RBM], and padding. It implements [energy.Incremental].
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
-// FieldFrom stores the energies and fields of the states y. It computes them from the activations
-// in cache, which belong to the earlier states x. Each site that differs between x and y costs one
-// pass over the activations, and the field costs a matrix product. FieldFrom implements [energy.Incremental].
+// FieldFrom stores in e the energies of the states y and in h their fields. It computes them from
+// the activations in cache, which belong to the earlier states x. Each site that differs between x
+// and y costs one pass over the activations, and the field costs a matrix product. FieldFrom
+// implements [energy.Incremental].
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.evaluate(e, h, nil, next, y, cache, x, nil)
 }
 
-// HiddenFieldFrom stores the energies of the states y and the log-odds of the hidden units,
-// computed from the cached activations of the earlier states x. It implements
+// HiddenFieldFrom stores in e the energies of the states y and in f the log-odds of the hidden
+// units, computed from the cached activations of the earlier states x. It implements
 // [energy.IncrementalBipartite].
 func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))

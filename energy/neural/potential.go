@@ -306,7 +306,8 @@ func (l *potentialLearner) SetParams(theta []float64) error {
 }
 
 // ParamGradient adds to g the gradient of the energy with respect to the parameters, summed over
-// weighted states. It uses backpropagation in float32 and implements [energy.Parametric].
+// the states x with weights w. It uses backpropagation in float32 and implements
+// [energy.Parametric].
 func (l *potentialLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	check.Len("neural", "g", len(g), len(l.theta))
 	if w != nil {

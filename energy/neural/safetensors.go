@@ -343,7 +343,7 @@ type DType string
 
 // Types that can be read and written.
 const (
-	F32  DType = "F32"  // IEEE 754 binary32
+	F32  DType = "F32"  // single precision, IEEE 754 binary32
 	F16  DType = "F16"  // IEEE 754 binary16
 	BF16 DType = "BF16" // bfloat16, the upper half of binary32
 )
@@ -359,7 +359,7 @@ func (d DType) size() int {
 	return 0
 }
 
-// fromHalf converts an IEEE 754 binary16 number to float32.
+// fromHalf converts an half precision, IEEE 754 binary16 number to float32.
 func fromHalf(h uint16) float32 {
 	sign, e, m := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
 	switch {

@@ -43,8 +43,9 @@ type Config struct {
 	Within constraint.Language
 }
 
-// Distribution is the distribution p(x) = exp(−E(x))/Z of a model, restricted to Config.Within.
-// It is safe for concurrent use; concurrent calls run one after another.
+// Distribution is the distribution p(x) = exp(−E(x))/Z of a model, restricted to the language
+// Config.Within if that is set. It is safe for concurrent use; concurrent calls run one after
+// another.
 type Distribution struct {
 	sites, levels int
 	hidden        int // number of hidden units, numbered from sites on; states of a language follow

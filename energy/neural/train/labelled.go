@@ -51,7 +51,8 @@ type Classes struct {
 	Drop float64
 }
 
-// Check returns an error unless Labels are classes of the network and Objective fits the network.
+// Check returns an error unless Labels are classes of a network of configuration c and Objective
+// can train it.
 func (o Classes) Check(c neural.Config) error {
 	if err := inner("Classes", o.Objective); err != nil {
 		return err
@@ -101,8 +102,8 @@ type Classify struct {
 	Labels []int32
 }
 
-// Check returns an error unless Labels are outputs of the network and Objective matches its
-// tokens.
+// Check returns an error unless Labels are outputs of a network of configuration c and Objective
+// matches its tokens.
 func (o Classify) Check(c neural.Config) error {
 	if err := inner("Classify", o.Objective); err != nil {
 		return err
@@ -145,8 +146,8 @@ type Regress struct {
 	Targets []float64
 }
 
-// Check returns an error unless the network has one output, Targets are finite and Objective
-// matches its tokens.
+// Check returns an error unless a network of configuration c has one output, Targets are finite and
+// Objective matches the network's tokens.
 func (o Regress) Check(c neural.Config) error {
 	if c.Outputs != 1 {
 		return fmt.Errorf("train: Regress: the network has %d outputs, want 1", c.Outputs)

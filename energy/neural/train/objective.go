@@ -14,7 +14,7 @@ import (
 // the positions of the cross-entropy, in nats, of the clean token given the corrupted state. A
 // checkpoint stores the text that fmt prints for an Objective.
 type Objective interface {
-	// Check returns an error unless the objective matches the network.
+	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
 
 	// Corrupt stores in x a corrupted copy of the state clean, and in weight the weight of the loss
@@ -28,7 +28,7 @@ type Objective interface {
 // network's output for a corrupted state. A checkpoint stores the text that fmt prints for a
 // RealObjective.
 type RealObjective interface {
-	// Check returns an error unless the objective matches the network.
+	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
 
 	// Corrupt stores in x a corrupted copy of the state clean, and in target the desired output of
@@ -51,7 +51,7 @@ type Masked struct {
 	Mask int32
 }
 
-// Check returns an error unless Mask is a level of the network.
+// Check returns an error unless Mask is a level of a network of configuration c.
 func (o Masked) Check(c neural.Config) error {
 	if o.Mask < 0 || int(o.Mask) >= c.Levels {
 		return fmt.Errorf("train: Masked: Mask = %d, want 0 … %d", o.Mask, c.Levels-1)
@@ -88,7 +88,7 @@ type Noisy struct {
 // leastSignal is the signal level α at time 1.
 const leastSignal = 1e-3
 
-// Check returns an error unless Levels equals that of the network.
+// Check returns an error unless the configuration c of the network has the same Levels.
 func (o Noisy) Check(c neural.Config) error {
 	if o.Levels != c.Levels {
 		return fmt.Errorf("train: Noisy: Levels = %d, want %d, as the network has", o.Levels, c.Levels)
@@ -129,7 +129,7 @@ func checkCorrupt(who string, x []int32, weight []float64, clean []int32, r *ran
 // which denoise.Velocity turns into the posterior mean, x̂_0 = z − s·u.
 type Flow struct{}
 
-// Check returns an error unless the network uses a noise level.
+// Check returns an error unless a network of configuration c uses a noise level.
 func (Flow) Check(c neural.Config) error {
 	if c.Cond == 0 {
 		return fmt.Errorf("train: Flow: the network has Cond = 0, want ≥ 1")
