@@ -75,7 +75,7 @@ func TestMasksByKinds(t *testing.T) {
 				if err := at.Mask(got); err != nil {
 					t.Fatalf("%s after %q: %v", schema, read, err)
 				}
-				(&mask{add: m.walk(nil, 0, at.at), ends: m.accepts(at.at)}).write(want, m.v)
+				(&mask{add: m.walk(nil, m.v.trie, 0, at.at), ends: m.accepts(at.at)}).write(want, m.v)
 				if !slices.Equal(got, want) {
 					t.Fatalf("%s after %q: %s", schema, read, difference(v, got, want))
 				}
