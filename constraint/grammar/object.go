@@ -138,7 +138,12 @@ func (o *objects) bounds(s *value) error {
 		}
 	}
 	if s.some != nil {
-		if o.some = append(o.some, s.some); len(o.some) > kinds {
+		o.some = append(o.some, s.some)
+		choices := 0
+		for _, x := range o.some {
+			choices += int(bit(x.value != nil))
+		}
+		if choices > kinds || len(o.some) > 8 { // the bits of member.found
 			return errGates
 		}
 	}
@@ -371,6 +376,12 @@ func (o *objects) either(subs []*value, matches func(t test) bool, inner *locati
 	}{{subs, to}}
 	for i, x := range o.some {
 		if to.found>>i&1 == 1 || slices.ContainsFunc(x.names, func(t test) bool { return matches(t) != t.want }) {
+			continue
+		}
+		if x.value == nil { // the name alone decides
+			for k := range choices {
+				choices[k].to.found |= 1 << i
+			}
 			continue
 		}
 		for _, c := range choices[:len(choices):len(choices)] {
