@@ -152,7 +152,7 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 		return spec, nil
 	}
 	if !wanted { // what fails a test is a text nevertheless
-		any, err := compileRegexp(c.ctx, anyText, c.limits)
+		any, err := c.allTexts()
 		if err != nil {
 			return spec, err
 		}

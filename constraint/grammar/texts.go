@@ -176,7 +176,7 @@ func (c *compiler) automatonOf(spec stringSpec) (byteAutomaton, error) {
 	if len(tests) == 1 && tests[0].want {
 		return tests[0].a, nil
 	}
-	any, err := compileRegexp(c.ctx, anyText, c.limits)
+	any, err := c.allTexts()
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func (c *compiler) fold(all []byteAutomaton, decide func(ok []bool) bool) (byteA
 // combine returns a minimal automaton for the UTF-8 texts for which decide returns true. The
 // argument of decide tells which automata accept the text.
 func (c *compiler) combine(all []byteAutomaton, decide func(ok []bool) bool) (byteAutomaton, error) {
-	any, err := compileRegexp(c.ctx, anyText, c.limits)
+	any, err := c.allTexts()
 	if err != nil {
 		return nil, err
 	}
