@@ -28,16 +28,19 @@ func Explore(ctx context.Context, a Automaton, levels int, check func(states, en
 func explore(ctx context.Context, a Automaton, levels, sites int, check func(states, entries int) error) (*Table, error) {
 	t := &Table{}
 	t.Class, t.Width = Classes(a, levels)
+	var blocks [][]int32 // the rows of t.To; one growing slice would be copied many times
 	err := walk(ctx, a, Representatives(t.Class, t.Width), sites, func(final bool, to []int32, states int) error {
-		if cap(t.To)-len(t.To) < len(to) {
-			t.To = slices.Grow(t.To, len(t.To)+64*len(to)) // append alone copies large tables many times
+		if last := len(blocks) - 1; last < 0 || cap(blocks[last])-len(blocks[last]) < len(to) {
+			blocks = append(blocks, make([]int32, 0, min(states, 1<<10)*len(to)))
 		}
-		t.Final, t.To = append(t.Final, final), append(t.To, to...)
+		last := &blocks[len(blocks)-1]
+		t.Final, *last = append(t.Final, final), append(*last, to...)
 		return check(states, states*t.Width)
 	})
 	if err != nil {
 		return nil, err
 	}
+	t.To = slices.Concat(blocks...)
 	return t, nil
 }
 
