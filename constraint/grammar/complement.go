@@ -198,7 +198,10 @@ func (c *compiler) refusal(s *value, k string, x *value) (all []conjunction, err
 		p, err := c.parts(s)
 		return err == nil && len(p) == 0
 	}
-	n, _ := countOf(x)
+	n := 0
+	if x.kind == number {
+		n, _ = countOf(x)
+	}
 	switch k {
 	case "required":
 		for _, name := range x.items {

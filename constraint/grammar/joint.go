@@ -13,14 +13,15 @@ import (
 // to its states when they are first reached.
 type joint struct {
 	tests  []test
-	number map[string]int
-	states [][]int32 // for each state, the states of the tests, −1 for a dead one
+	packed map[uint64]int // numbers of the states whose tests fit 64 bits
+	number map[string]int // numbers of the others
+	states []int32        // for each state, the states of the tests, −1 for a dead one
 	key    []byte
 	to     []int32
 }
 
 func newJoint(tests []test) *joint {
-	j := &joint{tests: tests, number: map[string]int{}}
+	j := &joint{tests: tests, packed: map[uint64]int{}, number: map[string]int{}}
 	for _, t := range tests {
 		j.to = append(j.to, int32(t.a.Start()))
 	}
@@ -28,19 +29,37 @@ func newJoint(tests []test) *joint {
 	return j
 }
 
+// at returns the states of the tests in a state.
+func (j *joint) at(state int) []int32 {
+	n := len(j.tests)
+	return j.states[state*n : (state+1)*n]
+}
+
 // find returns the number of the state whose tests are in the states j.to.
 func (j *joint) find() int {
-	j.key = j.key[:0]
+	next := len(j.states) / len(j.tests)
+	k, fits := uint64(0), len(j.to) <= 3
 	for _, q := range j.to {
-		j.key = binary.LittleEndian.AppendUint32(j.key, uint32(q))
+		fits = fits && q < 1<<21-1
+		k = k<<21 | uint64(q+1)
 	}
-	i, ok := j.number[string(j.key)]
-	if !ok {
-		i = len(j.states)
-		j.number[string(j.key)] = i
-		j.states = append(j.states, slices.Clone(j.to))
+	if fits {
+		if i, ok := j.packed[k]; ok {
+			return i
+		}
+		j.packed[k] = next
+	} else {
+		j.key = j.key[:0]
+		for _, q := range j.to {
+			j.key = binary.LittleEndian.AppendUint32(j.key, uint32(q))
+		}
+		if i, ok := j.number[string(j.key)]; ok {
+			return i
+		}
+		j.number[string(j.key)] = next
 	}
-	return i
+	j.states = append(j.states, j.to...)
+	return next
 }
 
 func (j *joint) States() int { return unbounded }
@@ -48,7 +67,7 @@ func (j *joint) States() int { return unbounded }
 func (j *joint) Start() int { return 0 }
 
 func (j *joint) Next(state int, b int32) int {
-	copy(j.to, j.states[state])
+	copy(j.to, j.at(state))
 	for i, t := range j.tests {
 		if j.to[i] >= 0 {
 			j.to[i] = int32(max(-1, t.a.Next(int(j.to[i]), b)))
@@ -62,7 +81,7 @@ func (j *joint) Next(state int, b int32) int {
 
 func (j *joint) Accepting(state int) bool {
 	for i, t := range j.tests {
-		if q := j.states[state][i]; (q >= 0 && t.a.Accepting(int(q))) != t.want {
+		if q := j.at(state)[i]; (q >= 0 && t.a.Accepting(int(q))) != t.want {
 			return false
 		}
 	}
@@ -133,7 +152,7 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 		return spec, nil
 	}
 	if !wanted { // what fails a test is a text nevertheless
-		any, err := compileRegexp(c.ctx, anyText, c.limits)
+		any, err := c.allTexts()
 		if err != nil {
 			return spec, err
 		}

@@ -277,16 +277,17 @@ type reader struct {
 	// safe at the beginning: tokens of which the mask of kinds contains all are not collected
 	s     *safe
 	after func(q int32) configuration // where a text continues after it leaves t in state q
+	trie  *byteTrie                   // trie of the tokens to be read, which may be those that s does not decide
 	out   []int32
-	done  bitset // tokens that are known to be allowed, by their index in the trie; nil if there are none
+	done  bitset // tokens that are known to be allowed, by their index in v.trie; nil if there are none
 }
 
-// collect adds the tokens with the given indices in the trie.
-func (w *reader) collect(from, to int32) {
-	w.out = append(w.out, w.v.trie.list[from:to]...)
+// collect adds tokens of the trie.
+func (w *reader) collect(tokens []int32) {
+	w.out = append(w.out, tokens...)
 	if w.done != nil {
-		for i := from; i < to; i++ {
-			w.done.set(i)
+		for _, token := range tokens {
+			w.done.set(w.v.index[token])
 		}
 	}
 }
@@ -294,36 +295,36 @@ func (w *reader) collect(from, to int32) {
 // walk collects the tokens below a trie node, where t is in state q. If base is true, the text of
 // the node is safe and has n characters.
 func (w *reader) walk(node, q, n int32, base bool) {
-	t := w.v.trie
+	t := w.trie
 	var few []byte // the only bytes that q reads; nil if not known
-	if a, is := w.t.automaton.(chooser); is && !base && t.skip[node]-node > 64 {
+	if a, is := w.t.automaton.(chooser); is && !base && t.nodes[node].skip-node > 64 {
 		few, _ = a.choices(nil, q)
 	}
-	for i := node + 1; i < t.skip[node]; i = t.skip[i] {
-		b := t.label[i]
-		if few != nil && !slices.Contains(few, b) {
+	for i := node + 1; i < t.nodes[node].skip; i = t.nodes[i].skip {
+		x := &t.nodes[i]
+		if few != nil && !slices.Contains(few, x.label) {
 			continue
 		}
-		n, whole := n+begins(b), w.v.whole[i]
-		base := base && w.s.kinds>>kindOf[b]&1 == 1 && n <= w.s.most
-		if base && whole && w.v.kinds[i]&w.s.exits == 0 && w.v.covers(i, w.s.most-n) ||
-			w.done != nil && w.done.all(t.from[i], t.from[t.skip[i]]) {
+		n := n + begins(x.label)
+		base := base && w.s.kinds>>kindOf[x.label]&1 == 1 && n <= w.s.most
+		if base && x.whole && x.kinds&w.s.exits == 0 && x.covers(w.s.most-n) ||
+			w.done != nil && t == w.v.trie && w.done.all(x.from, t.nodes[x.skip].from) {
 			continue
 		}
-		to := w.t.next(q, b)
+		to := w.t.next(q, x.label)
 		if to < 0 {
 			continue
 		}
-		if !base || !whole {
-			w.collect(t.from[i], t.from[i+1])
+		if !base || !x.whole {
+			w.collect(t.tokens(i))
 		}
-		if t.skip[i] == i+1 {
+		if x.skip == i+1 {
 			continue
 		}
 		if w.t.final(to) {
 			if c := w.after(to); c.state >= 0 {
 				from := len(w.out)
-				w.out = w.Masks.walk(w.out, i, c)
+				w.out = w.Masks.walk(w.out, t, i, c)
 				if w.done != nil {
 					for _, token := range w.out[from:] {
 						w.done.set(w.v.index[token])
@@ -334,9 +335,9 @@ func (w *reader) walk(node, q, n int32, base bool) {
 				continue
 			}
 		}
-		if whole && !base && t.skip[i]-i > 16 {
-			if s := w.safeAt(w.t, to); w.v.kinds[i]&^s.kinds == 0 && w.v.covers(i, s.most) {
-				w.collect(t.from[i+1], t.from[t.skip[i]])
+		if x.whole && !base && x.skip-i > 16 {
+			if s := w.safeAt(w.t, to); x.kinds&^s.kinds == 0 && x.covers(s.most) {
+				w.collect(t.below(i))
 				continue
 			}
 		}
@@ -385,7 +386,7 @@ func (m *Masks) scalars(c configuration) *mask {
 		switch {
 		case w.done != nil:
 			w.done.union(base.order)
-		case s.most < m.v.height[0]:
+		case s.most < m.v.trie.nodes[0].height:
 			w.done = slices.Clone(base.order)
 		}
 	}
@@ -410,6 +411,7 @@ func (m *Masks) scalars(c configuration) *mask {
 			return d
 		}
 		w.s = m.safeAt(w.t, g[0].state)
+		w.trie = m.v.trieBeyond(w.s)
 		w.walk(0, g[0].state, 0, w.s.kinds != 0)
 	}
 	if len(others) > 0 {

@@ -58,6 +58,7 @@ func TestMasksByKinds(t *testing.T) {
 		`{"type":"object","patternProperties":{"^[a-z_]{1,30}$":{"type":"integer"}},"additionalProperties":false}`,
 		`{"type":"object","properties":{"abc":{"type":"null"},"aB1":{}},"patternProperties":{"^[0-9]+":{"type":"integer"}}}`,
 		`{"type":"object","propertyNames":{"pattern":"^[a-z]","maxLength":12},"additionalProperties":{"type":"boolean"}}`,
+		`{"type":"object","properties":{"abc":{"type":"null"},"aB1":{},"é漢":{"type":"integer"}},"required":["aB1"]}`,
 		`{"anyOf":[{"type":"object","properties":{"abc":{"type":"integer"}},"required":["abc"]},{"type":"array","items":{"enum":["abc",12,true]}}]}`,
 	} {
 		g, err := JSONSchema(context.Background(), []byte(schema), SchemaConfig{})
@@ -75,7 +76,7 @@ func TestMasksByKinds(t *testing.T) {
 				if err := at.Mask(got); err != nil {
 					t.Fatalf("%s after %q: %v", schema, read, err)
 				}
-				(&mask{add: m.walk(nil, 0, at.at), ends: m.accepts(at.at)}).write(want, m.v)
+				(&mask{add: m.walk(nil, m.v.trie, 0, at.at), ends: m.accepts(at.at)}).write(want, m.v)
 				if !slices.Equal(got, want) {
 					t.Fatalf("%s after %q: %s", schema, read, difference(v, got, want))
 				}
@@ -103,6 +104,48 @@ func TestMasksByKinds(t *testing.T) {
 	}
 	if safe == 0 {
 		t.Error("no state has kinds of bytes that are safe")
+	}
+}
+
+// TestNameEnds compares the search that all names of an object share with a search through the
+// spellings of the names at one place.
+func TestNameEnds(t *testing.T) {
+	r := rand.New(rand.NewPCG(45, 3))
+	runs := [2]int{} // without and with a name
+	for _, schema := range []string{
+		`{"properties":{"abc":{"type":"null"}},"required":["abc"],"patternProperties":{"^[a-c]{2,3}$":{"type":"integer"},"c$":{"type":"null"}},"additionalProperties":false}`,
+		`{"propertyNames":{"pattern":"^(a|é|\n)+$"},"patternProperties":{"é":{"type":"null"},"^a*$":false},"minProperties":2}`,
+		`{"propertyNames":{"pattern":"^\u0001$"},"patternProperties":{"^[^\u0000-\u001F]":false}}`,
+		`{"propertyNames":{"enum":["a","ab","b"]},"patternProperties":{"b":false,"^..$":{"type":"null"}}}`,
+		`{"propertyNames":{"pattern":"^a","maxLength":3},"patternProperties":{"b$":{"type":"null"}},"not":{"propertyNames":{"pattern":"^[^b]*$"}}}`,
+	} {
+		g, err := JSONSchema(context.Background(), []byte(schema), SchemaConfig{})
+		if err != nil {
+			t.Fatalf("%s: %v", schema, err)
+		}
+		n := g.states.n
+		for at := range n.nodes {
+			run, is := n.nodes[at].scalar.(*nameRun)
+			if !is {
+				continue
+			}
+			for range 8 {
+				ok := make([]bool, len(n.nodes))
+				for i := range ok {
+					ok[i] = r.IntN(3) == 0
+				}
+				x := newTable(run)
+				x.leads, x.ok = run, ok
+				want := x.live(run.start())
+				if got := run.ends(ok); got != want {
+					t.Fatalf("%s, node %d: some name leads to a useful node: %v, want %v", schema, at, got, want)
+				}
+				runs[bit(want)]++
+			}
+		}
+	}
+	if runs[0] == 0 || runs[1] == 0 {
+		t.Errorf("%d places without and %d with a name, want some of each", runs[0], runs[1])
 	}
 }
 

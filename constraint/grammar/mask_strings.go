@@ -49,8 +49,8 @@ func newStringSet(v *maskVocabulary, kind int) *stringSet {
 	t := v.trie
 	var walk func(node, q int32, depth int)
 	walk = func(node, q int32, depth int) {
-		for i := node + 1; i < t.skip[node]; i = t.skip[i] {
-			to := a.next(q, t.label[i])
+		for i := node + 1; i < t.nodes[node].skip; i = t.nodes[i].skip {
+			to := a.next(q, t.nodes[i].label)
 			if to < 0 {
 				continue
 			}
@@ -281,15 +281,15 @@ func (m *Masks) stringMask(c configuration, x inString) *mask {
 // continue from c, the configuration at that node.
 func (m *Masks) exits(out []int32, node int32, c configuration, x inString) []int32 {
 	t := x.set.after
-	if lo, hi := t.from[node], t.from[node+1]; lo < hi && m.r.alive(c) {
+	if lo, hi := t.nodes[node].from, t.nodes[node+1].from; lo < hi && m.r.alive(c) {
 		for i := lo; i < hi; i++ {
 			if n := int(x.set.exits[i].characters); n >= x.need && (x.most < 0 || n <= x.most) {
 				out = append(out, t.list[i])
 			}
 		}
 	}
-	for i := node + 1; i < t.skip[node]; i = t.skip[i] {
-		if d := m.r.step(c, t.label[i]); d.state >= 0 {
+	for i := node + 1; i < t.nodes[node].skip; i = t.nodes[i].skip {
+		if d := m.r.step(c, t.nodes[i].label); d.state >= 0 {
 			out = m.exits(out, i, d, x)
 		}
 	}
@@ -304,8 +304,8 @@ func leave(before *byteTrie, a automaton, node, q int32, may bitset) {
 			may.set(token)
 		}
 	}
-	for i := node + 1; i < before.skip[node]; i = before.skip[i] {
-		if to := a.next(q, before.label[i]); to >= 0 {
+	for i := node + 1; i < before.nodes[node].skip; i = before.nodes[i].skip {
+		if to := a.next(q, before.nodes[i].label); to >= 0 {
 			leave(before, a, i, to, may)
 		}
 	}
@@ -322,8 +322,8 @@ type differs struct {
 
 func (w *differs) walk(node int32, c, d configuration) {
 	t := w.v.trie
-	for i := node + 1; i < t.skip[node]; i = t.skip[i] {
-		m, n := w.r.move(c.state, t.label[i]), w.r.move(d.state, t.label[i])
+	for i := node + 1; i < t.nodes[node].skip; i = t.nodes[i].skip {
+		m, n := w.r.move(c.state, t.nodes[i].label), w.r.move(d.state, t.nodes[i].label)
 		if m == n && c.stack == d.stack {
 			continue
 		}
@@ -347,7 +347,7 @@ func (w *differs) pair(i int32, c, d configuration) {
 		}
 	}
 	if d.state < 0 {
-		w.add = w.Masks.walk(w.add, i, c)
+		w.add = w.Masks.walk(w.add, t, i, c)
 		return
 	}
 	w.walk(i, c, d)

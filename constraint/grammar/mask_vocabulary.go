@@ -44,19 +44,29 @@ func (b bitset) key() string {
 }
 
 // byteTrie is a trie of token texts, with nodes in preorder. The subtree of node i consists of
-// the nodes i to skip[i]−1, and its first child, if there is one, is node i+1. Node 0 is the
-// root.
+// the nodes i to nodes[i].skip−1, and its first child, if there is one, is node i+1. Node 0 is the
+// root. One more element of nodes follows the last node.
 type byteTrie struct {
-	label []byte
-	skip  []int32
-	from  []int32 // tokens that end at node i are list[from[i]:from[i+1]]
+	nodes []trieNode
 	list  []int32
+}
+
+// trieNode is a node of a byteTrie. The tokens that end at node i are
+// list[nodes[i].from:nodes[i+1].from]. The fields kinds, height, whole and tidy are set by survey.
+type trieNode struct {
+	kinds      uint64 // kinds of bytes below the node as a bit set
+	skip, from int32
+	height     int32 // the largest number of characters that begin below the node
+	label      byte
+	whole      bool // whether the node ends a character
+	// whether all tokens below the node consist of whole characters, counted from the root
+	tidy bool
 }
 
 // newByteTrie returns the trie of the given texts, which must be sorted. text(i) is the text of
 // the token list[i].
 func newByteTrie(list []int32, text func(i int) string) *byteTrie {
-	t := &byteTrie{label: []byte{0}, skip: []int32{0}, from: []int32{0}, list: list}
+	t := &byteTrie{nodes: make([]trieNode, 1), list: list}
 	path := []int32{0}
 	last := ""
 	for i := range list {
@@ -65,30 +75,34 @@ func newByteTrie(list []int32, text func(i int) string) *byteTrie {
 			n++
 		}
 		for len(path) > n+1 {
-			t.skip[path[len(path)-1]] = int32(len(t.label))
+			t.nodes[path[len(path)-1]].skip = int32(len(t.nodes))
 			path = path[:len(path)-1]
 		}
 		for k := n; k < len(s); k++ {
-			path = append(path, int32(len(t.label)))
-			t.label, t.skip, t.from = append(t.label, s[k]), append(t.skip, 0), append(t.from, int32(i))
+			path = append(path, int32(len(t.nodes)))
+			t.nodes = append(t.nodes, trieNode{label: s[k], from: int32(i)})
 		}
 		last = s
 	}
 	for _, p := range path {
-		t.skip[p] = int32(len(t.label))
+		t.nodes[p].skip = int32(len(t.nodes))
 	}
-	t.from = append(t.from, int32(len(list)))
+	t.nodes = append(t.nodes, trieNode{from: int32(len(list))})
 	return t
 }
 
 // tokens returns the tokens whose text ends at node i.
-func (t *byteTrie) tokens(i int32) []int32 { return t.list[t.from[i]:t.from[i+1]] }
+func (t *byteTrie) tokens(i int32) []int32 { return t.list[t.nodes[i].from:t.nodes[i+1].from] }
 
 // under returns the tokens in the subtree of node i.
-func (t *byteTrie) under(i int32) []int32 { return t.list[t.from[i]:t.from[t.skip[i]]] }
+func (t *byteTrie) under(i int32) []int32 {
+	return t.list[t.nodes[i].from:t.nodes[t.nodes[i].skip].from]
+}
 
 // below returns the tokens in the subtree of node i, without the tokens that end at i itself.
-func (t *byteTrie) below(i int32) []int32 { return t.list[t.from[i+1]:t.from[t.skip[i]]] }
+func (t *byteTrie) below(i int32) []int32 {
+	return t.list[t.nodes[i+1].from:t.nodes[t.nodes[i].skip].from]
+}
 
 // maskVocabulary is a vocabulary that has been prepared for computing masks, for any number of
 // grammars.
@@ -98,18 +112,15 @@ type maskVocabulary struct {
 	spell []bool  // for every token, whether it spells its text
 	trie  *byteTrie
 
+	// trie of the tokens other than whole characters without a quote or backslash, up to safeReach
+	// of them
+	leaving *byteTrie
+
 	longest int      // largest number of bytes in a token
 	lacks   int      // a byte that is not a token by itself, −1 if there is none
-	kinds   []uint64 // for every node of trie, the kinds of bytes below it as a bit set
-	// for every node of trie, whether all tokens below it consist of whole characters, counted
-	// from the root
-	tidy  []bool
-	begun []uint16 // for every token, the number of characters that begin in it
-
-	whole  []bool  // for every node of trie, whether it ends a character
-	height []int32 // for every node of trie, the largest number of characters that begin below it
-	groups []kindGroup
-	index  []int32 // for every token of trie, its index in trie.list
+	begun   []uint16 // for every token, the number of characters that begin in it
+	groups  []kindGroup
+	index   []int32 // for every token of trie, its index in trie.list
 
 	mu  sync.Mutex
 	own map[kindsKey]*kindSet // cached results of ofKinds, guarded by mu
@@ -129,7 +140,8 @@ func (v *Vocabulary) forMasks() *maskVocabulary {
 			m.spell[t] = true
 		}
 		m.trie = newByteTrie(order, func(i int) string { return m.text[order[i]] })
-		m.survey()
+		m.trie.survey()
+		m.group()
 		var single [256]bool
 		for _, t := range order {
 			if m.longest = max(m.longest, len(m.text[t])); len(m.text[t]) == 1 {
@@ -153,8 +165,8 @@ func (v *maskVocabulary) cut(text string) (tokens []int32) {
 		node, n, token := int32(0), 0, int32(-1)
 		for i := 0; i < len(text); i++ {
 			to := int32(-1)
-			for c := node + 1; c < t.skip[node]; c = t.skip[c] {
-				if t.label[c] == text[i] {
+			for c := node + 1; c < t.nodes[node].skip; c = t.nodes[c].skip {
+				if t.nodes[c].label == text[i] {
 					to = c
 					break
 				}
@@ -165,7 +177,7 @@ func (v *maskVocabulary) cut(text string) (tokens []int32) {
 			if node = to; len(t.tokens(node)) > 0 {
 				n, token = i+1, t.tokens(node)[0]
 			}
-			if i == len(text)-1 && t.skip[node] > node+1 {
+			if i == len(text)-1 && t.nodes[node].skip > node+1 {
 				return tokens
 			}
 		}
@@ -209,36 +221,28 @@ var kindOf = func() (kind [256]uint8) {
 
 const beyondASCII = 63
 
-// survey computes the fields kinds, tidy and begun.
-func (v *maskVocabulary) survey() {
-	t := v.trie
-	n := len(t.label)
-	v.kinds, v.tidy, v.begun = make([]uint64, n), make([]bool, n), make([]uint16, len(v.text))
-	for token, text := range v.text {
-		for i := range len(text) {
-			v.begun[token] += uint16(begins(text[i]))
-		}
-	}
-	v.whole, v.height = make([]bool, n), make([]int32, n)
+// survey computes the fields kinds, height, whole and tidy of all nodes.
+func (t *byteTrie) survey() {
+	n := int32(len(t.nodes) - 1)
 	places := make([]character, n)
-	for i := range int32(n) {
-		for c := i + 1; c < t.skip[i]; c = t.skip[c] {
-			places[c] = places[i].after(t.label[c])
+	for i := range n {
+		for c := i + 1; c < t.nodes[i].skip; c = t.nodes[c].skip {
+			places[c] = places[i].after(t.nodes[c].label)
 		}
 	}
-	for i := int32(n - 1); i >= 0; i-- {
-		v.tidy[i] = true
-		for c := i + 1; c < t.skip[i]; c = t.skip[c] {
-			v.kinds[i] |= v.kinds[c] | 1<<kindOf[t.label[c]]
-			v.tidy[i] = v.tidy[i] && v.tidy[c] && (places[c].whole() || len(t.tokens(c)) == 0)
-			v.height[i] = max(v.height[i], begins(t.label[c])+v.height[c])
+	for i := n - 1; i >= 0; i-- {
+		v := &t.nodes[i]
+		v.whole, v.tidy = places[i].whole(), true
+		for c := i + 1; c < v.skip; c = t.nodes[c].skip {
+			x := &t.nodes[c]
+			v.kinds |= x.kinds | 1<<kindOf[x.label]
+			v.tidy = v.tidy && x.tidy && (x.whole || len(t.tokens(c)) == 0)
+			v.height = max(v.height, begins(x.label)+x.height)
 		}
 	}
-	for i := range v.tidy {
-		v.whole[i] = places[i].whole()
-		v.tidy[i] = v.tidy[i] && v.whole[i]
+	for i := range t.nodes {
+		t.nodes[i].tidy = t.nodes[i].tidy && t.nodes[i].whole
 	}
-	v.group()
 }
 
 // kindGroup lists the tokens of whole characters with the same kinds of bytes.
@@ -247,19 +251,32 @@ type kindGroup struct {
 	tokens []int32
 }
 
-// group computes the fields groups and index.
+// group computes the fields begun, groups, index and leaving.
 func (v *maskVocabulary) group() {
 	t := v.trie
+	v.begun = make([]uint16, len(v.text))
+	for token, text := range v.text {
+		for i := range len(text) {
+			v.begun[token] += uint16(begins(text[i]))
+		}
+	}
 	v.index = make([]int32, len(v.text))
 	for i, token := range t.list {
 		v.index[token] = int32(i)
 	}
 	number := map[uint64]int{}
+	var leaving []int32
 	var walk func(node int32, kinds uint64)
 	walk = func(node int32, kinds uint64) {
-		for i := node + 1; i < t.skip[node]; i = t.skip[i] {
-			k := kinds | 1<<kindOf[t.label[i]]
-			if tokens := t.tokens(i); len(tokens) > 0 && v.whole[i] {
+		for i := node + 1; i < t.nodes[node].skip; i = t.nodes[i].skip {
+			k := kinds | 1<<kindOf[t.nodes[i].label]
+			tokens := t.tokens(i)
+			for _, token := range tokens {
+				if !t.nodes[i].whole || k&leavingKinds != 0 || v.begun[token] > safeReach {
+					leaving = append(leaving, token)
+				}
+			}
+			if len(tokens) > 0 && t.nodes[i].whole {
 				g, ok := number[k]
 				if !ok {
 					g = len(v.groups)
@@ -272,6 +289,19 @@ func (v *maskVocabulary) group() {
 		}
 	}
 	walk(0, 0)
+	v.leaving = newByteTrie(leaving, func(i int) string { return v.text[leaving[i]] })
+	v.leaving.survey()
+}
+
+// leavingKinds are the kinds of bytes after which a text may leave a string of any characters.
+var leavingKinds = uint64(1)<<kindOf['"'] | 1<<kindOf['\\']
+
+// trieBeyond returns a trie of tokens that includes all those of v that s does not decide.
+func (v *maskVocabulary) trieBeyond(s *safe) *byteTrie {
+	if s.exits&^leavingKinds == 0 && s.most >= safeReach {
+		return v.leaving
+	}
+	return v.trie
 }
 
 // kindsKey identifies a set of tokens of ofKinds.
@@ -292,7 +322,7 @@ type kindSet struct {
 // ofKinds returns the tokens of whole characters of the given kinds with at most the given number
 // of characters. The caller must not change the result.
 func (v *maskVocabulary) ofKinds(kinds uint64, most int32) *kindSet {
-	k := kindsKey{kinds, min(most, v.height[0])}
+	k := kindsKey{kinds, min(most, v.trie.nodes[0].height)}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	s := v.own[k]
@@ -319,10 +349,10 @@ func (v *maskVocabulary) ofKinds(kinds uint64, most int32) *kindSet {
 	return s
 }
 
-// covers reports whether the tokens below a trie node consist of whole characters, at most the given
+// covers reports whether the tokens below the node consist of whole characters, at most the given
 // number of them.
-func (v *maskVocabulary) covers(node, most int32) bool {
-	return v.height[node] <= most && (v.tidy[node] || v.kinds[node]>>beyondASCII == 0)
+func (x *trieNode) covers(most int32) bool {
+	return x.height <= most && (x.tidy || x.kinds>>beyondASCII == 0)
 }
 
 // begins returns 1 if b is the first byte of a UTF-8 character and 0 otherwise.

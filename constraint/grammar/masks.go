@@ -259,39 +259,32 @@ func (m *Masks) make(c configuration) *mask {
 	if k := m.otherName(c); k != nil {
 		return k
 	}
-	m.found = m.walk(m.found[:0], 0, c)
+	m.found = m.walk(m.found[:0], m.v.trie, 0, c)
 	return m.v.setOf(m.found)
 }
 
-// whole reports whether every token below a trie node leads from a state back to the same
-// state. loop is the set of kinds of bytes on which the state does not change.
-func (m *Masks) whole(node int32, loop uint64) bool {
-	return m.v.kinds[node]&^loop == 0 && (m.v.tidy[node] || m.v.kinds[node]>>beyondASCII == 0)
-}
-
-// walk appends to out the tokens below a trie node that may be read from c, the configuration
-// at that node.
-func (m *Masks) walk(out []int32, node int32, c configuration) []int32 {
-	t := m.v.trie
-	last := t.skip[node]
-	if last-node > 16 && (t.label[node+1] >= 0x80 || m.r.move(c.state, t.label[node+1]) == code(c.state)<<2|code(pushdown.Inside)) {
-		if m.whole(node, m.r.loop(c.state)) && m.r.alive(c) {
+// walk appends to out the tokens below a node of the trie t that may be read from c, the
+// configuration at that node.
+func (m *Masks) walk(out []int32, t *byteTrie, node int32, c configuration) []int32 {
+	last := t.nodes[node].skip
+	if x := &t.nodes[node+1]; last-node > 16 && (x.label >= 0x80 || m.r.move(c.state, x.label) == code(c.state)<<2|code(pushdown.Inside)) {
+		if x := &t.nodes[node]; x.kinds&^m.r.loop(c.state) == 0 && x.covers(x.height) && m.r.alive(c) {
 			return append(out, t.below(node)...)
 		}
 	}
-	for i := node + 1; i < last; i = t.skip[i] {
-		d := m.r.step(c, t.label[i])
+	for i := node + 1; i < last; i = t.nodes[i].skip {
+		d := m.r.step(c, t.nodes[i].label)
 		if d.state < 0 || m.r.err != nil {
 			continue
 		}
-		if lo, hi := t.from[i], t.from[i+1]; lo < hi {
+		if tokens := t.tokens(i); len(tokens) > 0 {
 			if !m.r.alive(d) {
 				continue
 			}
-			out = append(out, t.list[lo:hi]...)
+			out = append(out, tokens...)
 		}
-		if t.skip[i] > i+1 {
-			out = m.walk(out, i, d)
+		if t.nodes[i].skip > i+1 {
+			out = m.walk(out, t, i, d)
 		}
 	}
 	return out

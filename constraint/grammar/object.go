@@ -29,6 +29,7 @@ type objects struct {
 	forks   map[string]int32 // nodes from which several entries are reached, by their key
 	todo    []member
 	end     int32
+	ends    *nameEnds // nil until first needed
 }
 
 // member is the state between two members of an object: the number of names of the location
@@ -138,7 +139,12 @@ func (o *objects) bounds(s *value) error {
 		}
 	}
 	if s.some != nil {
-		if o.some = append(o.some, s.some); len(o.some) > kinds {
+		o.some = append(o.some, s.some)
+		choices := 0
+		for _, x := range o.some {
+			choices += int(bit(x.value != nil))
+		}
+		if choices > kinds || len(o.some) > 8 { // the bits of member.found
 			return errGates
 		}
 	}
@@ -373,6 +379,12 @@ func (o *objects) either(subs []*value, matches func(t test) bool, inner *locati
 		if to.found>>i&1 == 1 || slices.ContainsFunc(x.names, func(t test) bool { return matches(t) != t.want }) {
 			continue
 		}
+		if x.value == nil { // the name alone decides
+			for k := range choices {
+				choices[k].to.found |= 1 << i
+			}
+			continue
+		}
 		for _, c := range choices[:len(choices):len(choices)] {
 			c.to.found |= 1 << i
 			c.subs = append(slices.Clip(c.subs), x.value)
@@ -539,21 +551,133 @@ func (r *nameRun) to(state int32) int32 {
 		return -1
 	}
 	tests := s.tests[len(r.o.names.tests):]
+	e := nameEnd{name: -1}
 	if tests[0] >= 0 {
-		if i := r.o.l.index.at(tests[0]); i >= 0 {
-			return r.named(int(i))
+		e.name = r.o.l.index.at(tests[0])
+	}
+	for i, at := range tests[1:] {
+		if at >= 0 && r.o.watched[i].Accepting(int(at)) {
+			e.set |= 1 << i
 		}
+	}
+	return r.leads(e)
+}
+
+// nameEnds finds what names can turn out to be: which known name, and which watched automata accept
+// it. All runs of the names of an object share it. It reads the characters of names, whose spellings
+// do not matter, and searches no further than a run asks for.
+type nameEnds struct {
+	o    *objects
+	j    *joint         // of the restrictions on names, the index of the known names and the watched automata
+	todo [2][]namePlace // places still to be visited: those with which no known name begins come first
+	seen map[namePlace]bool
+	list []nameEnd
+	is   map[nameEnd]bool
+}
+
+// namePlace is a state of a joint automaton within a character.
+type namePlace struct {
+	q int
+	c character
+}
+
+// nameEnd is the number of a known name, −1 if it is none, and the set of watched automata that
+// accept the name.
+type nameEnd struct {
+	name int32
+	set  int
+}
+
+// any reports whether f returns true for what some name turns out to be.
+func (x *nameEnds) any(f func(e nameEnd) bool) bool {
+	for i := 0; ; i++ {
+		for i == len(x.list) {
+			if !x.visit() {
+				return false
+			}
+		}
+		if f(x.list[i]) {
+			return true
+		}
+	}
+}
+
+// visit visits one place and returns false if none is left.
+func (x *nameEnds) visit() bool {
+	k := 0
+	if len(x.todo[0]) == 0 {
+		k = 1
+	}
+	last := len(x.todo[k]) - 1
+	if last < 0 {
+		return false
+	}
+	at := x.todo[k][last]
+	x.todo[k] = x.todo[k][:last]
+	if first := len(x.o.names.tests); at.c.whole() && x.accepts(at.q, first) {
+		tests := x.j.at(at.q)[first:]
+		e := nameEnd{name: -1}
+		if tests[0] >= 0 {
+			e.name = x.o.l.index.at(tests[0])
+		}
+		for i, q := range tests[1:] {
+			if q >= 0 && x.o.watched[i].Accepting(int(q)) {
+				e.set |= 1 << i
+			}
+		}
+		if !x.is[e] {
+			x.is[e] = true
+			x.list = append(x.list, e)
+		}
+	}
+	for _, b := range x.o.keys.insideClasses().some {
+		if c := at.c.after(b); !c.bad {
+			x.find(namePlace{x.j.Next(at.q, int32(b)), c})
+		}
+	}
+	return true
+}
+
+func (x *nameEnds) find(at namePlace) {
+	if at.q < 0 || x.seen[at] {
+		return
+	}
+	x.seen[at] = true
+	k := int(bit(x.j.at(at.q)[len(x.o.names.tests)] >= 0))
+	x.todo[k] = append(x.todo[k], at)
+}
+
+// accepts reports whether the first n tests have the wanted result in state q.
+func (x *nameEnds) accepts(q, n int) bool {
+	for i, t := range x.j.tests[:n] {
+		if s := x.j.at(q)[i]; (s >= 0 && t.a.Accepting(int(s))) != t.want {
+			return false
+		}
+	}
+	return true
+}
+
+// nameEnds returns what names can turn out to be, or nil if the lengths of names are restricted.
+func (o *objects) nameEnds() *nameEnds {
+	if o.keys.least > 0 || o.keys.most >= 0 {
+		return nil
+	}
+	if o.ends == nil {
+		o.ends = &nameEnds{o: o, j: newJoint(o.keys.tests), seen: map[namePlace]bool{}, is: map[nameEnd]bool{}}
+		o.ends.find(namePlace{q: o.ends.j.Start()})
+	}
+	return o.ends
+}
+
+// leads returns the node that follows a name which turns out to be e, or −1 if there is none.
+func (r *nameRun) leads(e nameEnd) int32 {
+	if e.name >= 0 {
+		return r.named(int(e.name))
 	}
 	if !r.open {
 		return -1
 	}
-	set := 0
-	for i, at := range tests[1:] {
-		if at >= 0 && r.o.keys.tests[len(r.o.names.tests)+1+i].a.Accepting(int(at)) {
-			set |= 1 << i
-		}
-	}
-	return r.t.others[set]
+	return r.t.others[e.set]
 }
 
 // nameIndex is a trie of names. It is a byteAutomaton and also records, for every trie node,

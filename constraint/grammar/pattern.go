@@ -237,6 +237,16 @@ type patterns struct {
 	compiled map[string][]test
 
 	lenient bool // true if unknown formats are treated as annotations
+
+	any byteAutomaton // automaton for all texts; nil until first needed
+}
+
+// allTexts returns an automaton for all texts.
+func (c *patterns) allTexts() (a byteAutomaton, err error) {
+	if c.any == nil {
+		c.any, err = compileRegexp(c.ctx, anyText, c.limits)
+	}
+	return c.any, err
 }
 
 // pattern returns the tests of the pattern p. The result is cached.

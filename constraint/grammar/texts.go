@@ -164,27 +164,35 @@ func (c *compiler) automatonOf(spec stringSpec) (byteAutomaton, error) {
 	if spec.most >= 0 {
 		spec.tests = append(spec.tests, test{a: lengthOver(spec.most), want: false})
 	}
-	var all []byteAutomaton
+	var tests []test
 	for _, t := range spec.tests {
 		if x, is := t.a.(*trie); is && t.want && len(x.texts) == 0 {
 			return t.a, nil
 		}
-		a := t.a
-		if !t.want {
-			var err error
-			if a, err = c.combine([]byteAutomaton{a}, func(ok []bool) bool { return !ok[0] }); err != nil {
-				return nil, err
-			}
-		}
-		if !slices.Contains(all, a) {
-			all = append(all, a)
+		if !slices.Contains(tests, t) {
+			tests = append(tests, t)
 		}
 	}
-	if len(all) == 0 {
-		return compileRegexp(c.ctx, anyText, c.limits)
+	if len(tests) == 1 && tests[0].want {
+		return tests[0].a, nil
 	}
-	slices.SortStableFunc(all, func(a, b byteAutomaton) int { return sizeOf(a) - sizeOf(b) })
-	return c.fold(all, func(ok []bool) bool { return ok[0] && ok[1] })
+	any, err := c.allTexts()
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(tests, func(a, b test) int { return sizeOf(a.a) - sizeOf(b.a) })
+	all := test{a: any, want: true}
+	for _, t := range tests {
+		switch d, err := c.crowd(newJoint([]test{all, t})); {
+		case errors.Is(err, constraint.ErrInfeasible):
+			return newTrie(nil), nil
+		case err != nil:
+			return nil, err
+		default:
+			all.a = d
+		}
+	}
+	return all.a, nil
 }
 
 // sizeOf returns about the number of states of an automaton.
@@ -216,7 +224,7 @@ func (c *compiler) fold(all []byteAutomaton, decide func(ok []bool) bool) (byteA
 // combine returns a minimal automaton for the UTF-8 texts for which decide returns true. The
 // argument of decide tells which automata accept the text.
 func (c *compiler) combine(all []byteAutomaton, decide func(ok []bool) bool) (byteAutomaton, error) {
-	any, err := compileRegexp(c.ctx, anyText, c.limits)
+	any, err := c.allTexts()
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +252,7 @@ type decided struct {
 }
 
 func (d *decided) Accepting(state int) bool {
-	q := d.states[state]
+	q := d.at(state)
 	for i, t := range d.tests[1:] {
 		d.ok[i] = q[i+1] >= 0 && t.a.Accepting(int(q[i+1]))
 	}

@@ -101,9 +101,7 @@ func (t *trimmer) completable(gates bool) ([]bool, error) {
 			if !ok[at] || !is || r.knows(func(to int32) bool { return ok[to] }) {
 				continue
 			}
-			x := newTable(r)
-			x.leads, x.ok = r, ok
-			if !x.live(r.start()) {
+			if !r.ends(ok) {
 				t.never[int32(at)], again = true, true
 			}
 		}
@@ -111,6 +109,19 @@ func (t *trimmer) completable(gates bool) ([]bool, error) {
 			return ok, nil
 		}
 	}
+}
+
+// ends reports whether some name leads to a node for which ok is true.
+func (r *nameRun) ends(ok []bool) bool {
+	if x := r.o.nameEnds(); x != nil {
+		return x.any(func(e nameEnd) bool {
+			to := r.leads(e)
+			return to >= 0 && ok[to]
+		})
+	}
+	x := newTable(r)
+	x.leads, x.ok = r, ok
+	return x.live(r.start())
 }
 
 // table is an automaton without the states from which no text can be completed. Its moves are

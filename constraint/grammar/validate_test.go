@@ -731,19 +731,23 @@ func (a *ajv) judge(t *testing.T, schema any, values []any, want []bool) int {
 // TestComplements judges what schemas refuse without reading anything side by side.
 func TestComplements(t *testing.T) {
 	for schema, texts := range map[string]map[string]bool{
-		`{"not":{"type":"integer"}}`:                                        {`1`: false, `1.0`: false, `1.5`: true, `"a"`: true, `-0.25`: true},
-		`{"not":{"multipleOf":2.5},"type":"number"}`:                        {`5`: false, `2.50`: false, `2.51`: true, `1`: true, `0`: false},
-		`{"allOf":[{"multipleOf":4},{"multipleOf":0.6}],"type":"number"}`:   {`12`: true, `4`: false, `0.6`: false, `24.0`: true},
-		`{"not":{"enum":[1,2.50,"a"]}}`:                                     {`1.0`: false, `2.5`: false, `2.51`: true, `"a"`: false, `"b"`: true, `[1]`: true},
-		`{"not":{"enum":[true]}}`:                                           {`true`: false, `false`: true, `null`: true},
-		`{"not":{"additionalProperties":false,"properties":{"a":true}}}`:    {`{}`: false, `{"a":1}`: false, `{"b":1}`: true, `{"b":1,"c":2}`: true, `1`: false},
-		`{"not":{"additionalProperties":{"type":"null"}}}`:                  {`{}`: false, `{"a":null}`: false, `{"a":null,"b":1}`: true, `{"b":1,"a":null}`: true},
-		`{"not":{"patternProperties":{"^a":{"const":1}}}}`:                  {`{"b":2}`: false, `{"ab":1}`: false, `{"ab":1,"ac":2}`: true},
-		`{"not":{"propertyNames":{"maxLength":1}}}`:                         {`{"é":1}`: false, `{"a":1,"éé":2}`: true, `{}`: false},
-		`{"not":{"propertyNames":{"minLength":2,"enum":["aa","b"]}}}`:       {`{"aa":1}`: false, `{"b":1}`: true, `{"cc":1}`: true},
-		`{"not":{"format":"date-time"},"type":"string"}`:                    {`"2024-02-29T10:00:00Z"`: false, `"soon"`: true},
-		`{"not":{"format":"date"},"type":"string"}`:                         {`"2024-02-29"`: false, `"2023-02-29"`: true},
-		`{"oneOf":[{"format":"uri"},{"const":"a:b"}],"type":"string"}`:      {`"a:b"`: false, `"c:d"`: true, `"a"`: false},
+		`{"not":{"type":"integer"}}`:                                      {`1`: false, `1.0`: false, `1.5`: true, `"a"`: true, `-0.25`: true},
+		`{"not":{"multipleOf":2.5},"type":"number"}`:                      {`5`: false, `2.50`: false, `2.51`: true, `1`: true, `0`: false},
+		`{"allOf":[{"multipleOf":4},{"multipleOf":0.6}],"type":"number"}`: {`12`: true, `4`: false, `0.6`: false, `24.0`: true},
+		`{"not":{"enum":[1,2.50,"a"]}}`:                                   {`1.0`: false, `2.5`: false, `2.51`: true, `"a"`: false, `"b"`: true, `[1]`: true},
+		`{"not":{"enum":[true]}}`:                                         {`true`: false, `false`: true, `null`: true},
+		`{"not":{"additionalProperties":false,"properties":{"a":true}}}`:  {`{}`: false, `{"a":1}`: false, `{"b":1}`: true, `{"b":1,"c":2}`: true, `1`: false},
+		`{"not":{"additionalProperties":{"type":"null"}}}`:                {`{}`: false, `{"a":null}`: false, `{"a":null,"b":1}`: true, `{"b":1,"a":null}`: true},
+		`{"not":{"patternProperties":{"^a":{"const":1}}}}`:                {`{"b":2}`: false, `{"ab":1}`: false, `{"ab":1,"ac":2}`: true},
+		`{"not":{"propertyNames":{"maxLength":1}}}`:                       {`{"é":1}`: false, `{"a":1,"éé":2}`: true, `{}`: false},
+		`{"not":{"propertyNames":{"minLength":2,"enum":["aa","b"]}}}`:     {`{"aa":1}`: false, `{"b":1}`: true, `{"cc":1}`: true},
+		`{"not":{"format":"date-time"},"type":"string"}`:                  {`"2024-02-29T10:00:00Z"`: false, `"soon"`: true},
+		`{"not":{"format":"date"},"type":"string"}`:                       {`"2024-02-29"`: false, `"2023-02-29"`: true},
+		`{"oneOf":[{"format":"uri"},{"const":"a:b"}],"type":"string"}`:    {`"a:b"`: false, `"c:d"`: true, `"a"`: false},
+		// six assertions about some name, of which two members may satisfy three each
+		`{"type":"object","not":{"anyOf":[{"propertyNames":{"pattern":"^[^a]*$"}},{"propertyNames":{"pattern":"^[^b]*$"}},{"propertyNames":{"pattern":"^[^c]*$"}},` +
+			`{"propertyNames":{"pattern":"^[^d]*$"}},{"propertyNames":{"pattern":"^[^e]*$"}},{"propertyNames":{"not":{"enum":["fab","edc"]}}}]}}`: {
+			`{}`: false, `{"fab":1,"edc":2}`: true, `{"fab":1,"ed":2}`: false, `{"abcde":1}`: false, `{"x":1,"abcde":1,"edc":0}`: true, `{"fab":1,"\u0065dc":2}`: true},
 		`{"not":{"propertyNames":false}}`:                                   {`{}`: false, `{"a":1}`: true},
 		`{"not":{"minProperties":2},"type":"object"}`:                       {`{}`: true, `{"a":1}`: true, `{"a":1,"b":1}`: false},
 		`{"not":{"contains":{"const":1},"minContains":2},"type":"array"}`:   {`[]`: true, `[1]`: true, `[1,1]`: false, `[1,0,1]`: false, `[1,0]`: true},

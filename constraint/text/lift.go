@@ -69,6 +69,9 @@ func spell(ctx context.Context, name string, overRunes *constraint.DFA, runes *r
 	if err != nil {
 		return nil, fmt.Errorf("text: %s: %w", name, err)
 	}
+	if p.bytes { // tokens are bytes already
+		return d, nil
+	}
 	return lift(ctx, name, d, p, limits)
 }
 

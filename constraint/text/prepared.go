@@ -14,6 +14,7 @@ type prepared struct {
 	padding    []int32    // padding tokens without duplicates
 	used       [256]bool  // bytes that occur in some token
 	trie       *trie
+	bytes      bool // whether the vocabulary is that of Bytes
 
 	once   sync.Once // guards the computation of digest by hash
 	digest [sha256.Size]byte
@@ -37,6 +38,7 @@ func prepare(v Vocabulary) (*prepared, error) {
 	for _, b := range p.trie.symbol {
 		p.used[b] = true
 	}
+	p.bytes = slices.Equal(v.Tokens, Bytes().Tokens) && len(v.Forbidden)+len(v.Padding) == 0
 	kept.add(p)
 	return p, nil
 }

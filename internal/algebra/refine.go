@@ -16,6 +16,11 @@ func (e *Edges) Add(from, label, to int32) {
 	e.tail, e.label, e.head = append(e.tail, from), append(e.label, label), append(e.head, to)
 }
 
+// Grow makes room for n more edges.
+func (e *Edges) Grow(n int) {
+	e.tail, e.label, e.head = slices.Grow(e.tail, n), slices.Grow(e.label, n), slices.Grow(e.head, n)
+}
+
 // Refine computes the coarsest partition of the elements such that all elements of one block have
 // edges with the same labels to the same blocks. The partition refines an initial one: first[i] <
 // blocks is the initial block of element i. Refine returns the block of every element and the

@@ -66,6 +66,45 @@ func TestExploreAsksBeforeItGrows(t *testing.T) {
 	require.ErrorIs(t, err, enough)
 }
 
+// renamed is a table whose states have other numbers.
+type renamed struct {
+	*Table
+	name []int
+	back map[int]int
+}
+
+func (r *renamed) States() int { return 1 << 30 }
+func (r *renamed) Start() int  { return r.name[0] }
+func (r *renamed) Next(state int, token int32) int {
+	if to := r.Table.Next(r.back[state], token); to >= 0 {
+		return r.name[to]
+	}
+	return -1
+}
+func (r *renamed) Accepting(state int) bool { return r.Table.Accepting(r.back[state]) }
+
+// TestExploreNumbersStates explores automata whose states have small, large and mixed numbers.
+func TestExploreNumbersStates(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		table := drawTable(rt)
+		r := &renamed{Table: table, back: map[int]int{}}
+		for s := range table.States() {
+			k := rapid.OneOf(rapid.IntRange(0, 300), rapid.IntRange(0, 1<<30-1)).Filter(func(k int) bool {
+				_, taken := r.back[k]
+				return !taken
+			}).Draw(rt, "name")
+			r.name = append(r.name, k)
+			r.back[k] = s
+		}
+		all := func(int, int) error { return nil }
+		want, err := Explore(context.Background(), table, table.Levels(), all)
+		require.NoError(rt, err)
+		got, err := Explore(context.Background(), r, table.Levels(), all)
+		require.NoError(rt, err)
+		require.Equal(rt, want, got)
+	})
+}
+
 func TestClasses(t *testing.T) {
 	type plain struct{ Automaton }
 	table := &Table{Class: []int32{0, 1, 0}, Width: 2, To: []int32{0, 0}, Final: []bool{true}}

@@ -3,6 +3,7 @@ package automata
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
@@ -27,13 +28,19 @@ func Explore(ctx context.Context, a Automaton, levels int, check func(states, en
 func explore(ctx context.Context, a Automaton, levels, sites int, check func(states, entries int) error) (*Table, error) {
 	t := &Table{}
 	t.Class, t.Width = Classes(a, levels)
+	var blocks [][]int32 // the rows of t.To; one growing slice would be copied many times
 	err := walk(ctx, a, Representatives(t.Class, t.Width), sites, func(final bool, to []int32, states int) error {
-		t.Final, t.To = append(t.Final, final), append(t.To, to...)
+		if last := len(blocks) - 1; last < 0 || cap(blocks[last])-len(blocks[last]) < len(to) {
+			blocks = append(blocks, make([]int32, 0, min(states, 1<<10)*len(to)))
+		}
+		last := &blocks[len(blocks)-1]
+		t.Final, *last = append(t.Final, final), append(*last, to...)
 		return check(states, states*t.Width)
 	})
 	if err != nil {
 		return nil, err
 	}
+	t.To = slices.Concat(blocks...)
 	return t, nil
 }
 
@@ -49,7 +56,8 @@ func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit fun
 	if meter.Poll() != nil {
 		return meter.Err()
 	}
-	number := map[int]int32{a.Start(): 0}
+	var number numbering
+	number.of(a.Start(), 0)
 	queue := []int{a.Start()}
 	layer := 1 // end of the states that are met at the present depth
 	to := make([]int32, len(tokens))
@@ -72,10 +80,8 @@ func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit fun
 			if s < 0 {
 				continue
 			}
-			id, ok := number[s]
-			if !ok {
-				id = int32(len(queue))
-				number[s] = id
+			id, fresh := number.of(s, int32(len(queue)))
+			if fresh {
 				queue = append(queue, s)
 			}
 			to[c] = id
@@ -85,4 +91,38 @@ func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit fun
 		}
 	}
 	return nil
+}
+
+// numbering numbers states. States that are not much larger than the number of states are looked up
+// in a slice, the others in a map.
+type numbering struct {
+	small []int32 // number + 1 of each state, 0 if it has none
+	large map[int]int32
+}
+
+// of returns the number of the state s. A state that has none gets the number next, the count of
+// numbers so far, and fresh is true.
+func (n *numbering) of(s int, next int32) (id int32, fresh bool) {
+	if s < len(n.small) {
+		if id := n.small[s]; id > 0 {
+			return id - 1, false
+		}
+	}
+	if n.large != nil {
+		if id, ok := n.large[s]; ok {
+			return id, false
+		}
+	}
+	if s >= len(n.small) {
+		if s >= 4*int(next)+64 {
+			if n.large == nil {
+				n.large = map[int]int32{}
+			}
+			n.large[s] = next
+			return next, true
+		}
+		n.small = append(n.small, make([]int32, 2*(s+64)-len(n.small))...)
+	}
+	n.small[s] = next + 1
+	return next, true
 }

@@ -270,6 +270,14 @@ func Minimal(ctx context.Context, t *Table) (*Table, error) {
 		return nil, meter.Err()
 	}
 	var edges algebra.Edges
+	n := 0
+	for _, to := range m.To {
+		n += int(flag(to >= 0))
+	}
+	if meter.Done(len(m.To)) {
+		return nil, meter.Err()
+	}
+	edges.Grow(n)
 	for s := range m.Final {
 		if meter.Done(m.Width) {
 			return nil, meter.Err()
