@@ -47,7 +47,8 @@ type subsets struct {
 	ended   map[string]int32        // numbers of ends
 	first   []*[4]uint64            // first bytes of each rule as a bit set; nil until needed
 	start   int32
-	items   int // total number of items in all states
+	items   int    // total number of items in all states
+	key     []byte // scratch of find
 	meter   poll.Meter
 }
 
@@ -145,12 +146,12 @@ func (s *subsets) find(level int32) int32 {
 	if len(s.set.items) == 0 {
 		return -1
 	}
-	k := words([]int32{level}) + key(s.set.items)
-	if i, ok := s.number[k]; ok {
+	s.key = appendKey(binary.LittleEndian.AppendUint32(s.key[:0], uint32(level)), s.set.items)
+	if i, ok := s.number[string(s.key)]; ok {
 		return i
 	}
 	i := int32(len(s.states))
-	s.number[k] = i
+	s.number[string(s.key)] = i
 	q := state{level: level, items: slices.Clone(s.set.items)}
 	var ends []int32
 	for _, x := range q.items {

@@ -673,6 +673,7 @@ func TestSchemasAgainstTheirDefinition(t *testing.T) {
 	require.LessOrEqual(t, float64(refused), 1e-3*float64(yes+refused)+3)
 	if second != nil {
 		require.Less(t, second.failed, schemas/100+3)
+		require.Greater(t, agree, schemas)
 	}
 	require.Greater(t, min(yes, no), schemas)
 	require.Less(t, unsupported, schemas/4)
@@ -717,8 +718,8 @@ func (a *ajv) judge(t *testing.T, schema any, values []any, want []bool) int {
 	}
 	source, err := json.Marshal(schema)
 	require.NoError(t, err)
-	if strings.Contains(string(source), "contains") && strings.Contains(string(source), "unevaluatedItems") {
-		return 0 // to ajv, contains evaluates all items, not the matching ones alone
+	if strings.Contains(string(source), `"unevaluated`) {
+		return 0 // to ajv, contains evaluates all items, and branches that fail may evaluate, too
 	}
 	require.NoError(t, a.in.Encode(map[string]any{"schema": schema, "values": values}))
 	var answer struct {
