@@ -121,12 +121,13 @@ func random(r *rand.Rand, depth int) (map[string]any, reflect.Type) {
 		name := string(rune('a' + i))
 		s, of := random(r, depth-1)
 		properties[name] = s
+		tag := name
 		if r.IntN(2) == 0 {
 			required = append(required, name)
 		} else {
-			of = reflect.PointerTo(of)
+			of, tag = reflect.PointerTo(of), name+",omitzero"
 		}
-		fields = append(fields, reflect.StructField{Name: string(unicode.ToUpper(rune(name[0]))), Type: of, Tag: reflect.StructTag(fmt.Sprintf(`json:"%s,omitzero"`, name))})
+		fields = append(fields, reflect.StructField{Name: string(unicode.ToUpper(rune(name[0]))), Type: of, Tag: reflect.StructTag(fmt.Sprintf(`json:"%s"`, tag))})
 	}
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}, reflect.StructOf(fields)
 }

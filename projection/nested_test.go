@@ -259,3 +259,71 @@ func isTree(v any) bool {
 	}
 	return true
 }
+
+// TestLogZIsExact compares log Z over 2,500 tokens with sums over the automaton's states, token by
+// token, in package math: of a nested language, and of a schema as a nested and as a compiled
+// language. The log Z that a draw returns is exact for schemas, but a large class of tokens of
+// another automaton is added up in float32.
+func TestLogZIsExact(t *testing.T) {
+	const sites, levels = 10, 2500
+	v, r := text.Bytes(), rand.New(rand.NewPCG(45, 7))
+	v.Tokens = append(v.Tokens, `{"`, `":`, `","`, `[[`, `]]`, `},`, `],`, `["`, `"]`, `, `)
+	for len(v.Tokens) < levels-1 {
+		b := make([]byte, 2+r.IntN(5))
+		for i := range b {
+			b[i] = byte('a' + r.IntN(26))
+		}
+		v.Tokens = append(v.Tokens, string(b))
+	}
+	v.Tokens, v.Padding = append(v.Tokens, ""), []int32{levels - 1}
+	w := make([]float32, sites*levels)
+	for i := range w {
+		w[i] = float32(r.NormFloat64())
+	}
+	for schema, regular := range map[string]bool{
+		`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"additionalProperties":false}`: true,
+		`{"type":["array","string"],"items":{"$ref":"#"}}`:                                                          false,
+	} {
+		g, err := grammar.JSONSchema(t.Context(), []byte(schema), grammar.SchemaConfig{Compact: true})
+		require.NoError(t, err)
+		l, err := g.Over(t.Context(), v)
+		require.NoError(t, err)
+		now := map[int]float64{l.Start(): 1}
+		for i := range sites {
+			next := map[int]float64{}
+			for q, z := range now {
+				for token := range levels {
+					if to := l.Next(q, int32(token)); to >= 0 {
+						next[to] += float64(z * math.Exp(float64(w[i*levels+token])))
+					}
+				}
+			}
+			now = next
+		}
+		z := 0.0
+		for q, x := range now {
+			if l.Accepting(q) {
+				z += x
+			}
+		}
+		want := math.Log(z)
+		languages := []constraint.Language{l}
+		if regular {
+			languages = append(languages, exact.Must(constraint.Compile(t.Context(), flat{l}, levels, constraint.Limits{})))
+		}
+		for _, language := range languages {
+			p, err := projection.Path{Language: language}.Compile(t.Context(), sites, levels)
+			require.NoError(t, err)
+			got, err := p.LogZ(t.Context(), w)
+			require.NoError(t, err)
+			require.InEpsilon(t, want, got, 1e-12, "%s %T", schema, language)
+			drawn, err := p.Draw(t.Context(), make([]int32, sites), w, r)
+			require.NoError(t, err)
+			accuracy := 1e-12
+			if language != languages[0] {
+				accuracy = 1e-7
+			}
+			require.InEpsilon(t, want, drawn, accuracy, "%s %T", schema, language)
+		}
+	}
+}

@@ -14,13 +14,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// large is a vocabulary of the size of GPT-2's: bytes, JSON in pieces and words.
-func large() text.Vocabulary {
+// large is a vocabulary of the given size: bytes, JSON in pieces and words. The last token is padding.
+func large(size int) text.Vocabulary {
 	v := text.Bytes()
 	v.Tokens = append(v.Tokens, `{"`, `"}`, `":`, `","`, `[[`, `]]`, `}}`, `},`, `],`, `":"`, `{}`, `[]`, `"]`,
 		`"},{"`, `":{`, `["`, `": "`, `, "`, `}}}`, `]}`)
 	r := rand.New(rand.NewPCG(1, 1))
-	for len(v.Tokens) < 50256 {
+	for len(v.Tokens) < size-1 {
 		b := make([]byte, 2+r.IntN(7))
 		for i := range b {
 			b[i] = byte('a' + r.IntN(26))
@@ -33,7 +33,7 @@ func large() text.Vocabulary {
 		}
 		v.Tokens = append(v.Tokens, string(b))
 	}
-	v.Padding = []int32{50256}
+	v.Padding = []int32{int32(size - 1)}
 	v.Tokens = append(v.Tokens, "")
 	return v
 }
@@ -58,7 +58,7 @@ func BenchmarkJSON(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	v := large()
+	v := large(50257) // as many as GPT-2 has
 	l, err := g.Over(ctx, v)
 	if err != nil {
 		b.Fatal(err)
@@ -118,5 +118,46 @@ func BenchmarkJSON(b *testing.B) {
 				least(b, func() { run.Marginals(dst) })
 			})
 		}
+	}
+}
+
+// BenchmarkSchemaDraw draws a text of up to 512 tokens over a vocabulary of 2¹⁷, sums included, from
+// a schema that can contain itself and from one that cannot.
+func BenchmarkSchemaDraw(b *testing.B) {
+	ctx := context.Background()
+	const sites = 512
+	v := large(1 << 17)
+	p, err := grammar.Prepare(v)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := make([]float32, sites*len(v.Tokens))
+	r := rand.New(rand.NewPCG(2, 2))
+	for i := range w {
+		w[i] = float32(r.NormFloat64())
+	}
+	for _, c := range []struct{ name, schema string }{
+		{"flat", `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"},
+			"tags":{"type":"array","items":{"enum":["a","b","c"]}}},"required":["name","age"],"additionalProperties":false}`},
+		{"recursive", `{}`},
+	} {
+		g, err := grammar.JSONSchema(ctx, []byte(c.schema), grammar.SchemaConfig{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		l, err := g.OverPrepared(ctx, p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		run := pushdown.NewRunner(l.Pushdown().(*pushdown.Graph), sites, len(v.Tokens))
+		x, src := make([]int32, sites), rand.NewPCG(3, 3)
+		b.Run("schema="+c.name, func(b *testing.B) {
+			least(b, func() {
+				if _, err := run.Filter(w); err != nil {
+					b.Fatal(err)
+				}
+				run.Draw(x, src)
+			})
+		})
 	}
 }

@@ -12,14 +12,24 @@ type byteClasses struct {
 
 func newByteClasses() *byteClasses { return &byteClasses{some: []byte{0}} }
 
-// split divides every class by the values of the function by, and returns c.
+// split divides every class by the values of the function by, and returns c. Classes are in the
+// order of their first bytes.
 func (c *byteClasses) split(by func(b byte) int32) *byteClasses {
+	var value [256]int32
+	whole := true
+	for b := range value {
+		value[b] = by(byte(b))
+		whole = whole && value[b] == value[c.some[c.of[b]]]
+	}
+	if whole {
+		return c
+	}
 	var last, k [2]int32
 	number := map[[2]int32]uint8{}
 	c.some = make([]byte, 0, 64)
 	to := uint8(0)
-	for b := range 256 {
-		k = [2]int32{int32(c.of[b]), by(byte(b))}
+	for b := range value {
+		k = [2]int32{int32(c.of[b]), value[b]}
 		if b == 0 || k != last {
 			var ok bool
 			if to, ok = number[k]; !ok {

@@ -13,13 +13,25 @@ type item struct{ node, state int32 }
 type itemSet struct {
 	n     *network
 	items []item
-	seen  map[item]bool
-	gates []int32 // gates with at least one input in the set, in ascending order
+	seen  map[item]bool // the items if they are more than few; otherwise empty
+	gates []int32       // gates with at least one input in the set, in ascending order
 }
+
+// few is the number of items up to which a set is searched item by item.
+const few = 8
 
 func (s *itemSet) reset() {
 	s.items, s.gates = s.items[:0], s.gates[:0]
-	clear(s.seen)
+	if len(s.seen) > 0 {
+		clear(s.seen)
+	}
+}
+
+func (s *itemSet) has(x item) bool {
+	if len(s.items) <= few {
+		return slices.Contains(s.items, x)
+	}
+	return s.seen[x]
 }
 
 // enter adds the initial item of the node at.
@@ -33,11 +45,16 @@ func (s *itemSet) enter(at int32) {
 
 // put adds the item x and all items that can be reached from it without reading a byte.
 func (s *itemSet) put(x item) {
-	if s.seen[x] {
+	if s.has(x) {
 		return
 	}
-	s.seen[x] = true
-	s.items = append(s.items, x)
+	if s.items = append(s.items, x); len(s.items) == few+1 {
+		for _, x := range s.items {
+			s.seen[x] = true
+		}
+	} else if len(s.items) > few {
+		s.seen[x] = true
+	}
 	v := &s.n.nodes[x.node]
 	for _, g := range s.n.inputs[x.node] {
 		if at, ok := slices.BinarySearch(s.gates, g); !ok {
@@ -66,7 +83,7 @@ func (s *itemSet) close() {
 		gate := &s.n.gates[s.gates[i]]
 		ended = ended[:0]
 		for _, at := range gate.inputs {
-			ended = append(ended, s.seen[item{at, 0}])
+			ended = append(ended, s.has(item{at, 0}))
 		}
 		if gate.decide(ended) {
 			s.enter(gate.out)
@@ -84,12 +101,11 @@ func (s *itemSet) close() {
 	})
 }
 
-// key returns a string that identifies the set.
-func key(items []item) string {
-	b := make([]byte, 0, 8*len(items))
+// appendKey appends bytes that identify the items.
+func appendKey(b []byte, items []item) []byte {
 	for _, x := range items {
 		b = binary.LittleEndian.AppendUint32(b, uint32(x.node))
 		b = binary.LittleEndian.AppendUint32(b, uint32(x.state))
 	}
-	return string(b)
+	return b
 }

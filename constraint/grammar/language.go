@@ -108,9 +108,11 @@ func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, e
 	if err != nil {
 		return nil, err
 	}
-	flat, err := m.Flat().Minimal(ctx)
-	if err != nil {
-		return nil, err
+	flat := m.Flat()
+	if flat != m {
+		if flat, err = flat.Minimal(ctx); err != nil {
+			return nil, err
+		}
 	}
 	graph, err := pushdown.Lift(ctx, flat, v.sorted)
 	var limit *constraint.LimitError
@@ -256,7 +258,16 @@ func (g *Grammar) explored(ctx context.Context) (*pushdown.Machine, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.machine == nil {
-		m, err := g.states.explore(ctx, g.name+": states", g.limits)
+		r, err := g.trim(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range r.n.nodes {
+			if t, is := v.scalar.(*table); is {
+				t.all = true // the automaton loses these states when it is minimised
+			}
+		}
+		m, err := r.explore(ctx, g.name+": states", g.limits)
 		if err != nil {
 			return nil, err
 		}
@@ -275,23 +286,31 @@ func (g *Grammar) trimmed(ctx context.Context) error {
 	if g.runs != nil {
 		return nil
 	}
-	n := *g.states.n
-	n.meter = &poll.Meter{}
-	n.meter.Watch(ctx)
-	if err := n.meter.Poll(); err != nil {
-		return err
-	}
-	trimmed, free, err := n.trimmed()
+	r, err := g.trim(ctx)
 	if err != nil {
 		return err
 	}
-	n.meter.Unwatch()
-	r := newRuns(trimmed, free)
 	if r.start < 0 {
 		return g.empty()
 	}
 	g.runs = r
 	return nil
+}
+
+// trim returns new runs of the trimmed network.
+func (g *Grammar) trim(ctx context.Context) (*runs, error) {
+	n := *g.states.n
+	n.meter = &poll.Meter{}
+	n.meter.Watch(ctx)
+	if err := n.meter.Poll(); err != nil {
+		return nil, err
+	}
+	trimmed, free, err := n.trimmed()
+	if err != nil {
+		return nil, err
+	}
+	n.meter.Unwatch()
+	return newRuns(trimmed, free), nil
 }
 
 func (g *Grammar) empty() error {

@@ -150,12 +150,13 @@ func (r *runs) fill(q int32) {
 	}
 	known := make([]code, len(joint.some))
 	row := make([]code, 256)
-	ends := s.ends != "" && s.level != r.states[r.start].level
+	from := *s // compute may move the states
+	ends := from.ends != "" && from.level != r.states[r.start].level
 	for b := range row {
 		c := joint.of[b]
 		switch {
-		case ends:
-			row[b] = r.compute(q, byte(b))
+		case !any[b] && ends:
+			row[b] = r.encode(pushdown.Move{Kind: pushdown.Return, Symbol: r.ret(ret{from.level, from.ends, int16(b)})})
 		case !any[b]:
 			row[b] = dead
 		default:
@@ -451,8 +452,7 @@ func (r *runs) simple(rules []int32) bool {
 // returned returns the encoded move of a caller after its callee has completed the rules in
 // ends. symbol is the stack symbol of the call.
 func (r *runs) returned(symbol int32, ends string) code {
-	w := r.waits[symbol]
-	return r.encode(r.settle(w.level, r.after(w, ends)))
+	return r.encode(r.settle(r.waits[symbol].level, r.after(symbol, ends)))
 }
 
 // summary lists the return symbols with which the level of a state can end when started in that

@@ -42,9 +42,13 @@ type subsets struct {
 	list    []ret
 	resumed map[[2]int32]int32
 	calls   []pushdown.Move
-	first   []*[4]uint64 // first bytes of each rule as a bit set; nil until needed
+	coded   map[pushdown.Move]int32 // index of each move in calls
+	afters  map[[2]int32]int32      // results of after, by symbol and number of ends
+	ended   map[string]int32        // numbers of ends
+	first   []*[4]uint64            // first bytes of each rule as a bit set; nil until needed
 	start   int32
-	items   int // total number of items in all states
+	items   int    // total number of items in all states
+	key     []byte // scratch of find
 	meter   poll.Meter
 }
 
@@ -81,7 +85,7 @@ func (s *subsets) decode(m code) pushdown.Move {
 	}
 }
 
-// encode returns the code of the move m. A call is appended to s.calls.
+// encode returns the code of the move m. A new call is appended to s.calls.
 func (s *subsets) encode(m pushdown.Move) code {
 	i := m.To
 	switch m.Kind {
@@ -90,8 +94,12 @@ func (s *subsets) encode(m pushdown.Move) code {
 	case pushdown.Return:
 		i = m.Symbol
 	case pushdown.Call:
-		i = int32(len(s.calls))
-		s.calls = append(s.calls, m)
+		var ok bool
+		if i, ok = s.coded[m]; !ok {
+			i = int32(len(s.calls))
+			s.coded[m] = i
+			s.calls = append(s.calls, m)
+		}
 	}
 	return code(i)<<2 | code(m.Kind)
 }
@@ -113,7 +121,8 @@ type ret struct {
 
 func newSubsets(n *network) *subsets {
 	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{},
-		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}, first: make([]*[4]uint64, len(n.rules))}
+		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}, coded: map[pushdown.Move]int32{},
+		afters: map[[2]int32]int32{}, ended: map[string]int32{}, first: make([]*[4]uint64, len(n.rules))}
 	s.set.enter(n.rules[0].start)
 	s.start = s.find(s.level([]int32{0}))
 	return s
@@ -137,12 +146,12 @@ func (s *subsets) find(level int32) int32 {
 	if len(s.set.items) == 0 {
 		return -1
 	}
-	k := words([]int32{level}) + key(s.set.items)
-	if i, ok := s.number[k]; ok {
+	s.key = appendKey(binary.LittleEndian.AppendUint32(s.key[:0], uint32(level)), s.set.items)
+	if i, ok := s.number[string(s.key)]; ok {
 		return i
 	}
 	i := int32(len(s.states))
-	s.number[k] = i
+	s.number[string(s.key)] = i
 	q := state{level: level, items: slices.Clone(s.set.items)}
 	var ends []int32
 	for _, x := range q.items {
@@ -364,7 +373,7 @@ func (s *subsets) enterCalls(level int32, calls []callArc, b byte) (pushdown.Mov
 		return pushdown.Move{}, nil
 	}
 	if s.complete(to) { // rules of one byte
-		return s.settle(level, s.after(s.waits[g], s.states[to].ends)), nil
+		return s.settle(level, s.after(g, s.states[to].ends)), nil
 	}
 	return pushdown.Move{Kind: pushdown.Call, Symbol: g, To: to}, nil
 }
@@ -388,7 +397,7 @@ func (s *subsets) resume(symbol, returned int32) (int32, error) {
 	w, r := s.waits[symbol], s.list[returned]
 	q := int32(-1)
 	if w.callee == r.level {
-		q = s.after(w, r.ends)
+		q = s.after(symbol, r.ends)
 		if q >= 0 && r.ahead >= 0 {
 			m, err := s.move(q, byte(r.ahead))
 			if err != nil {
@@ -407,8 +416,19 @@ func (s *subsets) resume(symbol, returned int32) (int32, error) {
 	return q, nil
 }
 
-// after returns the state in which a caller continues once the rules in ends are complete.
-func (s *subsets) after(w wait, ends string) int32 {
+// after returns the state in which the caller of a symbol continues once the rules in ends are
+// complete, or −1 if it is dead.
+func (s *subsets) after(symbol int32, ends string) int32 {
+	e, ok := s.ended[ends]
+	if !ok {
+		e = int32(len(s.ended))
+		s.ended[ends] = e
+	}
+	k := [2]int32{symbol, e}
+	if q, ok := s.afters[k]; ok {
+		return q
+	}
+	w := s.waits[symbol]
 	s.set.reset()
 	for _, c := range w.calls {
 		for i := 0; i < len(ends); i += 4 {
@@ -417,7 +437,9 @@ func (s *subsets) after(w wait, ends string) int32 {
 			}
 		}
 	}
-	return s.find(w.level)
+	q := s.find(w.level)
+	s.afters[k] = q
+	return q
 }
 
 func (s *subsets) conflict(level int32, b byte, what string) error {
@@ -465,7 +487,8 @@ const unbounded = 1 << (22 + 8*(^uint(0)>>63))
 
 // explore finds all states that a run can reach and returns their automaton, or nil if no text
 // is accepted.
-func (s *subsets) explore(ctx context.Context, name string, limits constraint.Limits) (*pushdown.Machine, error) {
+func (r *runs) explore(ctx context.Context, name string, limits constraint.Limits) (*pushdown.Machine, error) {
+	s := r.subsets
 	s.meter.Watch(ctx)
 	defer s.meter.Unwatch()
 	if err := s.meter.Poll(); err != nil {
@@ -476,13 +499,22 @@ func (s *subsets) explore(ctx context.Context, name string, limits constraint.Li
 	}
 	x := &exploration{subsets: s, reached: map[int32]bool{}}
 	x.reach(s.start)
+	var done []int // for each symbol, the number of returns that have been resumed
 	for again := true; again; {
 		for ; x.head < len(x.list); x.head++ {
-			for b := range 256 {
-				m, err := s.move(x.list[x.head], byte(b))
-				if err != nil {
-					return nil, err
+			if s.meter.Done(64 * 256) { // automata of many numbers take long for a byte
+				return nil, s.meter.Err()
+			}
+			if r.fill(x.list[x.head]); r.err != nil {
+				return nil, r.err
+			}
+			last := unknown
+			for _, k := range s.states[x.list[x.head]].row {
+				if k == last {
+					continue
 				}
+				last = k
+				m := s.decode(k)
 				if m.Kind == pushdown.Inside || m.Kind == pushdown.Call {
 					x.reach(m.To)
 				}
@@ -492,8 +524,10 @@ func (s *subsets) explore(ctx context.Context, name string, limits constraint.Li
 			}
 		}
 		again = false
+		done = append(done, make([]int, len(s.waits)-len(done))...)
 		for g := range s.waits {
-			for r := range s.list {
+			for ; done[g] < len(s.list); done[g]++ {
+				r := done[g]
 				if s.meter.Done(8) {
 					return nil, s.meter.Err()
 				}
@@ -545,14 +579,14 @@ func (x *exploration) unambiguous() error {
 		if v.ends == "" || v.level == s.states[s.start].level {
 			continue
 		}
-		for _, w := range s.waits {
+		for g, w := range s.waits {
 			if s.meter.Done(8) {
 				return s.meter.Err()
 			}
 			if w.callee != v.level {
 				continue
 			}
-			after := s.after(w, v.ends)
+			after := s.after(int32(g), v.ends)
 			if after < 0 {
 				continue
 			}
@@ -575,49 +609,64 @@ func (x *exploration) unambiguous() error {
 	return nil
 }
 
-// machine returns the explored states as a pushdown.Machine.
+// machine returns the explored states as a pushdown.Machine. Returns after which no caller can
+// continue are dead moves in it.
 func (s *subsets) machine() (*pushdown.Machine, error) {
-	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start}
-	columns := map[string]uint8{}
-	var rep []byte
-	for b := range 256 {
-		if s.meter.Done(len(s.states)) {
-			return nil, s.meter.Err()
-		}
-		var k []byte
-		for q := range s.states {
-			if a := s.known(int32(q), byte(b)); a.Kind != pushdown.Dead {
-				k = binary.LittleEndian.AppendUint32(k, uint32(q))
-				k = append(k, byte(a.Kind))
-				k = binary.LittleEndian.AppendUint32(k, uint32(a.Symbol))
-				k = binary.LittleEndian.AppendUint32(k, uint32(a.To))
+	symbol, returns := make([]int32, len(s.list)), int32(0) // return symbols of the machine, −1 for dead ones
+	for r := range symbol {
+		symbol[r] = -1
+		for g := range s.waits {
+			if s.meter.Done(8) {
+				return nil, s.meter.Err()
+			}
+			if q, ok := s.resumed[[2]int32{int32(g), int32(r)}]; ok && q >= 0 {
+				symbol[r] = returns
+				returns++
+				break
 			}
 		}
-		c, ok := columns[string(k)]
-		if !ok {
-			c = uint8(len(rep))
-			columns[string(k)] = c
-			rep = append(rep, byte(b))
-		}
-		m.Class[b] = c
 	}
-	m.Classes = len(rep)
+	move := func(q int, b byte) code {
+		k := s.states[q].row[b]
+		if k > unknown && pushdown.Kind(k&3) == pushdown.Return {
+			if symbol[k>>2] < 0 {
+				return dead
+			}
+			return code(symbol[k>>2])<<2 | k&3
+		}
+		return k
+	}
+	classes := newByteClasses()
 	for q := range s.states {
-		m.Level = append(m.Level, s.states[q].level)
-		m.Accept = append(m.Accept, s.accepts(int32(q)))
-		for _, b := range rep {
-			m.Moves = append(m.Moves, s.known(int32(q), b))
+		if s.meter.Done(1 << 10) {
+			return nil, s.meter.Err()
+		}
+		if s.states[q].row != nil {
+			classes.split(func(b byte) int32 { return int32(move(q, b)) })
+		}
+	}
+	n := len(s.states)
+	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start, Class: classes.of, Classes: len(classes.some),
+		Level: make([]int32, n), Accept: make([]bool, n), Moves: make([]pushdown.Move, n*len(classes.some))}
+	for q := range s.states {
+		m.Level[q], m.Accept[q] = s.states[q].level, s.accepts(int32(q))
+		if s.states[q].row == nil {
+			continue
+		}
+		for i, b := range classes.some {
+			m.Moves[q*m.Classes+i] = s.decode(move(q, b))
 		}
 	}
 	for g := range s.waits {
 		if s.meter.Done(64 + len(s.list)) {
 			return nil, s.meter.Err()
 		}
-		row := make([]int32, len(s.list))
-		for r := range row {
-			row[r] = -1
-			if q, ok := s.resumed[[2]int32{int32(g), int32(r)}]; ok {
-				row[r] = q
+		row := slices.Repeat([]int32{-1}, int(returns))
+		for r, to := range symbol {
+			if to >= 0 {
+				if q, ok := s.resumed[[2]int32{int32(g), int32(r)}]; ok {
+					row[to] = q
+				}
 			}
 		}
 		m.Resume = append(m.Resume, row)

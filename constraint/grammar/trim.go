@@ -124,10 +124,11 @@ func (r *nameRun) ends(ok []bool) bool {
 	return x.live(r.start())
 }
 
-// table is an automaton without the states from which no text can be completed. Its moves are
-// computed when they are needed.
+// table is an automaton without the states from which no text can be completed, unless all is
+// true. Its moves are computed when they are needed.
 type table struct {
 	automaton
+	all   bool    // keeps all states, because deciding which to remove takes a search
 	leads leading // the automaton if it implements leading, otherwise nil
 	ok    []bool  // nodes to which a name may lead
 	rows  []*tableRow
@@ -183,7 +184,7 @@ func (t *table) next(q int32, b byte) int32 {
 	c := t.classes.of[b]
 	to := r.next[c]
 	if to == unmade {
-		if to = t.automaton.next(q, b); to < 0 || !t.live(to) {
+		if to = t.automaton.next(q, b); to < 0 || !t.all && !t.live(to) {
 			to = -1
 		}
 		r.next[c] = to

@@ -671,14 +671,19 @@ func TestSchemasAgainstTheirDefinition(t *testing.T) {
 	t.Logf("%d schemas, %d unsupported; %d valid instances accepted, %d refused; %d invalid ones refused; ajv agrees on %d",
 		schemas, unsupported, yes, refused, no, agree)
 	require.LessOrEqual(t, float64(refused), 1e-3*float64(yes+refused)+3)
+	if second != nil {
+		require.Less(t, second.failed, schemas/100+3)
+		require.Greater(t, agree, schemas)
+	}
 	require.Greater(t, min(yes, no), schemas)
 	require.Less(t, unsupported, schemas/4)
 }
 
 // ajv is the validator of that name, run by node; nil agrees with everything.
 type ajv struct {
-	in  *json.Encoder
-	out *json.Decoder
+	in     *json.Encoder
+	out    *json.Decoder
+	failed int // schemas on which ajv itself ends with an error, as version 8.20 does on a few of a thousand
 }
 
 func newAjv(t *testing.T, folder string) *ajv {
@@ -703,7 +708,7 @@ func newAjv(t *testing.T, folder string) *ajv {
 	require.NoError(t, err)
 	require.NoError(t, c.Start())
 	t.Cleanup(func() { in.Close(); c.Wait() })
-	return &ajv{json.NewEncoder(in), json.NewDecoder(out)}
+	return &ajv{in: json.NewEncoder(in), out: json.NewDecoder(out)}
 }
 
 // judge compares answers and returns how many there are.
@@ -711,14 +716,21 @@ func (a *ajv) judge(t *testing.T, schema any, values []any, want []bool) int {
 	if a == nil {
 		return 0
 	}
+	source, err := json.Marshal(schema)
+	require.NoError(t, err)
+	if strings.Contains(string(source), `"unevaluated`) {
+		return 0 // to ajv, contains evaluates all items, and branches that fail may evaluate, too
+	}
 	require.NoError(t, a.in.Encode(map[string]any{"schema": schema, "values": values}))
 	var answer struct {
 		Valid []bool
 		Error string
 	}
 	require.NoError(t, a.out.Decode(&answer))
-	source, err := json.Marshal(schema)
-	require.NoError(t, err)
+	if strings.HasPrefix(answer.Error, "TypeError: Cannot ") {
+		a.failed++
+		return 0
+	}
 	require.Empty(t, answer.Error, "%s", source)
 	for i, v := range values {
 		text, err := json.Marshal(v)

@@ -6,6 +6,7 @@
 //	go -C examples run ./json -schema schema.json -spelling canonical -n 10
 //	go -C examples run ./json -schema schema.json -check instance.json
 //	go -C examples run ./json -maskbench tests.jsonl -json
+//	go -C examples run ./json -maskbench tests.jsonl -vocab tokenizer.json -json
 //	go -C examples run ./json -maskbench tests.jsonl -masks -vocab tokenizer.json -json
 //	go -C examples run ./json -maskbench tests.jsonl -masks -vocab tokenizer.json -xgrammar FOLDER
 //	go -C examples run ./json -tools 400 -vocab tokenizer.json -json
@@ -35,7 +36,7 @@ func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("json", flag.ContinueOnError)
 	f.StringVar(&o.schema, "schema", "", "`file` with a JSON Schema, instead of the program's own")
-	f.StringVar(&o.vocab, "vocab", "", "vocabulary `file`: a tokenizer.json, or a vocab.json like that of GPT-2; without one, tokens are bytes")
+	f.StringVar(&o.vocab, "vocab", "", "vocabulary `file`: a tokenizer.json, or a vocab.json like that of GPT-2; without one, tokens are bytes; with -maskbench but not -masks, every schema is also compiled over these tokens")
 	f.StringVar(&o.check, "check", "", "only report whether the JSON in this `file` is in the language")
 	f.StringVar(&o.maskbench, "maskbench", "", "only check the schemas in this `file`; each line is a JSON object with schema and tests")
 	f.BoolVar(&o.masks, "masks", false, "with -maskbench, read the instances token by token and check the masks of allowed next tokens")

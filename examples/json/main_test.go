@@ -186,6 +186,12 @@ func TestMasks(t *testing.T) {
 	if err != nil || !strings.Contains(string(b), `"masks":{"tokens":`) || !strings.Contains(string(b), `"us":{"p50":`) {
 		t.Error(string(b), err)
 	}
+	path := do[*results](t, "-maskbench", file(t, "tests.jsonl", maskCases), "-vocab", name)
+	b, err = json.Marshal(path)
+	if p := path.Path; p == nil || path.Masks != nil || p.Compiled != path.Compiled || p.Refused != 0 || p.Millis.P50 < path.CompileMillis.P50 ||
+		err != nil || !strings.Contains(string(b), `"path":{"compiled":`) || !strings.Contains(path.String(), "over the tokens: 3 compiled, 0 refused") {
+		t.Error(path, string(b), err)
+	}
 	if !strings.Contains(r.String(), "0 errors, 0 undecided") {
 		t.Error(r)
 	}

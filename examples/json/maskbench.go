@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
+	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/examples/internal/vocabulary"
 )
 
@@ -34,9 +36,25 @@ type results struct {
 	Passed        int    `json:"passed"`
 	CompileMillis spread `json:"compile_ms"`
 
+	Path     *pathResults `json:"path,omitempty"`
 	Masks    *maskResults `json:"masks,omitempty"`
 	XGrammar *peerResults `json:"xgrammar,omitempty"`
 
+	refused []string
+}
+
+// pathResults is the report that -vocab adds to -maskbench unless -masks is set. Every schema is
+// compiled to a language over the tokens, as projection.Path needs it. Times are those of
+// [grammar.JSONSchema] and [grammar.Grammar.OverPrepared] together. Refused counts schemas whose
+// automaton is too large or takes more time than the limit; their times count, too.
+type pathResults struct {
+	Compiled int    `json:"compiled"`
+	Refused  int    `json:"refused"`
+	Millis   spread `json:"compile_ms"`
+
+	tokens  *grammar.Vocabulary
+	slowest string // schema whose compilation took most time
+	millis  []float64
 	refused []string
 }
 
@@ -55,11 +73,20 @@ func benchmark(ctx context.Context, o options) (*results, error) {
 	defer f.Close()
 	r := &results{}
 	var t *tokens
-	if o.masks {
-		v, err := vocabulary.Read(o.vocab)
+	var v text.Vocabulary
+	if o.masks || o.vocab != "" {
+		if v, err = vocabulary.Read(o.vocab); err != nil {
+			return nil, err
+		}
+	}
+	if o.vocab != "" && !o.masks {
+		p, err := grammar.Prepare(v)
 		if err != nil {
 			return nil, err
 		}
+		r.Path = &pathResults{tokens: p}
+	}
+	if o.masks {
 		if t, err = newTokens(ctx, v); err != nil {
 			return nil, err
 		}
@@ -94,6 +121,9 @@ func benchmark(ctx context.Context, o options) (*results, error) {
 		return nil, fmt.Errorf("%s: no schema", o.maskbench)
 	}
 	r.CompileMillis = spreadOf(millis)
+	if r.Path != nil {
+		r.Path.Millis = spreadOf(r.Path.millis)
+	}
 	if r.Masks != nil {
 		r.Masks.finish()
 	}
@@ -144,6 +174,11 @@ func (r *results) schema(ctx context.Context, data []byte, vocabulary *tokens) (
 		return millis, nil
 	}
 	r.Compiled++
+	if r.Path != nil {
+		if err := r.Path.compile(ctx, c.Name, g, millis); err != nil {
+			return 0, err
+		}
+	}
 	if len(g.Annotations()) > 0 {
 		r.Annotated++
 	}
@@ -171,11 +206,42 @@ func (r *results) schema(ctx context.Context, data []byte, vocabulary *tokens) (
 	return millis, err
 }
 
+// compile compiles a grammar over the tokens and stores the time, to which it adds millis, the time
+// in which the schema was compiled.
+func (p *pathResults) compile(ctx context.Context, name string, g *grammar.Grammar, millis float64) error {
+	limited, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	start := processor()
+	_, err := g.OverPrepared(limited, p.tokens)
+	millis += float64((processor() - start).Microseconds()) / 1000
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		p.Refused++
+		p.refused = append(p.refused, fmt.Sprintf("%s: %v", name, err))
+	default:
+		p.Compiled++
+	}
+	if len(p.millis) == 0 || millis > slices.Max(p.millis) {
+		p.slowest = name
+	}
+	p.millis = append(p.millis, millis)
+	return nil
+}
+
 func (r *results) String() string {
 	s := fmt.Sprintf("%d schemas: %d compiled, %d with annotations that no draft knows, %d unsupported, %d passed\n%d validation errors, %d invalidation errors\n"+
 		"compile, processor time: p50 %.2f ms, p99 %.1f ms, at most %.1f ms\n",
 		r.Schemas, r.Compiled, r.Annotated, r.Unsupported, r.Passed, r.Validation, r.Invalidation,
 		r.CompileMillis.P50, r.CompileMillis.P99, r.CompileMillis.Max)
+	if p := r.Path; p != nil {
+		s += fmt.Sprintf("over the tokens: %d compiled, %d refused; processor time p50 %.2f ms, p99 %.1f ms, at most %.1f ms (%s)\n",
+			p.Compiled, p.Refused, p.Millis.P50, p.Millis.P99, p.Millis.Max, p.slowest)
+		for _, x := range p.refused {
+			s += x + "\n"
+		}
+	}
 	if m := r.Masks; m != nil {
 		s += fmt.Sprintf("masks: %d tokens of %d schemas judged, %d errors, %d undecided\n%d masks: p50 %.1f µs, p99 %.1f µs, at most %.1f µs; prepared for: p50 %.2f ms, p99 %.1f ms, at most %.1f ms\n",
 			m.Tokens, m.Schemas, m.Errors, m.Undecided, m.Masks, m.Micros.P50, m.Micros.P99, m.Micros.Max, m.Prepare.P50, m.Prepare.P99, m.Prepare.Max)

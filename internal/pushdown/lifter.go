@@ -58,7 +58,10 @@ type memory struct {
 	step   []int32
 	nested []bool  // whether some cursor of each effect makes a call or return
 	class  []int32 // 1 + the class of the tokens with each effect, 0 if unknown
-	kept   int
+	// for each effect that some byte was seen not to change, the set of the kinds of such bytes;
+	// otherwise empty
+	loop []uint64
+	kept int
 }
 
 // remembered bounds the number of cursors in a memory. A memory that would exceed it is cleared.
@@ -81,26 +84,43 @@ func (l *lifter) read(ctx context.Context) error {
 	l.memory.number = map[string]int32{}
 	depth := []prefix{root}
 	work := 0
-	from := int32(0)
-	for i, t := range l.v.order {
+	for i := 0; i < len(l.v.order); {
 		depth = depth[:l.v.shared[i]+1]
-		for _, b := range l.v.rest[from:l.v.upto[i]] {
+		same := i + 1 // index of the first token that may have another effect than token i
+		for at := l.v.upto[i] - int32(len(l.v.Tokens[l.v.order[i]])) + l.v.shared[i]; at < l.v.upto[i]; at++ {
 			p := &depth[len(depth)-1]
 			work += 64 + len(p.cursors)
-			depth = append(depth, l.extend(p, b))
+			depth = append(depth, l.extend(p, l.v.rest[at]))
+			if next := &depth[len(depth)-1]; l.loops(next, at) {
+				same = int(l.v.ends[at])
+				break
+			}
 		}
-		from = l.v.upto[i]
 		if i == 0 || work > 1<<20 {
 			work = 0
 			if poll.Err(ctx) != nil {
 				return context.Cause(ctx)
 			}
 		}
+		t := l.v.order[i]
 		if err := l.classify(t, &depth[len(depth)-1]); err != nil {
 			return err
 		}
+		for i++; i < same; i++ {
+			l.class[l.v.order[i]] = l.class[t]
+		}
 	}
 	return nil
+}
+
+// loops reports whether no byte changes the effect p that follows, in some token, the text up to the
+// byte rest[at]. All tokens that begin with this text then have its effect, which is p.
+func (l *lifter) loops(p *prefix, at int32) bool {
+	m := &l.memory
+	if p.generation != m.generation || m.nested[p.id] {
+		return false
+	}
+	return l.v.kinds[at]&^m.loop[p.id] == 0
 }
 
 // classify adds token t to the class of the tokens with the same outcomes. The prefix p is the
@@ -199,7 +219,25 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 	}
 	l.remember(&next)
 	m.step[slot] = next.id + 1
+	if next.id == p.id && next.generation == p.generation && !m.nested[p.id] && m.loop[p.id] == 0 {
+		m.loop[p.id] = l.loop(p.cursors)
+	}
 	return next
+}
+
+// loop returns the set of the kinds of bytes that change none of the cursors, which have read no
+// byte of a call or return.
+func (l *lifter) loop(cursors []cursor) uint64 {
+	set := ^uint64(0)
+	for b, k := range kind {
+		if set>>k&1 == 1 && slices.ContainsFunc(cursors, func(c cursor) bool {
+			a := l.m.move(c.now, byte(b))
+			return a.Kind != Inside || a.To != c.now
+		}) {
+			set &^= 1 << k
+		}
+	}
+	return set
 }
 
 // remember stores the effect p in the memory and sets the number of p.
@@ -227,6 +265,7 @@ func (l *lifter) remember(p *prefix) {
 			nested = nested || c.ago > 0
 		}
 		m.list, m.nested, m.class = append(m.list, slices.Clone(p.cursors)), append(m.nested, nested), append(m.class, 0)
+		m.loop = append(m.loop, 0)
 		m.step = append(m.step, make([]int32, l.m.Classes)...)
 		m.kept += len(p.cursors)
 	}
@@ -315,6 +354,57 @@ type Vocabulary struct {
 	shared []int32
 	rest   []byte  // remaining bytes of all tokens in order, concatenated
 	upto   []int32 // for each token in order, the end of its bytes in rest
+	// for each byte in rest, the end in order of the tokens that begin with the text up to it, which
+	// are consecutive, and the kinds of bytes that follow this text in them
+	ends  []int32
+	kinds []uint64
+}
+
+// kind divides the bytes into fewer than 64 kinds. Strings read all bytes of a kind alike, except
+// for punctuation, of which each character is a kind of its own.
+var kind = func() (kind [256]uint8) {
+	n := uint8(5)
+	for b := range kind {
+		switch {
+		case b < ' ':
+			kind[b] = 0
+		case b >= 'a' && b <= 'z':
+			kind[b] = 1
+		case b >= 'A' && b <= 'Z':
+			kind[b] = 2
+		case b >= '0' && b <= '9':
+			kind[b] = 3
+		case b > '~':
+			kind[b] = 4
+		default:
+			kind[b] = n
+			n++
+		}
+	}
+	return kind
+}()
+
+// prepare computes the fields ends and kinds. It reads the tokens as a trie.
+func (v *Vocabulary) prepare() {
+	v.ends, v.kinds = make([]int32, len(v.rest)), make([]uint64, len(v.rest))
+	var path []int32 // indices in rest of the bytes of the current token
+	leave := func(depth int32, end int) {
+		for n := len(path) - 1; n >= int(depth); n-- {
+			at := path[n]
+			v.ends[at] = int32(end)
+			if n > 0 {
+				v.kinds[path[n-1]] |= v.kinds[at] | 1<<kind[v.rest[at]]
+			}
+			path = path[:n]
+		}
+	}
+	for i, from := 0, int32(0); i < len(v.order); i++ {
+		leave(v.shared[i], i)
+		for ; from < v.upto[i]; from++ {
+			path = append(path, from)
+		}
+	}
+	leave(0, len(v.order))
 }
 
 // Prepare returns a vocabulary with the given texts of tokens. It sorts the tokens t for which
@@ -350,6 +440,7 @@ func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 		v.rest = append(v.rest, tokens[t][v.shared[i]:]...)
 		v.upto[i] = int32(len(v.rest))
 	}
+	v.prepare()
 	return v
 }
 

@@ -134,7 +134,12 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 	states := first[:counts[0]]
 	columns := map[string]uint8{}
 	var rep []int
+	var joint [256]int // for each class of bytes of the original machine, 1 + its class, 0 if not known
 	for b := range 256 {
+		if c := joint[p.Class[b]]; c > 0 {
+			to.Class[b] = uint8(c - 1)
+			continue
+		}
 		if meter.Done(16 * len(states)) {
 			return nil, meter.Err()
 		}
@@ -153,6 +158,7 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 			rep = append(rep, c)
 		}
 		to.Class[b] = i
+		joint[c] = 1 + int(i)
 	}
 	to.Classes = len(rep)
 	for _, q := range states {
