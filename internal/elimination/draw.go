@@ -79,8 +79,7 @@ type stretch struct {
 
 // stretches returns the variables of an operand of bucket k, without its first one, as bits of a word
 // whose highest bit is the level of the bucket after k, and the next one that of the bucket after that.
-// It returns ok = false if a variable has no bit.
-// All variables must have two levels.
+// All variables must have two levels. It returns ok = false if a variable has no bit.
 func (r *Run) stretches(op *operand, k int) (s []stretch, ok bool) {
 	s = r.bits[:0]
 	n := len(op.vars) - 1
