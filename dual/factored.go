@@ -32,7 +32,7 @@ type factored struct {
 	src     []*rand.PCG   // random generators, one per draw
 	sources []rand.Source // the generators of src as interfaces
 	y       []int32       // draws, ordered by variable
-	g       []float64     // violations of the draws, draws × bounds
+	g       []float64     // violations of a part of the draws, bounds × draws
 	size    []float64     // upper bound on |g_j| for each bound
 	ctx     context.Context
 	at      []float64 // multipliers at which curv was estimated; nil before the first estimate
@@ -90,13 +90,13 @@ func newFactored(ctx context.Context, l *Lagrangian) (*factored, error) {
 	for _, t := range f.tables {
 		f.now = append(f.now, make([]float64, len(t)))
 	}
-	n := max(1024, draws*len(l.bounds))
+	n := (max(1024, draws*len(l.bounds)) + part - 1) / part * part
 	f.curv = make([]float64, len(l.bounds)*len(l.bounds))
 	for s := range n {
 		f.src = append(f.src, rand.NewPCG(0, uint64(s)))
 		f.sources = append(f.sources, f.src[s])
 	}
-	f.y, f.g = make([]int32, n*len(f.reduced.Cards)), make([]float64, n*len(l.bounds))
+	f.y, f.g = make([]int32, n*len(f.reduced.Cards)), make([]float64, part*len(l.bounds))
 	return f, nil
 }
 
@@ -211,6 +211,9 @@ const (
 // error.
 const draws = 64
 
+// part is the number of draws whose products are added together.
+const part = 512
+
 // moved reports whether lambda is too far from the multipliers at which the curvature was
 // estimated.
 func (f *factored) moved(lambda []float64) bool {
@@ -238,37 +241,41 @@ func (f *factored) covariance(mean, curv []float64) error {
 	if err := f.run.Draw(f.ctx, f.y, f.sources); err != nil {
 		return err
 	}
-	for s := range n {
-		for j := range m {
-			f.g[s*m+j] = f.offset[j]
-		}
+	clear(curv)
+	at, first, products := make([]int, part), make([]int32, m), make([]float64, m)
+	for j := range first {
+		first[j] = int32(j * part)
 	}
-	at := make([]int, n)
-	for k, t := range f.terms {
-		clear(at)
-		for _, v := range t.scope {
-			for s, l := range f.y[int(v)*n : (int(v)+1)*n] {
-				at[s] = at[s]*int(f.reduced.Cards[v]) + int(l)
+	for from := 0; from < n; from += part {
+		for j := range m {
+			row := f.g[j*part:][:part]
+			for s := range row {
+				row[s] = f.offset[j] - mean[j]
 			}
 		}
-		table := f.tables[f.base+k]
-		for s, i := range at {
-			f.g[s*m+t.j] += float64(t.coef * table[i])
+		for k, t := range f.terms {
+			clear(at)
+			for _, v := range t.scope {
+				for s, l := range f.y[int(v)*n+from:][:part] {
+					at[s] = at[s]*int(f.reduced.Cards[v]) + int(l)
+				}
+			}
+			table, row := f.tables[f.base+k], f.g[t.j*part:][:part]
+			for s, i := range at {
+				row[s] += float64(t.coef * table[i])
+			}
 		}
-	}
-	clear(curv)
-	for s := range n {
-		row := f.g[s*m : (s+1)*m]
-		for j := range row {
-			row[j] -= mean[j]
-		}
-		for j, a := range row {
-			c := a / (float64(n) * f.l.beta)
-			simd.Axpy64(c, row[:j+1], curv[j*m:j*m+j+1])
+		for j := range m {
+			clear(products)
+			simd.Dots(products[:j+1], part, f.g, first[:j+1], f.g[j*part:(j+1)*part])
+			for i, v := range products[:j+1] {
+				curv[j*m+i] += v
+			}
 		}
 	}
 	for j := range m {
-		for i := range j {
+		for i := range j + 1 {
+			curv[j*m+i] /= float64(n) * f.l.beta
 			curv[i*m+j] = curv[j*m+i]
 		}
 	}

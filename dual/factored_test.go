@@ -70,32 +70,49 @@ func TestSolveByTables(t *testing.T) {
 	}
 }
 
-// The fields of an Ising model of 12 × 12 spins are found from its 144 means.
-func TestSolveMeans(t *testing.T) {
-	exact.SkipRepeated(t)
-	ctx := t.Context()
+// means returns an Ising model of 12 × 12 spins with bounds on its 144 means, which the fields h reach.
+func means(tb testing.TB) (target *Lagrangian, h []float64) {
 	const n = 144
 	r := rand.New(rand.NewPCG(12, 12))
-	h := make([]float64, n)
+	h = make([]float64, n)
 	for i := range h {
 		h[i] = 0.5 * r.NormFloat64()
 	}
 	lattice := exact.Must(model.NewIsing(model.FreeLattice{12, 12}, 0.3, 0))
-	target := exact.Must(lattice.WithFields(h))
-	cards, scopes, tables, _ := target.Factors()
+	cards, scopes, tables, _ := exact.Must(lattice.WithFields(h)).Factors()
 	mean := make([]float64, n)
-	_, err := exact.Must(elimination.New(ctx, cards, scopes, elimination.Options{})).NewRun().Marginals(ctx, tables, nil, func(v int32, p []float64) { mean[v] = p[1] })
-	require.NoError(t, err)
+	_, err := exact.Must(elimination.New(tb.Context(), cards, scopes, elimination.Options{})).NewRun().Marginals(tb.Context(), tables, nil, func(v int32, p []float64) { mean[v] = p[1] })
+	require.NoError(tb, err)
 	var set []constraint.Set
 	for i, m := range mean {
 		set = append(set, Between(up(n, i), m, m))
 	}
-	s, err := Solve(ctx, exact.Must(NewLagrangian(lattice, set...)))
+	return exact.Must(NewLagrangian(lattice, set...)), h
+}
+
+// The fields of an Ising model of 12 × 12 spins are found from its 144 means.
+func TestSolveMeans(t *testing.T) {
+	exact.SkipRepeated(t)
+	target, h := means(t)
+	s, err := Solve(t.Context(), target)
 	require.NoError(t, err)
 	for i, l := range s.Lambda { // E = −h·s = −2h·x + h
 		require.InDelta(t, -2*h[i], l, 1e-11)
 		require.InDelta(t, 0, s.Violation[i], 1e-12)
 	}
+}
+
+// Processor time for the fields of 144 means:
+//
+//	go test ./dual -run xxx -bench SolveMeans -benchtime 5x -cpu 1
+func BenchmarkSolveMeans(b *testing.B) {
+	target, _ := means(b)
+	began := exact.CPU()
+	for b.Loop() {
+		_, err := Solve(b.Context(), target)
+		require.NoError(b, err)
+	}
+	b.ReportMetric((exact.CPU()-began).Seconds()/float64(b.N), "CPU-s/op")
 }
 
 func TestSolveRefuses(t *testing.T) {

@@ -58,7 +58,7 @@ func (r *Run) Best(ctx context.Context, tables [][]float64, k int) (x []int32, e
 					index = append(index, make([]int32, 1))
 				}
 				for i := range b.ops {
-					r.places(index[i], &b.ops[i], row, 1)
+					r.places(index[i], &b.ops[i], row)
 				}
 				w = slices.Grow(w[:0], card)[:card]
 				r.conditional(w, index, 0)

@@ -22,8 +22,9 @@ func (r *Run) Draw(ctx context.Context, x []int32, src []rand.Source) error {
 	defer r.meter.Unwatch()
 	n := len(src)
 	index := make([][]int32, 0, 8)
-	u := make([]float64, n)
+	u, past := make([]float64, n), make([]uint64, n)
 	var w []float64
+	pairs := r.mode == linear && !slices.ContainsFunc(r.p.cards, func(c int32) bool { return c != 2 })
 	for s := len(r.p.cuts) - 2; s >= 0; s-- {
 		if err := r.segment(s); err != nil {
 			return err
@@ -40,20 +41,22 @@ func (r *Run) Draw(ctx context.Context, x []int32, src []rand.Source) error {
 			for len(index) < len(b.ops) {
 				index = append(index, make([]int32, n))
 			}
-			for i := range b.ops {
-				r.places(index[i], &b.ops[i], x, n)
-			}
 			for q := range u {
 				u[q] = float64(src[q].Uint64()>>11) * 0x1p-53
 			}
 			row := x[int(b.v)*n : (int(b.v)+1)*n]
+			for i := range b.ops {
+				if !pairs || !r.recent(index[i], &b.ops[i], k, past) {
+					r.places(index[i], &b.ops[i], x)
+				}
+			}
 			switch {
+			case card == 2 && r.mode == linear:
+				r.coins(row, past, u, index)
 			case len(b.ops) == 0:
 				for q, v := range u {
 					row[q] = min(int32(v*float64(card)), int32(card-1))
 				}
-			case card == 2 && r.mode == linear:
-				r.coins(row, u, index)
 			default:
 				w = slices.Grow(w[:0], card)[:card]
 				for q, v := range u {
@@ -66,54 +69,106 @@ func (r *Run) Draw(ctx context.Context, x []int32, src []rand.Source) error {
 	return nil
 }
 
-// places stores, for each state, the position in an operand of the state's levels, with level 0
-// of the operand's first variable.
-func (r *Run) places(index []int32, op *operand, x []int32, n int) {
+// stretch is a run of variables with two levels that are consecutive in an operand and in the order.
+// It is the part of a word, shifted to the right by from and then masked, that goes to the bits of a
+// position from the bit to on.
+type stretch struct {
+	from, to uint
+	mask     uint64
+}
+
+// stretches returns the variables of an operand of bucket k, without its first one, as bits of a word
+// whose highest bit is the level of the bucket after k, and the next one that of the bucket after that.
+// All variables must have two levels. It returns ok = false if a variable has no bit.
+func (r *Run) stretches(op *operand, k int) (s []stretch, ok bool) {
+	s = r.bits[:0]
+	n := len(op.vars) - 1
+	for t := range n { // the last variable has the lowest bit
+		v := op.vars[n-t]
+		from := uint(64 - (int(r.p.at[v]) - k))
+		if from > 63 {
+			return nil, false
+		}
+		if last := len(s) - 1; last >= 0 && from-s[last].from == uint(t)-s[last].to {
+			s[last].mask = s[last].mask<<1 | 1
+		} else {
+			s = append(s, stretch{from, uint(t), 1})
+		}
+	}
+	r.bits = s
+	return s, true
+}
+
+// recent does the work of [Run.places] if the words past of the states, described at stretches, hold
+// all levels, and reports whether they do.
+func (r *Run) recent(index []int32, op *operand, k int, past []uint64) bool {
+	s, ok := r.stretches(op, k)
+	if !ok {
+		return false
+	}
+	index = index[:len(past)]
+	if len(s) == 1 {
+		from, mask := s[0].from&63, s[0].mask
+		for q, w := range past {
+			index[q] = int32(w >> from & mask)
+		}
+		return true
+	}
 	clear(index)
-	vars, step := op.vars[1:], int32(1)
-	row := func(v int32) (levels []int32, at int32) {
-		at, step = step, step*r.p.cards[v]
-		return x[int(v)*n : (int(v)+1)*n][:len(index)], at
-	}
-	for ; len(vars) >= 4; vars = vars[:len(vars)-4] { // four at a time, for speed
-		k := len(vars)
-		a, p := row(vars[k-1])
-		b, q := row(vars[k-2])
-		c, s := row(vars[k-3])
-		d, t := row(vars[k-4])
-		for i := range index {
-			index[i] += a[i]*p + b[i]*q + c[i]*s + d[i]*t
+	for _, t := range s {
+		for q, w := range past {
+			index[q] |= int32(w >> (t.from & 63) & t.mask << (t.to & 63))
 		}
 	}
-	for k := len(vars) - 1; k >= 0; k-- {
-		a, p := row(vars[k])
-		for i, l := range a {
-			index[i] += l * p
+	return true
+}
+
+// places stores, for each state, the position in an operand of the state's levels, with level 0 of
+// the operand's first variable.
+func (r *Run) places(index []int32, op *operand, x []int32) {
+	clear(index)
+	n, step := len(index), int32(1)
+	for j := len(op.vars) - 1; j > 0; j-- {
+		v := op.vars[j]
+		for q, l := range x[int(v)*n:][:n] {
+			index[q] += l * step
 		}
+		step *= r.p.cards[v]
 	}
 }
 
-// coins draws the levels of a variable with two levels for all states.
-func (r *Run) coins(row []int32, u []float64, index [][]int32) {
-	row = row[:len(u)]
+// coins draws the levels of a variable with two levels for all states, and puts them before those
+// in the words past.
+func (r *Run) coins(row []int32, past []uint64, u []float64, index [][]int32) {
+	n := len(u)
+	p := r.buffer(2 * n)
+	p, z := p[:n], p[n:][:n]
 	if len(r.ops) == 2 { // as nearly always
 		c, d := r.ops[0], r.ops[1]
 		e, f := c[len(c)/2:], d[len(d)/2:]
-		at, to := index[0][:len(u)], index[1][:len(u)]
-		for q, v := range u {
-			i, j := at[q], to[q]
-			row[q] = coin(float64(c[i]*d[j]), float64(e[i]*f[j]), v)
+		to := index[1][:n]
+		for q, i := range index[0][:n] { // few operations between loads that wait for memory
+			j := to[q]
+			p[q], z[q] = float64(c[i]*d[j]), float64(e[i]*f[j])
 		}
-		return
-	}
-	for q, v := range u {
-		p0, p1 := 1.0, 1.0
+	} else {
+		for q := range p {
+			p[q], z[q] = 1, 1
+		}
 		for i, d := range r.ops {
-			at := int(index[i][q])
-			p0 *= d[at]
-			p1 *= d[at+len(d)/2]
+			e := d[len(d)/2:]
+			for q, at := range index[i][:n] {
+				p[q] *= d[at]
+				z[q] *= e[at]
+			}
 		}
-		row[q] = coin(p0, p1, v)
+	}
+	row, past, z = row[:n], past[:n], z[:n]
+	for q, v := range u {
+		row[q] = coin(p[q], z[q], v)
+	}
+	for q, l := range row {
+		past[q] = past[q]>>1 | uint64(l)<<63
 	}
 }
 

@@ -54,18 +54,31 @@ func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, erro
 	return r, nil
 }
 
-// State converts a state of the remaining variables to the original ones: it stores in x the
-// levels of the first len(x) original variables. Remaining variable v has the level y[v·stride],
-// counted among its remaining levels.
-func (r *Reduced) State(x, y []int32, stride int) {
-	for i := range x {
-		level := int32(0)
-		if v := r.now[i]; v >= 0 {
-			level = y[int(v)*stride]
+// States converts n states of the remaining variables to the original ones. It stores in the n rows
+// of x the levels of the first len(x)/n original variables. The rows of y, n levels each, belong to
+// the remaining variables, whose levels are counted among their remaining levels.
+func (r *Reduced) States(x, y []int32, n int) {
+	sites := len(x) / n
+	for from := 0; from < n; from += tile {
+		size := min(tile, n-from)
+		rows := x[from*sites : (from+size)*sites]
+		for i := range sites {
+			levels, v := r.Levels[i], int(r.now[i])
+			if v < 0 {
+				for s := range size {
+					rows[s*sites+i] = levels[0]
+				}
+				continue
+			}
+			for s, l := range y[v*n+from:][:size] {
+				rows[s*sites+i] = levels[l]
+			}
 		}
-		x[i] = r.Levels[i][level]
 	}
 }
+
+// tile is the number of states converted together, one cache line of each at a time.
+const tile = 32
 
 // Scope returns the variables of the given scope that remain after the reduction. The argument
 // holds the original numbers of the variables, the result their new ones.

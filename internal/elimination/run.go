@@ -35,6 +35,7 @@ type Run struct {
 	meter  poll.Meter
 
 	weights map[*float64]*weights // linear weights of tables, by the address of the first entry
+	of      []*weights            // the same by table; nil if not computed
 	out     [][]float64           // messages, by bucket; nil if not computed
 	scale   []int                 // powers of two by which the messages were divided
 	// in linear mode: exponents of the messages' smallest positive entries
@@ -53,6 +54,7 @@ type Run struct {
 	base []int
 	x    []int
 	walk walker
+	bits []stretch
 }
 
 // weights holds e^−E for the entries of a table, divided by the largest.
@@ -102,7 +104,7 @@ func (r *Run) start(ctx context.Context, tables [][]float64, m mode, keep bool) 
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	r.tables, r.mode, r.weights = tables, m, map[*float64]*weights{}
+	r.tables, r.mode, r.weights, r.of = tables, m, map[*float64]*weights{}, make([]*weights, len(tables))
 	err := r.forwards(keep)
 	if errors.Is(err, errRange) {
 		r.mode = logarithmic
@@ -234,11 +236,15 @@ func rescale(w []float64, e int) {
 	}
 }
 
-// weigh returns the weights of a table, which it caches.
-func (r *Run) weigh(table []float64) *weights {
+// weigh returns the weights of table k, which it caches.
+func (r *Run) weigh(k int) *weights {
+	if r.of[k] != nil {
+		return r.of[k]
+	}
+	table := r.tables[k]
 	key := &table[0]
-	if w := r.weights[key]; w != nil {
-		return w
+	if r.of[k] = r.weights[key]; r.of[k] != nil {
+		return r.of[k]
 	}
 	least := math.Inf(1)
 	for _, e := range table {
@@ -255,7 +261,7 @@ func (r *Run) weigh(table []float64) *weights {
 	if t.low, _ = Exponents(t.w); lost {
 		t.low = math.MinInt
 	}
-	r.weights[key] = t
+	r.weights[key], r.of[k] = t, t
 	return t
 }
 
@@ -305,7 +311,7 @@ func (r *Run) operands(b *bucket, first bool) (low, high int, err error) {
 			if q.child >= 0 {
 				m, l, h = r.out[q.child], r.low[q.child], r.high[q.child]
 			} else {
-				w := r.weigh(r.tables[q.factor])
+				w := r.weigh(q.factor)
 				if first {
 					r.total.add(w.log)
 				}

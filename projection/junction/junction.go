@@ -333,23 +333,25 @@ func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source)
 		d.ready = true
 	}
 	for len(src) > 0 {
-		n := min(len(src), batch)
+		n := min(len(src), max(batch, min(most, together/max(1, len(d.reduced.Cards)))))
 		y := make([]int32, n*len(d.reduced.Cards))
 		if err := d.run.Draw(ctx, y, src[:n]); err != nil {
 			d.ready = false
 			return wrap("Sample", err)
 		}
-		for s := range n {
-			d.reduced.State(x[s*d.sites:(s+1)*d.sites], y[min(s, len(y)):], n)
-		}
+		d.reduced.States(x[:n*d.sites], y, n)
 		x, src = x[n*d.sites:], src[n:]
 	}
 	return nil
 }
 
-// batch is the number of states drawn together, chosen so that their rows fit in the
-// second-level cache.
-const batch = 1 << 10
+// Limits of the number of states drawn together. Many states share the memory that a draw waits for,
+// as long as their own rows are small.
+const (
+	batch    = 1 << 10 // number of states of large models
+	most     = 1 << 12 // number of states of small models
+	together = 1 << 20 // number of levels of the states between
+)
 
 // Best returns the k states of lowest energy and their energies, lowest first. The slice x holds
 // the states one after the other. Best returns fewer than k if fewer states have finite energy. The
@@ -383,7 +385,7 @@ func (d *Distribution) Best(ctx context.Context, k int) (x []int32, e []float64,
 	n := len(d.reduced.Var)
 	x = make([]int32, len(e)*d.sites)
 	for s := range e {
-		d.reduced.State(x[s*d.sites:(s+1)*d.sites], y[s*n:], 1)
+		d.reduced.States(x[s*d.sites:(s+1)*d.sites], y[s*n:], 1)
 	}
 	return x, e, nil
 }

@@ -198,7 +198,7 @@ func (d *drawer) draw(x []int32, r *sampler.Stream) {
 	if err := d.run.Draw(context.Background(), d.y, d.src); err != nil {
 		panic(err) // Prepare has succeeded with the same tables
 	}
-	d.reduced.State(x, d.y, 1)
+	d.reduced.States(x, d.y, 1)
 }
 
 // confine finds the language of the method. States outside it have probability zero.

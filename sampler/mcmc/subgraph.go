@@ -34,8 +34,10 @@ import (
 //
 // On sparse random graphs at low temperatures, forests yield several to a hundred times as many
 // effective draws per second as Gibbs (BenchmarkSparseGlass). The lower the temperature, the larger
-// is the gain. At higher temperatures Gibbs is as fast. For spin glasses on lattices, use wider
-// sets, and make Subgraph the Base of [Tempering].
+// is the gain. At higher temperatures Gibbs is as fast. With about three neighbours a site and strong
+// couplings, chains of both methods stay in the valleys of the energy in which they are; forests
+// explore a valley faster, but do not leave it. There, and for spin glasses on lattices, for which
+// wider sets are better, make Subgraph the Base of [Tempering].
 //
 // On ferromagnets near their critical temperature other methods are faster. There the sites around
 // a set hold it in place. Gibbs redraws many chains of such models at a time, and cluster methods
