@@ -183,7 +183,7 @@ func (t *table) axes() (all []*axis, err error) {
 			if a == nil {
 				continue
 			}
-			if err := t.wrongQuarter(i, a); err != nil {
+			if err := t.wrongPart(i, a); err != nil {
 				return nil, err
 			}
 			if err := t.undecided(i, a); err != nil {
@@ -326,7 +326,11 @@ func cellsOf(rows []line, i int) (out []string) {
 
 // parts maps names of columns that hold a part of a date to the name of that part.
 var parts = map[string]string{"doy": "yday", "yday": "yday", "day_of_year": "yday", "dayofyear": "yday", "day of year": "yday", "jday": "yday",
-	"year": "year", "yr": "year", "yyyy": "year", "jahr": "year", "month": "month", "mon": "month", "mo": "month", "mm": "month", "monat": "month", "quarter": "quarter", "qtr": "quarter", "quartal": "quarter", "q": "quarter",
+	"year": "year", "yr": "year", "yyyy": "year", "jahr": "year", "año": "year", "ano": "year", "année": "year", "annee": "year", "anno": "year", "jaar": "year",
+	"month": "month", "mon": "month", "mo": "month", "mm": "month", "monat": "month", "mes": "month", "mês": "month", "mois": "month", "mese": "month", "maand": "month",
+	"quarter": "quarter", "qtr": "quarter", "quartal": "quarter", "q": "quarter", "trimestre": "quarter", "kwartaal": "quarter",
+	"tag": "day", "día": "day", "dia": "day", "jour": "day", "giorno": "day", "dag": "day",
+	"stunde": "hour", "hora": "hour", "heure": "hour", "ora": "hour", "uur": "hour", "semaine": "week", "semana": "week", "settimana": "week",
 	"week": "week", "isoweek": "week", "iso_week": "week", "woche": "week", "day": "day", "dd": "day", "hour": "hour", "hr": "hour", "hh": "hour", "minute": "minute", "mi": "minute", "min": "minute", "mn": "minute"}
 
 // partOf parses the cell s, which holds the part of a date with the given name. A month may be a
@@ -461,7 +465,7 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 	}
 	if c.numbers() && !t.packedDates(i) || t.labelled(i) {
 		if a := t.count(i); a != nil && len(columns) == 1 {
-			return a, t.wrongQuarter(i, a)
+			return a, t.wrongPart(i, a)
 		}
 	}
 	a := &axis{columns: columns, name: c.name, dated: true, stamps: make([]stamp, len(t.rows))}

@@ -48,7 +48,7 @@ func (f *Frame) across(t *table) (bool, error) {
 	switch {
 	case times != nil && stamped && len(names) > 0 && !t.dateName(values[0]):
 		return false, nil // one row per day, and channels whose names are numbers
-	case times != nil && len(names) > 0 && !slices.ContainsFunc(names, func(i int) bool { return !timeLike(t.columns[i].name) }):
+	case times != nil && len(names) > 0 && !slices.ContainsFunc(names, func(i int) bool { return !timeLike(t.columns[i].name) || counts(t.columns[i].name) }):
 		return false, nil // days of a year, which are written without one
 	case times != nil && len(names) > 0:
 		if err := t.yearsInTurns(values, times); err != nil {
@@ -218,6 +218,11 @@ func (f *Frame) nested(t *table) (bool, error) {
 	return true, nil
 }
 
+// counts reports whether name is that of a column that numbers rows, such as id.
+func counts(name string) bool {
+	return slices.Contains([]string{"id", "no", "index", "step"}, strings.ToLower(name))
+}
+
 // varies reports whether the cells of column i are not all equal.
 func (t *table) varies(i int) bool {
 	return slices.ContainsFunc(t.rows, func(l line) bool { return l.at(i).text != t.rows[0].at(i).text })
@@ -360,13 +365,20 @@ func timeName(name string) bool {
 }
 
 // yearLabel matches a name that is a year, also as R (X2020), the World Bank (2020 [YR2020]) and
-// companies (FY2020) write it.
-var yearLabel = regexp.MustCompile(`^(?i)(?:x|y|yr|fy)?(\d{4})(?: ?\[yr\d{4}\])?$`)
+// companies (FY2020, FY2020E for an estimate, FY20, 2019/20) write it.
+var yearLabel = regexp.MustCompile(`^(?i)(?:x|y|yr|fy ?)?(\d{4})(?: ?\[yr\d{4}\]|[aef]|/(\d{2}|\d{4}))?$|^(?i)fy ?'?(\d{2})[aef]?$`)
 
 // yearOf returns the year that the name of a column is, or 0.
 func yearOf(name string) int {
 	m := yearLabel.FindStringSubmatch(name)
-	if m == nil || m[1] < "1500" || m[1] >= "2200" {
+	switch {
+	case m == nil:
+		return 0
+	case m[3] != "": // two digits
+		return 1970 + (atoi(m[3])+30)%100
+	case m[1] < "1500" || m[1] >= "2200":
+		return 0
+	case m[2] != "" && atoi(m[2])%100 != (atoi(m[1])+1)%100: // from one year to the next
 		return 0
 	}
 	return atoi(m[1])
@@ -378,17 +390,17 @@ func (t *table) yearsInTurns(columns []int, times []float64) error {
 	prefix := ""
 	for k, i := range columns {
 		name := t.columns[i].full
-		m := yearLabel.FindStringSubmatchIndex(name)
-		if m == nil || yearOf(name) == 0 {
+		if yearOf(name) == 0 {
 			return nil
 		}
+		word := name[:strings.IndexAny(name, "0123456789")]
 		if k == 0 {
-			prefix = name[:m[2]]
+			prefix = word
 			continue
 		}
 		why, before := "", t.columns[columns[k-1]].full
 		switch d := sign(times[k] - times[k-1]); {
-		case !strings.EqualFold(name[:m[2]], prefix):
+		case !strings.EqualFold(word, prefix):
 			why = "another word in front of the year than in"
 		case d == 0:
 			why = "the same year as"

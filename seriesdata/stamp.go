@@ -34,13 +34,13 @@ var (
 
 	weekday   = regexp.MustCompile(`(?i)^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]? +`)
 	digitDate = regexp.MustCompile(`^(\d{1,4})([-/.]|\. )(\d{1,2})([-/.]|\. )(\d{1,4})`)
-	dayFirst  = regexp.MustCompile(`^(\d{1,2})([- ./]+| de )(\pL{3,10})([- ./,]+| de )(\d{4}|\d{2})\b`)
-	monthDay  = regexp.MustCompile(`^(\pL{3,10})([. ]+)(\d{1,2})(, +| |,)(\d{4})\b`)
-	yearNamed = regexp.MustCompile(`^(\d{4})([- /])(\pL{3,10})([- /])(\d{1,2})\b`)
+	dayFirst  = regexp.MustCompile(`^(\d{1,2})([- ./]*| de )(\pL{3,10}\.?)([- ./,]*| de )(\d{4}|\d{2})\b`)
+	monthDay  = regexp.MustCompile(`^(\pL{3,10}\.?)([. ]+)(\d{1,2})(, +| |,)(\d{4})\b`)
+	yearNamed = regexp.MustCompile(`^(\d{4})([- /])(\pL{3,10}\.?)([- /])(\d{1,2})\b`)
 	monthOnly = regexp.MustCompile(`^(\d{4})([-/M])(\d{1,2})$`)
 	onlyMonth = regexp.MustCompile(`^(\d{1,2})(/)(\d{4})$`)
-	nameYear  = regexp.MustCompile(`^(\pL{3,10})([- .]+| de )(\d{4}|\d{2})$`)
-	yearName  = regexp.MustCompile(`^(\d{4})([- /]?)(\pL{3,10})$`)
+	nameYear  = regexp.MustCompile(`^(\pL{3,10}\.?)([- .]+|/|, ?| de )(\d{4}|\d{2})$`)
+	yearName  = regexp.MustCompile(`^(\d{4})([- /]?)(\pL{3,10}\.?)$`)
 	quarter   = regexp.MustCompile(`^(\d{4})([-/ :.]?[QqT])([1-4])$`)
 	quarterOf = regexp.MustCompile(`^([QqT])([1-4])([-/ ']{1,2})(\d{4}|\d{2})$`)
 	nthQ      = regexp.MustCompile(`^()([1-4])([QqT][-/ ']{0,2})(\d{4}|\d{2})$`)
@@ -81,7 +81,9 @@ var languages = [][2][]string{
 
 // monthWords maps the names of months in these languages to their numbers.
 var monthWords = func() map[string]int {
-	words := map[string]int{"jän": 1, "jänner": 1, "mrz": 3, "maerz": 3, "fév": 2, "fev": 2, "aout": 8}
+	words := map[string]int{"jän": 1, "jänner": 1, "jaen": 1, "jaenner": 1, "feber": 2, "mrz": 3, "maer": 3, "maerz": 3,
+		"fév": 2, "fevr": 2, "fevrier": 2, "aoû": 8, "aou": 8, "aout": 8, "decembre": 12,
+		"ener": 1, "sept": 9, "setiembre": 9, "sett": 9, "marco": 3, "maa": 3, "janr": 1}
 	for _, l := range languages {
 		for _, names := range l {
 			for i, name := range names {
@@ -92,8 +94,9 @@ var monthWords = func() map[string]int {
 	return words
 }()
 
-// monthOf returns the number of a month by its name, or 0.
+// monthOf returns the number of a month by its name, which may end in a point, or 0.
 func monthOf(s string) int {
+	s = strings.TrimSuffix(s, ".")
 	if !months.MatchString(s) {
 		return monthWords[strings.ToLower(s)]
 	}
@@ -465,6 +468,17 @@ func namesOfMonths(words []string) []string {
 	for k := range 2 {
 		for _, l := range languages {
 			forms = append(forms, l[1-k])
+		}
+	}
+	for k, l := range append([][2][]string{{full, short}}, languages...) { // abbreviations with a point
+		points := make([]string, 12)
+		for m, name := range l[1] {
+			if points[m] = name + "."; name == l[0][m] {
+				points[m] = name
+			}
+		}
+		if forms = append(forms, points); k == 1 { // German also abbreviates these months
+			forms = append(forms, strings.Fields("jan. febr. märz april mai juni juli aug. sept. okt. nov. dez."))
 		}
 	}
 	seen := map[string]int{} // number of the month by its name
