@@ -116,9 +116,10 @@ func quarterLike(name string) bool {
 var fourDigits = regexp.MustCompile(`\d{4}`) // a year; a date without one, such as Jan-01, may also be a label
 
 // labelled reports whether all cells of column i consist of the same word and a number that counts
-// up or down by one, such as day 1, day 2, …. Dates such as 2024-W01, 2024-W02, … do not count.
+// up or down by one, such as day 1, day 2, …. Dates such as 2024-W01, 2024-W02, … or
+// FY23Q1, FY23Q2, … do not count.
 func (t *table) labelled(i int) bool {
-	if len(t.rows) < 2 || t.columns[i].stamps() && fourDigits.MatchString(t.rows[0].at(i).text) {
+	if len(t.rows) < 2 || t.columns[i].stamps() && (fourDigits.MatchString(t.rows[0].at(i).text) || quarter.MatchString(t.rows[0].at(i).text)) {
 		return false
 	}
 	prefix, last, step := "", 0, 0
@@ -143,7 +144,9 @@ func (t *table) unixTimes(i int) bool {
 	if t.packedDates(i) && timeish(t.columns[i].name) {
 		return false
 	}
-	a := t.count(i)
+	filled := *t
+	filled.rows = slices.DeleteFunc(slices.Clone(t.rows), func(l line) bool { return t.blank(l.at(i).text) })
+	a := filled.count(i)
 	return a != nil && a.scale > 0
 }
 
@@ -201,16 +204,31 @@ func (t *table) count(i int) *axis {
 	case whole && (date || t.index(i)) && low >= 150001 && high < 220013:
 		return t.calendar(a, func(v float64) (int, int) { return int(v) / 100, int(v) % 100 }, "months as 202401")
 	case date && low >= 20000 && high < 80000 && high >= spreadsheet:
-		a.dated, a.scale, a.how = true, day, "days of a spreadsheet"
-		for k := range a.values {
-			// Round to seconds, the precision of the digits.
-			a.values[k] = math.Round((a.values[k]-spreadsheet)*day/second) * second
-		}
-		a.wall = a.values
-		return a
+		return a.days(spreadsheet, "days of a spreadsheet")
+	case slices.Contains(julianNames, name) && low >= 2.2e6 && high < 2.7e6:
+		return a.days(julian, "Julian days")
+	case name == "mjd" && low >= 15000 && high < 100000:
+		return a.days(julian-2400000.5, "modified Julian days")
 	}
 	return a
 }
+
+// days converts an axis of days to dates. Day number origin is 1 January 1970, 0:00.
+func (a *axis) days(origin float64, how string) *axis {
+	a.dated, a.scale, a.origin, a.how = true, day, origin, how
+	for k := range a.values {
+		// Round to seconds, the precision of the digits.
+		a.values[k] = math.Round((a.values[k]-origin)*day/second) * second
+	}
+	a.wall = a.values
+	return a
+}
+
+// julian is the Julian day of 1 January 1970, 0:00.
+const julian = 2440587.5
+
+// julianNames lists names of columns of Julian days.
+var julianNames = []string{"jd", "julian", "julian_day", "julian day", "julian_date", "julian date", "bjd", "hjd"}
 
 // spreadsheet is the number of the day 1 January 1970 in a spreadsheet.
 const spreadsheet = 25569
