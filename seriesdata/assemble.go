@@ -252,7 +252,7 @@ func (t *table) consecutive(i int) bool {
 	last := 0.0
 	for k := range t.rows {
 		v, err := strconv.ParseFloat(t.rows[k].at(i).text, 64)
-		if err != nil || k > 0 && v != last+1 && v != last-1 {
+		if err != nil || v != math.Floor(v) || k > 0 && v != last+1 && v != last-1 {
 			return false
 		}
 		last = v

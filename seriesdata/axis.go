@@ -30,7 +30,8 @@ type axis struct {
 	// How a column counts the parts of a day; nil if there is no such column.
 	counted *counting
 	// For numbers counted from 1970 or as spreadsheet days: microseconds per unit; otherwise 0.
-	scale float64
+	scale  float64
+	origin float64 // number of the day 1 January 1970 if scale is a day
 	// If several columns hold parts of a date: the part in each column, such as year or month.
 	parts   []string
 	comma   bool     // whether times that are numbers have a decimal comma
@@ -40,7 +41,7 @@ type axis struct {
 // timeNames lists common names of time columns, in lower case.
 var timeNames = []string{"date", "time", "datetime", "timestamp", "unix", "epoch", "day", "month", "year", "week", "quarter", "period", "index", "id", "no", "step", "t", "ts", "ds", "dt", "utc",
 	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "ym", "yyyymm", "yearmonth", "year_month", "yrmo", "fy", "seconds", "sec", "secs", "elapsed", "t_s", "t_ms", "time_s", "time_ms", "time_sec", "fyear", "fiscal_year", "fiscal year", "calendar_year", "calendar year", "jahr", "monat", "quartal", "woche", "año", "mes", "année", "mois", "<date>", "<dtyyyymmdd>", "<time>",
-	"yyyyq", "yq", "yearquarter", "year_quarter", "yyyyww", "yw", "yearweek", "year_week", "isoweek", "iso_week", "minutes", "mins", "hours", "milliseconds", "ms"}
+	"jd", "julian", "julian_day", "julian day", "julian_date", "julian date", "bjd", "hjd", "mjd", "yyyyq", "yq", "yearquarter", "year_quarter", "yyyyww", "yw", "yearweek", "year_week", "isoweek", "iso_week", "minutes", "mins", "hours", "milliseconds", "ms"}
 
 // calendarNames lists names that only time columns have. A column with such a name that cannot be
 // read as times is an error.
@@ -181,9 +182,12 @@ func (t *table) axes() (all []*axis, err error) {
 		case c.numbers() && (timeLike(c.name) || t.index(i) || t.unixTimes(i) && (!t.named || strings.Contains(strings.ToLower(c.name), "time"))):
 			a := t.count(i)
 			if a == nil {
+				if len(dates) == 0 && slices.Contains(calendarNames, strings.ToLower(c.name)) {
+					return nil, t.noDate(i)
+				}
 				continue
 			}
-			if err := t.wrongQuarter(i, a); err != nil {
+			if err := t.wrongPart(i, a); err != nil {
 				return nil, err
 			}
 			if err := t.undecided(i, a); err != nil {
@@ -202,7 +206,7 @@ func (t *table) axes() (all []*axis, err error) {
 	// So is one that looks like dates, unless there is another axis than a count of the rows.
 	if len(dates) == 0 && !slices.ContainsFunc(all, func(a *axis) bool { return a.dated || !t.index(a.columns[0]) }) {
 		for i := range t.columns {
-			if t.words(i) && t.likeDates(i) {
+			if t.words(i) && (t.likeDates(i) || len(all) == 0 && (elapsed(t.columns[i].name) || timeLike(t.columns[i].name) && t.numbered(i))) {
 				return nil, t.noDate(i)
 			}
 		}
@@ -248,6 +252,11 @@ func (t *table) likeDates(i int) bool {
 }
 
 var digits = regexp.MustCompile(`\d+`)
+
+// numbered reports whether every cell of column i has at least four digits.
+func (t *table) numbered(i int) bool {
+	return !slices.ContainsFunc(t.rows, func(l line) bool { return len(strings.Join(digits.FindAllString(l.at(i).text, -1), "")) < 4 })
+}
 
 // datesInTurns returns an error if the columns of the table are pairs of dates and numbers, as when
 // every series has a column of dates of its own, and the dates of a row differ.
@@ -326,7 +335,11 @@ func cellsOf(rows []line, i int) (out []string) {
 
 // parts maps names of columns that hold a part of a date to the name of that part.
 var parts = map[string]string{"doy": "yday", "yday": "yday", "day_of_year": "yday", "dayofyear": "yday", "day of year": "yday", "jday": "yday",
-	"year": "year", "yr": "year", "yyyy": "year", "jahr": "year", "month": "month", "mon": "month", "mo": "month", "mm": "month", "monat": "month", "quarter": "quarter", "qtr": "quarter", "quartal": "quarter", "q": "quarter",
+	"year": "year", "yr": "year", "yyyy": "year", "jahr": "year", "año": "year", "ano": "year", "année": "year", "annee": "year", "anno": "year", "jaar": "year",
+	"month": "month", "mon": "month", "mo": "month", "mm": "month", "monat": "month", "mes": "month", "mês": "month", "mois": "month", "mese": "month", "maand": "month",
+	"quarter": "quarter", "qtr": "quarter", "quartal": "quarter", "q": "quarter", "trimestre": "quarter", "kwartaal": "quarter",
+	"tag": "day", "día": "day", "dia": "day", "jour": "day", "giorno": "day", "dag": "day",
+	"stunde": "hour", "hora": "hour", "heure": "hour", "ora": "hour", "uur": "hour", "semaine": "week", "semana": "week", "settimana": "week",
 	"week": "week", "isoweek": "week", "iso_week": "week", "woche": "week", "day": "day", "dd": "day", "hour": "hour", "hr": "hour", "hh": "hour", "minute": "minute", "mi": "minute", "min": "minute", "mn": "minute"}
 
 // partOf parses the cell s, which holds the part of a date with the given name. A month may be a
@@ -461,7 +474,7 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 	}
 	if c.numbers() && !t.packedDates(i) || t.labelled(i) {
 		if a := t.count(i); a != nil && len(columns) == 1 {
-			return a, t.wrongQuarter(i, a)
+			return a, t.wrongPart(i, a)
 		}
 	}
 	a := &axis{columns: columns, name: c.name, dated: true, stamps: make([]stamp, len(t.rows))}
@@ -730,7 +743,7 @@ func (a *axis) spell(k int, v float64) map[int]string {
 		year, week := at.ISOWeek()
 		out[a.columns[0]] = fmt.Sprint(100*year + week)
 	case a.scale == day:
-		out[a.columns[0]] = strconv.FormatFloat(v/day+spreadsheet, 'f', -1, 64)
+		out[a.columns[0]] = strconv.FormatFloat(v/day+a.origin, 'f', -1, 64)
 	case a.scale > 0:
 		out[a.columns[0]] = strconv.FormatFloat(v/a.scale, 'f', -1, 64)
 	default:

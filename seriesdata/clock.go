@@ -130,7 +130,7 @@ func (t *table) repeatsBelow(i int) bool {
 // parts of it.
 var countedNames = [2][]string{
 	{"hr", "hh", "h", "he", "hour_ending", "hourending", "hour ending", "delivery hour", "delivery_hour", "opr_hr", "stunde", "heure", "hora", "ora", "uur"},
-	{"settlement_period", "settlementperiod", "settlement period", "period", "interval", "slot", "sp", "pte", "mtu", "quarter_hour", "half_hour"},
+	{"settlement_period", "settlementperiod", "settlement period", "period", "interval", "slot", "sp", "pte", "mtu", "qh", "quarter_hour", "quarterhour", "quarter-hour", "viertelstunde", "half_hour"},
 }
 
 // countedClock returns a column that counts the hours or other equal parts of the days in column i,

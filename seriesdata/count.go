@@ -52,28 +52,59 @@ func (t *table) undecided(i int, a *axis) error {
 	return nil
 }
 
-// wrongQuarter returns an error if most numbers of column i, which was read as the axis a, are quarters
-// such as 20241, but some have another last digit than 1 to 4.
-func (t *table) wrongQuarter(i int, a *axis) error {
-	if a.dated || !quarterLike(t.columns[i].name) {
+// wrongPart returns an error if most numbers of column i, which was read as the axis a, are months such
+// as 202401, quarters such as 20241 or weeks such as 202452, but some are not.
+func (t *table) wrongPart(i int, a *axis) error {
+	if a.dated {
 		return nil
 	}
-	at, wrong := 0, 0
-	for k, v := range a.values {
-		switch q := math.Mod(v, 10); {
-		case v != math.Floor(v) || v < 15000 || v >= 22010:
-			return nil
-		case q < 1 || q > 4:
-			if wrong++; wrong == 1 {
-				at = k
+	name := strings.ToLower(t.columns[i].name)
+	even := true // whether the numbers count by one, as those of rows do
+	for k := range a.values {
+		even = even && (k < 1 || a.values[k] == a.values[k-1]+1)
+	}
+	for _, c := range []struct {
+		named      bool
+		always     bool    // whether the numbers have no other meaning, even if none fits
+		parts      float64 // number by which the year is multiplied
+		what, cure string
+		fits       func(year, part int) bool
+	}{
+		{quarterLike(name), false, 10, "quarter", "a quarter 1 … 4", func(_, q int) bool { return q >= 1 && q <= 4 }},
+		{weekLike(name), true, 100, "week", "a week of ISO 8601, 1 … 52 or 53", func(y, w int) bool { _, ok := mondayOf(y, w); return ok }},
+		{dateLike(name) || t.index(i) && !even, strings.Contains(name, "month") || strings.Contains(name, "yyyymm"), 100, "month", "a month 1 … 12, or the name week for the column", func(_, m int) bool { return m >= 1 && m <= 12 }},
+	} {
+		if !c.named {
+			continue
+		}
+		at, wrong, years := 0, 0, true
+		for k, v := range a.values {
+			year := math.Floor(v / c.parts)
+			if years = v == math.Floor(v) && year >= 1500 && year < 2201; !years {
+				break
+			}
+			if !c.fits(int(year), int(v-c.parts*year)) {
+				if wrong++; wrong == 1 {
+					at = k
+				}
 			}
 		}
+		if years && (2*wrong < len(a.values) || c.always) {
+			return fmt.Errorf("line %d, column %s: %q is the year %d and the %s %d, want %s; correct it, delete the line, or name another column of times, or none, by Options.Time (-time)",
+				t.rows[at].number, t.columns[i].name, t.rows[at].at(i).text, int(a.values[at]/c.parts), c.what, int(math.Mod(a.values[at], c.parts)), c.cure)
+		}
 	}
-	if 2*wrong >= len(a.values) {
-		return nil
-	}
-	return fmt.Errorf("line %d, column %s: %q is a year and the quarter %.0f, want a quarter 1 … 4; correct it or delete the line",
-		t.rows[at].number, t.columns[i].name, t.rows[at].at(i).text, math.Mod(a.values[at], 10))
+	return nil
+}
+
+// weekLike reports whether name, in lower case, is that of a column of weeks.
+func weekLike(name string) bool {
+	return strings.Contains(name, "week") || slices.Contains([]string{"yyyyww", "yw", "woche"}, name)
+}
+
+// dateLike reports whether name, in lower case, is that of a column of dates or months.
+func dateLike(name string) bool {
+	return strings.Contains(name, "date") || strings.Contains(name, "month") || slices.Contains([]string{"time", "period", "timestamp", "ym", "yyyymm", "yrmo", "datum", "fecha", "monat", "mes", "mois"}, name)
 }
 
 // quarterLike reports whether name is that of a column of quarters.
@@ -85,9 +116,10 @@ func quarterLike(name string) bool {
 var fourDigits = regexp.MustCompile(`\d{4}`) // a year; a date without one, such as Jan-01, may also be a label
 
 // labelled reports whether all cells of column i consist of the same word and a number that counts
-// up or down by one, such as day 1, day 2, …. Dates such as 2024-W01, 2024-W02, … do not count.
+// up or down by one, such as day 1, day 2, …. Dates such as 2024-W01, 2024-W02, … or
+// FY23Q1, FY23Q2, … do not count.
 func (t *table) labelled(i int) bool {
-	if len(t.rows) < 2 || t.columns[i].stamps() && fourDigits.MatchString(t.rows[0].at(i).text) {
+	if len(t.rows) < 2 || t.columns[i].stamps() && (fourDigits.MatchString(t.rows[0].at(i).text) || quarter.MatchString(t.rows[0].at(i).text)) {
 		return false
 	}
 	prefix, last, step := "", 0, 0
@@ -112,7 +144,9 @@ func (t *table) unixTimes(i int) bool {
 	if t.packedDates(i) && timeish(t.columns[i].name) {
 		return false
 	}
-	a := t.count(i)
+	filled := *t
+	filled.rows = slices.DeleteFunc(slices.Clone(t.rows), func(l line) bool { return t.blank(l.at(i).text) })
+	a := filled.count(i)
 	return a != nil && a.scale > 0
 }
 
@@ -156,8 +190,7 @@ func (t *table) count(i int) *axis {
 			return a
 		}
 	}
-	date := strings.Contains(name, "date") || strings.Contains(name, "month") || slices.Contains([]string{"time", "period", "timestamp", "ym", "yyyymm", "yrmo", "datum", "fecha", "monat", "mes"}, name)
-	week := strings.Contains(name, "week") || slices.Contains([]string{"yyyyww", "yw", "woche"}, name)
+	date, week := dateLike(name), weekLike(name)
 	switch {
 	case whole && quarterLike(name) && low >= 15001 && high < 22005:
 		return t.calendar(a, func(v float64) (int, int) { return int(v) / 10, 3*(int(v)%10) - 2 }, "quarters as 20241")
@@ -171,16 +204,31 @@ func (t *table) count(i int) *axis {
 	case whole && (date || t.index(i)) && low >= 150001 && high < 220013:
 		return t.calendar(a, func(v float64) (int, int) { return int(v) / 100, int(v) % 100 }, "months as 202401")
 	case date && low >= 20000 && high < 80000 && high >= spreadsheet:
-		a.dated, a.scale, a.how = true, day, "days of a spreadsheet"
-		for k := range a.values {
-			// Round to seconds, the precision of the digits.
-			a.values[k] = math.Round((a.values[k]-spreadsheet)*day/second) * second
-		}
-		a.wall = a.values
-		return a
+		return a.days(spreadsheet, "days of a spreadsheet")
+	case slices.Contains(julianNames, name) && low >= 2.2e6 && high < 2.7e6:
+		return a.days(julian, "Julian days")
+	case name == "mjd" && low >= 15000 && high < 100000:
+		return a.days(julian-2400000.5, "modified Julian days")
 	}
 	return a
 }
+
+// days converts an axis of days to dates. Day number origin is 1 January 1970, 0:00.
+func (a *axis) days(origin float64, how string) *axis {
+	a.dated, a.scale, a.origin, a.how = true, day, origin, how
+	for k := range a.values {
+		// Round to seconds, the precision of the digits.
+		a.values[k] = math.Round((a.values[k]-origin)*day/second) * second
+	}
+	a.wall = a.values
+	return a
+}
+
+// julian is the Julian day of 1 January 1970, 0:00.
+const julian = 2440587.5
+
+// julianNames lists names of columns of Julian days.
+var julianNames = []string{"jd", "julian", "julian_day", "julian day", "julian_date", "julian date", "bjd", "hjd"}
 
 // spreadsheet is the number of the day 1 January 1970 in a spreadsheet.
 const spreadsheet = 25569

@@ -109,6 +109,9 @@ func survey(d *document, o Options) (*table, error) {
 	if s := strings.ToLower(lines[0].cells[0].text); strings.HasPrefix(s, "@relation") || strings.HasPrefix(s, "@problemname") {
 		return nil, fmt.Errorf("line %d: %s begins a file of Weka or sktime, which keeps names and classes elsewhere; save it as CSV", lines[0].number, clip(lines[0].cells[0].text))
 	}
+	if s := strings.ToLower(lines[0].cells[0].text); strings.HasPrefix(s, "insert into ") || strings.HasPrefix(s, "create table ") {
+		return nil, fmt.Errorf("line %d: %s begins statements of SQL; load them into a database and export the table as CSV", lines[0].number, clip(lines[0].cells[0].text))
+	}
 	lines, width, err := t.trim(lines)
 	if err != nil {
 		return nil, err
@@ -402,7 +405,7 @@ func (t *table) counting(l line, words bool) bool {
 		all = append(all, v)
 	}
 	switch {
-	case len(all) > 2 && even && monotone && l.cells[0].text == "":
+	case len(all) > 2 && even && monotone && (l.cells[0].text == "" || len(l.cells) == len(all)+1 && !t.columns[0].stamps() && timeName(l.cells[0].text)):
 		return true
 	case len(all) < 2 || !words || !times:
 		return false

@@ -48,7 +48,7 @@ func (f *Frame) across(t *table) (bool, error) {
 	switch {
 	case times != nil && stamped && len(names) > 0 && !t.dateName(values[0]):
 		return false, nil // one row per day, and channels whose names are numbers
-	case times != nil && len(names) > 0 && !slices.ContainsFunc(names, func(i int) bool { return !timeLike(t.columns[i].name) }):
+	case times != nil && len(names) > 0 && !slices.ContainsFunc(names, func(i int) bool { return !timeLike(t.columns[i].name) || counts(t.columns[i].name) || t.plainWords(i) }):
 		return false, nil // days of a year, which are written without one
 	case times != nil && len(names) > 0:
 		if err := t.yearsInTurns(values, times); err != nil {
@@ -61,7 +61,7 @@ func (f *Frame) across(t *table) (bool, error) {
 		}
 		f.Notes = append(f.Notes, "every line is a series and its first cell a label, since numbers next to each other in lines are closer than those in columns")
 	default:
-		return false, nil
+		return false, t.yearsOfQuantities(values, names)
 	}
 	read, style, unit, stand, err := t.read(values)
 	if err != nil {
@@ -218,6 +218,18 @@ func (f *Frame) nested(t *table) (bool, error) {
 	return true, nil
 }
 
+// counts reports whether name is that of a column that numbers rows, such as id.
+func counts(name string) bool {
+	return slices.Contains([]string{"id", "no", "index", "step"}, strings.ToLower(name))
+}
+
+// plainWords reports whether no cell of column i has a digit or is a month.
+func (t *table) plainWords(i int) bool {
+	return !slices.ContainsFunc(t.rows, func(l line) bool {
+		return strings.ContainsAny(l.at(i).text, "0123456789") || monthOf(l.at(i).text) > 0
+	})
+}
+
 // varies reports whether the cells of column i are not all equal.
 func (t *table) varies(i int) bool {
 	return slices.ContainsFunc(t.rows, func(l line) bool { return l.at(i).text != t.rows[0].at(i).text })
@@ -360,13 +372,20 @@ func timeName(name string) bool {
 }
 
 // yearLabel matches a name that is a year, also as R (X2020), the World Bank (2020 [YR2020]) and
-// companies (FY2020) write it.
-var yearLabel = regexp.MustCompile(`^(?i)(?:x|y|yr|fy)?(\d{4})(?: ?\[yr\d{4}\])?$`)
+// companies (FY2020, FY2020E for an estimate, FY20, 2019/20) write it.
+var yearLabel = regexp.MustCompile(`^(?i)(?:x|y|yr|fy ?)?(\d{4})(?: ?\[yr\d{4}\]|[aef]|/(\d{2}|\d{4}))?$|^(?i)fy ?'?(\d{2})[aef]?$`)
 
 // yearOf returns the year that the name of a column is, or 0.
 func yearOf(name string) int {
 	m := yearLabel.FindStringSubmatch(name)
-	if m == nil || m[1] < "1500" || m[1] >= "2200" {
+	switch {
+	case m == nil:
+		return 0
+	case m[3] != "": // two digits
+		return 1970 + (atoi(m[3])+30)%100
+	case m[1] < "1500" || m[1] >= "2200":
+		return 0
+	case m[2] != "" && atoi(m[2])%100 != (atoi(m[1])+1)%100: // from one year to the next
 		return 0
 	}
 	return atoi(m[1])
@@ -378,17 +397,17 @@ func (t *table) yearsInTurns(columns []int, times []float64) error {
 	prefix := ""
 	for k, i := range columns {
 		name := t.columns[i].full
-		m := yearLabel.FindStringSubmatchIndex(name)
-		if m == nil || yearOf(name) == 0 {
+		if yearOf(name) == 0 {
 			return nil
 		}
+		word := name[:strings.IndexAny(name, "0123456789")]
 		if k == 0 {
-			prefix = name[:m[2]]
+			prefix = word
 			continue
 		}
 		why, before := "", t.columns[columns[k-1]].full
 		switch d := sign(times[k] - times[k-1]); {
-		case !strings.EqualFold(name[:m[2]], prefix):
+		case !strings.EqualFold(word, prefix):
 			why = "another word in front of the year than in"
 		case d == 0:
 			why = "the same year as"
@@ -400,6 +419,40 @@ func (t *table) yearsInTurns(columns []int, times []float64) error {
 		return fmt.Errorf("line %d, column %s: %s column %s; keep the columns of one quantity, alike in name and in order of years, and put others into their own file", t.lines[0].number, name, why, before)
 	}
 	return nil
+}
+
+// yearInName matches a name with a year in it.
+var yearInName = regexp.MustCompile(`(?:^|[^\d.])((?:19|20)\d{2})(?:[^\d.]|$)`)
+
+// yearsOfQuantities returns an error if the names of the columns, behind one of words, are those of
+// quantities with years, such as GDP 2021, GDP 2022, CPI 2021, ….
+func (t *table) yearsOfQuantities(columns, words []int) error {
+	if !t.named || len(columns) < 3 || len(words) == 0 {
+		return nil
+	}
+	for _, i := range words {
+		if timeLike(t.columns[i].name) && !t.plainWords(i) || t.columns[i].stamps() || t.columns[i].clocks > 0 {
+			return nil
+		}
+	}
+	seen := map[string]bool{}
+	for _, i := range columns {
+		m := yearInName.FindStringSubmatch(t.columns[i].full)
+		if m == nil {
+			return nil
+		}
+		seen[m[1]] = true
+	}
+	if len(seen) < 2 && !slices.ContainsFunc(columns, func(i int) bool { return monthIn(t.columns[i].full) }) {
+		return nil
+	}
+	name := t.columns[columns[0]].full
+	return fmt.Errorf("line %d, column %s: the names of columns have times besides other words; write a row for every time, or the columns of one quantity into a file, named by their times alone", t.lines[0].number, name)
+}
+
+// monthIn reports whether a word of the name is that of a month.
+func monthIn(name string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '_' || r == '-' }), func(s string) bool { return monthOf(s) > 0 })
 }
 
 // plainDate returns the date in the name of a column as it was before R changed it.
@@ -485,7 +538,7 @@ func (t *table) namesAsTimes(columns []int) (times []float64, dated bool, err er
 			return nil, false, err
 		}
 		return a.values, true, nil
-	case numbered && len(columns) >= leastAcross && steps():
+	case numbered && (len(columns) >= leastAcross || weekLike(strings.ToLower(prefix)) || slices.Contains([]string{"kw", "cw", "wk"}, strings.ToLower(strings.Trim(prefix, " _-")))) && steps():
 		return times, false, nil
 	}
 	return nil, false, nil

@@ -34,15 +34,16 @@ var (
 
 	weekday   = regexp.MustCompile(`(?i)^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[,.]? +`)
 	digitDate = regexp.MustCompile(`^(\d{1,4})([-/.]|\. )(\d{1,2})([-/.]|\. )(\d{1,4})`)
-	dayFirst  = regexp.MustCompile(`^(\d{1,2})([- ./]+| de )(\pL{3,10})([- ./,]+| de )(\d{4}|\d{2})\b`)
-	monthDay  = regexp.MustCompile(`^(\pL{3,10})([. ]+)(\d{1,2})(, +| |,)(\d{4})\b`)
-	yearNamed = regexp.MustCompile(`^(\d{4})([- /])(\pL{3,10})([- /])(\d{1,2})\b`)
+	eastern   = regexp.MustCompile(`^(\d{4})([年년])( ?\d{1,2})([月월])( ?\d{1,2})[日일]`) // Chinese, Japanese, Korean
+	dayFirst  = regexp.MustCompile(`^(\d{1,2})([- ./]*| de )(\pL{3,10}\.?)([- ./,]*| de )(\d{4}|\d{2})\b`)
+	monthDay  = regexp.MustCompile(`^(\pL{3,10}\.?)([. ]+)(\d{1,2})(, +| |,)(\d{4})\b`)
+	yearNamed = regexp.MustCompile(`^(\d{4})([- /])(\pL{3,10}\.?)([- /])(\d{1,2})\b`)
 	monthOnly = regexp.MustCompile(`^(\d{4})([-/M])(\d{1,2})$`)
 	onlyMonth = regexp.MustCompile(`^(\d{1,2})(/)(\d{4})$`)
-	nameYear  = regexp.MustCompile(`^(\pL{3,10})([- .]+| de )(\d{4}|\d{2})$`)
-	yearName  = regexp.MustCompile(`^(\d{4})([- /]?)(\pL{3,10})$`)
-	quarter   = regexp.MustCompile(`^(\d{4})([-/ :.]?[QqT])([1-4])$`)
-	quarterOf = regexp.MustCompile(`^([QqT])([1-4])([-/ ']{1,2})(\d{4}|\d{2})$`)
+	nameYear  = regexp.MustCompile(`^(\pL{3,10}\.?)([- .]+|/|, ?| de )(\d{4}|\d{2})$`)
+	yearName  = regexp.MustCompile(`^(\d{4})([- /]?)(\pL{3,10}\.?)$`)
+	quarter   = regexp.MustCompile(`^((?:FY ?'?)?)(\d{4})([-/ :.]?[QqT])([1-4])$|^(FY ?'?)(\d{2})([-/ ]?[Qq])([1-4])$`)
+	quarterOf = regexp.MustCompile(`^([QqT])([1-4])([-/ ']{1,2}|[-/ ]?FY ?'?)(\d{4}|\d{2})$`)
 	nthQ      = regexp.MustCompile(`^()([1-4])([QqT][-/ ']{0,2})(\d{4}|\d{2})$`)
 	ordinal   = regexp.MustCompile(`^(\d{4})-(\d{3})$`)
 	half      = regexp.MustCompile(`^(\d{4})([-/ ]?[HhSs])([12])$`)
@@ -81,7 +82,9 @@ var languages = [][2][]string{
 
 // monthWords maps the names of months in these languages to their numbers.
 var monthWords = func() map[string]int {
-	words := map[string]int{"jän": 1, "jänner": 1, "mrz": 3, "maerz": 3, "fév": 2, "fev": 2, "aout": 8}
+	words := map[string]int{"jän": 1, "jänner": 1, "jaen": 1, "jaenner": 1, "feber": 2, "mrz": 3, "maer": 3, "maerz": 3,
+		"fév": 2, "fevr": 2, "fevrier": 2, "aoû": 8, "aou": 8, "aout": 8, "decembre": 12,
+		"ener": 1, "sept": 9, "setiembre": 9, "sett": 9, "marco": 3, "maa": 3, "janr": 1}
 	for _, l := range languages {
 		for _, names := range l {
 			for i, name := range names {
@@ -92,8 +95,9 @@ var monthWords = func() map[string]int {
 	return words
 }()
 
-// monthOf returns the number of a month by its name, or 0.
+// monthOf returns the number of a month by its name, which may end in a point, or 0.
 func monthOf(s string) int {
+	s = strings.TrimSuffix(s, ".")
 	if !months.MatchString(s) {
 		return monthWords[strings.ToLower(s)]
 	}
@@ -172,6 +176,12 @@ func parseStamp(s string) (p stamp, ok bool) {
 			q := stamp{}
 			return q, q.readClock(s, "")
 		}
+	case eastern.MatchString(s):
+		m := eastern.FindStringSubmatch(s)
+		month, date := strings.TrimLeft(m[3], " "), strings.TrimLeft(m[5], " ")
+		p = stamp{a: atoi(m[1]), b: atoi(month), c: atoi(date), wa: 4, wb: len(month), wc: len(date), marks: m[2]}
+		last := m[0][strings.LastIndexFunc(m[0], func(r rune) bool { return r > '9' }):]
+		p.layout, rest = "{a}"+m[2]+m[3][:len(m[3])-len(month)]+"{b}"+m[4]+m[5][:len(m[5])-len(date)]+"{c}"+last, s[len(m[0]):]
 	case dayFirst.MatchString(s):
 		m := dayFirst.FindStringSubmatch(s)
 		p = stamp{a: atoi(m[1]), b: monthOf(m[3]), c: atoi(m[5]), wa: len(m[1]), wb: 3, wc: len(m[5]), named: true}
@@ -211,7 +221,10 @@ func parseStamp(s string) (p stamp, ok bool) {
 		p, rest = stamp{a: 1, b: 6*atoi(m[2]) - 5, c: atoi(m[4]), wb: 1, wc: 4, named: true, layout: m[1] + "{h}" + m[3] + "{c}"}, ""
 	case quarter.MatchString(s):
 		m := quarter.FindStringSubmatch(s)
-		p, rest = stamp{a: 1, b: 3*atoi(m[3]) - 2, c: atoi(m[1]), wb: 1, wc: 4, named: true, layout: "{c}" + m[2] + "{q}"}, ""
+		if m[2] == "" { // a year of two digits
+			m = m[4:]
+		}
+		p, rest = stamp{a: 1, b: 3*atoi(m[4]) - 2, c: atoi(m[2]), wb: 1, wc: len(m[2]), named: true, layout: m[1] + "{c}" + m[3] + "{q}"}, ""
 	case quarterOf.MatchString(s), nthQ.MatchString(s):
 		m := quarterOf.FindStringSubmatch(s)
 		if m == nil {
@@ -465,6 +478,17 @@ func namesOfMonths(words []string) []string {
 	for k := range 2 {
 		for _, l := range languages {
 			forms = append(forms, l[1-k])
+		}
+	}
+	for k, l := range append([][2][]string{{full, short}}, languages...) { // abbreviations with a point
+		points := make([]string, 12)
+		for m, name := range l[1] {
+			if points[m] = name + "."; name == l[0][m] {
+				points[m] = name
+			}
+		}
+		if forms = append(forms, points); k == 1 { // German also abbreviates these months
+			forms = append(forms, strings.Fields("jan. febr. märz april mai juni juli aug. sept. okt. nov. dez."))
 		}
 	}
 	seen := map[string]int{} // number of the month by its name

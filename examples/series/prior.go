@@ -13,6 +13,10 @@ import (
 // levels of a schedule for windows of up to 579 entries.
 const maxLevels = 1 << 26
 
+// equalValues is the largest difference, relative to the largest eigenvalue, at which two eigenvalues
+// of a covariance count as equal.
+const equalValues = 1e-12
+
 // logits is the range of the log-odds of signal levels in schedules.
 const logits = 28
 
@@ -64,14 +68,25 @@ func newPosterior(windows []float32, n int, blur float64) (*posterior, error) {
 // which rows of limits mostly contain, are skipped.
 func (p *posterior) apply(dst, v []float64, alpha float64) {
 	full := p.level(p.near(alpha))
-	clear(dst)
+	begun := false
 	for j, a := range v {
 		if a == 0 {
 			continue
 		}
-		for i, c := range full[j*p.n : (j+1)*p.n] { // P is symmetric
-			dst[i] += a * float64(c)
+		row := full[j*p.n : (j+1)*p.n] // P is symmetric
+		if begun {
+			for i, c := range row {
+				dst[i] += a * float64(c)
+			}
+			continue
 		}
+		begun = true
+		for i, c := range row {
+			dst[i] = a * float64(c)
+		}
+	}
+	if !begun {
+		clear(dst)
 	}
 }
 
@@ -93,21 +108,37 @@ func (p *posterior) share(i int, alpha float64) float64 {
 	return (1 - alpha) * l / (alpha*l + 1 - alpha)
 }
 
-// level returns P for the given signal level and caches it.
+// level returns P for the given signal level and caches it. With fewer windows than entries, C has
+// one smallest eigenvalue many times. There P is a multiple of the identity, and only the other
+// eigenvectors need to be multiplied.
 func (p *posterior) level(alpha float64) []float32 {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if full, ok := p.levels[alpha]; ok {
 		return full
 	}
-	var half mat.Dense
-	half.Apply(func(_, j int, v float64) float64 { return v * math.Sqrt(p.share(j, alpha)) }, p.basis)
+	same := 0 // number of eigenvalues, which ascend, that equal the first but for rounding errors
+	for same < p.n && p.values[same]-p.values[0] <= equalValues*p.values[p.n-1] {
+		same++
+	}
+	least := p.share(0, alpha)
 	sym := mat.NewSymDense(p.n, nil)
-	sym.SymOuterK(1, &half)
+	if same < p.n {
+		half := mat.DenseCopyOf(p.basis.Slice(0, p.n, same, p.n))
+		for j := same; j < p.n; j++ {
+			root := math.Sqrt(max(p.share(j, alpha)-least, 0))
+			for i := range p.n {
+				half.Set(i, j-same, half.At(i, j-same)*root)
+			}
+		}
+		sym.SymOuterK(1, half)
+	}
 	full := make([]float32, p.n*p.n)
 	for i := range p.n {
-		for j := range p.n {
-			full[i*p.n+j] = float32(sym.At(i, j))
+		full[i*p.n+i] = float32(sym.At(i, i) + least)
+		for j := range i {
+			c := float32(sym.At(j, i))
+			full[i*p.n+j], full[j*p.n+i] = c, c
 		}
 	}
 	if p.levels == nil {

@@ -648,15 +648,20 @@ const (
 // for the shortest proof that the active-set method finds from a number of random points, and
 // then removes rows that are not needed.
 func (w *newton) reduce(rows int) {
-	r := &reduction{newton: w, rows: rows, dense: newDense(w, false), limit: make([]float64, w.len()), y: make([]float64, w.len()), v: make([]float64, w.n)}
+	r := &reduction{newton: w, rows: rows, dense: newDense(w, false), limit: make([]float64, w.len()), y: make([]float64, w.len()), v: make([]float64, w.n), old: make([]float64, w.len())}
 	largest := 0.0
 	for _, p := range w.p {
 		largest = max(largest, math.Abs(p))
 	}
+	copy(r.old, w.p)
 	for j, p := range w.p {
 		if math.Abs(p) <= 1e-6*largest { // it only cancels rounding errors
 			w.p[j] = 0
 		}
+	}
+	if !w.tightens() {
+		copy(w.p, r.old)
+		w.tightens()
 	}
 	if w.n <= rescueVariables {
 		for j := range rows {
@@ -679,10 +684,12 @@ type reduction struct {
 	*dense
 	rows        int
 	limit, y, v []float64
+	old         []float64 // the proof before the present attempt
 }
 
 // find looks for a proof starting from the point v, and stores it in p if it is shorter than
-// the present one.
+// the present one. It returns false if there is none, or if rounding errors spoil the one it
+// finds.
 func (r *reduction) find() bool {
 	clear(r.y)
 	if r.plain.Solve(r.x, r.y, r.v, r.limit, r.rows, 0) != activeset.Infeasible {
@@ -695,10 +702,13 @@ func (r *reduction) find() bool {
 			count++
 		}
 	}
-	if len(rows) <= count {
-		r.show(rows, weights)
+	copy(r.old, r.p)
+	r.show(rows, weights)
+	sound := r.tightens()
+	if !sound || len(rows) > count {
+		copy(r.p, r.old)
 	}
-	return true
+	return sound
 }
 
 // scatter looks for proofs starting from random points of the magnitude of the bounds.

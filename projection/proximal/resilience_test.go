@@ -13,6 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -214,5 +215,61 @@ func TestContradictionsAreIrreducible(t *testing.T) {
 			assert.Positive(t, proof.Slack)
 			assert.LessOrEqual(t, proof.Slope, 1e-9*proof.Slack)
 		}
+	}
+}
+
+// A proof of a contradiction is valid for points of any size that matters, even if the weights of
+// its rows are hard to compute: here one row contradicts a weighted sum of others. On both systems
+// the slope was over 1e-5 of the slack.
+func TestProofsAreTight(t *testing.T) {
+	exact.SkipUnderRace(t)
+	const n = 300
+	for _, seed := range []uint64{18, 19} {
+		rng := rand.New(rand.NewPCG(seed, 77))
+		set, _ := system{n: n, m: 2 * n}.random(rng)
+		sum, most := make([]float64, n), 0.0
+		for range 2 + rng.IntN(60) {
+			j := rng.IntN(len(set.A))
+			w := rng.NormFloat64()
+			switch {
+			case math.IsInf(set.Upper[j], 1):
+				w = -math.Abs(w)
+			case math.IsInf(set.Lower[j], -1):
+				w = math.Abs(w)
+			}
+			for k, i := range set.A[j].Index {
+				sum[i] += w * set.A[j].Value[k]
+			}
+			if w > 0 {
+				most += w * set.Upper[j]
+			} else {
+				most += w * set.Lower[j]
+			}
+		}
+		var last constraint.Row
+		for i, x := range sum {
+			if x != 0 {
+				last.Index, last.Value = append(last.Index, int32(i)), append(last.Value, x)
+			}
+		}
+		set.A, set.Lower, set.Upper = append(set.A, last), append(set.Lower, most+math.Pow(10, -4*rng.Float64())), append(set.Upper, math.Inf(1))
+		_, err := proximal.Projector{Set: set}.Compile(t.Context(), n)
+		var proof *proximal.ContradictionError
+		require.True(t, errors.As(err, &proof), "seed %d: %v", seed, err)
+		clear(sum)
+		slack := 0.0
+		for k, j := range proof.Rows {
+			w := proof.Multiplier[k]
+			for e, i := range set.A[j].Index {
+				sum[i] += w * set.A[j].Value[e]
+			}
+			if w > 0 {
+				slack -= w * set.Upper[j]
+			} else {
+				slack -= w * set.Lower[j]
+			}
+		}
+		assert.Greater(t, slack, 0.0, "seed %d", seed)
+		assert.LessOrEqual(t, floats.Norm(sum, 2), 1e-10*slack, "seed %d", seed)
 	}
 }

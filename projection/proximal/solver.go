@@ -221,7 +221,8 @@ func (s *Solver) At(t float64) {
 	s.metric(w.pd, w.sum, t)
 	s.scale = 1
 	if q := simd.Dot64(w.sum, w.pd) / float64(w.n); q > 0 && !math.IsInf(q, 1) {
-		s.scale = q
+		_, e := math.Frexp(q)
+		s.scale = math.Ldexp(1, min(max(e, -1000), 1000)) // a power of two, so that its inverse is exact
 	}
 	s.caps = math.NaN()
 	if s.small != nil {
@@ -230,8 +231,9 @@ func (s *Solver) At(t float64) {
 	if w.apply == nil {
 		w.apply = func(dst, src []float64) {
 			s.metric(dst, src, s.time)
+			inverse := 1 / s.scale
 			for i := range dst {
-				dst[i] /= s.scale
+				dst[i] *= inverse
 			}
 		}
 	}
