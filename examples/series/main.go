@@ -107,7 +107,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.features, "features", "mean,change,argmax,argmin", "features that samples copy from the real window, per channel, of "+strings.Join(featureNames, ", "))
 	f.BoolVar(&o.impute, "impute", false, "copy the first and the last third of the real window instead of features")
 	f.Float64Var(&o.hide, "hide", 0, "impute this `share` of all entries of the real window, at random, instead of the middle third of its rows")
-	f.StringVar(&o.methods, "method", "", "`methods` to run; empty means all")
+	f.StringVar(&o.methods, "method", "", "`methods` to run; empty means all but loss-difftime and diffusion-ts, which train a network of their own")
 	f.StringVar(&o.denoiser, "denoiser", "", "model of the training windows: windows (kernel density), gaussian, or trained, a network by -train or -load; empty means trained if either is given, otherwise windows")
 	f.BoolVar(&o.train, "train", false, "train a network on the windows; -checkpoint saves the training as well")
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -train.steps")
@@ -248,6 +248,7 @@ func run(ctx context.Context, o options) (*report, error) {
 			}
 		}
 		all, err := p.repeat(ctx, o, m)
+		r.Networks = p.lessons
 		if err != nil {
 			err = fmt.Errorf("%v: %w", m, err)
 			if len(methods) == 1 || !r.excuse(err) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -31,9 +32,11 @@ type report struct {
 	Width   float64 `json:"width,omitempty"`
 	Row     float64 `json:"width_within_bars,omitempty"`
 	Network *lesson `json:"network,omitempty"`
-	Steps   int     `json:"steps"`
-	Seed    uint64  `json:"seed"`
-	Seeds   int     `json:"seeds"`
+	// training reports of methods with a network of their own
+	Networks map[string]*lesson `json:"networks,omitempty"`
+	Steps    int                `json:"steps"`
+	Seed     uint64             `json:"seed"`
+	Seeds    int                `json:"seeds"`
 	// omissions and corrections made when reading the file
 	Notes   []string  `json:"notes,omitempty"`
 	Methods []figures `json:"methods"`
@@ -245,6 +248,9 @@ func (r *report) String() string {
 	}
 	if r.Network != nil {
 		fmt.Fprintln(&b, r.Network)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Networks)) {
+		fmt.Fprintf(&b, "%s: %s\n", name, r.Networks[name].history())
 	}
 	if r.Seeds > 1 {
 		fmt.Fprintf(&b, "means over %d seeds ± their standard errors; in brackets, that over windows of one seed\n", r.Seeds)
