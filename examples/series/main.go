@@ -46,7 +46,7 @@ type options struct {
 	learning
 
 	csv, data, columns, missing, split, features, bounds, methods, denoiser string
-	gamma                                                                   string
+	gamma, forecaster                                                       string
 	rows, length, heldOut, samples, training, steps, lag, seeds             int
 	particles                                                               int
 	bandwidth, eta, weight, hide                                            float64
@@ -123,6 +123,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.particles, "particles", 8, "particles for the method conditional where it needs weights")
 	f.BoolVar(&o.jacobian, "jacobian", false, "let the method conditional compute the covariance of a network's predictions by backward passes, instead of using that of the training windows")
 	f.IntVar(&o.lag, "lag", 0, "lag of the feature acf; 0 means half a window")
+	f.StringVar(&o.forecaster, "forecaster", linear, "what TSTR trains: a linear forecast, or a small transformer, which takes a second for each row of the table")
 	f.StringVar(&o.gamma, "gamma", "hard", "penalty for limits that a projection violates: hard, exp, linear or quadratic (schedules that end at 1e5), or a number")
 	f.Float64Var(&o.bandwidth, "bandwidth", 0, "bandwidth of a kernel density with round kernels, in standard deviations of a channel; 0 means kernels with the shape of the data, and the width of highest leave-one-out likelihood")
 	f.Float64Var(&o.eta, "eta", 0, "noise per step: 0 is DDIM, 1 is DDPM")
@@ -155,6 +156,9 @@ func parse(args []string) (options, error) {
 		}
 	}
 	if err := o.checkGamma(); err != nil {
+		return o, err
+	}
+	if err := o.checkForecaster(); err != nil {
 		return o, err
 	}
 	if err := o.checkData(); err != nil {
@@ -256,7 +260,7 @@ func run(ctx context.Context, o options) (*report, error) {
 			}
 			continue
 		}
-		if err := r.add(p, all); err != nil {
+		if err := r.add(ctx, p, all); err != nil {
 			return nil, fmt.Errorf("%v: %w", m, err)
 		}
 		runs = append(runs, all[0])

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,10 +34,11 @@ type report struct {
 	Row     float64 `json:"width_within_bars,omitempty"`
 	Network *lesson `json:"network,omitempty"`
 	// training reports of methods with a network of their own
-	Networks map[string]*lesson `json:"networks,omitempty"`
-	Steps    int                `json:"steps"`
-	Seed     uint64             `json:"seed"`
-	Seeds    int                `json:"seeds"`
+	Networks   map[string]*lesson `json:"networks,omitempty"`
+	Steps      int                `json:"steps"`
+	Seed       uint64             `json:"seed"`
+	Seeds      int                `json:"seeds"`
+	Forecaster string             `json:"forecaster"` // what TSTR trains
 	// omissions and corrections made when reading the file
 	Notes   []string  `json:"notes,omitempty"`
 	Methods []figures `json:"methods"`
@@ -91,7 +93,7 @@ func newReport(p *problem, o options) *report {
 	return &report{
 		Data: p.name, Channels: p.names, Length: p.length, Training: len(p.training) / p.sites(), HeldOut: len(p.starts),
 		Samples: o.samples, Features: p.features, Impute: p.impute, Hidden: o.hide, OHLC: p.ordered, Denoiser: o.denoiser, Width: p.width, Row: p.row, Network: p.lesson,
-		Steps: o.steps, Seed: o.seed, Seeds: o.seeds, Notes: p.notes,
+		Steps: o.steps, Seed: o.seed, Seeds: o.seeds, Forecaster: o.forecaster, Notes: p.notes,
 	}
 }
 
@@ -107,12 +109,12 @@ func (r *report) excuse(err error) bool {
 }
 
 // add evaluates the samples of a method, with one outcome per seed.
-func (r *report) add(p *problem, all []*outcome) error {
+func (r *report) add(ctx context.Context, p *problem, all []*outcome) error {
 	var mean figures
 	each := make([]figures, len(all))
 	k := float64(len(all))
 	for i, o := range all {
-		f, err := p.judge(o)
+		f, err := p.judge(ctx, o, r.Forecaster, r.Seed)
 		if err != nil {
 			return err
 		}
@@ -152,7 +154,7 @@ func stderr(each []figures, mean figures, of func(f figures) float64) float64 {
 }
 
 // judge returns the results of a method with one seed.
-func (p *problem) judge(o *outcome) (figures, error) {
+func (p *problem) judge(ctx context.Context, o *outcome, forecaster string, seed uint64) (figures, error) {
 	count := len(p.starts) * o.samples
 	f := figures{Method: o.method.String(), Ms: 1000 * o.seconds / float64(count)}
 	var err error
@@ -175,7 +177,12 @@ func (p *problem) judge(o *outcome) (figures, error) {
 	if p.impute {
 		f.RMSE = p.rmse(o)
 	}
-	if f.TSTR, f.TSTRError, err = forecast(o.x, p.held, p.length, p.channels()); err != nil {
+	if forecaster == transformer {
+		f.TSTR, f.TSTRError, err = attend(ctx, o.x, p.held, p.length, p.channels(), forecastSteps, seed)
+	} else {
+		f.TSTR, f.TSTRError, err = forecast(o.x, p.held, p.length, p.channels())
+	}
+	if err != nil {
 		return f, err
 	}
 	if f.Apart, f.ApartErr, err = discriminate(p.held, o.x, o.samples, p.length, p.channels()); err != nil {
@@ -251,6 +258,9 @@ func (r *report) String() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Networks)) {
 		fmt.Fprintf(&b, "%s: %s\n", name, r.Networks[name].history())
+	}
+	if r.Forecaster == transformer {
+		fmt.Fprintln(&b, "TSTR of a transformer trained on the samples")
 	}
 	if r.Seeds > 1 {
 		fmt.Fprintf(&b, "means over %d seeds ± their standard errors; in brackets, that over windows of one seed\n", r.Seeds)
