@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/gibbsite-go/gibbsite/energy/neural"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
@@ -20,20 +18,6 @@ const (
 	forecastRate   = 1e-2
 	forecastBatch  = 32
 )
-
-// linear and transformer are the values of -forecaster.
-const (
-	linear      = "linear"
-	transformer = "transformer"
-)
-
-// checkForecaster returns an error if -forecaster is invalid.
-func (o *options) checkForecaster() error {
-	if !slices.Contains([]string{linear, transformer}, o.forecaster) {
-		return fmt.Errorf("-forecaster = %q, want %s or %s", o.forecaster, linear, transformer)
-	}
-	return nil
-}
 
 // attend is [forecast] by a transformer that is trained on windows for a number of steps. At every row it predicts the
 // change to the next row of all channels, from this row, those before and their changes. As for [forecast], the

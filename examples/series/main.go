@@ -46,12 +46,12 @@ type options struct {
 	learning
 
 	csv, data, columns, missing, split, features, bounds, methods, denoiser string
-	gamma, forecaster                                                       string
+	gamma                                                                   string
 	rows, length, heldOut, samples, training, steps, lag, seeds             int
 	particles                                                               int
 	bandwidth, eta, weight, hide                                            float64
 	seed                                                                    uint64
-	impute, ohlc, jacobian                                                  bool
+	impute, ohlc, jacobian, attend                                          bool
 
 	write, fill, zone, dates string
 	describe                 bool
@@ -123,7 +123,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.particles, "particles", 8, "particles for the method conditional where it needs weights")
 	f.BoolVar(&o.jacobian, "jacobian", false, "let the method conditional compute the covariance of a network's predictions by backward passes, instead of using that of the training windows")
 	f.IntVar(&o.lag, "lag", 0, "lag of the feature acf; 0 means half a window")
-	f.StringVar(&o.forecaster, "forecaster", linear, "what TSTR trains: a linear forecast, or a small transformer, which takes a second for each row of the table")
+	f.BoolVar(&o.attend, "transformer", false, "also compute TSTR with a small transformer, which takes a second of training for each method and seed")
 	f.StringVar(&o.gamma, "gamma", "hard", "penalty for limits that a projection violates: hard, exp, linear or quadratic (schedules that end at 1e5), or a number")
 	f.Float64Var(&o.bandwidth, "bandwidth", 0, "bandwidth of a kernel density with round kernels, in standard deviations of a channel; 0 means kernels with the shape of the data, and the width of highest leave-one-out likelihood")
 	f.Float64Var(&o.eta, "eta", 0, "noise per step: 0 is DDIM, 1 is DDPM")
@@ -156,9 +156,6 @@ func parse(args []string) (options, error) {
 		}
 	}
 	if err := o.checkGamma(); err != nil {
-		return o, err
-	}
-	if err := o.checkForecaster(); err != nil {
 		return o, err
 	}
 	if err := o.checkData(); err != nil {
