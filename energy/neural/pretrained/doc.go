@@ -30,6 +30,11 @@
 // linear, dynamic, yarn (Peng et al. 2023) or llama3. A setting or tensor that requires any other
 // computation is an error, which names the file and the key or tensor.
 //
+// # Time series
+//
+// [OpenSeries] reads a Diffusion-TS network for time series (Yuan and Qiao 2024); [Series] is its
+// denoiser.
+//
 // # Caveats
 //
 // Weights are converted a few rows at a time. [Open] maps the files into memory if the system can
