@@ -35,11 +35,12 @@ func penalty(slope, x []float32, set *series.System) (f float64) {
 //	x̂_0 − ρ·(1−ᾱ)/√ᾱ·Jᵀ∇f(x̂_0).
 //
 // The matrix (1−ᾱ)/√ᾱ·J is the covariance of the window given x_t. Densities compute its product
-// themselves, networks by a backward pass.
+// themselves, networks by a backward pass. For other models it is that of Gaussian windows.
 type guide struct {
 	energy.Denoiser[float32]
 	set    *series.System
 	weight float64 // ρ
+	prior  *posterior
 }
 
 // Denoise stores the guided predictions in v; it implements [energy.Denoiser].
@@ -53,7 +54,7 @@ func (g guide) Denoise(ctx context.Context, v []float32, q energy.Noised[float32
 		penalty(slope[at:at+n], v[at:at+n], g.set)
 	}
 	move := make([]float32, len(v))
-	if err := covariance(ctx, move, slope, g.Denoiser, q); err != nil {
+	if err := g.covariance(ctx, move, slope, q); err != nil {
 		return err
 	}
 	for i, d := range move {
@@ -64,7 +65,8 @@ func (g guide) Denoise(ctx context.Context, v []float32, q energy.Noised[float32
 
 // covariance stores in dst the products of the vectors in rows, one per state, with the posterior
 // covariance of the window given the state.
-func covariance(ctx context.Context, dst, rows []float32, model energy.Denoiser[float32], q energy.Noised[float32]) error {
+func (g guide) covariance(ctx context.Context, dst, rows []float32, q energy.Noised[float32]) error {
+	model := g.Denoiser
 	n, _ := model.Shape()
 	if d, ok := energy.As[denoise.Differentiable](model); ok {
 		if err := d.Pullback(ctx, make([]float32, len(rows)), dst, rows, q); err != nil {
@@ -77,15 +79,14 @@ func covariance(ctx context.Context, dst, rows []float32, model energy.Denoiser[
 		return nil
 	}
 	d, ok := energy.As[twisted.Posterior](model)
-	if !ok {
-		return fmt.Errorf("the model %T has neither a backward pass nor a covariance", model)
-	}
 	mean, product, row := make([]float64, n), make([]float64, n), make([]float64, n)
 	for s, a := range q.Alpha {
 		for i, v := range rows[s*n : (s+1)*n] {
 			row[i] = float64(v)
 		}
-		if _, err := d.Moments(mean, product, row, q.X[s*n:(s+1)*n], a); err != nil {
+		if !ok {
+			g.prior.apply(product, row, a)
+		} else if _, err := d.Moments(mean, product, row, q.X[s*n:(s+1)*n], a); err != nil {
 			return err
 		}
 		for i, v := range product {

@@ -1,17 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/pretrained"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 )
 
@@ -92,7 +98,7 @@ func TestGuideFollowsTheGradient(t *testing.T) {
 			along := normals(r, p.sites())
 			want := slopeBy(f, x, along, 5e-3)
 			f(x)
-			if err := (guide{model, p.sets[0], weight}).Denoise(context.Background(), guided, one(x, alpha)); err != nil {
+			if err := (guide{model, p.sets[0], weight, p.prior}).Denoise(context.Background(), guided, one(x, alpha)); err != nil {
 				t.Fatal(err)
 			}
 			got := 0.0
@@ -104,8 +110,20 @@ func TestGuideFollowsTheGradient(t *testing.T) {
 			}
 		}
 	}
-	if err := (guide{hinting{n: 1, all: 1, rows: make([]float32, p.sites()), net: p.model}, p.sets[0], 1}).Denoise(context.Background(), make([]float32, p.sites()), one(normals(r, p.sites()), 0.5)); err == nil || !strings.Contains(err.Error(), "neither a backward pass nor a covariance") {
-		t.Error(err)
+	// A model that knows neither is guided by the covariance of Gaussian windows.
+	x := normals(r, p.sites())
+	plain := energy.DenoiserFunc[float32]{Sites: p.sites(), Levels: 1, F: p.model.Denoise}
+	var both [2][]float32
+	for k, model := range []energy.Denoiser[float32]{p.model, plain} {
+		both[k] = make([]float32, p.sites())
+		if err := (guide{model, p.sets[0], 1, p.prior}).Denoise(context.Background(), both[k], one(x, 0.5)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, v := range both[0] {
+		if math.Abs(float64(v-both[1][i])) > 1e-3 {
+			t.Errorf("entry %d: %v, without a covariance of its own %v", i, v, both[1][i])
+		}
 	}
 }
 
@@ -275,5 +293,67 @@ func TestTransformerForecasts(t *testing.T) {
 	two := do(t, slices.Concat(little, []string{"-heldout", "5", "-method", "real", "-transformer", "-seeds", "2"})...)
 	if f := two.Methods[0]; !(f.Attended > 0 && f.AttendedErr > 0 && f.Seeds.Attended > 0) || f.Attended == f.TSTR || !strings.Contains(two.String(), "TSTR transformer") {
 		t.Errorf("%+v", f)
+	}
+}
+
+// seriesFolder writes a network of Diffusion-TS for windows of the given size. What tensors it needs
+// is what the errors about those that are missing say.
+func seriesFolder(t *testing.T, length, channels int) string {
+	t.Helper()
+	dir := t.TempDir()
+	config := fmt.Sprintf(`{"seq_length": %d, "feature_size": %d, "d_model": 4, "n_layer_enc": 1, "n_layer_dec": 1, "n_heads": 1, "timesteps": 2}`, length, channels)
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	missing := regexp.MustCompile(`no tensor "(.*)", want one of shape \[([0-9 ]*)\]`)
+	r := rand.New(rand.NewPCG(8, 8))
+	var all []neural.Tensor
+	for {
+		var b bytes.Buffer
+		if err := neural.WriteFile(&b, neural.F32, all, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "model.safetensors"), b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := pretrained.OpenSeries(dir)
+		if err == nil {
+			return dir
+		}
+		m := missing.FindStringSubmatch(err.Error())
+		if m == nil {
+			t.Fatal(err)
+		}
+		tensor, size := neural.Tensor{Name: m[1]}, 1
+		for s := range strings.FieldsSeq(m[2]) {
+			n, err := strconv.Atoi(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tensor.Shape, size = append(tensor.Shape, n), size*n
+		}
+		if tensor.Data = normals(r, size); m[1] == "alphas_cumprod" {
+			copy(tensor.Data, []float32{0.9, 0.001})
+		}
+		for i := range tensor.Data {
+			tensor.Data[i] *= 0.3
+		}
+		all = append(all, tensor)
+	}
+}
+
+// A network of Diffusion-TS from a folder takes the place of the model.
+func TestPublishedNetwork(t *testing.T) {
+	dir := seriesFolder(t, 12, 2)
+	args := slices.Concat(little, []string{"-heldout", "2", "-data", "waveforms", "-load", dir})
+	r := do(t, slices.Concat(args, []string{"-method", "cps,guided-difftime"})...)
+	if f := r.Methods[0]; f.Violation > 1e-6 || r.Methods[1].Violation < 1e-3 || !strings.Contains(strings.Join(r.Warnings(), "\n"), "does not name the windows") || r.Denoiser != "trained" {
+		t.Errorf("%+v %q", r.Methods, r.Warnings())
+	}
+	if _, err := try(slices.Concat(args, []string{"-length", "13"})...); err == nil || !strings.Contains(err.Error(), "a network for windows of 12 rows of 2 channels, the data have 13 of 2") {
+		t.Error(err)
+	}
+	if _, err := try(slices.Concat(args, []string{"-load", t.TempDir()})...); err == nil || !strings.Contains(err.Error(), "config.json") {
+		t.Error(err)
 	}
 }

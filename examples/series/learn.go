@@ -16,6 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/pretrained"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/training"
@@ -90,6 +91,9 @@ type lesson struct {
 
 // network trains a network on the training windows, or reads one, and returns its denoiser.
 func (p *problem) network(ctx context.Context, o options) (energy.Denoiser[float32], error) {
+	if info, err := os.Stat(o.load); err == nil && info.IsDir() {
+		return p.published(o.load)
+	}
 	l := &lesson{}
 	p.lesson = l
 	shape := neural.Config{Length: p.length, Channels: p.channels(), Width: width, Heads: heads, Blocks: blocks, Cond: width, Positions: true}
@@ -164,6 +168,19 @@ func (p *problem) fit(ctx context.Context, o options, name string, shape neural.
 	}
 	l.Weights, l.Steps, l.Seconds = len(net.Weights()), t.Step(), time.Since(start).Seconds()
 	return t.Average(), nil
+}
+
+// published reads a network of Diffusion-TS from a folder, for windows of this size.
+func (p *problem) published(dir string) (energy.Denoiser[float32], error) {
+	s, err := pretrained.OpenSeries(dir)
+	if err != nil {
+		return nil, err
+	}
+	if s.Length() != p.length || s.Channels() != p.channels() {
+		return nil, fmt.Errorf("%s: a network for windows of %d rows of %d channels, the data have %d of %d", dir, s.Length(), s.Channels(), p.length, p.channels())
+	}
+	p.notes = append(p.notes, fmt.Sprintf("%s does not name the windows that the network was trained on: held-out windows may be among them; they should be in standard deviations from the mean, as here", dir))
+	return s, nil
 }
 
 // windowsKey is the key of the digest of the training windows in a file of weights.

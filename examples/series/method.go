@@ -92,7 +92,7 @@ func (p *problem) denoiser(o options, m method, i int) energy.Denoiser[float32] 
 		model = p.own[m.name](i)
 	}
 	if m.guide {
-		return guide{model, p.sets[i], o.weight}
+		return guide{model, p.sets[i], o.weight, p.prior}
 	}
 	return model
 }
