@@ -9,7 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 )
 
-// Shape and training of the transformer that forecasts, with about 3 500 weights.
+// Shape and training of the transformer that forecasts, with about 4 000 weights.
 const (
 	forecastWidth  = 16
 	forecastHeads  = 2

@@ -170,7 +170,7 @@ func (p *problem) fit(ctx context.Context, o options, name string, shape neural.
 	return t.Average(), nil
 }
 
-// published reads a network of Diffusion-TS from a folder, for windows of this size.
+// published reads a network of Diffusion-TS or CSDI from a folder, for windows of this size.
 func (p *problem) published(dir string) (energy.Denoiser[float32], error) {
 	s, err := pretrained.OpenSeries(dir)
 	if err != nil {

@@ -113,7 +113,7 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -train.steps")
 	f.IntVar(&o.learning.steps, "train.steps", 1500, "total number of training steps")
 	f.StringVar(&o.save, "save", "", "write the weights of -train to this `file`")
-	f.StringVar(&o.load, "load", "", "read weights from this `file`, of a network for windows of the same rows and channels, or a network of Diffusion-TS from a folder with config.json and model.safetensors; windows other than those of -train are noted")
+	f.StringVar(&o.load, "load", "", "read weights from this `file`, of a network for windows of the same rows and channels, or a network of Diffusion-TS or CSDI from a folder with config.json and model.safetensors; windows other than those of -train are noted")
 	f.IntVar(&o.rows, "rows", 6000, "number of rows of synthetic data")
 	f.IntVar(&o.length, "length", 24, "rows per window")
 	f.IntVar(&o.heldOut, "heldout", 60, "number of held-out windows")

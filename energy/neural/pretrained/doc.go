@@ -32,8 +32,8 @@
 //
 // # Time series
 //
-// [OpenSeries] reads a Diffusion-TS network for time series (Yuan and Qiao 2024); [Series] is its
-// denoiser.
+// [OpenSeries] reads a network for time series, of Diffusion-TS (Yuan and Qiao 2024) or CSDI
+// (Tashiro et al. 2021); [Series] is its denoiser.
 //
 // # Caveats
 //

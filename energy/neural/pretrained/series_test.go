@@ -154,13 +154,13 @@ func TestStepsOfSeries(t *testing.T) {
 	levels := c.levels()
 	odds := func(a float32) float64 { return math.Log(float64(a) / (1 - float64(a))) }
 	for i, a := range levels {
-		assert.InDelta(t, i, s.step(float64(a)), 1e-9)
+		assert.InDelta(t, i, s.net.(*diffusionTS).step(float64(a)), 1e-9)
 		if i > 0 {
 			middle := (odds(a) + odds(levels[i-1])) / 2
-			assert.InDelta(t, float64(i)-0.5, s.step(1/(1+math.Exp(-middle))), 1e-6)
+			assert.InDelta(t, float64(i)-0.5, s.net.(*diffusionTS).step(1/(1+math.Exp(-middle))), 1e-6)
 		}
 	}
-	assert.Equal(t, []float64{0, 49}, []float64{s.step(1), s.step(0)})
+	assert.Equal(t, []float64{0, 49}, []float64{s.net.(*diffusionTS).step(1), s.net.(*diffusionTS).step(0)})
 	v, x := make([]float32, 24), make([]float32, 24)
 	for _, a := range []float64{-0.1, 1.1, math.NaN()} {
 		assert.ErrorContains(t, s.Denoise(context.Background(), v, energy.Noised[float32]{X: x, Time: []float64{0}, Alpha: []float64{a}}), "state 0: ᾱ = ")
@@ -190,8 +190,8 @@ func TestSeriesThatAreRefused(t *testing.T) {
 		`tensor "model.combine_s.weight" has shape [3 6 5], want [3 6 1], which is [feature_size d_model kernel_size]`: {"kernel_size": nil, "padding_size": nil},
 		`tensor "alphas_cumprod" has shape [50], want [1000], which is [timesteps]`:                                    {"timesteps": nil},
 		`no tensor "model.combine_m.weight"`: {"": "combine_m"},
-		`tensor "model.decoder.blocks.2.attn1.key.bias" has no place in a Diffusion-TS network with n_layer_enc = 1 and n_layer_dec = 2`: {"n_layer_dec": 2, "": "fewer"},
-		`no tensor "model.encoder.blocks.1.ln1.linear.weight", want one of shape [12 6], which is [2·d_model d_model]`:                   {"n_layer_enc": 2},
+		`tensor "model.decoder.blocks.2.attn1.key.bias" has no place in a Diffusion-TS network with n_layer_dec = 2`:   {"n_layer_dec": 2, "": "fewer"},
+		`no tensor "model.encoder.blocks.1.ln1.linear.weight", want one of shape [12 6], which is [2·d_model d_model]`: {"n_layer_enc": 2},
 		`tensor "model.extra" has no place`:                    {"": "extra"},
 		`tensor "alphas_cumprod": the number of step 7 is not`: {"": "levels"},
 		"the larger of seq_length and n_heads":                 {"seq_length": 1 << 24, "mlp_hidden_times": 1 << 24},
