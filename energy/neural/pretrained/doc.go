@@ -9,7 +9,8 @@
 //	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: model.MaskLevel()}, diffusion.Config{})
 //
 // To give a prompt, clamp its tokens (diffusion.Config.Clamp). Constraints on the text are enforced
-// by the projector of the diffusion.
+// by the projector of the diffusion. For time series, [OpenSeries] reads networks of Diffusion-TS
+// and CSDI.
 //
 // # Architecture
 //
@@ -29,11 +30,6 @@
 // Rotary angles may be scaled for long texts, by rope_scaling or rope_parameters of config.json:
 // linear, dynamic, yarn (Peng et al. 2023) or llama3. A setting or tensor that requires any other
 // computation is an error, which names the file and the key or tensor.
-//
-// # Time series
-//
-// [OpenSeries] reads a network for time series, of Diffusion-TS (Yuan and Qiao 2024) or CSDI
-// (Tashiro et al. 2021); [Series] is its denoiser.
 //
 // # Caveats
 //
