@@ -127,7 +127,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.gamma, "gamma", "hard", "penalty for limits that a projection violates: hard, exp, linear or quadratic (schedules that end at 1e5), or a number")
 	f.Float64Var(&o.bandwidth, "bandwidth", 0, "bandwidth of a kernel density with round kernels, in standard deviations of a channel; 0 means kernels with the shape of the data, and the width of highest leave-one-out likelihood")
 	f.Float64Var(&o.eta, "eta", 0, "noise per step: 0 is DDIM, 1 is DDPM")
-	f.Float64Var(&o.weight, "weight", 0.1, "guidance weight")
+	f.Float64Var(&o.weight, "weight", 0.1, "factor ρ of the penalty that guides a method or, for loss-difftime, is part of the loss")
 	f.StringVar(&o.write, "write", "", "write all samples in raw units to this CSV `file`")
 	f.StringVar(&o.fill, "fill", "", "only fill the gaps of -csv and write the result to this `file`; -write FILE saves all draws")
 	f.Float64Var(&o.tick, "tick", 0, "round prices that -write and -fill write to multiples of this; 0 means no rounding")
