@@ -80,28 +80,53 @@ func parseLimits(text string, t *table) ([]limits, error) {
 	return out, nil
 }
 
-// hide chooses the entries of held-out windows that imputation fills: the middle third of the
-// rows, or a share of all entries at random.
+// hide chooses the entries of held-out windows that imputation fills.
 func (p *problem) hide(share float64, seed uint64) {
 	if !p.impute {
 		return
 	}
 	random := rand.New(rand.NewPCG(seed, 43))
 	for range p.starts {
-		mask := make([]bool, p.sites())
-		for j := range mask {
-			t := j / p.channels()
-			mask[j] = t >= p.length/3 && t < p.length-p.length/3
-			if share > 0 {
-				mask[j] = random.Float64() < share
-			}
-		}
-		p.hides = append(p.hides, mask)
+		p.hides = append(p.hides, p.mask(share, random))
 	}
+}
+
+// mask returns the entries of a window that imputation fills: the middle third of the rows, or a
+// share of all entries at random.
+func (p *problem) mask(share float64, random *rand.Rand) []bool {
+	mask := make([]bool, p.sites())
+	for j := range mask {
+		t := j / p.channels()
+		mask[j] = t >= p.length/3 && t < p.length-p.length/3
+		if share > 0 {
+			mask[j] = random.Float64() < share
+		}
+	}
+	return mask
+}
+
+// hidden returns the entries of held-out window i that imputation fills, or nil.
+func (p *problem) hidden(i int) []bool {
+	if !p.impute {
+		return nil
+	}
+	return p.hides[i]
 }
 
 // limit returns the set of limits for samples of held-out window i.
 func (p *problem) limit(i int) (*series.System, error) {
+	channels := make([][]float64, p.channels())
+	for c := range channels {
+		for t := range p.length {
+			channels[c] = append(channels[c], p.at(p.starts[i]+t, c))
+		}
+	}
+	return p.limitsOf(channels, p.hidden(i))
+}
+
+// limitsOf returns the set of limits for samples that share features or entries with a window. The
+// channels of the window are in raw units.
+func (p *problem) limitsOf(channels [][]float64, hidden []bool) (*series.System, error) {
 	b := series.NewBuilder(p.shape())
 	if p.ordered {
 		b.OHLC(p.prices[0], p.prices[1], p.prices[2], p.prices[3])
@@ -111,21 +136,15 @@ func (p *problem) limit(i int) (*series.System, error) {
 	}
 	if p.impute {
 		x, n := make([]float64, p.sites()), p.channels()
-		for t := range p.length {
-			for c := range n {
-				if x[t*n+c] = p.at(p.starts[i]+t, c); p.hides[i][t*n+c] {
-					x[t*n+c] = math.NaN()
-				}
+		for j := range x {
+			if x[j] = channels[j%n][j/n]; hidden[j] {
+				x[j] = math.NaN()
 			}
 		}
 		b.Impute(x)
 		return b.Build()
 	}
-	x := make([]float64, p.length)
-	for c := range p.names {
-		for t := range x {
-			x[t] = p.at(p.starts[i]+t, c)
-		}
+	for c, x := range channels {
 		for _, name := range p.features {
 			features[name](b, c, x, p.lag)
 		}

@@ -42,9 +42,12 @@ type problem struct {
 	row      float64 // kernel width within bars
 	prior    *posterior
 	lesson   *lesson // training report of the network; nil without a network
-	sets     []*series.System
-	hides    [][]bool // hidden entries of every held-out window, if some are imputed
-	embed    *embedding
+	// models and training reports of methods with a network of their own, by name
+	own     map[string]func(i int) energy.Denoiser[float32]
+	lessons map[string]*lesson
+	sets    []*series.System
+	hides   [][]bool // hidden entries of every held-out window, if some are imputed
+	embed   *embedding
 }
 
 func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
@@ -123,6 +126,9 @@ func (o *outcome) window(p *problem, i, k int) []float32 {
 
 // repeat runs a method with every seed.
 func (p *problem) repeat(ctx context.Context, o options, m method) (all []*outcome, err error) {
+	if err := p.prepare(ctx, o, m); err != nil {
+		return nil, err
+	}
 	name, first := m.String(), o.seed
 	for k := range o.seeds {
 		if k > 0 {
@@ -212,7 +218,7 @@ func (p *problem) sample(ctx context.Context, o options, m method, i int, x []fl
 		return p.conditional(ctx, o, i, x)
 	}
 	process, cfg := p.recipe(o, m, i)
-	d, err := diffusion.New(ctx, p.model, process, cfg)
+	d, err := diffusion.New(ctx, p.denoiser(o, m, i), process, cfg)
 	if err != nil {
 		return err
 	}

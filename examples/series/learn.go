@@ -16,6 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/energy/neural/pretrained"
 	"github.com/gibbsite-go/gibbsite/energy/neural/train"
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"github.com/gibbsite-go/gibbsite/examples/internal/training"
@@ -82,14 +83,17 @@ type lesson struct {
 	// training steps made in this run, after those of a checkpoint
 	Made int `json:"made,omitempty"`
 	// mean squared error per entry of the velocity, on training windows
-	Training float64 `json:"training_loss"`
-	HeldOut  float64 `json:"heldout_loss"` // the same error on held-out windows
-	Error    float64 `json:"heldout_loss_stderr"`
+	Training float64 `json:"training_loss,omitempty"`
+	HeldOut  float64 `json:"heldout_loss,omitempty"` // the same error on held-out windows
+	Error    float64 `json:"heldout_loss_stderr,omitempty"`
 	Seconds  float64 `json:"seconds"`
 }
 
 // network trains a network on the training windows, or reads one, and returns its denoiser.
 func (p *problem) network(ctx context.Context, o options) (energy.Denoiser[float32], error) {
+	if info, err := os.Stat(o.load); err == nil && info.IsDir() {
+		return p.published(o.load)
+	}
 	l := &lesson{}
 	p.lesson = l
 	shape := neural.Config{Length: p.length, Channels: p.channels(), Width: width, Heads: heads, Blocks: blocks, Cond: width, Positions: true}
@@ -127,18 +131,32 @@ func (p *problem) some(x []float32) (few []float32) {
 	return few
 }
 
-// learn trains a network, or continues from a checkpoint.
+// learn trains the network of -train, or continues from a checkpoint, and saves it.
 func (p *problem) learn(ctx context.Context, o options, shape neural.Config, l *lesson) (*neural.Transformer, error) {
+	average, err := p.fit(ctx, o, "train", shape, train.Flow{}, p.training, l)
+	if err != nil || o.save == "" {
+		return average, err
+	}
+	return average, checkpoint.Write(o.save, func(w io.Writer) error {
+		c := average.Config()
+		return neural.WriteFile(w, neural.F32, average.Tensors(), map[string]string{
+			"length": strconv.Itoa(c.Length), "heads": strconv.Itoa(c.Heads), "block": strconv.Itoa(c.Block), windowsKey: p.digest(),
+		})
+	})
+}
+
+// fit trains a network on data. The name identifies the training in its checkpoint.
+func (p *problem) fit(ctx context.Context, o options, name string, shape neural.Config, objective train.RealObjective, data []float32, l *lesson) (*neural.Transformer, error) {
 	net, err := neural.New(shape, rand.NewPCG(o.seed, 0))
 	if err != nil {
 		return nil, err
 	}
-	t, err := train.NewReals(net, train.Flow{}, p.training, train.Config{Steps: o.learning.steps, Batch: batch, Rate: rate, Decay: decay, Seed: o.seed})
+	t, err := train.NewReals(net, objective, data, train.Config{Steps: o.learning.steps, Batch: batch, Rate: rate, Decay: decay, Seed: o.seed})
 	if err != nil {
 		return nil, err
 	}
-	cfg := training.Config{Name: "train", Steps: o.learning.steps, Checkpoint: o.Path("train")}
-	if err := o.Load(ctx, "train", func(context.Context, string) error { return nil }); err != nil { // what is there is gone on from below
+	cfg := training.Config{Name: name, Steps: o.learning.steps, Checkpoint: o.Path(name)}
+	if err := o.Load(ctx, name, func(context.Context, string) error { return nil }); err != nil { // what is there is gone on from below
 		return nil, err
 	}
 	if o.minutes > 0 {
@@ -148,17 +166,21 @@ func (p *problem) learn(ctx context.Context, o options, shape neural.Config, l *
 	if l.Made, err = training.Run(ctx, t, cfg); err != nil {
 		return nil, err
 	}
-	l.Steps, l.Seconds = t.Step(), time.Since(start).Seconds()
-	average := t.Average()
-	if o.save == "" {
-		return average, nil
+	l.Weights, l.Steps, l.Seconds = len(net.Weights()), t.Step(), time.Since(start).Seconds()
+	return t.Average(), nil
+}
+
+// published reads a network of Diffusion-TS or CSDI from a folder, for windows of this size.
+func (p *problem) published(dir string) (energy.Denoiser[float32], error) {
+	s, err := pretrained.OpenSeries(dir)
+	if err != nil {
+		return nil, err
 	}
-	return average, checkpoint.Write(o.save, func(w io.Writer) error {
-		c := average.Config()
-		return neural.WriteFile(w, neural.F32, average.Tensors(), map[string]string{
-			"length": strconv.Itoa(c.Length), "heads": strconv.Itoa(c.Heads), "block": strconv.Itoa(c.Block), windowsKey: p.digest(),
-		})
-	})
+	if s.Length() != p.length || s.Channels() != p.channels() {
+		return nil, fmt.Errorf("%s: a network for windows of %d rows of %d channels, the data have %d of %d", dir, s.Length(), s.Channels(), p.length, p.channels())
+	}
+	p.notes = append(p.notes, fmt.Sprintf("%s does not name the windows that the network was trained on: held-out windows may be among them; they should be in standard deviations from the mean, as here", dir))
+	return s, nil
 }
 
 // windowsKey is the key of the digest of the training windows in a file of weights.
@@ -203,7 +225,8 @@ func (p *problem) read(path string, shape neural.Config) (*neural.Transformer, e
 	return net, nil
 }
 
-func (l *lesson) String() string {
+// history describes the network and its training.
+func (l *lesson) history() string {
 	s := fmt.Sprintf("network of %d weights", l.Weights)
 	switch {
 	case l.Made < l.Steps:
@@ -211,5 +234,9 @@ func (l *lesson) String() string {
 	case l.Steps > 0:
 		s += fmt.Sprintf(", trained for %d steps in %.0f s", l.Steps, l.Seconds)
 	}
-	return s + fmt.Sprintf("; squared error of the velocity %.4f on windows for training, %.4f ± %.4f on those held out", l.Training, l.HeldOut, l.Error)
+	return s
+}
+
+func (l *lesson) String() string {
+	return l.history() + fmt.Sprintf("; squared error of the velocity %.4f on windows for training, %.4f ± %.4f on those held out", l.Training, l.HeldOut, l.Error)
 }

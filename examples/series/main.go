@@ -51,7 +51,7 @@ type options struct {
 	particles                                                               int
 	bandwidth, eta, weight, hide                                            float64
 	seed                                                                    uint64
-	impute, ohlc, jacobian                                                  bool
+	impute, ohlc, jacobian, attend                                          bool
 
 	write, fill, zone, dates string
 	describe                 bool
@@ -107,13 +107,13 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.features, "features", "mean,change,argmax,argmin", "features that samples copy from the real window, per channel, of "+strings.Join(featureNames, ", "))
 	f.BoolVar(&o.impute, "impute", false, "copy the first and the last third of the real window instead of features")
 	f.Float64Var(&o.hide, "hide", 0, "impute this `share` of all entries of the real window, at random, instead of the middle third of its rows")
-	f.StringVar(&o.methods, "method", "", "`methods` to run; empty means all")
+	f.StringVar(&o.methods, "method", "", "`methods` to run; empty means all but loss-difftime and diffusion-ts, which train a network of their own")
 	f.StringVar(&o.denoiser, "denoiser", "", "model of the training windows: windows (kernel density), gaussian, or trained, a network by -train or -load; empty means trained if either is given, otherwise windows")
 	f.BoolVar(&o.train, "train", false, "train a network on the windows; -checkpoint saves the training as well")
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -train.steps")
 	f.IntVar(&o.learning.steps, "train.steps", 1500, "total number of training steps")
 	f.StringVar(&o.save, "save", "", "write the weights of -train to this `file`")
-	f.StringVar(&o.load, "load", "", "read weights from this `file`, of a network for windows of the same rows and channels; windows other than those of -train are noted")
+	f.StringVar(&o.load, "load", "", "read weights from this `file`, of a network for windows of the same rows and channels, or a network of Diffusion-TS or CSDI from a folder with config.json and model.safetensors; windows other than those of -train are noted")
 	f.IntVar(&o.rows, "rows", 6000, "number of rows of synthetic data")
 	f.IntVar(&o.length, "length", 24, "rows per window")
 	f.IntVar(&o.heldOut, "heldout", 60, "number of held-out windows")
@@ -123,10 +123,11 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.particles, "particles", 8, "particles for the method conditional where it needs weights")
 	f.BoolVar(&o.jacobian, "jacobian", false, "let the method conditional compute the covariance of a network's predictions by backward passes, instead of using that of the training windows")
 	f.IntVar(&o.lag, "lag", 0, "lag of the feature acf; 0 means half a window")
+	f.BoolVar(&o.attend, "transformer", false, "also compute TSTR with a small transformer, which takes a second of training for each method and seed")
 	f.StringVar(&o.gamma, "gamma", "hard", "penalty for limits that a projection violates: hard, exp, linear or quadratic (schedules that end at 1e5), or a number")
 	f.Float64Var(&o.bandwidth, "bandwidth", 0, "bandwidth of a kernel density with round kernels, in standard deviations of a channel; 0 means kernels with the shape of the data, and the width of highest leave-one-out likelihood")
 	f.Float64Var(&o.eta, "eta", 0, "noise per step: 0 is DDIM, 1 is DDPM")
-	f.Float64Var(&o.weight, "weight", 0.1, "guidance weight")
+	f.Float64Var(&o.weight, "weight", 0.1, "factor ρ of the penalty that guides a method or, for loss-difftime, is part of the loss")
 	f.StringVar(&o.write, "write", "", "write all samples in raw units to this CSV `file`")
 	f.StringVar(&o.fill, "fill", "", "only fill the gaps of -csv and write the result to this `file`; -write FILE saves all draws")
 	f.Float64Var(&o.tick, "tick", 0, "round prices that -write and -fill write to multiples of this; 0 means no rounding")
@@ -248,6 +249,7 @@ func run(ctx context.Context, o options) (*report, error) {
 			}
 		}
 		all, err := p.repeat(ctx, o, m)
+		r.Networks = p.lessons
 		if err != nil {
 			err = fmt.Errorf("%v: %w", m, err)
 			if len(methods) == 1 || !r.excuse(err) {
@@ -255,7 +257,7 @@ func run(ctx context.Context, o options) (*report, error) {
 			}
 			continue
 		}
-		if err := r.add(p, all); err != nil {
+		if err := r.add(ctx, p, all); err != nil {
 			return nil, fmt.Errorf("%v: %w", m, err)
 		}
 		runs = append(runs, all[0])

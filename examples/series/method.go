@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/projection/proximal"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
@@ -18,9 +20,14 @@ type method struct {
 	metric  bool             // whether the projector uses the posterior covariance as its metric
 	penalty bool             // whether guidance by a penalty replaces the projector
 	free    bool             // whether there is no constraint
-	flow    *diffusion.ECI   // flow method that replaces the diffusion; nil for none
-	critic  bool             // whether a Wasserstein critic then moves the samples
-	exact   bool             // whether samples are drawn from the conditional distribution itself
+	// whether the predictions are guided as in Guided-DiffTime
+	guide bool
+	// trains a network of the method's own and returns its denoiser for a held-out window; nil
+	// for the common model
+	own    func(p *problem, ctx context.Context, o options, l *lesson) (func(i int) energy.Denoiser[float32], error)
+	flow   *diffusion.ECI // flow method that replaces the diffusion; nil for none
+	critic bool           // whether a Wasserstein critic then moves the samples
+	exact  bool           // whether samples are drawn from the conditional distribution itself
 	// how a training window is chosen instead of running a model; none for a model
 	from baseline
 }
@@ -46,6 +53,9 @@ var methods = []method{
 	{name: "cop-ft", config: diffusion.Config{ProjectState: true, ProjectEvery: -1}},
 	{name: "cop-ft-critic", config: diffusion.Config{ProjectState: true, ProjectEvery: -1}, critic: true},
 	{name: "guided", penalty: true},
+	{name: "guided-difftime", free: true, guide: true},
+	{name: "loss-difftime", free: true, own: (*problem).lossDiffTime},
+	{name: "diffusion-ts", free: true, guide: true, own: (*problem).diffusionTS},
 	{name: "noise-corrected", renoise: true},
 	{name: "eci", flow: &diffusion.ECI{Mix: 5}},
 	{name: "pcfm", flow: &diffusion.ECI{Resample: -1}},
@@ -59,12 +69,12 @@ var methods = []method{
 // String returns the name.
 func (m method) String() string { return m.name }
 
-// chosen returns the methods of -method.
-func chosen(names string) ([]method, error) {
+// chosen returns the methods of -method. If it is empty, these are all methods but those that train
+// a network of their own.
+func chosen(names string) (out []method, err error) {
 	if names == "" {
-		return methods, nil
+		return slices.DeleteFunc(slices.Clone(methods), func(m method) bool { return m.own != nil }), nil
 	}
-	var out []method
 	for _, name := range strings.Split(names, ",") {
 		k := slices.IndexFunc(methods, func(m method) bool { return m.name == strings.TrimSpace(name) })
 		if k < 0 {
@@ -73,6 +83,35 @@ func chosen(names string) ([]method, error) {
 		out = append(out, methods[k])
 	}
 	return out, nil
+}
+
+// denoiser returns the model of a method for held-out window i.
+func (p *problem) denoiser(o options, m method, i int) energy.Denoiser[float32] {
+	model := p.model
+	if m.own != nil {
+		model = p.own[m.name](i)
+	}
+	if m.guide {
+		return guide{model, p.sets[i], o.weight, p.prior}
+	}
+	return model
+}
+
+// prepare trains the network of a method that has its own.
+func (p *problem) prepare(ctx context.Context, o options, m method) error {
+	if m.own == nil || p.own[m.name] != nil {
+		return nil
+	}
+	l := &lesson{}
+	model, err := m.own(p, ctx, o, l)
+	if err != nil {
+		return err
+	}
+	if p.own == nil {
+		p.own, p.lessons = map[string]func(i int) energy.Denoiser[float32]{}, map[string]*lesson{}
+	}
+	p.own[m.name], p.lessons[m.name] = model, l
+	return nil
 }
 
 // recipe returns the process and the configuration of a method for held-out window i.

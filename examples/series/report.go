@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -31,9 +33,12 @@ type report struct {
 	Width   float64 `json:"width,omitempty"`
 	Row     float64 `json:"width_within_bars,omitempty"`
 	Network *lesson `json:"network,omitempty"`
-	Steps   int     `json:"steps"`
-	Seed    uint64  `json:"seed"`
-	Seeds   int     `json:"seeds"`
+	// training reports of methods with a network of their own
+	Networks    map[string]*lesson `json:"networks,omitempty"`
+	Steps       int                `json:"steps"`
+	Seed        uint64             `json:"seed"`
+	Seeds       int                `json:"seeds"`
+	Transformer bool               `json:"-"` // whether TSTR of a transformer is computed
 	// omissions and corrections made when reading the file
 	Notes   []string  `json:"notes,omitempty"`
 	Methods []figures `json:"methods"`
@@ -65,6 +70,9 @@ type figures struct {
 	TSTR float64 `json:"tstr_mae"`
 	// standard error of TSTR over held-out windows, for one seed
 	TSTRError float64 `json:"tstr_mae_stderr"`
+	// TSTR of a transformer, and its standard error over held-out windows for one seed
+	Attended    float64 `json:"tstr_transformer_mae,omitempty"`
+	AttendedErr float64 `json:"tstr_transformer_mae_stderr,omitempty"`
 	// |accuracy − ½| of a classifier of real and generated windows
 	Apart float64 `json:"discriminative"`
 	// standard error of Apart over held-out windows, for one seed
@@ -75,20 +83,21 @@ type figures struct {
 
 // spread holds standard errors of means over seeds.
 type spread struct {
-	Frechet float64 `json:"frechet"`
-	DTW     float64 `json:"dtw"`
-	FTSD    float64 `json:"ftsd"`
-	Joint   float64 `json:"j_ftsd"`
-	Score   float64 `json:"energy_score,omitempty"`
-	TSTR    float64 `json:"tstr_mae"`
-	Apart   float64 `json:"discriminative"`
+	Frechet  float64 `json:"frechet"`
+	DTW      float64 `json:"dtw"`
+	FTSD     float64 `json:"ftsd"`
+	Joint    float64 `json:"j_ftsd"`
+	Score    float64 `json:"energy_score,omitempty"`
+	TSTR     float64 `json:"tstr_mae"`
+	Apart    float64 `json:"discriminative"`
+	Attended float64 `json:"tstr_transformer_mae,omitempty"`
 }
 
 func newReport(p *problem, o options) *report {
 	return &report{
 		Data: p.name, Channels: p.names, Length: p.length, Training: len(p.training) / p.sites(), HeldOut: len(p.starts),
 		Samples: o.samples, Features: p.features, Impute: p.impute, Hidden: o.hide, OHLC: p.ordered, Denoiser: o.denoiser, Width: p.width, Row: p.row, Network: p.lesson,
-		Steps: o.steps, Seed: o.seed, Seeds: o.seeds, Notes: p.notes,
+		Steps: o.steps, Seed: o.seed, Seeds: o.seeds, Transformer: o.attend, Notes: p.notes,
 	}
 }
 
@@ -104,12 +113,12 @@ func (r *report) excuse(err error) bool {
 }
 
 // add evaluates the samples of a method, with one outcome per seed.
-func (r *report) add(p *problem, all []*outcome) error {
+func (r *report) add(ctx context.Context, p *problem, all []*outcome) error {
 	var mean figures
 	each := make([]figures, len(all))
 	k := float64(len(all))
 	for i, o := range all {
-		f, err := p.judge(o)
+		f, err := r.judge(ctx, p, o)
 		if err != nil {
 			return err
 		}
@@ -119,6 +128,7 @@ func (r *report) add(p *problem, all []*outcome) error {
 		mean.RMSE, mean.Score, mean.Error, mean.Ms = mean.RMSE+f.RMSE/k, mean.Score+f.Score/k, mean.Error+f.Error/k, mean.Ms+f.Ms/k
 		mean.FTSD, mean.Joint = mean.FTSD+f.FTSD/k, mean.Joint+f.Joint/k
 		mean.TSTR, mean.TSTRError = mean.TSTR+f.TSTR/k, mean.TSTRError+f.TSTRError/k
+		mean.Attended, mean.AttendedErr = mean.Attended+f.Attended/k, mean.AttendedErr+f.AttendedErr/k
 		mean.Apart, mean.ApartErr = mean.Apart+f.Apart/k, mean.ApartErr+f.ApartErr/k
 		mean.Violation = max(mean.Violation, f.Violation)
 	}
@@ -131,6 +141,7 @@ func (r *report) add(p *problem, all []*outcome) error {
 			stderr(each, mean, func(f figures) float64 { return f.Score }),
 			stderr(each, mean, func(f figures) float64 { return f.TSTR }),
 			stderr(each, mean, func(f figures) float64 { return f.Apart }),
+			stderr(each, mean, func(f figures) float64 { return f.Attended }),
 		}
 	}
 	r.Methods = append(r.Methods, mean)
@@ -149,7 +160,7 @@ func stderr(each []figures, mean figures, of func(f figures) float64) float64 {
 }
 
 // judge returns the results of a method with one seed.
-func (p *problem) judge(o *outcome) (figures, error) {
+func (r *report) judge(ctx context.Context, p *problem, o *outcome) (figures, error) {
 	count := len(p.starts) * o.samples
 	f := figures{Method: o.method.String(), Ms: 1000 * o.seconds / float64(count)}
 	var err error
@@ -174,6 +185,11 @@ func (p *problem) judge(o *outcome) (figures, error) {
 	}
 	if f.TSTR, f.TSTRError, err = forecast(o.x, p.held, p.length, p.channels()); err != nil {
 		return f, err
+	}
+	if r.Transformer {
+		if f.Attended, f.AttendedErr, err = attend(ctx, o.x, p.held, p.length, p.channels(), forecastSteps, r.Seed); err != nil {
+			return f, err
+		}
 	}
 	if f.Apart, f.ApartErr, err = discriminate(p.held, o.x, o.samples, p.length, p.channels()); err != nil {
 		return f, err
@@ -246,12 +262,18 @@ func (r *report) String() string {
 	if r.Network != nil {
 		fmt.Fprintln(&b, r.Network)
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.Networks)) {
+		fmt.Fprintf(&b, "%s: %s\n", name, r.Networks[name].history())
+	}
 	if r.Seeds > 1 {
 		fmt.Fprintf(&b, "means over %d seeds ± their standard errors; in brackets, that over windows of one seed\n", r.Seeds)
 	}
 	fmt.Fprintln(&b)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	head := "method\tFréchet\tDTW\tlargest violation\ttotal violation\tms/sample\tFTSD\tJ-FTSD\tTSTR\tdiscriminative\t"
+	if r.Transformer {
+		head += "TSTR transformer\t"
+	}
 	if r.Impute {
 		head += "RMSE\t"
 	}
@@ -263,6 +285,9 @@ func (r *report) String() string {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%.2g\t%.2g\t%.1f\t", f.Method, r.plusMinus(f.Frechet, f.Seeds.Frechet), r.plusMinus(f.DTW, f.Seeds.DTW), f.Violation, f.Total, f.Ms)
 		fmt.Fprintf(w, "%s\t%s\t", r.plusMinus(f.FTSD, f.Seeds.FTSD), r.plusMinus(f.Joint, f.Seeds.Joint))
 		fmt.Fprintf(w, "%s\t%s\t", r.within(f.TSTR, f.TSTRError, f.Seeds.TSTR), r.within(f.Apart, f.ApartErr, f.Seeds.Apart))
+		if r.Transformer {
+			fmt.Fprintf(w, "%s\t", r.within(f.Attended, f.AttendedErr, f.Seeds.Attended))
+		}
 		if r.Impute {
 			fmt.Fprintf(w, "%.3f\t", f.RMSE)
 		}

@@ -2,6 +2,7 @@ package pretrained
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -132,16 +133,9 @@ func readConfig(name string, r io.Reader) (Config, error) {
 	if err := check.Given("pretrained: ReadConfig", "r", r); err != nil {
 		return Config{}, err
 	}
-	b, err := io.ReadAll(io.LimitReader(r, longest+1))
+	all, err := readObject(name, r)
 	if err != nil {
-		return fail("%w", err)
-	}
-	if len(b) > longest {
-		return fail("more than %d bytes", longest)
-	}
-	var all map[string]any
-	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&all); err != nil {
-		return fail("%w", err)
+		return Config{}, err
 	}
 	kind, _ := all["model_type"].(string)
 	f := families[kind]
@@ -159,20 +153,8 @@ func readConfig(name string, r io.Reader) (Config, error) {
 			return fail("%s = %s, want %s", key, check.Clip(fmt.Sprint(v)), wanted(f.fixed[key]))
 		}
 	}
-	get := func(key string, least int, absent int) int {
-		v, ok := all[key]
-		if (!ok || v == nil) && absent != 0 {
-			return absent
-		}
-		n, number := v.(float64)
-		if err == nil && v == nil {
-			err = fmt.Errorf("pretrained: %s: no key %s, want a whole number of %d … %d", name, key, least, most)
-		}
-		if err == nil && (!number || n != float64(int(n)) || n < float64(least) || n > most) {
-			err = fmt.Errorf("pretrained: %s: %s = %s, want a whole number of %d … %d", name, key, check.Clip(fmt.Sprint(v)), least, most)
-		}
-		return int(n)
-	}
+	whole := &wholes{name: name, all: all}
+	get := whole.get
 	number := func(key string, absent float64) float64 {
 		v, ok := all[key]
 		if p, nested := all["rope_parameters"].(map[string]any); key == "rope_theta" && nested && p[key] != nil {
@@ -199,7 +181,7 @@ func readConfig(name string, r io.Reader) (Config, error) {
 	c.Base = number("rope_theta", 10000)
 	c.Epsilon = number("rms_norm_eps", 1e-6)
 	c.Mask = int32(get("mask_token_id", 0, -1))
-	if err != nil {
+	if err := cmp.Or(whole.err, err); err != nil {
 		return Config{}, err
 	}
 	if v := all[k.tied]; v != nil {
@@ -243,6 +225,46 @@ func readConfig(name string, r io.Reader) (Config, error) {
 		return fail("mask_token_id = %d, want less than %s = %d", c.Mask, k.vocabulary, c.Vocabulary)
 	}
 	return c, nil
+}
+
+// readObject reads a JSON object from r.
+func readObject(name string, r io.Reader) (map[string]any, error) {
+	b, err := io.ReadAll(io.LimitReader(r, longest+1))
+	if err != nil {
+		return nil, fmt.Errorf("pretrained: %s: %w", name, err)
+	}
+	if len(b) > longest {
+		return nil, fmt.Errorf("pretrained: %s: more than %d bytes", name, longest)
+	}
+	var all map[string]any
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&all); err != nil {
+		return nil, fmt.Errorf("pretrained: %s: %w", name, err)
+	}
+	return all, nil
+}
+
+// wholes reads whole numbers from an object until the first error.
+type wholes struct {
+	name string
+	all  map[string]any
+	err  error
+}
+
+// get returns the number under a key, which must be at least least. If the key is missing or null,
+// it returns absent, unless that is 0.
+func (w *wholes) get(key string, least, absent int) int {
+	v := w.all[key]
+	if v == nil && absent != 0 {
+		return absent
+	}
+	n, number := v.(float64)
+	if w.err == nil && v == nil {
+		w.err = fmt.Errorf("pretrained: %s: no key %s, want a whole number of %d … %d", w.name, key, least, most)
+	}
+	if w.err == nil && (!number || n != float64(int(n)) || n < float64(least) || n > most) {
+		w.err = fmt.Errorf("pretrained: %s: %s = %s, want a whole number of %d … %d", w.name, key, check.Clip(fmt.Sprint(v)), least, most)
+	}
+	return int(n)
 }
 
 // longest is the largest size of config.json in bytes.

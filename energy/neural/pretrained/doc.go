@@ -9,7 +9,8 @@
 //	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: model.MaskLevel()}, diffusion.Config{})
 //
 // To give a prompt, clamp its tokens (diffusion.Config.Clamp). Constraints on the text are enforced
-// by the projector of the diffusion.
+// by the projector of the diffusion. For time series, [OpenSeries] reads networks of Diffusion-TS
+// and CSDI.
 //
 // # Architecture
 //

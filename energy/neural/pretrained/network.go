@@ -292,12 +292,17 @@ func (l *loader) matrix(name string, out, in dim) matrix {
 
 func (l *loader) vector(name string, n dim) []float32 { return l.numbers(name+".weight", n) }
 
-func (l *loader) numbers(name string, n dim) []float32 {
-	l.take(name, n)
+// numbers reads a tensor of the given shape.
+func (l *loader) numbers(name string, shape ...dim) []float32 {
+	l.take(name, shape...)
 	if l.err != nil {
 		return nil
 	}
-	v := make([]float32, n.n)
+	size := 1
+	for _, d := range shape {
+		size *= d.n
+	}
+	v := make([]float32, size)
 	l.err = l.f.Read(v, name)
 	return v
 }

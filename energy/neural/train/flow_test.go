@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -150,4 +151,47 @@ func TestErrorsOfReals(t *testing.T) {
 	}
 	_, _, err := EvaluateReals(context.Background(), net, Flow{}, data[:1], 1, 1, 1)
 	assert.EqualError(t, err, "train: len(data) = 1, want a positive multiple of 2")
+}
+
+// spelled is the squared error as a loss of its own. It notes states whose clean state is not
+// the row that Loss receives.
+type spelled struct {
+	Flow
+	data  []float32
+	wrong *atomic.Int32
+}
+
+func (o spelled) String() string { return "spelled" }
+
+func (o spelled) Loss(d, y, target, x []float32, level float64, row int) (loss float64) {
+	for i, t := range target {
+		if clean := float64(x[i]) - level/1000*float64(t); math.Abs(clean-float64(o.data[row*len(x)+i])) > 1e-5 {
+			o.wrong.Add(1)
+		}
+		e := y[i] - t
+		loss += float64(e*e) / float64(len(y))
+		d[i] = 2 * e / float32(len(y))
+	}
+	return loss
+}
+
+// A squared error that is spelled out trains like the built-in one.
+func TestLossOfItsOwn(t *testing.T) {
+	data := points()
+	fit := func(o RealObjective) (float64, float64) {
+		net, err := neural.New(small, rand.NewPCG(1, 0))
+		require.NoError(t, err)
+		tr, err := NewReals(net, o, data, Config{Steps: 8, Batch: 16, Seed: 3})
+		require.NoError(t, err)
+		require.NoError(t, tr.Run(context.Background(), 8))
+		held, _, err := EvaluateReals(context.Background(), net, o, data, 2, 1, 1)
+		require.NoError(t, err)
+		return tr.Loss(), held
+	}
+	own := spelled{data: data, wrong: new(atomic.Int32)}
+	loss, held := fit(own)
+	want, wantHeld := fit(Flow{})
+	assert.InEpsilon(t, want, loss, 1e-4)
+	assert.InEpsilon(t, wantHeld, held, 1e-4)
+	assert.Zero(t, own.wrong.Load())
 }

@@ -37,6 +37,16 @@ type RealObjective interface {
 	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
 }
 
+// RealLoss is a [RealObjective] with a loss of its own in place of the squared error.
+type RealLoss interface {
+	RealObjective
+
+	// Loss returns the loss of the network's output y for the state x and stores its gradient with
+	// respect to y in d. Corrupt stored x and target and returned level. The argument row is the
+	// row of the data. The slices d and y may be the same. Loss is called concurrently.
+	Loss(d, y, target, x []float32, level float64, row int) float64
+}
+
 // Masked is the objective of masked diffusion (MDLM; Sahoo et al. 2024) for networks that do not
 // depend on time. Its expectation is the negative evidence lower bound of a state x of L tokens,
 //

@@ -11,8 +11,9 @@ import (
 type shard struct {
 	cfg neural.Config
 	*problem
-	telling Telling // objective with classes; nil if it has none
-	pooled  Pooled  // objective on mean outputs; nil if it is a loss per position
+	telling Telling  // objective with classes; nil if it has none
+	pooled  Pooled   // objective on mean outputs; nil if it is a loss per position
+	custom  RealLoss // objective of reals with its own loss; nil for the squared error
 
 	pass   *neural.Pass
 	x      []int32
@@ -36,6 +37,8 @@ func newShard(net *neural.Transformer, p *problem, states int, training bool) *s
 	s := &shard{cfg: c, problem: p, level: make([]float64, states), y: make([]float32, rows*c.Outputs)}
 	if p.objective == nil {
 		s.in, s.aim, s.w = make([]float32, rows*c.Channels), make([]float32, rows*c.Outputs), make([]float64, states)
+		s.custom, _ = p.real.(RealLoss)
+		s.row = make([]int, states)
 	} else {
 		s.x, s.weight = make([]int32, rows), make([]float64, rows)
 		s.telling, _ = p.objective.(Telling)
@@ -100,7 +103,7 @@ func (s *shard) run(states int, state func(i int) (row int, u float64, r *rand.R
 }
 
 // runReals implements run for reals. The loss of a state is its squared error averaged over the
-// entries.
+// entries, unless the objective is a [RealLoss].
 func (s *shard) runReals(states int, state func(i int) (row int, u float64, r *rand.Rand), batch int) float64 {
 	n, out := s.cfg.Length*s.cfg.Channels, s.cfg.Length*s.cfg.Outputs
 	scale := 1 / float64(out)
@@ -115,17 +118,35 @@ func (s *shard) runReals(states int, state func(i int) (row int, u float64, r *r
 		} else {
 			s.level[i] = s.real.Corrupt(in, aim, s.reals[row*n:(row+1)*n], u, r)
 		}
-		s.w[i] = scale
+		s.w[i], s.row[i] = scale, row
 	}
 	s.pass.Forward(neural.Input{Reals: s.in[:states*n], Level: s.level[:states]})
 	y := s.y[:states*out]
 	s.pass.Output(y, nil)
+	if s.custom != nil {
+		return s.judge(y, out, batch)
+	}
 	loss := layer.SquaredError(y, y, s.aim[:states*out], s.w[:states], out)
 	if batch == 0 {
 		return loss
 	}
 	s.pass.Backward(y)
 	return loss * float64(batch)
+}
+
+// judge completes run for a [RealLoss]. The slice y holds outputs of size entries per state.
+func (s *shard) judge(y []float32, size, batch int) (loss float64) {
+	for i := range len(y) / size {
+		d, at := y[i*size:(i+1)*size], i*size
+		loss += s.custom.Loss(d, d, s.aim[at:at+size], s.in[at:at+size], s.level[i], s.row[i])
+		for k := range d {
+			d[k] /= float32(max(1, batch))
+		}
+	}
+	if batch != 0 {
+		s.pass.Backward(y)
+	}
+	return loss
 }
 
 // pool completes run for a [Pooled] objective.

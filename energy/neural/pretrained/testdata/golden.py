@@ -9,29 +9,14 @@ published descriptions of the architectures.
 import json
 import math
 
-import numpy as np
 import torch
 import torch.nn.functional as F
+
+from golden_weights import weights
 
 V, W, H, HEADS, GROUPS, HEAD, BLOCKS, LENGTH = 37, 20, 28, 4, 2, 6, 2, 9
 MASK = 36
 TOKENS = [3, 36, 36, 17, 0, 36, 35, 8, 36]
-
-
-def weights(name, *shape):
-    h = 2166136261
-    for b in name.encode():
-        h = (h ^ b) * 16777619 % 2**32
-    i = np.arange(int(np.prod(shape)), dtype=np.uint64)
-    z = (h + i * 0x9E3779B1) % 2**32
-    z = (z ^ (z >> 16)) * 0x85EBCA6B % 2**32
-    z = (z ^ (z >> 13)) * 0xC2B2AE35 % 2**32
-    u = (z ^ (z >> 16)) / 2.0**32 - 0.5
-    if "norm" in name or "ln_f" in name:
-        u = 1 + u
-    elif len(shape) == 2:
-        u = u * 4 / math.sqrt(shape[1])
-    return torch.tensor(u.astype(np.float32).reshape(shape))
 
 
 def names(kind):
