@@ -182,6 +182,7 @@ func TestErrorsAreClear(t *testing.T) {
 		"for which the program's own networks were trained": {"-atoms", "5"},
 		"no run \"other\"":        {"-run", "other"},
 		"-surface = \"2\"":        {"-surface", "2"},
+		"-accessible = \"11\"":    {"-accessible", "11"},
 		"-lean = 0":               {"-lean", "0"},
 		"-scale = -1":             {"-scale", "-1"},
 		"-count = \"N\"":          {"-count", "N"},
