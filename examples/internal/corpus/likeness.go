@@ -8,17 +8,27 @@ import (
 // DrugLikeness returns the quantitative estimate of drug-likeness of a molecule (QED, with mean
 // weights; Bickerton et al. 2012), a number in (0, 1). It is the weighted geometric mean of the
 // desirabilities of eight properties. The error states why the string is not a molecule.
+//
+// Rings are aromatic as in [PolarSurface]: one by one, so that some fused rings do not count. For
+// that reason 4 % of the strings of QM9 differ from RDKit's value by more than 0.001.
 func DrugLikeness(text string) (float64, error) {
 	m, err := parse(text)
 	if err != nil {
 		return 0, err
 	}
-	area, err := PolarSurface(text)
-	if err != nil {
-		return 0, err
+	values := properties(m)
+	sum, weights := 0.0, 0.0
+	for k, d := range desirabilities {
+		sum += d.weight * math.Log(d.at(values[k]))
+		weights += d.weight
 	}
+	return math.Exp(sum / weights), nil
+}
+
+// properties returns the eight properties of [desirabilities].
+func properties(m *molecule) (values [8]float64) {
 	g := newGraph(m, false)
-	values := [len(desirabilities)]float64{weight(m), partition(m), count(g, acceptors), count(g, donors), area, count(g, rotatable), 0, 0}
+	values = [...]float64{weight(m), partition(m), count(g, acceptors), count(g, donors), polarSurface(m), count(g, rotatable), 0, 0}
 	for _, ring := range g.cycles {
 		if m.aromatic(ring) {
 			values[6]++
@@ -29,12 +39,7 @@ func DrugLikeness(text string) (float64, error) {
 			values[7]++
 		}
 	}
-	sum, weights := 0.0, 0.0
-	for k, d := range desirabilities {
-		sum += d.weight * math.Log(d.at(values[k]))
-		weights += d.weight
-	}
-	return math.Exp(sum / weights), nil
+	return values
 }
 
 // desirability is the double sigmoid of a property x,
@@ -201,7 +206,7 @@ var atomTypes = table([]struct {
 	{0.2148, "[CX4][A;!C;!N;!O;!P;!S;!F;!Cl;!Br;!I;!#1]"},
 	{0.08129, "[#6]"},
 	{0.123, "[#1][#6,#1]"},
-	{-0.2677, "[#1]O[CX4,c] [#1]O[!C;!N;!O;!S] [#1][!C;!N;!O]"},
+	{-0.2677, "[#1]O[CX4,c] [#1]O[!C;!N;!O;!S] [#1][!#6;!#7;!#8]"},
 	{0.2142, "[#1][#7] [#1]O[#7]"},
 	{0.298, "[#1]OC=[#6,#7,O,S] [#1]O[O,S]"},
 	{0.1125, "[#1]"},

@@ -18,13 +18,18 @@ func PolarSurface(text string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return polarSurface(m), nil
+}
+
+// polarSurface returns the polar surface of a molecule.
+func polarSurface(m *molecule) float64 {
 	s := surface{m: m, small: make([]bool, len(m.label)), aromatic: make([]bool, len(m.label))}
 	s.rings()
 	area := 0.0
 	for i := range m.label {
 		area += s.atom(i)
 	}
-	return area, nil
+	return area
 }
 
 type surface struct {
