@@ -149,7 +149,7 @@ func TestOwnWeights(t *testing.T) {
 // Runs with a bound on the synthetic accessibility give molecules within the bound, and the report
 // says how other runs compare.
 func TestAccessible(t *testing.T) {
-	r := do(t, small("-run", "syntax,accessible", "-accessible", "6,7.5")...)
+	r := do(t, small("-run", "syntax,accessible", "-accessible", "7.5,9")...)
 	if len(r.Runs) != 3 {
 		t.Fatalf("%d runs, want 3", len(r.Runs))
 	}
