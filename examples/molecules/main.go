@@ -1,7 +1,7 @@
 // Molecules trains a masked diffusion transformer on strings, by default on all small organic
 // molecules in SMILES, and generates new strings. The runs are unconstrained, or restricted to
-// correct syntax, to novel strings, to a count of symbols, to a regular expression or to a large
-// polar surface. Two more runs favour a large surface by classifier-free guidance (cfg) and by a
+// correct syntax, to novel strings, to a count of symbols, to a regular expression, to a large
+// polar surface or to molecules that are easy to synthesise (accessible). Two more runs favour a large surface by classifier-free guidance (cfg) and by a
 // classifier (cbg), with separate networks. Validity, novelty, uniqueness and violations are
 // evaluated as in the program sequences, with the network in place of its Markov chain.
 //
@@ -52,7 +52,7 @@ type options struct {
 	n, judged                                 int
 	minutes, rate, lean, scale, start, share  float64
 	seed                                      uint64
-	shares                                    []float64
+	shares, thresholds                        []float64
 }
 
 // comparing reports whether unlearning methods are compared.
@@ -82,8 +82,9 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.blocks, "blocks", 3, "blocks of the network")
 	f.Float64Var(&o.rate, "rate", 2e-3, "learning rate")
 	f.IntVar(&o.n, "n", 500, "samples per run")
-	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex,"+surface, "`runs` to make; others are "+free+" and "+led)
+	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex,"+surface, "`runs` to make; others are "+accessible+", "+free+" and "+led)
 	shares := f.String("surface", "0.5,0.2,0.05", "a surface run asks for the polar surface that each of these `shares` of the training molecules reaches")
+	thresholds := f.String("accessible", "3,3.5,4,4.5", "an accessible run asks for at most each of these `scores` of synthetic accessibility, from 1 (easy) to 10 (difficult), by the fragments of the training molecules")
 	f.Float64Var(&o.lean, "lean", ownLean, "cfg and cbg runs favour the polar surface that this `share` of the training molecules reaches")
 	f.Float64Var(&o.scale, "scale", 2, "guidance `weight`; 1 adds no emphasis to the condition")
 	f.StringVar(&o.count, "count", "", "`letter=number` for the count run; by default N=2, or the most common letter if there is no N")
@@ -104,7 +105,10 @@ func parseFlags(args []string) (options, error) {
 		return o, err
 	}
 	var err error
-	if o.shares, err = parseShares(*shares); err != nil {
+	if o.shares, err = parseNumbers("-surface", *shares, 1); err != nil {
+		return o, err
+	}
+	if o.thresholds, err = parseNumbers("-accessible", *thresholds, 10); err != nil {
 		return o, err
 	}
 	if o.methods, err = chosen(*method); err != nil {
@@ -164,11 +168,12 @@ func run(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	least := o.leans(c, own)
-	all, err := jobs(ctx, c, least, o)
+	score := inaccessibility(c)
+	all, err := jobs(ctx, c, least, score, o)
 	if err != nil {
 		return nil, err
 	}
-	names := []string{surface, free, led} // of which there may be several, or none if the data are no molecules
+	names := []string{surface, accessible, free, led} // of which there may be several, or none if the data are no molecules
 	for _, j := range all {
 		if name, _, several := strings.Cut(j.name, " "); !several && j.guide == "" {
 			names = append(names, name)
@@ -179,11 +184,14 @@ func run(ctx context.Context, o options) (*report, error) {
 		return nil, err
 	}
 	if !c.Chemical {
-		wanted[free], wanted[led] = false, false
+		wanted[free], wanted[led], wanted[accessible] = false, false, false
 	}
 	nets, r, err := learned(ctx, c, own, wanted, least, o)
 	if err != nil {
 		return nil, err
+	}
+	if wanted[accessible] {
+		r.score, r.Thresholds = score, o.thresholds
 	}
 	for _, j := range all {
 		if name, _, _ := strings.Cut(j.name, " "); !wanted[name] {

@@ -146,6 +146,32 @@ func TestOwnWeights(t *testing.T) {
 	}
 }
 
+// Runs with a bound on the synthetic accessibility give molecules within the bound, and the report
+// says how other runs compare.
+func TestAccessible(t *testing.T) {
+	r := do(t, small("-run", "syntax,accessible", "-accessible", "7.5,9")...)
+	if len(r.Runs) != 3 {
+		t.Fatalf("%d runs, want 3", len(r.Runs))
+	}
+	for k, f := range r.Runs {
+		if f.Violations > 0 || len(f.Above) != 2 || f.Above[0] < f.Above[1] || f.Above[0] > f.Valid {
+			t.Errorf("%+v", f)
+		}
+		if k > 0 && (f.Valid+f.NotConverged != f.N || f.NotConverged == f.N || f.Above[k-1] > 0 || !(f.Accessibility <= r.Thresholds[k-1])) {
+			t.Errorf("%+v: the score is at most %v", f, r.Thresholds[k-1])
+		}
+		if f.Valid > 0 && !(f.Accessibility >= 1 && f.QED > 0 && f.QED < 1) {
+			t.Errorf("%+v", f)
+		}
+	}
+	if text := r.String(); !strings.Contains(text, "> 7.5") || !strings.Contains(text, "QED") {
+		t.Error(text)
+	}
+	if c := do(t, small("-run", "regex")...).Runs[0]; c.Above != nil || c.QED != 0 {
+		t.Errorf("%+v: nothing asks for the score", c)
+	}
+}
+
 func TestJSON(t *testing.T) {
 	b, err := json.Marshal(do(t, small("-json", "-run", "regex")...))
 	if err != nil {
@@ -182,6 +208,7 @@ func TestErrorsAreClear(t *testing.T) {
 		"for which the program's own networks were trained": {"-atoms", "5"},
 		"no run \"other\"":        {"-run", "other"},
 		"-surface = \"2\"":        {"-surface", "2"},
+		"-accessible = \"11\"":    {"-accessible", "11"},
 		"-lean = 0":               {"-lean", "0"},
 		"-scale = -1":             {"-scale", "-1"},
 		"-count = \"N\"":          {"-count", "N"},

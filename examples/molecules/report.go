@@ -31,9 +31,14 @@ type report struct {
 	Runs    []figures `json:"runs"`
 	Warned  []string  `json:"warnings,omitempty"`
 
+	// scores of synthetic accessibility above which molecules are counted; empty without an
+	// accessible run
+	Thresholds []float64 `json:"thresholds,omitempty"`
+
 	picture.Album `json:"-"`
-	losses        []loss  // losses of this training
-	least         float64 // polar surface that guidance aims at
+	losses        []loss               // losses of this training
+	least         float64              // polar surface that guidance aims at
+	score         func(string) float64 // synthetic accessibility; nil without an accessible run
 }
 
 // figures holds the results of one run: counts among n samples. Novel samples are not in the
@@ -54,6 +59,12 @@ type figures struct {
 
 	// Reached counts the samples with the polar surface that guidance aims at, in all runs.
 	Reached int `json:"reached"`
+
+	// Of the valid samples, if there is an accessible run: the mean score of synthetic
+	// accessibility, the numbers of scores above the thresholds, and the mean drug-likeness (QED).
+	Accessibility float64 `json:"accessibility,omitempty"`
+	Above         []int   `json:"above,omitempty"`
+	QED           float64 `json:"qed,omitempty"`
 
 	Strings int     `json:"strings"`
 	Seconds float64 `json:"seconds"`
@@ -76,11 +87,15 @@ func (r *report) Warnings() []string { return r.Warned }
 func (r *report) add(c *corpus.Corpus, j job, out []string, failed int, seconds float64) {
 	f := figures{Name: j.name, Constraint: j.what, N: len(out) + failed, NotConverged: failed, Seconds: seconds, samples: out}
 	different, strings := make(map[string]bool), make(map[string]bool)
+	if r.score != nil {
+		f.Above = make([]int, len(r.Thresholds))
+	}
 	for _, s := range out {
 		id := c.Identity(s)
 		valid := c.Valid(s)
 		if valid {
 			f.Valid++
+			r.judge(&f, s)
 		}
 		if c.Known[id] {
 			f.Known++
@@ -95,8 +110,30 @@ func (r *report) add(c *corpus.Corpus, j job, out []string, failed int, seconds 
 			f.Violations++
 		}
 	}
+	if f.Valid > 0 {
+		f.Accessibility /= float64(f.Valid)
+		f.QED /= float64(f.Valid)
+	}
 	f.Unique, f.Strings = len(different), len(strings)
 	r.Runs = append(r.Runs, f)
+}
+
+// judge adds the synthetic accessibility and the drug-likeness of a valid sample to the sums of its
+// run, if there is an accessible run.
+func (r *report) judge(f *figures, s string) {
+	if r.score == nil {
+		return
+	}
+	v := r.score(s)
+	f.Accessibility += v
+	for k, most := range r.Thresholds {
+		if v > most {
+			f.Above[k]++
+		}
+	}
+	if q, err := corpus.DrugLikeness(s); err == nil {
+		f.QED += q
+	}
 }
 
 // dump writes all samples, one per line.
@@ -126,9 +163,25 @@ func (r *report) String() string {
 		fmt.Fprintf(&b, "%s\n\n", s)
 	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "run\tn\t%[1]s\tnovel\tunique\tstrings\t%[1]s & novel\tknown\tviolations\treached\tnot converged\tseconds\t\n", corpus.Judged(r.Judge))
+	fmt.Fprintf(w, "run\tn\t%[1]s\tnovel\tunique\tstrings\t%[1]s & novel\tknown\tviolations\treached\tnot converged\tseconds\t", corpus.Judged(r.Judge))
+	if r.score != nil {
+		fmt.Fprint(w, "accessibility\t")
+		for _, most := range r.Thresholds {
+			fmt.Fprintf(w, "> %g\t", most)
+		}
+		fmt.Fprint(w, "QED\t")
+	}
+	fmt.Fprintln(w)
 	for _, f := range r.Runs {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t\n", f.Name, f.N, f.Valid, f.Novel, f.Unique, f.Strings, f.ValidNovel, f.Known, f.Violations, f.Reached, f.NotConverged, f.Seconds)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t", f.Name, f.N, f.Valid, f.Novel, f.Unique, f.Strings, f.ValidNovel, f.Known, f.Violations, f.Reached, f.NotConverged, f.Seconds)
+		if r.score != nil {
+			fmt.Fprintf(w, "%.2f\t", f.Accessibility)
+			for _, n := range f.Above {
+				fmt.Fprintf(w, "%d\t", n)
+			}
+			fmt.Fprintf(w, "%.2f\t", f.QED)
+		}
+		fmt.Fprintln(w)
 	}
 	w.Flush()
 	if r.Judge == corpus.BySyntax {

@@ -24,8 +24,9 @@ type job struct {
 	guide      string         // name of the guidance; "" for none
 }
 
-// jobs returns the runs. All except the first are restricted to the syntax.
-func jobs(ctx context.Context, c *corpus.Corpus, least float64, o options) ([]job, error) {
+// jobs returns the runs. All except the first are restricted to the syntax. score is that of
+// [inaccessibility].
+func jobs(ctx context.Context, c *corpus.Corpus, least float64, score func(string) float64, o options) ([]job, error) {
 	language, err := corpus.Syntax(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("syntax: %w", err)
@@ -58,6 +59,7 @@ func jobs(ctx context.Context, c *corpus.Corpus, least float64, o options) ([]jo
 	if c.Chemical {
 		within := projection.Path{Language: language}
 		all = append(all, surfaces(c, within, o.shares)...)
+		all = append(all, accessibles(c, within, score, o.thresholds)...)
 		all = append(all, leaning(c, within, novel, least, o)...)
 	}
 	return all, nil

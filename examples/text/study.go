@@ -35,12 +35,15 @@ type question struct {
 
 var studies = []question{
 	{"tasks", "lines with given numbers of letters and words and with given words", []string{"violations", "perplexity", "distinct-2", "known words", "seconds"}, tasks},
-	{"period", "lines from the first half of the text, by a surrogate and a judge", []string{
-		"surrogate > .25", "> .5", "> .75", "judge > .25", "> .5", "> .75", "perplexity", "distinct-1", "distinct-2", "known words", "lost", "seconds"}, periodStudy},
+	{"period", "lines from the first half of the text, by a surrogate and a judge", periodColumns, periodStudy},
+	{"fudge", "the same by FUDGE with weights of 1 to 9", periodColumns, fudgeStudy},
 	{"grid", "the settings of the augmented Lagrangian", []string{"lost", "judge > .5", "perplexity", "seconds"}, grid},
 	{"when", "projection in some of the steps", []string{"lost", "surrogate > .25", "judge > .5", "perplexity", "seconds"}, when},
 	{"cost", "processor time of a line relative to that of an unconstrained one", []string{"mean", "median", "largest"}, cost},
 }
+
+var periodColumns = []string{
+	"surrogate > .25", "> .5", "> .75", "judge > .25", "> .5", "> .75", "perplexity", "distinct-1", "distinct-2", "known words", "lost", "seconds"}
 
 func questions() string {
 	var all []string
@@ -447,16 +450,7 @@ func periodStudy(ctx context.Context, s *setting) error {
 	if err != nil {
 		return err
 	}
-	type method struct {
-		name string
-		draw func(seed uint64) (x []int32, lost []error, err error)
-	}
-	by := func(st steer) func(seed uint64) ([]int32, []error, error) {
-		return func(seed uint64) ([]int32, []error, error) {
-			x, err := write(ctx, net, s.l, s.o.n, seed, 1, st)
-			return x, nil, err
-		}
-	}
+	by := func(st steer) func(seed uint64) ([]int32, []error, error) { return s.steered(ctx, net, st) }
 	from := func(m energy.Denoiser[int32], projector diffusion.Projector) func(seed uint64) ([]int32, []error, error) {
 		return func(seed uint64) ([]int32, []error, error) {
 			return s.diffuse(ctx, m, s.o.n, diffusion.Config{Seed: seed, Projector: projector})
@@ -497,6 +491,39 @@ func periodStudy(ctx context.Context, s *setting) error {
 			method{fmt.Sprintf("exact, ≤ %g", most), from(plain, projection.Path{Language: sum, Name: "the period"})},
 		)
 	}
+	return s.compare(p, methods)
+}
+
+// fudgeStudy varies the weight of FUDGE, as Table 2 of Cardei et al. 2025 does.
+func fudgeStudy(ctx context.Context, s *setting) error {
+	p := s.r.periodJudges(s.l, s.o.seed)
+	net, err := s.r.autoregressive(ctx, s.l, s.o)
+	if err != nil {
+		return err
+	}
+	var methods []method
+	for scale := 1; scale <= 9; scale++ {
+		methods = append(methods, method{fmt.Sprintf("λ = %d", scale), s.steered(ctx, net, fudge(p.beginnings, float64(scale)))})
+	}
+	return s.compare(p, methods)
+}
+
+// method draws the lines of a seed, of which some may be lost.
+type method struct {
+	name string
+	draw func(seed uint64) (x []int32, lost []error, err error)
+}
+
+// steered returns how lines are drawn from an autoregressive network.
+func (s *setting) steered(ctx context.Context, net *neural.Transformer, st steer) func(seed uint64) ([]int32, []error, error) {
+	return func(seed uint64) ([]int32, []error, error) {
+		x, err := write(ctx, net, s.l, s.o.n, seed, 1, st)
+		return x, nil, err
+	}
+}
+
+// compare judges the lines of each method by the period.
+func (s *setting) compare(p *periodJudges, methods []method) error {
 	for _, m := range methods {
 		err := s.row(m.name, func(seed uint64) ([]float64, error) {
 			start := command.Processor()
@@ -617,23 +644,23 @@ func cost(ctx context.Context, s *setting) error {
 	if err != nil {
 		return err
 	}
-	type method struct {
+	type single struct {
 		name string
 		make func(seed uint64, i int) (func() error, error)
 	}
-	methods := []method{{"unconstrained", by(same(nil))}}
+	methods := []single{{"unconstrained", by(same(nil))}}
 	if letter == nil {
 		s.few(kinds[0])
 	} else {
-		methods = append(methods, method{kinds[0].name, by(func(i int) diffusion.Projector { return letter[i].projector })})
+		methods = append(methods, single{kinds[0].name, by(func(i int) diffusion.Projector { return letter[i].projector })})
 	}
 	methods = append(methods,
-		method{"period, exact", by(same(projection.Path{Language: sum}))},
-		method{"period, looking ahead", func(seed uint64, i int) (func() error, error) {
+		single{"period, exact", by(same(projection.Path{Language: sum}))},
+		single{"period, looking ahead", func(seed uint64, i int) (func() error, error) {
 			d, err := scored.New(ctx, model, process, scored.Config{Judge: bound, Seed: seed, First: i})
 			return func() error { return d.Sample(ctx, x) }, err
 		}},
-		method{"period, Lagrangian", by(same(s.lagrangian(p, thresholds[0], 1, lagrange.Projector{})))},
+		single{"period, Lagrangian", by(same(s.lagrangian(p, thresholds[0], 1, lagrange.Projector{})))},
 	)
 	plain := map[uint64]float64{}
 	for _, m := range methods {

@@ -247,8 +247,8 @@ func TestAutoregressive(t *testing.T) {
 func TestStudies(t *testing.T) {
 	small := []string{"-data", periodText(t), "-tokens", "280", "-length", "8", "-width", "32", "-blocks", "1", "-steps", "10", "-batch", "8"}
 	r := do(t, append(small, "-n", "3", "-seeds", "2", "-study", "tasks,period,when,cost")...)
-	r.Studies = append(r.Studies, do(t, append(small, "-n", "1", "-seeds", "2", "-study", "grid")...).Studies...)
-	if len(r.Studies) != 5 || len(r.Runs) != 0 {
+	r.Studies = append(r.Studies, do(t, append(small, "-n", "1", "-seeds", "2", "-study", "fudge,grid")...).Studies...)
+	if len(r.Studies) != 6 || len(r.Runs) != 0 {
 		t.Fatalf("%+v", r)
 	}
 	free := 0.0
@@ -271,8 +271,10 @@ func TestStudies(t *testing.T) {
 	if free == 0 {
 		t.Error("unconstrained lines meet all demands: the test cannot fail")
 	}
-	if n := len(r.Studies[4].Rows); r.Studies[4].Name != "grid" || n != 36 {
-		t.Errorf("%s: %d rows, want grid with 36", r.Studies[4].Name, n)
+	for k, want := range map[int]int{4: 9, 5: 36} {
+		if n := len(r.Studies[k].Rows); n != want {
+			t.Errorf("%s: %d rows, want %d", r.Studies[k].Name, n, want)
+		}
 	}
 	if text := r.String(); !strings.Contains(text, "study period") || !strings.Contains(text, " ± ") || !strings.Contains(text, "right period") {
 		t.Error(text)

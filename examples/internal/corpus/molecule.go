@@ -77,6 +77,12 @@ func (m *molecule) bonded(a, b int) bool {
 // refinement leaves open.
 func (m *molecule) key() (text string, order []int) {
 	s := canon{m: m}
+	s.search(m.colours())
+	return s.best, s.order
+}
+
+// colours returns the rank of each atom's label among all labels.
+func (m *molecule) colours() []int {
 	colour := make([]int, len(m.label))
 	labels := slices.Clone(m.label)
 	slices.Sort(labels)
@@ -84,8 +90,7 @@ func (m *molecule) key() (text string, order []int) {
 	for i, l := range m.label {
 		colour[i], _ = slices.BinarySearch(labels, l)
 	}
-	s.search(colour)
-	return s.best, s.order
+	return colour
 }
 
 type canon struct {

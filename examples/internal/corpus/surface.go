@@ -18,13 +18,18 @@ func PolarSurface(text string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return polarSurface(m), nil
+}
+
+// polarSurface returns the polar surface of a molecule.
+func polarSurface(m *molecule) float64 {
 	s := surface{m: m, small: make([]bool, len(m.label)), aromatic: make([]bool, len(m.label))}
 	s.rings()
 	area := 0.0
 	for i := range m.label {
 		area += s.atom(i)
 	}
-	return area, nil
+	return area
 }
 
 type surface struct {
@@ -34,31 +39,44 @@ type surface struct {
 
 // rings marks the atoms in rings of three and in aromatic rings.
 func (s *surface) rings() {
-	for a, next := range s.m.next {
-		for _, l := range next {
-			if l.to < a {
-				continue
+	for _, ring := range s.m.rings() {
+		switch {
+		case len(ring) == 3:
+			for _, i := range ring {
+				s.small[i] = true
 			}
-			ring := s.ring(a, l.to)
-			switch {
-			case len(ring) == 3:
-				for _, i := range ring {
-					s.small[i] = true
-				}
-			case (len(ring) == 5 || len(ring) == 6) && s.electrons(ring) == 6:
-				for _, i := range ring {
-					s.aromatic[i] = true
-				}
+		case s.m.aromatic(ring):
+			for _, i := range ring {
+				s.aromatic[i] = true
 			}
 		}
 	}
 }
 
+// rings returns the smallest ring through every bond, each ring once.
+func (m *molecule) rings() [][]int {
+	var all [][]int
+	known := make(map[string]bool)
+	for a, next := range m.next {
+		for _, l := range next {
+			if l.to < a {
+				continue
+			}
+			ring := m.ring(a, l.to)
+			if key := fmt.Sprint(slices.Sorted(slices.Values(ring))); ring != nil && !known[key] {
+				known[key] = true
+				all = append(all, ring)
+			}
+		}
+	}
+	return all
+}
+
 // ring returns the smallest ring through the bond from a to b, or nil if there is none.
-func (s *surface) ring(a, b int) []int {
+func (m *molecule) ring(a, b int) []int {
 	from := map[int]int{a: -1}
 	for queue := []int{a}; len(queue) > 0; queue = queue[1:] {
-		for _, l := range s.m.next[queue[0]] {
+		for _, l := range m.next[queue[0]] {
 			if _, seen := from[l.to]; seen || queue[0] == a && l.to == b {
 				continue
 			}
@@ -76,24 +94,29 @@ func (s *surface) ring(a, b int) []int {
 	return ring
 }
 
+// aromatic reports whether a ring of five or six atoms has six π electrons.
+func (m *molecule) aromatic(ring []int) bool {
+	return (len(ring) == 5 || len(ring) == 6) && m.electrons(ring) == 6
+}
+
 // electrons returns the number of π electrons of a ring, or −1 if an atom interrupts the
 // conjugation.
-func (s *surface) electrons(ring []int) int {
+func (m *molecule) electrons(ring []int) int {
 	n := 0
 	for _, i := range ring {
 		inside, outside, triple := false, false, false
-		for _, l := range s.m.next[i] {
+		for _, l := range m.next[i] {
 			triple = triple || l.order > 2
 			if l.order == 2 {
 				if slices.Contains(ring, l.to) {
 					inside = true
 				} else {
-					outside = element(s.m.label[l.to]) != "O"
+					outside = element(m.label[l.to]) != "O"
 				}
 			}
 		}
-		double := slices.ContainsFunc(s.m.next[i], func(l link) bool { return l.order == 2 })
-		switch e := element(s.m.label[i]); {
+		double := slices.ContainsFunc(m.next[i], func(l link) bool { return l.order == 2 })
+		switch e := element(m.label[i]); {
 		case triple || outside:
 			return -1
 		case inside:
@@ -118,6 +141,22 @@ func element(label string) string {
 		end++
 	}
 	return label[1:end]
+}
+
+// hydrogens returns the number of hydrogens of an atom.
+func (m *molecule) hydrogens(i int) int {
+	if label := m.label[i]; label[0] == '[' {
+		return counted(label, 'H')
+	}
+	return filled(m.label[i], m.valence(i))
+}
+
+// charge returns the charge of an atom with the given label.
+func charge(label string) int {
+	if label[0] != '[' {
+		return 0
+	}
+	return counted(label, '+') - counted(label, '-')
 }
 
 // contribution is a row of the paper's table.
@@ -149,17 +188,13 @@ var contributions = []contribution{
 func (s *surface) atom(i int) float64 {
 	label := s.m.label[i]
 	c := contribution{element: element(label), small: s.small[i]}
-	if label[0] == '[' {
-		c.hydrogens, c.charge = counted(label, 'H'), counted(label, '+')-counted(label, '-')
-	} else {
-		c.hydrogens = filled(c.element, s.m.valence(i))
-	}
+	c.hydrogens, c.charge = s.m.hydrogens(i), charge(label)
 	if c.element != "N" && c.element != "O" {
 		return 0
 	}
 	var bonds []string
 	for _, l := range s.m.next[i] {
-		if ring := s.ring(i, l.to); s.aromatic[i] && s.aromatic[l.to] && len(ring) > 3 && s.electrons(ring) == 6 {
+		if ring := s.m.ring(i, l.to); s.aromatic[i] && s.aromatic[l.to] && s.m.aromatic(ring) {
 			bonds = append(bonds, "a")
 		} else {
 			bonds = append(bonds, fmt.Sprint(l.order))
