@@ -415,8 +415,11 @@ func TestDefaults(t *testing.T) {
 			registered[of] = true
 		}
 		problems := uint64(4)
-		if exact.Long() {
+		switch {
+		case exact.Long():
 			problems = 12
+		case testing.Short():
+			problems = 2
 		}
 		worst, refused := 0.0, 0
 		for seed := range problems {
