@@ -81,6 +81,7 @@ var sums = map[string]func(ctx context.Context, e *projection.PathProjection, x 
 // A sum over a finite or a nested language polls its context on the way, ends with its
 // cause, and leaves the projection as it was.
 func TestSumsAreCancelled(t *testing.T) {
+	exact.SkipUnderRace(t)
 	even := exact.Must(constraint.NewDFA(t.Context(), 2, []int32{0, 1, 1, 0}, []bool{true, false}))
 	for name, c := range map[string]struct {
 		language      constraint.Language

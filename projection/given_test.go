@@ -13,6 +13,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
@@ -159,6 +160,7 @@ func TestAnOwnDrawIsAsked(t *testing.T) {
 // A runner spares the projection what a mask does not hide; with an observer, who
 // sees all rows, it does not, and the samples are the same.
 func TestSparedRowsChangeNothing(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const sites, mask = 9, 600
 	r := rand.New(rand.NewPCG(4, 4))
 	base := make([]float32, sites*(mask+1))

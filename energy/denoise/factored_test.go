@@ -85,7 +85,7 @@ func (nothing) Factors() (cards []int32, scopes [][]int32, tables [][]float64, o
 }
 
 func TestFactoredRefuses(t *testing.T) {
-	ising := exact.Must(model.NewIsing(model.Lattice{50, 50, 4}, 0.4, 0))
+	ising := exact.Must(model.NewIsing(model.Lattice{40, 40}, 0.4, 0))
 	_, err := denoise.NewFactored(t.Context(), nil, denoise.Absorbing)
 	require.ErrorContains(t, err, "m is nil")
 	_, err = denoise.NewFactored(t.Context(), ising, 7)
@@ -95,9 +95,9 @@ func TestFactoredRefuses(t *testing.T) {
 	require.ErrorAs(t, err, &wide)
 	_, err = denoise.NewFactored(t.Context(), nothing{}, denoise.Noisy)
 	require.ErrorContains(t, err, "NewFactored: every state has energy +Inf")
-	d := exact.Must(denoise.NewFactored(t.Context(), exact.Must(model.NewIsing(model.Lattice{12, 12}, 0.4, 0)), denoise.Absorbing))
+	d := exact.Must(denoise.NewFactored(t.Context(), exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.4, 0)), denoise.Absorbing))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	q := energy.Noised[int32]{X: make([]int32, 144), Alpha: []float64{.5}, Time: []float64{.5}}
-	require.ErrorIs(t, d.Denoise(ctx, make([]float32, 144*3), q), context.Canceled)
+	q := energy.Noised[int32]{X: make([]int32, 36), Alpha: []float64{.5}, Time: []float64{.5}}
+	require.ErrorIs(t, d.Denoise(ctx, make([]float32, 36*3), q), context.Canceled)
 }

@@ -127,6 +127,7 @@ func TestClassifierLogProb(t *testing.T) {
 }
 
 func TestClassifierErrors(t *testing.T) {
+	exact.SkipUnderRace(t)
 	net := randomNet(t, judged, 3)
 	for want, err := range map[string]error{
 		"neural: NewClassifier: net is nil":                                       exact.Error(NewClassifier(nil, 0, 0, ClassifierConfig{})),
@@ -152,6 +153,7 @@ func TestClassifierErrors(t *testing.T) {
 }
 
 func TestScorer(t *testing.T) {
+	exact.SkipUnderRace(t)
 	cfg := judged
 	cfg.Outputs, cfg.Length = 1, 100 // 5 states a chunk
 	net := randomNet(t, cfg, 4)

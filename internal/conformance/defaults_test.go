@@ -405,8 +405,8 @@ func loopsFor[S energy.Site](ctx context.Context, steps int, k known, target dua
 	return k, inf.Average(), nil
 }
 
-// Every constructor of multipliers on twelve problems, with no option set: within two
-// percent of λ*, or an error.
+// Every constructor of multipliers on four problems, with -long on twelve, with no option set:
+// within two percent of λ*, or an error.
 func TestDefaults(t *testing.T) {
 	exact.SkipUnderRace(t)
 	registered := map[string]bool{}
@@ -414,8 +414,11 @@ func TestDefaults(t *testing.T) {
 		for _, of := range strings.Fields(d.of) {
 			registered[of] = true
 		}
-		problems := uint64(12)
-		if testing.Short() {
+		problems := uint64(4)
+		switch {
+		case exact.Long():
+			problems = 12
+		case testing.Short():
 			problems = 2
 		}
 		worst, refused := 0.0, 0

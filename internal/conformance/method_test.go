@@ -275,6 +275,9 @@ func TestMethods(t *testing.T) {
 			if opt.Draws == 0 {
 				opt.Draws = 8192 // of which .02 of a probability of ½ is almost four deviations
 			}
+			if !exact.Long() {
+				opt.Draws = min(opt.Draws, 4096)
+			}
 			if testing.Short() || exact.Race {
 				opt.Draws = min(opt.Draws, 2048)
 			}

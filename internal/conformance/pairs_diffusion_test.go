@@ -1064,7 +1064,7 @@ func (c *diffusionCase) backtrack(ctx context.Context, cfg diffusion.Config, sca
 	if c.bound, err = one.Bind(ctx, pairSites, pairLevels); err != nil {
 		return err
 	}
-	x := make([]int32, 50*scale*pairSites)
+	x := make([]int32, 12*scale*pairSites) // of which only the support is judged
 	if err := d.Sample(ctx, x); err != nil {
 		if !errors.Is(err, constraint.ErrInfeasible) && !c.mayFail(err) {
 			return fmt.Errorf("d.Sample: %w", err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/internal/durable"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/faulty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -55,9 +56,9 @@ func generation(fs durable.FS) (g int, err error) {
 // Whatever call fails in whatever way, the old or the new generation loads; a
 // save that reported success loads as the new one.
 func TestFaults(t *testing.T) {
-	faults := 10_000
-	if testing.Short() {
-		faults = 1000
+	faults := 2000 // every call fails in every way some twenty times
+	if exact.Long() {
+		faults = 10_000
 	}
 	src := rand.New(rand.NewPCG(3, 1))
 	d := faulty.New(src)

@@ -155,6 +155,10 @@ func TestFieldGibbsRuns(t *testing.T) {
 // same bits, stopped anywhere, saved or not, and allocate nothing.
 func TestPiecesAreShared(t *testing.T) {
 	one := func(*rand.Rand) float64 { return 1 }
+	steps := 3
+	if exact.Race {
+		steps = 1
+	}
 	for name, m := range map[string]energy.Model{
 		"glass":  sweeptest.Scattered(14000, 6, sweeptest.Normal),
 		"signs":  sweeptest.Scattered(14000, 5, func(r *rand.Rand) float64 { return float64(2*r.IntN(2) - 1) }),
@@ -183,7 +187,7 @@ func TestPiecesAreShared(t *testing.T) {
 			}
 			k, x, info, r := kernel(workers), slices.Clone(start), make([]sampler.Info, chains), sweeptest.Streams(chains)
 			r[0].Skip(17) // the streams stand anywhere
-			for range 3 {
+			for range steps {
 				k.Step(sampler.Control{Workers: workers}, info, x, r)
 			}
 			b := exact.Must(k.AppendBinary(nil))
@@ -205,7 +209,7 @@ func TestPiecesAreShared(t *testing.T) {
 		k, x, info, q := kernel(2), slices.Clone(start), make([]sampler.Info, chains), sweeptest.Streams(chains)
 		q[0].Skip(17)
 		stops := 0
-		for range 3 {
+		for range steps {
 			for k.Step(sampler.Control{Stop: func() bool { return true }, Workers: 1 + stops%3}, info, x, q) == 0 {
 				if stops++; stops%5 == 1 { // making a kernel takes longest here
 					b := exact.Must(k.AppendBinary(nil))

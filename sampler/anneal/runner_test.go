@@ -130,6 +130,7 @@ func TestCooling(t *testing.T) {
 // Independent sets of the graph of binary words that differ in fewer than four of eight places:
 // a random set has dozens of conflicts per node, and a good one gains or loses single nodes.
 func TestCoolingUnderPenalties(t *testing.T) {
+	exact.SkipUnderRace(t)
 	var q []model.Edge
 	for i := range 256 {
 		q = append(q, model.Edge{I: i, J: i, W: -1})

@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
 // With Gaussian data every step is linear in the state: x ← k·x + n·noise. The variance of samples
 // is what these factors give, and moves bring it nearer to that of the data.
 func TestCorrectedFollowsItsVariance(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const variance, steps, n = 0.04, 4, 20000
 	d, err := denoise.NewGaussian([]float64{0, 0}, []float64{variance, 0, 0, variance})
 	require.NoError(t, err)

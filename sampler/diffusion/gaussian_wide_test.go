@@ -18,6 +18,7 @@ import (
 // the number of steps; the prediction √ᾱ·x of the last step is the sample. The
 // narrow noise of η = 1 falls short.
 func TestGaussianWide(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const samples, steps = 40000, 6
 	unit := energy.DenoiserFunc[float32]{Sites: 1, Levels: 1, F: func(_ context.Context, v []float32, q energy.Noised[float32]) error {
 		for s, a := range q.Alpha {

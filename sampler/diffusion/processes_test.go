@@ -29,6 +29,7 @@ func predicts(levels int, table []float32, look func(q energy.Noised[int32])) en
 
 // A denoiser sees the α of the schedule at its time, and so many tokens show on average.
 func TestTheDenoiserSeesTheAlphaOfTheSchedule(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const sites, mask, n = 8, 2, 2000
 	for _, c := range []noise.Schedule{nil, noise.LogLinear{}, noise.Cosine{Epsilon: -1}} {
 		schedule := exact.Must(noise.Resolve("", c))

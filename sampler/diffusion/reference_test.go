@@ -109,7 +109,7 @@ func TestReferenceExperiment(t *testing.T) {
 	if testing.Short() {
 		t.Skip("64 particles for each of a thousand draws")
 	}
-	problems := 2
+	problems := 1
 	if exact.Long() {
 		problems = 12
 	}

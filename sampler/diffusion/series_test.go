@@ -216,9 +216,9 @@ func TestSeriesKeepsLimits(t *testing.T) {
 	ar := denoise.Channel{Coef: []float64{0.9}}
 	model, err := denoise.NewAutoregressive(length, ar, ar, ar, ar)
 	require.NoError(t, err)
-	count := 10_000
-	if testing.Short() || exact.Race {
-		count = 500
+	count := 500
+	if exact.Long() {
+		count = 10_000
 	}
 	draw := func(count int, c diffusion.Config) []float32 {
 		c.Steps, c.Seed, c.Projector = 10, 5, proximal.Projector{Set: set}

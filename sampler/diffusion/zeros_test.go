@@ -75,7 +75,7 @@ func (d keeper) law(b Steps[int32], steps int, step func(p Steps[int32], t, s fl
 func TestParticlesOfPredictionsWithZeros(t *testing.T) {
 	exact.SkipRepeated(t)
 	ctx := context.Background()
-	const n = 8000
+	const n = 3000
 	heard := 0.0
 	for name, c := range map[string]struct {
 		p     Process[int32]

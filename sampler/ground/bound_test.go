@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/energy/read"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 	"github.com/stretchr/testify/require"
 )
@@ -47,6 +48,7 @@ func energyOf(m energy.Model, x []int32) float64 {
 // Bounds of enumerated tori and planar graphs with random integer weights are not above the
 // lowest energy, are it on planar graphs, and come with a state that has it.
 func TestBoundsOfPlanarGraphsAndTori(t *testing.T) {
+	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	built, tight := 0, 0
 	for seed := range uint64(240) {
@@ -119,6 +121,7 @@ func TestBoundsOfPlanarGraphsAndTori(t *testing.T) {
 // Roof duality: no bound is above the lowest energy, and no site is fixed at a level that a
 // ground state does not have.
 func TestRoofDuality(t *testing.T) {
+	exact.SkipUnderRace(t)
 	instances := uint64(10000)
 	if testing.Short() {
 		instances = 2000
@@ -161,6 +164,7 @@ func TestRoofDuality(t *testing.T) {
 // The tori of the Gset have the bounds that Thomas and Middleton's method gives; the best
 // cuts known of three are equal to theirs.
 func TestBoundsOfTheGset(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const data = "../../../shared/data/"
 	for name, want := range map[string]struct {
 		bound float64
@@ -242,6 +246,7 @@ func ExampleCertificate_Proves() {
 // Bounds of graphs that are neither planar nor tori, enumerated, with and without fields, are
 // not above the lowest energy, and the packing of odd cycles beats the roof dual.
 func TestBoundsByOddCycles(t *testing.T) {
+	exact.SkipUnderRace(t)
 	ctx := context.Background()
 	cycles, tight, proven := 0, 0, 0
 	for seed := range uint64(150) {

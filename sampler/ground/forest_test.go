@@ -89,6 +89,7 @@ func checkForest[T number](t *testing.T, m energy.Model, g *system[T], beta, uni
 // Forests are drawn from their distribution given the other sites. The 24 p-values are below
 // 1e-7 with probability 2.4e-6.
 func TestForest(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for seed := range uint64(4) {
 		m := web(8, 2.2, seed, func(r *rand.Rand) float64 { return float64(r.IntN(7) - 3) })
 		g, unit := integers(t, m)
@@ -102,6 +103,7 @@ func TestForest(t *testing.T) {
 
 // On trees a forest is the whole tree.
 func TestTrees(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const sites = 400
 	r := rand.New(rand.NewPCG(44, 6))
 	var edges []model.Edge

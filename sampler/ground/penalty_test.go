@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/sampler/ground"
 )
 
@@ -16,6 +17,7 @@ import (
 // words: the largest code of eight bits has 16 words, that of ten bits 40 (A(8,4), A(10,4)). A
 // random state violates dozens of bonds per site, a good one none.
 func TestPenalties(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for _, c := range []struct {
 		bits, most int
 		penalty    float64

@@ -61,6 +61,7 @@ func checkLosses[T number](t *testing.T, m energy.Model, g *system[T], unit floa
 }
 
 func TestLosses(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for name, m := range models(t) {
 		if name == "huge" || name == "tiny" {
 			continue

@@ -35,6 +35,7 @@ func of(m *model.Ising, x []int32) float64 {
 
 // A window takes the lowest energy that its sites can have.
 func TestWindow(t *testing.T) {
+	exact.SkipUnderRace(t)
 	r := rand.New(rand.NewPCG(44, 1))
 	weights := []func() float64{
 		func() float64 { return float64(1 - 2*r.IntN(2)) },

@@ -170,6 +170,7 @@ func TestInsideResumes(t *testing.T) {
 
 // Hidden units survive a Lagrangian of a count and a clamp.
 func TestInsideLayers(t *testing.T) {
+	exact.SkipUnderRace(t)
 	w := []float32{0.5, -1, 0.25, 1, 0.3, -0.2, 0.7, 0.1, -0.6, 0.4}
 	rbm := exact.Must(model.NewRBM(w, []float32{0.1, -0.2}, []float32{0.2, 0, -0.4, 0.3, 0.1}))
 	m := counting(sweeptest.Pinned(rbm, func(i int) bool { return i != 2 }), 0.6)
@@ -223,6 +224,7 @@ func TestFollowingTakesTurns(t *testing.T) {
 // Replicas of a model whose numbers change move by the kernels of what it is now, wherever
 // their kernels are made anew: at a Reset, or some steps after it.
 func TestTemperingFollows(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const chains, steps = 8, 3000
 	m, set := withCount(exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.1, 0)), 0.2)
 	k := exact.Must(Tempering{Base: Gibbs{}, Betas: []float64{1, 0.8, 0.5, 0.2}}.Kernel(t.Context(), m, chains)).(*tempering)

@@ -188,6 +188,7 @@ func TestDULAObserved(t *testing.T) {
 // TestDULAProposal checks the proposal of every balance against its formula, in
 // float64 from the model's own table or from its energies.
 func TestDULAProposal(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const alpha = 0.7
 	for space, m := range spaces() {
 		if strings.Contains(space, "holes") {

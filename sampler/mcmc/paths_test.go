@@ -151,6 +151,7 @@ func TestPathsAreIrreducible(t *testing.T) {
 }
 
 func TestPathsAdapt(t *testing.T) {
+	exact.SkipUnderRace(t)
 	m, err := model.NewIsing(model.Lattice{8, 8}, 0.2, 0)
 	require.NoError(t, err)
 	c := runs.Run(t, m, Paths{}, sampler.Config{Chains: 32, Seed: 1, Warmup: 600}, 400)

@@ -88,6 +88,7 @@ func proximalMatrix(k *proximal, all [][]int32) *exact.Matrix {
 // The acceptance probability of DMAPS needs all of its parts: without the noise in it, or
 // the rest, the target is another one.
 func TestBrokenProximalTwinsFail(t *testing.T) {
+	exact.SkipUnderRace(t)
 	for _, space := range []string{"binary", "3-levels", "ordinal"} {
 		if space == "ordinal" && testing.Short() {
 			continue // 125 states: eight million acceptances
@@ -114,6 +115,7 @@ func TestBrokenProximalTwinsFail(t *testing.T) {
 
 // A linear energy is never rejected, and DUPS samples it at every step size.
 func TestProximalSamplersAreExactOnProducts(t *testing.T) {
+	exact.SkipUnderRace(t)
 	r := sampler.NewStream(3, 0)
 	for _, levels := range []int{2, 4} {
 		w := make([]float64, 4*levels)
@@ -161,6 +163,7 @@ func TestDUPSObserved(t *testing.T) {
 // The two stages hold to the formulas of the documentation, in float64 from the model's
 // own table.
 func TestProximalStages(t *testing.T) {
+	exact.SkipUnderRace(t)
 	const alpha = 0.7
 	for space, m := range spaces() {
 		if strings.Contains(space, "holes") {

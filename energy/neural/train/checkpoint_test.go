@@ -18,6 +18,7 @@ import (
 )
 
 func TestCheckpointsNameWhatDiffers(t *testing.T) {
+	exact.SkipUnderRace(t)
 	data, _, _ := joint()
 	cfg := Config{Steps: 10, Workers: 1}
 	tr := exact.Must(New(network(t, tiny, 1), Masked{mask}, data, cfg))

@@ -25,9 +25,11 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 func main() {
@@ -39,27 +41,49 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	out, wrong := outputs{run: run, known: map[string][][]float64{}}, 0
+	byFile := map[string][]table{}
+	turn := make(chan struct{}, runtime.GOMAXPROCS(0)) // many commands keep one processor busy
+	out := outputs{known: map[string]func() ([][]float64, error){}, run: func(command string) ([]byte, error) {
+		turn <- struct{}{}
+		defer func() { <-turn }()
+		return run(command)
+	}}
+	wanted := func(t table) bool {
+		return t.reason == "" && (!t.nightly || *nightly) && pattern.MatchString(strings.Join(t.commands, "\n"))
+	}
 	for _, name := range flag.Args() {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			log.Fatal(err)
 		}
-		for _, t := range tables(string(text)) {
+		byFile[name] = tables(string(text))
+		for _, t := range byFile[name] {
+			for _, c := range t.commands {
+				if wanted(t) {
+					go out.command(c)()
+				}
+			}
+		}
+	}
+	wrong := 0
+	for _, name := range flag.Args() {
+		for _, t := range byFile[name] {
 			state, bad := "ok", []string(nil)
 			switch {
 			case t.reason != "":
 				state = "not checked: " + t.reason
 			case len(t.commands) == 0:
 				state, bad = "WRONG", []string{"no command"}
-			case t.nightly && !*nightly || !pattern.MatchString(strings.Join(t.commands, "\n")):
+			case !wanted(t):
 				state = "not run"
 			default:
 				printed, err := out.of(t.commands)
 				if err != nil {
-					log.Fatal(err)
+					bad = []string{err.Error()}
+				} else {
+					bad = t.missing(printed)
 				}
-				if bad = t.missing(printed); len(bad) > 0 {
+				if len(bad) > 0 {
 					state = "WRONG"
 				}
 			}
@@ -78,20 +102,30 @@ func main() {
 // outputs caches the numbers that commands print.
 type outputs struct {
 	run   func(command string) ([]byte, error)
-	known map[string][][]float64
+	known map[string]func() ([][]float64, error)
+}
+
+// command returns a function that returns the numbers that a command prints, by line. The first
+// call runs the command, and calls that overlap wait for it.
+func (o *outputs) command(c string) func() ([][]float64, error) {
+	if o.known[c] == nil {
+		o.known[c] = sync.OnceValues(func() ([][]float64, error) {
+			text, err := o.run(c)
+			if err != nil {
+				return nil, fmt.Errorf("go run %s: %w", c, err)
+			}
+			return numbers(string(text)), nil
+		})
+	}
+	return o.known[c]
 }
 
 // of returns the numbers that the commands print, by line. It runs each command once.
 func (o *outputs) of(commands []string) (all [][]float64, err error) {
 	for _, c := range commands {
-		n, ok := o.known[c]
-		if !ok {
-			text, err := o.run(c)
-			if err != nil {
-				return nil, fmt.Errorf("go run %s: %w", c, err)
-			}
-			n = numbers(string(text))
-			o.known[c] = n
+		n, err := o.command(c)()
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, n...)
 	}

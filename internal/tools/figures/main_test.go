@@ -47,7 +47,7 @@ func TestMissing(t *testing.T) {
 // A command runs once, and its failure is named.
 func TestOutputs(t *testing.T) {
 	calls := 0
-	o := outputs{known: map[string][][]float64{}, run: func(command string) ([]byte, error) {
+	o := outputs{known: map[string]func() ([][]float64, error){}, run: func(command string) ([]byte, error) {
 		if calls++; command == "./bad" {
 			return nil, errors.New("exit status 1")
 		}
