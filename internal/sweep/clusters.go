@@ -50,9 +50,9 @@ type Clusters struct {
 // one.
 const seeds = 8
 
-// Exchange draws a site of every chain in every pair. If the states differ at this site, it exchanges
-// the cluster to which it belongs. It returns the pairs for which it cannot do so, until the next
-// call.
+// Exchange draws a site of every chain in every pair. If the states differ at this site, it
+// exchanges the cluster to which it belongs. It returns the pairs for which it cannot do so, in a
+// slice that is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
 	for i, p := range pairs {
