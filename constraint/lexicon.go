@@ -208,8 +208,8 @@ func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// AppendEdges lists the transitions that leave state. It appends their tokens, in ascending
-// order, to the slice tokens and their targets to the slice states.
+// AppendEdges lists the transitions that leave the given state. It appends their tokens, in
+// ascending order, to the slice tokens and their targets to the slice states.
 func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	if state < 0 || state >= len(l.node) {
 		return tokens, states

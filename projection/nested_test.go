@@ -282,7 +282,7 @@ func TestLogZIsExact(t *testing.T) {
 	}
 	for schema, regular := range map[string]bool{
 		`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"additionalProperties":false}`: true,
-		`{"type":["array","string"],"items":{"$ref":"#"}}`:                                                          false,
+		`{"type":["array","string"],"items":{"$ref":"#"}}`:                                                           false,
 	} {
 		g, err := grammar.JSONSchema(t.Context(), []byte(schema), grammar.SchemaConfig{Compact: true})
 		require.NoError(t, err)

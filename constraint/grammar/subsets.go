@@ -180,14 +180,6 @@ func (s *subsets) move(q int32, b byte) (pushdown.Move, error) {
 	return s.decode(m), nil
 }
 
-// known returns the move of state q on b if it has been computed, and otherwise the dead move.
-func (s *subsets) known(q int32, b byte) pushdown.Move {
-	if row := s.states[q].row; row != nil {
-		return s.decode(row[b])
-	}
-	return pushdown.Move{}
-}
-
 // code returns the encoded move of state q on b. It computes and caches the move if necessary.
 func (s *subsets) code(q int32, b byte) (code, error) {
 	if row := s.states[q].row; row != nil && row[b] != unknown {

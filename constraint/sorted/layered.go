@@ -72,8 +72,8 @@ func (l Layered) Accepting(state int) bool {
 	return b >= 0 && l.base().Accepting(b) || t >= 0 && l.top().Accepting(t)
 }
 
-// AppendEdges lists the transitions that leave state. It appends their tokens, in ascending
-// order, to the slice tokens and their targets to the slice states.
+// AppendEdges lists the transitions that leave the given state. It appends their tokens, in
+// ascending order, to the slice tokens and their targets to the slice states.
 func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	check.Len("sorted", "states", len(states), len(tokens))
 	b, t := l.split(state)

@@ -109,8 +109,9 @@ func (m *Posterior) Field(e []float64, h []float32, x []int32) {
 	m.evaluate(e, h, x)
 }
 
-// Gradient stores in g the first-order table g[i,l] = (l − x_i)·h_i for sites i and levels l, where
-// h is the field of [Posterior.Field]. It implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g the first-order table g[i,l] = (l − x_i)·h_i for
+// sites i and levels l, where h is the field of [Posterior.Field]. It implements
+// [energy.Differentiable].
 func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), 2*len(x))
 	m.evaluate(e, g[len(x):], x)

@@ -92,7 +92,7 @@ func New(a Rows) *Solver {
 
 // Conflict returns rows that cannot hold together, and their weights w_j, after a Solve that
 // returned [Infeasible]. Σ_j w_j·a_j is zero, but the bounds require Σ_j w_j·(a_j·x) < 0. If any
-// one of these rows is removed, the others are feasible. The slices are valid until the next
+// one of these rows is removed, the others can hold together. The slices are valid until the next
 // Solve.
 func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict, s.influence }
 

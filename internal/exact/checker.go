@@ -125,7 +125,8 @@ func (c *Checker) Tables(t Test, energies []float64, all []int32) {
 	}
 }
 
-// Table checks the table g of energy differences of the state x.
+// Table checks g, the table of energy differences that the model returned for the state x, against
+// differences of [Checker.Brute].
 func (c *Checker) Table(t Test, g []float32, x []int32) {
 	t.Helper()
 	_, levels := c.Model.Shape()

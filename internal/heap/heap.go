@@ -3,7 +3,7 @@
 // pushes and pops.
 package heap
 
-// Push adds x to the heap and returns the extended slice.
+// Push adds x to the heap h and returns the extended slice.
 func Push[T any](h []T, x T, before func(a, b T) bool) []T {
 	h = append(h, x)
 	for i := len(h) - 1; i > 0; {
@@ -17,7 +17,8 @@ func Push[T any](h []T, x T, before func(a, b T) bool) []T {
 	return h
 }
 
-// Pop removes the first element and returns it. The heap must not be empty.
+// Pop removes the first element, and returns the shortened slice and this element. The heap must
+// not be empty.
 func Pop[T any](h []T, before func(a, b T) bool) ([]T, T) {
 	x, last := h[0], len(h)-1
 	h[0] = h[last]

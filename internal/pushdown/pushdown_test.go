@@ -322,6 +322,54 @@ func TestForgetting(t *testing.T) {
 	require.Greater(t, classes, 600)
 }
 
+// Tokens that are classed together with a token that begins them have the classes that reading them
+// would give.
+func TestLiftClassesSubtreesAtOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	looped := 0
+	for range 300 {
+		m := randomMachine(r, 3)
+		for b := range m.Class {
+			switch kind[b] {
+			case kind['a']:
+				m.Class[b] = 0
+			case kind['0']:
+				m.Class[b] = 1
+			case kind['.']:
+				m.Class[b] = 2
+			default:
+				m.Class[b] = 3
+			}
+		}
+		for q := range m.Level { // letters or digits often change nothing
+			if k := r.IntN(4); k < 2 {
+				m.Moves[q*m.Classes+k] = Move{Kind: Inside, To: int32(q)}
+			}
+		}
+		tokens := make([]string, 200)
+		for i := range tokens {
+			for range 1 + r.IntN(5) {
+				tokens[i] += string("abyz0199."[r.IntN(9)])
+			}
+		}
+		v := Prepare(tokens, nil, nil)
+		plain := *v
+		plain.kinds = slices.Repeat([]uint64{math.MaxUint64}, len(v.kinds)) // as if any byte might follow
+		a, b := newLifter(m, v), newLifter(m, &plain)
+		require.NoError(t, a.read(t.Context()))
+		require.NoError(t, b.read(t.Context()))
+		require.Equal(t, b.class, a.class)
+		require.Equal(t, b.rows, a.rows)
+		require.Equal(t, b.list, a.list)
+		for id, set := range a.memory.loop {
+			if len(a.memory.list[id]) > 0 && set != 0 {
+				looped++
+			}
+		}
+	}
+	require.Greater(t, looped, 50)
+}
+
 func TestLiftCancels(t *testing.T) {
 	exact.SkipUnderRace(t)
 	stop := errors.New("stop")

@@ -37,8 +37,8 @@ type Odds struct {
 	terms  int // number of entries that can differ from 0 for the numbers of neighbours that occur
 }
 
-// NewOdds returns the odds p[k]·2⁻⁶⁴ for k = 0, …, len(p)−1 neighbours in state 1.
-// It panics unless 1 ≤ len(p) ≤ 8.
+// NewOdds returns the odds with the probabilities p[k]·2⁻⁶⁴ of state 1, for k = 0, …, len(p)−1
+// neighbours in state 1. It panics unless 1 ≤ len(p) ≤ 8.
 func NewOdds(p []uint64) *Odds {
 	if len(p) < 1 || len(p) > 8 {
 		panic(fmt.Sprintf("simd: NewOdds: len(p) = %d, want 1 … 8", len(p)))
@@ -87,7 +87,7 @@ func (o *Odds) digit(d int, c0, c1, c2 uint64) uint64 {
 	return t
 }
 
-// At returns the probability for k neighbours in state 1, times 2⁶⁴.
+// At returns the probability of state 1 for a site with k neighbours in state 1, times 2⁶⁴.
 func (o *Odds) At(k int) (p uint64) {
 	var c [3]uint64
 	for b := range c {

@@ -14,7 +14,8 @@ type FlipOdds struct {
 	digits [64][16]uint64
 }
 
-// Set sets the odds to p[x][k]·2⁻⁶⁴ for a site in state x with k neighbours in state 1.
+// Set sets to p[x][k]·2⁻⁶⁴ the probability that a site in state x with k neighbours in state 1
+// flips.
 func (o *FlipOdds) Set(p *[2][5]uint64) {
 	a, b := coefficients(p[0][:]), coefficients(p[1][:])
 	for j, off := range a[:len(p[0])] {

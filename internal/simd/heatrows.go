@@ -61,8 +61,8 @@ type RowOdds struct {
 // RowTable is the size in bytes of a RowOdds.
 const RowTable = 10 * RowCounts
 
-// NewRowOdds returns the probabilities p[k]·2⁻⁶⁴ for the sums k. It panics unless len(p) ≤
-// RowCounts.
+// NewRowOdds returns the odds with the probabilities p[k]·2⁻⁶⁴ of state 1, for the sums k over the
+// neighbours. It panics unless len(p) ≤ RowCounts.
 func NewRowOdds(p []uint64) (o RowOdds) {
 	if len(p) > RowCounts {
 		panic(fmt.Sprintf("simd: NewRowOdds: len(p) = %d, want ≤ %d", len(p), RowCounts))
@@ -74,7 +74,7 @@ func NewRowOdds(p []uint64) (o RowOdds) {
 	return o
 }
 
-// At returns the probability for the sum k, times 2⁶⁴.
+// At returns the probability of state 1 for the sum k over the neighbours, times 2⁶⁴.
 func (o *RowOdds) At(k int) uint64 { return o.p[k] }
 
 // RowTally counts, for each chain, the sites changed by redraws (Moved). The field Sum adds the

@@ -117,7 +117,9 @@ type pathWork struct {
 	mixed         []bool // for each site: whether v holds the row from Mix
 }
 
-// NewPaths returns a Paths that moves the slots of the engine e.
+// NewPaths returns a Paths that moves the slots of the engine e. It draws states with d. Slot i is
+// moved by the steps joint[i], of which grid are requested for each path. The argument leaveOneOut
+// is passed on to their method Condition.
 func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut bool) *Paths {
 	p := &Paths{
 		Engine: e, drawer: d, Joint: joint, Grid: grid, leaveOneOut: leaveOneOut,
@@ -157,8 +159,9 @@ func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 	return k.v, true
 }
 
-// Weigh updates the weight of slot i for a new prediction. It multiplies the weight by Z_C of the
-// prediction and divides the weight by Z_C(ρ) of the last step. [Paths] defines both numbers.
+// Weigh updates, in worker w, the weight of slot i for a new prediction. It multiplies the weight
+// by Z_C of the prediction and divides the weight by Z_C(ρ) of the last step. [Paths] defines both
+// numbers.
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
@@ -176,7 +179,8 @@ func (p *Paths) Weigh(w, i int) error {
 	return nil
 }
 
-// Move moves slot i by one conditioned step. Weigh must have updated the weight of the slot.
+// Move moves slot i by one conditioned step, in worker w. Weigh must have updated the weight of the
+// slot.
 func (p *Paths) Move(w, i int) error { return p.step(w, i, false) }
 
 // Pass is [Paths.Weigh] and [Paths.Move] in one call, for a prediction that is not used again.

@@ -29,7 +29,7 @@ func (g *Graph) NewClusters() *Clusters {
 	return w
 }
 
-// Clear removes all pairs.
+// Clear removes all pairs that [Clusters.Compare] has stored.
 func (w *Clusters) Clear() {
 	clear(w.differ)
 	clear(w.in)

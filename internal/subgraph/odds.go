@@ -115,7 +115,7 @@ func (m *Model) Pairs(free []bool) *Pairs {
 // for rounding.
 const energyBits = 61
 
-// Energy returns the energy of a state without the constant.
+// Energy returns the energy E(x) of the state x without the constant; see [Pairs].
 func (p *Pairs) Energy(x []int32) float64 {
 	sum := int64(0)
 	for k := range p.bonds[:p.pairs] {

@@ -20,13 +20,13 @@ type Coupler interface {
 
 // Laddered is a kernel that has a kernel for each of several temperatures.
 type Laddered interface {
-	// CoupleRungs lets c exchange states between this kernel and the kernel named with, separately
-	// at every temperature. The slices x and y hold the states of their chains. It returns the new
-	// energies e of x and f of y, valid until the next step. If the temperatures of the two kernels
-	// differ, ok is false.
+	// CoupleRungs lets c exchange states between this kernel and another one, the argument with,
+	// separately at every temperature. The slices x and y hold the states of their chains. It
+	// returns the new energies e of x and f of y, valid until the next step. If the temperatures of
+	// the two kernels differ, ok is false.
 	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c Coupler) (e, f []float64, ok bool)
 
-	// Align gives the kernel named with the temperatures of this kernel.
+	// Align gives another kernel, the argument with, the temperatures of this kernel.
 	Align(with sampler.Kernel)
 }
 
@@ -50,9 +50,9 @@ type Clusters struct {
 // one.
 const seeds = 8
 
-// Exchange draws a site of every chain in every pair. If the states differ at this site, it exchanges
-// the cluster to which it belongs. It returns the pairs for which it cannot do so, until the next
-// call.
+// Exchange draws a site of every chain in every pair. If the states differ at this site, it
+// exchanges the cluster to which it belongs. It returns the pairs for which it cannot do so, in a
+// slice that is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
 	for i, p := range pairs {

@@ -149,8 +149,8 @@ func (k *fieldGibbs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	return next - from
 }
 
-// Cost estimates the time of a step, which visits every site and its neighbours. It implements
-// [sampler.Costed].
+// Cost estimates the time in nanoseconds of a step, which visits every site and its neighbours. It
+// implements [sampler.Costed].
 func (k *fieldGibbs) Cost(info []sampler.Info) float64 {
 	m := k.Price.Of(k.Model)
 	return float64(len(info)) * float64(float64(k.Sites)*(sparseCost+float64(nearCost*m.Degree)))

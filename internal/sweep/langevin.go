@@ -370,8 +370,8 @@ func (k *torusLangevin) fields(f *wire.Fields) {
 	k.at.Fields(f, 0)
 }
 
-// Cost estimates the time of a step, which proposes a flip at every site. It implements
-// [sampler.Costed].
+// Cost estimates the time in nanoseconds of a step, which proposes a flip at every site. It
+// implements [sampler.Costed].
 func (k *torusLangevin) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * (proposeCost + float64(kindCost*float64(k.packed.sites)))
 }

@@ -36,7 +36,8 @@ func (k *memoGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk makes n updates of chain s, each of which redraws one site. It implements [Walker].
+// Walk makes n updates of chain s, or fewer if it is stopped or fails, and returns the number made.
+// Each update redraws one site. It implements [Walker].
 func (k *memoGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1
@@ -166,8 +167,8 @@ func (m *memo) draw(sites []int32, x []int32, u []float64) (moved int, rise floa
 	return moved, rise, -1
 }
 
-// Cost estimates the time of a step, which visits every site and its neighbours. It implements
-// [sampler.Costed].
+// Cost estimates the time in nanoseconds of a step, which visits every site and its neighbours. It
+// implements [sampler.Costed].
 func (k *memoGibbs) Cost(info []sampler.Info) float64 {
 	m := k.Price.Of(k.Model)
 	return float64(len(info)) * float64(float64(k.Sites)*(sparseCost+float64(nearCost*m.Degree)))

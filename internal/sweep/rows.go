@@ -255,8 +255,8 @@ func (k *rowGibbs) gather(t *simd.RowTally) (moved int) {
 	return moved
 }
 
-// Cost estimates the time of a step, which visits every site and its neighbours in all chains. It
-// implements [sampler.Costed].
+// Cost estimates the time in nanoseconds of a step, which visits every site and its neighbours in
+// all chains. It implements [sampler.Costed].
 func (k *rowGibbs) Cost(info []sampler.Info) float64 {
 	return WholeCost + float64(visitCost*float64(k.states.Free())) + float64(addCost*float64(k.states.Near()))
 }

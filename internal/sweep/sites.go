@@ -45,7 +45,8 @@ func (k *gibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sa
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk makes n updates of chain s, each of which redraws one site. It implements [Walker].
+// Walk makes n updates of chain s, or fewer if it is stopped or fails, and returns the number made.
+// Each update redraws one site. It implements [Walker].
 func (k *gibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	for made < n && k.At.Info[s].Err == nil && !k.At.Stopped {
 		m := min(n-made, k.unpolled)
@@ -80,7 +81,8 @@ func (k *gibbs) sweep(first, n, s int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// Cost estimates the time of a step, which visits every site. It implements [sampler.Costed].
+// Cost estimates the time in nanoseconds of a step, which visits every site. It implements
+// [sampler.Costed].
 func (k *gibbs) Cost(info []sampler.Info) float64 {
 	return k.Visits(info, k.Sites, 1, sweepCost+float64(LevelCost*float64(k.Levels)))
 }
@@ -103,8 +105,9 @@ func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r
 	return done
 }
 
-// Walk makes n updates of chain s, each of which proposes one change. With a single level nothing
-// can be proposed, and the acceptance probability is 1. It implements [Walker].
+// Walk makes n updates of chain s, or fewer if it is stopped, and returns the number made. Each
+// update proposes one change. With a single level nothing can be proposed, and the acceptance
+// probability is 1. It implements [Walker].
 func (k *metropolis) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	if k.Levels < 2 {
 		k.At.Info[s].Accept = float64(k.Updates)
@@ -143,7 +146,7 @@ func (k *metropolis) update(s, at int, x []int32, r *sampler.Stream) {
 	}
 }
 
-// Cost estimates the time of a step, which makes Updates proposals. It implements
+// Cost estimates the time in nanoseconds of a step, which makes Updates proposals. It implements
 // [sampler.Costed].
 func (k *metropolis) Cost(info []sampler.Info) float64 {
 	return k.Visits(info, k.Updates, 1, ProposalCost)

@@ -282,7 +282,8 @@ func (k *torusChains) worth(bonds, ones int) float64 {
 	return float64((k.d[1]-k.d[0])*float64(bonds)) + float64(k.d[0]*float64(ones))
 }
 
-// Cost estimates the time of a step, which redraws all sites. It implements [sampler.Costed].
+// Cost estimates the time in nanoseconds of a step, which redraws all sites. It implements
+// [sampler.Costed].
 func (k *torusGibbs) Cost(info []sampler.Info) float64 {
 	return float64(len(info)) * (WholeCost + float64(bandCost*float64(k.sites/k.cols)) + float64(bitCost*float64(k.sites)))
 }

@@ -190,8 +190,8 @@ func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
 // (BenchmarkWordGibbs). Tests set it higher to exercise other kernels.
 var FewestBits = 1
 
-// Cost estimates the time of a step. It does not depend on the number of chains, because a step
-// redraws all bits of every lane. It implements [sampler.Costed].
+// Cost estimates the time of a step in nanoseconds. It does not depend on the number of chains,
+// because a step redraws all bits of every lane. It implements [sampler.Costed].
 func (k *wordGibbs) Cost(info []sampler.Info) float64 {
 	return float64(WholeCost + float64(float64(k.states.Lanes())*laneCost))
 }

@@ -57,8 +57,8 @@ type Checked interface {
 type Sparse interface {
 	Corpus
 
-	// AppendEdges lists the transitions that leave state. It appends their tokens, in ascending
-	// order, to the slice tokens and their targets to the slice states.
+	// AppendEdges lists the transitions that leave the given state. It appends their tokens, in
+	// ascending order, to the slice tokens and their targets to the slice states.
 	AppendEdges(tokens []int32, states []int, state int) ([]int32, []int)
 }
 

@@ -97,9 +97,9 @@ type Config struct {
 	Projector Projector
 
 	// ProjectStart limits projections to steps that begin at a time t ≤ ProjectStart; 0 means 1,
-	// all steps. ProjectEvery = k projects in every k-th step; 0 means 1, and −1 means in none. The
-	// last step of a sample is always projected. A step without projection may lead to a state from
-	// which the set cannot be reached; the sample then fails.
+	// all steps. If ProjectEvery is k > 0, only every k-th step projects; 0 means 1, and −1 means
+	// that no step does. The last step of a sample is always projected. A step without projection
+	// may lead to a state from which the set cannot be reached; the sample then fails.
 	ProjectStart float64
 	ProjectEvery int
 

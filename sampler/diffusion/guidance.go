@@ -22,9 +22,9 @@ import (
 // the field Guided of energy.Noised.
 type Guide interface {
 	// Guidance returns the weight γ of the guidance as scale, and the source of the guidance. For
-	// [ClassifierFree] the source is a denoiser without the condition, returned as unconditional.
-	// For [ClassifierGuided] it is a classifier, returned as by. The other of these two results is
-	// nil. Both are nil if the prediction already contains the guidance.
+	// [ClassifierFree] the source is a denoiser without the condition, the result unconditional.
+	// For [ClassifierGuided] it is a classifier, the result named by. The other of these two
+	// results is nil. Both are nil if the prediction already contains the guidance.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 

@@ -582,9 +582,9 @@ func (k *tempering) show() {
 	}
 }
 
-// CoupleRungs lets c exchange states between this kernel and the kernel named with, separately at
-// every temperature. It returns the new energies of the states x and y, or ok = false if the
-// temperatures of the two kernels differ. It implements [sweep.Laddered].
+// CoupleRungs lets c exchange states between this kernel and another one, the argument with,
+// separately at every temperature. It returns the new energies of the states x and y, or ok = false
+// if the temperatures of the two kernels differ. It implements [sweep.Laddered].
 func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c sweep.Coupler) (e, f []float64, ok bool) {
 	o, ok := sampler.As[*tempering](with)
 	if !ok || !slices.Equal(k.betas, o.betas) || k.behind || o.behind {
@@ -623,8 +623,8 @@ func (k *tempering) coupled(j int, x []int32) {
 	k.cold = x
 }
 
-// Align gives the kernel named with the inverse temperatures of this kernel. It implements
-// [sweep.Laddered].
+// Align gives another kernel, the argument with, the inverse temperatures of this kernel. It
+// implements [sweep.Laddered].
 func (k *tempering) Align(with sampler.Kernel) {
 	o, ok := sampler.As[*tempering](with)
 	if !ok || slices.Equal(k.betas, o.betas) {

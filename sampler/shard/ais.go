@@ -43,9 +43,9 @@ func (a AIS) Size() (n, block int) {
 	return whole.Chains, sampler.Config{Chains: whole.Chains}.Block()
 }
 
-// Part prepares the chains or populations first … first+count−1; it implements [Run]. It returns a
-// function do that runs them and writes the last states of all their chains as a .npy file of
-// int32, chains × sites.
+// Part prepares the chains or populations first … first+count−1; it implements [Run]. It returns an
+// empty tally and a function do, which runs them and adds them to the tally. The function do writes
+// the last states of all their chains as a .npy file of int32, chains × sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
 	n, _ := a.Size()

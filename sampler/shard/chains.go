@@ -47,8 +47,9 @@ func multiple(a, b int) int {
 	return a / g * b
 }
 
-// Part prepares the chains first … first+count−1; it implements [Run]. It returns a function do
-// that builds them, runs them and writes their last states as a .npy file of int32, chains × sites.
+// Part prepares the chains first … first+count−1; it implements [Run]. It returns an empty tally
+// and a function do, which builds and runs the chains and adds them to the tally. The function do
+// writes their last states as a .npy file of int32, chains × sites.
 func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)

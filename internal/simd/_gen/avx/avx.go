@@ -57,7 +57,7 @@ var topics = []struct {
 	{"polar", polar},
 }
 
-// Emit writes the assembly of the functions in funcs.
+// Emit returns the assembly for AVX2 and AVX-512 of the functions in funcs.
 func Emit(funcs gen.Funcs) (gen.Emitted, error) {
 	out := gen.Emitted{Files: map[string]string{}}
 	for _, t := range topics {

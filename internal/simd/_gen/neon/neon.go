@@ -21,7 +21,7 @@ var topics = []struct {
 	{"fixed", fixed},
 }
 
-// Emit writes the assembly of the functions in funcs.
+// Emit returns the assembly for NEON of the functions in funcs.
 func Emit(funcs kernel.Funcs) (kernel.Emitted, error) {
 	out := kernel.Emitted{Files: map[string]string{}}
 	for _, t := range topics {
