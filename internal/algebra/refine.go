@@ -16,7 +16,7 @@ func (e *Edges) Add(from, label, to int32) {
 	e.tail, e.label, e.head = append(e.tail, from), append(e.label, label), append(e.head, to)
 }
 
-// Grow makes room for n more edges.
+// Grow increases the capacity of e by n edges.
 func (e *Edges) Grow(n int) {
 	e.tail, e.label, e.head = slices.Grow(e.tail, n), slices.Grow(e.label, n), slices.Grow(e.head, n)
 }
