@@ -70,7 +70,7 @@ func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits 
 }
 
 func newMasks(m *Masks, v *Vocabulary, limits constraint.Limits) *Masks {
-	m.v, m.known, m.bound = v.forMasks(), map[configuration]*mask{}, limits.Bytes
+	m.v, m.known, m.bound, m.found = v.forMasks(), map[configuration]*mask{}, limits.Bytes, make([]int32, 0, 1<<12)
 	m.safes, m.texts = map[tableState]*safe{}, map[dfaState]*safe{}
 	if m.bound == 0 {
 		m.bound = maskBytes

@@ -27,6 +27,7 @@ type objects struct {
 	targets map[member]*targets
 	entries map[entry]int32
 	forks   map[string]int32 // nodes from which several entries are reached, by their key
+	sets    []*unlisted      // cached results of unlisted by set; nil until first needed
 	todo    []member
 	end     int32
 	ends    *nameEnds // nil until first needed
@@ -191,7 +192,7 @@ func (o *objects) reader() (*stringAutomaton, error) {
 			}
 		}
 	}
-	if len(o.watched) > several+2 {
+	if len(o.watched) > several+3 {
 		return nil, errGates
 	}
 	for _, a := range o.watched {
@@ -332,7 +333,6 @@ func (o *objects) named(t *targets, m member, i int) error {
 
 // others adds the targets of the names that the location does not list.
 func (o *objects) others(t *targets, m member) error {
-	patterns := o.patterns()
 	t.others = make([]int32, 1<<len(o.watched))
 	to, ok := o.after(m, false)
 	to.passed = len(o.l.names)
@@ -341,30 +341,79 @@ func (o *objects) others(t *targets, m member) error {
 		if !ok || o.names.never {
 			continue
 		}
-		var matched []string
-		for i, k := range patterns {
-			if set>>i&1 == 1 {
-				matched = append(matched, k)
-			}
-		}
-		together := matched
-		if len(o.l.patterns) > several {
-			together = o.l.patterns
-		}
-		inner, err := o.other(o.l, together)
+		x, err := o.unlisted(set)
 		if err != nil {
 			return err
 		}
-		var subs []*value
-		for _, s := range o.of {
-			subs = append(subs, o.otherOf(s, matched)...)
+		if x.choice {
+			t.others[set], err = o.either(x.subs, func(y test) bool { return x.matches(o, y) }, x.inner, to)
+		} else {
+			to := to
+			to.found |= x.found
+			t.others[set], err = o.keyed(x.subs, x.key, x.inner, to)
 		}
-		matches := func(x test) bool { return set>>slices.Index(o.watched, x.a)&1 == 1 }
-		if t.others[set], err = o.either(subs, matches, inner, to); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unlisted is what is known of a name that the location does not list from the set of watched
+// automata that it matches.
+type unlisted struct {
+	set    int
+	subs   []*value // schemas of its value, and their key
+	key    string
+	inner  *location
+	found  uint8 // assertions in some that the name satisfies, whatever the value
+	choice bool  // whether the value may satisfy others
+}
+
+func (x *unlisted) matches(o *objects, t test) bool {
+	return x.set>>slices.Index(o.watched, t.a)&1 == 1
+}
+
+// unlisted returns the description of the names that match the given set of watched automata. The
+// result is cached.
+func (o *objects) unlisted(set int) (*unlisted, error) {
+	if o.sets == nil {
+		o.sets = make([]*unlisted, 1<<len(o.watched))
+	}
+	if o.sets[set] != nil {
+		return o.sets[set], nil
+	}
+	x := &unlisted{set: set}
+	var matched []string
+	for i, k := range o.patterns() {
+		if set>>i&1 == 1 {
+			matched = append(matched, k)
+		}
+	}
+	together := matched
+	if len(o.l.patterns) > several {
+		together = o.l.patterns
+	}
+	var err error
+	if x.inner, err = o.other(o.l, together); err != nil {
+		return nil, err
+	}
+	for _, s := range o.of {
+		x.subs = append(x.subs, o.otherOf(s, matched)...)
+	}
+	x.key = o.key(x.subs)
+	for i, y := range o.some {
+		if slices.ContainsFunc(y.names, func(t test) bool { return x.matches(o, t) != t.want }) {
+			continue
+		}
+		if y.value == nil {
+			x.found |= 1 << i
+		} else {
+			x.choice = true
+		}
+	}
+	o.sets[set] = x
+	return x, nil
 }
 
 // either returns the node after the name of a member whose value may, but need not, satisfy one
@@ -422,12 +471,17 @@ func (o *objects) either(subs []*value, matches func(t test) bool, inner *locati
 // member returns the node after the name of a member whose value satisfies all of subs, or −1
 // if no value is allowed.
 func (o *objects) member(subs []*value, inner *location, to member) (int32, error) {
+	return o.keyed(subs, o.key(subs), inner, to)
+}
+
+// keyed is member with the key of subs.
+func (o *objects) keyed(subs []*value, key string, inner *location, to member) (int32, error) {
 	for _, s := range subs {
 		if s != nil && s.kind == boolean && !s.truth {
 			return -1, nil
 		}
 	}
-	k := entry{to, o.key(subs), inner}
+	k := entry{to, key, inner}
 	if at, ok := o.entries[k]; ok {
 		return at, nil
 	}
