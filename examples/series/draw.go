@@ -68,11 +68,15 @@ const (
 	extent            // logarithm of high over low
 	opens             // relative position of open between low and high, in logarithms: 0 … 1
 	closes
+	barParts = iota - 1 // number of parts
 )
 
 // windowModel is a kernel density of windows in the coordinates of [path]. A kernel has the
 // covariance of all windows times width². The kernel centres are shrunk towards the mean, so
-// that the density has the covariance of the windows for every width.
+// that the density has the covariance of the windows for every width. Normal scores do not describe
+// how the parts of a bar depend on each other: in a long bar, open and close are far apart on either
+// side. So the scores of a bar are replaced by those of the nearest bar of the windows whose open and
+// close lie on the same of high and low.
 type windowModel struct {
 	f         *seriesdata.Frame
 	length    int
@@ -90,6 +94,7 @@ type windowModel struct {
 	dims      int
 	width     float64
 	tick      []float64
+	shapes    map[[2]float64][][]float64 // scores of bars of the windows, by edges
 }
 
 // widths lists the kernel widths to choose from.
@@ -403,36 +408,23 @@ func (m *windowModel) raw(p *path, e, r int) float64 {
 	return p.level(row[p.channel])
 }
 
-// normalise returns the location and scale of a coordinate in a window. For a level, the
-// location is the mean. For changes, the scale is their root mean square. For bars, the scale is
-// the root mean square of the log-range; positions within a bar are not scaled.
+// normalise returns the location and scale of a coordinate in a window. The location is the mean for
+// a level and 0 for other coordinates. The scale is the root mean square of what remains. Positions
+// within a bar are not scaled.
 func (m *windowModel) normalise(p *path, e, at int) (place, scale float64) {
-	size := func(q *path) float64 {
-		sum := 0.0
-		for t := range m.length {
-			v := m.raw(q, e, at+t)
-			sum += v * v / float64(m.length)
-		}
-		return math.Sqrt(sum)
+	if p.of == opens || p.of == closes {
+		return 0, 1
 	}
-	switch {
-	case p.of == opens || p.of == closes:
-		scale = 1
-	case p.of != noBar:
-		for i := range m.paths {
-			if q := &m.paths[i]; q.of == extent {
-				scale = size(q)
-			}
-		}
-	case p.changes:
-		scale = size(p)
-	default:
+	if p.of == noBar && !p.changes {
 		for t := range m.length {
 			place += m.raw(p, e, at+t) / float64(m.length)
 		}
-		scale = 1
 	}
-	if scale == 0 {
+	for t := range m.length {
+		v := m.raw(p, e, at+t) - place
+		scale += v * v / float64(m.length)
+	}
+	if scale = math.Sqrt(scale); scale <= 1e-12*math.Abs(place) {
 		scale = 1
 	}
 	return place, scale
@@ -469,7 +461,48 @@ func (m *windowModel) learn() error {
 			m.y[i] = quantile(min(max(u, 1e-5), 1-1e-5))
 		}
 	}
+	if m.barred {
+		rows := len(m.y) / k
+		m.shapes = map[[2]float64][][]float64{}
+		for i := range min(mostShapes, rows) {
+			at := i * rows / min(mostShapes, rows) * k
+			bar := m.y[at : at+barParts]
+			m.shapes[m.onEdge(bar)] = append(m.shapes[m.onEdge(bar)], bar)
+		}
+	}
 	return m.choose()
+}
+
+// mostShapes is the maximum number of bars whose shapes generated bars take.
+const mostShapes = 2000
+
+// onEdge returns, for open and close of a bar with the given scores, 1 at the high, 0 at the low,
+// and ½ between them.
+func (m *windowModel) onEdge(bar []float64) (edge [2]float64) {
+	for i := range edge {
+		at := barParts - len(edge) + i
+		c := coordinate{kind: scores, sorted: m.paths[at].sorted}
+		if edge[i] = c.from(bar[at]); edge[i] != 0 && edge[i] != 1 {
+			edge[i] = 0.5
+		}
+	}
+	return edge
+}
+
+// shape replaces the scores of a bar by those of the nearest bar of the windows with the same edges.
+// If there is none, it leaves them as they are.
+func (m *windowModel) shape(bar []float64) {
+	best, near := math.Inf(1), bar
+	for _, s := range m.shapes[m.onEdge(bar)] {
+		d := 0.0
+		for i, v := range s {
+			d += (v - bar[i]) * (v - bar[i])
+		}
+		if d < best {
+			best, near = d, s
+		}
+	}
+	copy(bar, near)
 }
 
 // mostLikely is the maximum number of windows for choosing the kernel width.
@@ -574,6 +607,11 @@ func (m *windowModel) draw(r *rand.Rand) []float64 {
 	y := make([]float64, d)
 	for j := range y {
 		y[j] = shrink * (m.y[centre*d+j] + m.width*(noise[j]+math.Sqrt(shrinkage)*r.NormFloat64()))
+	}
+	if m.barred { // the parts of bars are the first paths
+		for t := range m.length {
+			m.shape(y[t*k : t*k+barParts])
+		}
 	}
 	// Levels are those of a row of the same series nearby.
 	rows := len(m.f.Entities[e].Times)

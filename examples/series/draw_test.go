@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -140,4 +141,35 @@ func TestGenerateErrors(t *testing.T) {
 	require.NoError(t, err)
 	_, err = dispatch(ctx, o)
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// Generated windows of a calm series are calm, even if other series of the file are not. Their
+// spread was that of all series together, .4 here.
+func TestGenerateEverySeriesHasItsSpread(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 9))
+	var b strings.Builder
+	b.WriteString("date,place,volume\n")
+	for _, s := range []struct {
+		name        string
+		level, wild float64
+	}{{"calm", 1e6, 0.05}, {"wild", 1e3, 0.6}} {
+		for k := range 300 {
+			at := time.Date(2024, 1, 1+k, 0, 0, 0, 0, time.UTC)
+			fmt.Fprintf(&b, "%s,%s,%.0f\n", at.Format(time.DateOnly), s.name, s.level*math.Exp(s.wild*r.NormFloat64()))
+		}
+	}
+	_, got := generateFrom(t, "-csv", write(t, b.String()), "-generate", "100")
+	spread, calm := 0.0, 0.0
+	for from := 1; from < len(got); from += 24 {
+		sum, square := 0.0, 0.0
+		for _, line := range got[from : from+24] {
+			v := math.Log(mustFloat(t, line[2]))
+			sum, square = sum+v/24, square+v*v/24
+		}
+		if sum > math.Log(1e5) {
+			spread, calm = spread+square-sum*sum, calm+1
+		}
+	}
+	require.Greater(t, calm, 20.0)
+	assert.InDelta(t, 0.05, math.Sqrt(spread/calm), 0.015)
 }
