@@ -276,7 +276,7 @@ func TestMethods(t *testing.T) {
 				opt.Draws = 8192 // of which .02 of a probability of ½ is almost four deviations
 			}
 			if !exact.Long() {
-				opt.Draws = min(opt.Draws, 4096)
+				opt.Draws = min(opt.Draws, 4096) // the same of .03
 			}
 			if testing.Short() || exact.Race {
 				opt.Draws = min(opt.Draws, 2048)

@@ -246,8 +246,8 @@ func TestRandomGraphs(t *testing.T) {
 	require.Less(t, zero, cases/2)
 }
 
-// The draws of a state have the probabilities of enumeration: χ² of 60 graphs, with -long 200, at an error
-// rate of 1e-6 in all.
+// The draws of a state have the probabilities of enumeration: χ² of 60 graphs, with -long
+// of 200, at an error rate of 1e-6 in all.
 func TestDraws(t *testing.T) {
 	exact.SkipRepeated(t)
 	ctx := t.Context()
