@@ -147,7 +147,7 @@ func TestOwnWeights(t *testing.T) {
 }
 
 // Runs with a bound on the synthetic accessibility give molecules within the bound, and the report
-// has the share of the other runs that is within it.
+// compares other runs.
 func TestAccessible(t *testing.T) {
 	r := do(t, small("-run", "syntax,accessible", "-accessible", "7.5,9")...)
 	if len(r.Runs) != 3 {

@@ -19,7 +19,7 @@ func DrugLikeness(text string) (float64, error) {
 	values := properties(m)
 	sum, weights := 0.0, 0.0
 	for k, d := range desirabilities {
-		sum += d.weight * math.Log(d.at(values[k]))
+		sum += float64(d.weight * math.Log(d.at(values[k])))
 		weights += d.weight
 	}
 	return math.Exp(sum / weights), nil
@@ -65,7 +65,7 @@ var desirabilities = [...]desirability{
 // at returns the desirability of a value.
 func (d desirability) at(x float64) float64 {
 	logistic := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
-	return (d.a + d.b*logistic((x-d.c+d.d/2)/d.e)*logistic(-(x-d.c-d.d/2)/d.f)) / d.most
+	return (d.a + float64(d.b*logistic((x-d.c+d.d/2)/d.e)*logistic(-(x-d.c-d.d/2)/d.f))) / d.most
 }
 
 // weights holds atomic weights in g/mol.
@@ -78,7 +78,7 @@ var weights = map[string]float64{
 func weight(m *molecule) float64 {
 	sum := 0.0
 	for i, label := range m.label {
-		sum += weights[element(label)] + float64(m.hydrogens(i))*weights["H"]
+		sum += weights[element(label)] + float64(float64(m.hydrogens(i))*weights["H"])
 	}
 	return sum
 }
