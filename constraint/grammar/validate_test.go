@@ -650,9 +650,8 @@ func TestSchemasAgainstTheirDefinition(t *testing.T) {
 			values, wants = append(values, v), append(wants, want)
 			switch {
 			case want && !got:
-				refused++
-				if t.Logf("refused: %s\n%s", source, written(r, v)); refused > 100 {
-					t.FailNow()
+				if refused++; refused <= 100 {
+					t.Logf("refused: %s\n%s", source, written(r, v))
 				}
 			case want:
 				yes++
