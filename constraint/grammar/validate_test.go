@@ -717,7 +717,8 @@ func (a *ajv) judge(t *testing.T, schema any, values []any, want []bool) int {
 	}
 	source, err := json.Marshal(schema)
 	require.NoError(t, err)
-	if strings.Contains(string(source), `"unevaluated`) {
+	if has := func(k string) bool { return strings.Contains(string(source), `"`+k) }; has("unevaluated") &&
+		slices.ContainsFunc([]string{"contains", "anyOf", "oneOf", "if", "not"}, has) {
 		return 0 // to ajv, contains evaluates all items, and branches that fail may evaluate, too
 	}
 	require.NoError(t, a.in.Encode(map[string]any{"schema": schema, "values": values}))

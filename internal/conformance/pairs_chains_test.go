@@ -321,7 +321,7 @@ func (c *chainCase) judge(ctx context.Context, scale int, seed uint64) error {
 	sites, levels := m.Shape()
 	chains := 512 * scale // TestMethods judges each method on its own by more
 	if c.settle() > 1 {
-		chains /= 8
+		chains = 128 * scale // each of them takes many steps
 	}
 	if p == nil {
 		return c.nowhere(ctx, m, method)
