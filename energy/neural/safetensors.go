@@ -50,7 +50,7 @@ const longestHeader = 100_000_000
 // tensor's shape, type and position do not agree.
 func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	fail := func(format string, args ...any) (*File, error) {
-		return nil, fmt.Errorf("neural: "+name+": "+format, args...)
+		return nil, fmt.Errorf("neural: %s: %w", name, fmt.Errorf(format, args...))
 	}
 	if err := check.Given("neural: ReadFile", "r", r); err != nil {
 		return nil, err

@@ -208,6 +208,12 @@ func TestLoadErrorsNameTensorAndFile(t *testing.T) {
 	assert.EqualError(t, exact.Error(Open(path, Config{})), fmt.Sprintf("neural: %s: 3 bytes, want ≥ 8", path))
 }
 
+// A name is shown as it is, even with a percent sign.
+func TestNameInErrors(t *testing.T) {
+	_, err := ReadFile("50%done", bytes.NewReader(nil), 7)
+	assert.EqualError(t, err, "neural: 50%done: 7 bytes, want ≥ 8")
+}
+
 // Whatever the bytes, reading is an error or gives tensors within the file.
 func FuzzReadFile(f *testing.F) {
 	f.Add(file(`{"a":{"dtype":"F16","shape":[2,1],"data_offsets":[0,4]},"__metadata__":{"heads":"2"}}`, 4))

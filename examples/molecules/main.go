@@ -84,7 +84,7 @@ func parseFlags(args []string) (options, error) {
 	f.IntVar(&o.n, "n", 500, "samples per run")
 	f.StringVar(&o.runs, "run", "unconstrained,syntax,novel,count,regex,"+surface, "`runs` to make; others are "+accessible+", "+free+" and "+led)
 	shares := f.String("surface", "0.5,0.2,0.05", "a surface run asks for the polar surface that each of these `shares` of the training molecules reaches")
-	thresholds := f.String("accessible", "3,3.5,4,4.5", "an accessible run asks for at most each of these `scores` of synthetic accessibility, from 1 (easy) to 10 (difficult), by the fragments of the training molecules")
+	thresholds := f.String("accessible", "3,3.5,4,4.5", "an accessible run asks for at most each of these `scores` of synthetic accessibility, from 1 (easy) to 10 (difficult), by the fragments of the training molecules; the scale is fitted to QM9, so for other molecules the scores are only a ranking")
 	f.Float64Var(&o.lean, "lean", ownLean, "cfg and cbg runs favour the polar surface that this `share` of the training molecules reaches")
 	f.Float64Var(&o.scale, "scale", 2, "guidance `weight`; 1 adds no emphasis to the condition")
 	f.StringVar(&o.count, "count", "", "`letter=number` for the count run; by default N=2, or the most common letter if there is no N")

@@ -74,6 +74,9 @@ func (g guide) covariance(ctx context.Context, dst, rows []float32, q energy.Noi
 		}
 		for i := range dst {
 			a := q.Alpha[i/n]
+			if !(a > 0) {
+				return fmt.Errorf("guidance of a network at ᾱ = %v, want > 0: a window of pure noise has no gradient", a)
+			}
 			dst[i] *= float32((1 - a) / math.Sqrt(a))
 		}
 		return nil

@@ -110,6 +110,12 @@ func TestGuideFollowsTheGradient(t *testing.T) {
 			}
 		}
 	}
+	if err := (guide{net, p.sets[0], 1, p.prior}).Denoise(context.Background(), make([]float32, p.sites()), one(normals(r, p.sites()), 0)); err == nil || !strings.Contains(err.Error(), "ᾱ = 0, want > 0") {
+		t.Errorf("at ᾱ = 0: %v", err)
+	}
+	if a := schedule.Alpha(1); !(a > 0) {
+		t.Errorf("the noise schedule ends at %v", a)
+	}
 	// A model that knows neither is guided by the covariance of Gaussian windows.
 	x := normals(r, p.sites())
 	plain := energy.DenoiserFunc[float32]{Sites: p.sites(), Levels: 1, F: p.model.Denoise}

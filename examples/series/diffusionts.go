@@ -58,7 +58,8 @@ func newDecomposition(length, n int) *decomposition {
 		}
 		d.season = append(d.season, wave)
 	}
-	d.top = max(1, int(math.Log(float64(len(d.season))))) // as in the authors' code
+	// The authors' code has no lower limit; windows of 3 … 6 rows would have no season there.
+	d.top = max(1, int(math.Log(float64(len(d.season)))))
 	return d
 }
 

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/gibbsite-go/gibbsite/dual/pdi"
 	"github.com/gibbsite-go/gibbsite/energy"
@@ -101,67 +100,6 @@ func published() *pretrained.Network {
 	return exact.Must(pretrained.Load(exact.Must(neural.ReadFile("network", bytes.NewReader(b.Bytes()), int64(b.Len()))), cfg))
 }
 
-// publishedSeries returns a network of Diffusion-TS with random weights, for windows of three rows of
-// one number.
-func publishedSeries() *pretrained.Series {
-	src := rand.New(rand.NewPCG(1, 4))
-	tensors := seriesTensors()
-	for _, t := range tensors[1:] {
-		for i := range t.Data {
-			t.Data[i] = float32(src.NormFloat64())
-		}
-	}
-	var b bytes.Buffer
-	if err := neural.WriteFile(&b, neural.F32, tensors, nil); err != nil {
-		panic(err)
-	}
-	config := `{"seq_length": 3, "feature_size": 1, "d_model": 4, "n_layer_enc": 1, "n_layer_dec": 1, "n_heads": 1,
-		"mlp_hidden_times": 1, "timesteps": 2}`
-	return exact.Must(pretrained.OpenSeriesFS(fstest.MapFS{"config.json": {Data: []byte(config)}, "model.safetensors": {Data: b.Bytes()}}, "."))
-}
-
-// seriesTensors lists the tensors of [publishedSeries], those of signal levels first.
-func seriesTensors() (all []neural.Tensor) {
-	add := func(name string, shape ...int) {
-		n := 1
-		for _, k := range shape {
-			n *= k
-		}
-		all = append(all, neural.Tensor{Name: name, Shape: shape, Data: make([]float32, n)})
-	}
-	layer := func(name string, shape ...int) {
-		add("model."+name+".weight", shape...)
-		add("model."+name+".bias", shape[0])
-	}
-	encoder, decoder := "encoder.blocks.0.", "decoder.blocks.0."
-	add("alphas_cumprod", 2)
-	copy(all[0].Data, []float32{.9, .1})
-	layer("emb.sequential.1", 4, 1, 3)
-	layer("inverse.sequential.1", 1, 4, 3)
-	add("model.combine_s.weight", 1, 4, 1)
-	add("model.combine_m.weight", 1, 1, 1)
-	add("model.pos_enc.pe", 1, 3, 4)
-	add("model.pos_dec.pe", 1, 3, 4)
-	for _, norm := range []string{encoder + "ln1", decoder + "ln1", decoder + "ln1_1"} {
-		layer(norm+".linear", 8, 4)
-	}
-	for _, attention := range []string{encoder + "attn", decoder + "attn1", decoder + "attn2"} {
-		for _, part := range []string{".query", ".key", ".value", ".proj"} {
-			layer(attention+part, 4, 4)
-		}
-	}
-	for _, block := range []string{encoder, decoder} {
-		layer(block+"ln2", 4)
-		layer(block+"mlp.0", 4, 4)
-		layer(block+"mlp.2", 4, 4)
-	}
-	layer(decoder+"proj", 6, 3, 1)
-	layer(decoder+"trend.trend.0", 3, 3, 3)
-	layer(decoder+"trend.trend.3", 1, 4, 3)
-	layer(decoder+"linear", 1, 4)
-	return all
-}
-
 // listed returns the distribution of a model over its levels, with a mask behind them if
 // masked.
 func listed(m energy.Model, masked bool) []float64 {
@@ -233,7 +171,7 @@ func realDenoisers() []realDenoiser {
 		{"denoise.Ancestral", exact.Must(denoise.NewAncestral(normal)), diffusiontest.RealDenoiserOptions{}},
 		{"denoise.Velocity", denoise.Velocity{Denoiser: mixture}, diffusiontest.RealDenoiserOptions{}},
 		{"neural.Reals", exact.Must(neural.NewReals(net, neural.Options{})), diffusiontest.RealDenoiserOptions{}},
-		{"pretrained.Series", publishedSeries(), diffusiontest.RealDenoiserOptions{}},
+		{"pretrained.Series", exact.Must(pretrained.OpenSeries("../../energy/neural/pretrained/testdata/diffusion-ts")), diffusiontest.RealDenoiserOptions{}},
 		{"pdi.Guided", pdi.Guided{Base: mixture}, diffusiontest.RealDenoiserOptions{Mean: mean}},
 		{"pdi.Projected", pdi.Projected{Base: mixture, Onto: func([]float32) {}}, diffusiontest.RealDenoiserOptions{Mean: mean}},
 	}

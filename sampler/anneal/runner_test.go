@@ -145,7 +145,7 @@ func TestCoolingUnderPenalties(t *testing.T) {
 	_, to, err := Cooling(m, 1)
 	require.NoError(t, err)
 	assert.InDelta(t, math.Log(25600), to, 1e-9)
-	a, err := New(t.Context(), m, mcmc.Metropolis{}, Config{Seed: 1})
+	a, err := New(t.Context(), m, mcmc.Metropolis{}, Config{Seed: 1, Workers: 1})
 	require.NoError(t, err)
 	require.NoError(t, a.Run(t.Context(), 500))
 	_, e := a.Best()

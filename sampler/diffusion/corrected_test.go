@@ -39,7 +39,7 @@ func TestCorrectedFollowsItsVariance(t *testing.T) {
 		return v
 	}
 	sample := func(p Process[float32]) float64 {
-		r, err := New(t.Context(), d, p, Config{Steps: steps, Seed: 5})
+		r, err := New(t.Context(), d, p, Config{Steps: steps, Seed: 5, Workers: 1})
 		require.NoError(t, err)
 		x := make([]float32, 2*n)
 		require.NoError(t, r.Sample(t.Context(), x))

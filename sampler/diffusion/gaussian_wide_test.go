@@ -27,7 +27,7 @@ func TestGaussianWide(t *testing.T) {
 		return nil
 	}}
 	run := func(p diffusion.Gaussian) []int {
-		d, err := diffusion.New(context.Background(), unit, diffusion.Process[float32](p), diffusion.Config{Steps: steps, Batch: 1000, Seed: 3})
+		d, err := diffusion.New(context.Background(), unit, diffusion.Process[float32](p), diffusion.Config{Steps: steps, Batch: 1000, Seed: 3, Workers: 1})
 		require.NoError(t, err)
 		x := make([]float32, samples)
 		require.NoError(t, d.Sample(context.Background(), x))

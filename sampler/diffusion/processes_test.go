@@ -50,7 +50,7 @@ func TestTheDenoiserSeesTheAlphaOfTheSchedule(t *testing.T) {
 					}
 				}
 			})
-			r := exact.Must(diffusion.New(background, d, p, diffusion.Config{Steps: 4, Batch: n}))
+			r := exact.Must(diffusion.New(background, d, p, diffusion.Config{Steps: 4, Batch: n, Workers: 1}))
 			require.NoError(t, r.Sample(background, make([]int32, n*sites)))
 			require.Len(t, alpha, 4)
 			if name == "ordered" {

@@ -34,7 +34,7 @@ func TestPenalties(t *testing.T) {
 		}
 		m, err := model.NewQuadratic(n, q, model.Polynomial{})
 		require.NoError(t, err)
-		s, err := ground.New(m, ground.Config{Seed: 1, Stop: func(e float64) bool { return e == -float64(c.most) }})
+		s, err := ground.New(m, ground.Config{Seed: 1, Workers: 1, Stop: func(e float64) bool { return e == -float64(c.most) }})
 		require.NoError(t, err)
 		require.NoError(t, s.Run(t.Context(), 30))
 		_, e := s.Best()

@@ -128,7 +128,7 @@ func ReadConfig(r io.Reader) (Config, error) {
 
 func readConfig(name string, r io.Reader) (Config, error) {
 	fail := func(format string, args ...any) (Config, error) {
-		return Config{}, fmt.Errorf("pretrained: "+name+": "+format, args...)
+		return Config{}, fault(name, format, args...)
 	}
 	if err := check.Given("pretrained: ReadConfig", "r", r); err != nil {
 		return Config{}, err
@@ -225,6 +225,11 @@ func readConfig(name string, r io.Reader) (Config, error) {
 		return fail("mask_token_id = %d, want less than %s = %d", c.Mask, k.vocabulary, c.Vocabulary)
 	}
 	return c, nil
+}
+
+// fault returns an error about the file name. A name may contain %, so it is no part of the format.
+func fault(name, format string, args ...any) error {
+	return fmt.Errorf("pretrained: %s: %w", name, fmt.Errorf(format, args...))
 }
 
 // readObject reads a JSON object from r.

@@ -54,7 +54,7 @@ const mostSteps = 1 << 20
 // loadCSDI reads a network from f. The configuration all is that of the file name.
 func loadCSDI(name string, all map[string]any, f *neural.File) (*csdi, error) {
 	fail := func(format string, args ...any) (*csdi, error) {
-		return nil, fmt.Errorf("pretrained: "+name+": "+format, args...)
+		return nil, fault(name, format, args...)
 	}
 	part := func(key string) map[string]any {
 		m, _ := all[key].(map[string]any)
@@ -85,7 +85,7 @@ func loadCSDI(name string, all map[string]any, f *neural.File) (*csdi, error) {
 	first, _ := diffusion.all["beta_start"].(float64)
 	last, _ := diffusion.all["beta_end"].(float64)
 	if !(first > 0 && first <= last && last < 1) {
-		return fail("diffusion: beta_start = %v and beta_end = %v, want numbers with 0 < beta_start ≤ beta_end < 1", diffusion.all["beta_start"], diffusion.all["beta_end"])
+		return fail("diffusion: beta_start = %s and beta_end = %s, want numbers with 0 < beta_start ≤ beta_end < 1", check.Clip(fmt.Sprint(diffusion.all["beta_start"])), check.Clip(fmt.Sprint(diffusion.all["beta_end"])))
 	}
 	kind := diffusion.all["schedule"]
 	if kind != "quad" && kind != "linear" {

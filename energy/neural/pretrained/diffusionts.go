@@ -68,7 +68,7 @@ const trendPowers = 3
 // loadDiffusionTS reads a network from f. The configuration all is that of the file name.
 func loadDiffusionTS(name string, all map[string]any, f *neural.File) (*diffusionTS, error) {
 	fail := func(format string, args ...any) (*diffusionTS, error) {
-		return nil, fmt.Errorf("pretrained: "+name+": "+format, args...)
+		return nil, fault(name, format, args...)
 	}
 	if v := all["block_activate"]; v != nil && v != "GELU" {
 		return fail("block_activate = %s, want GELU", check.Clip(fmt.Sprint(v)))
@@ -95,7 +95,10 @@ func loadDiffusionTS(name string, all map[string]any, f *neural.File) (*diffusio
 	case s.kernel%2 == 0 || padding != s.kernel/2 || padding > s.length:
 		return fail("kernel_size = %d with padding_size = %d, want an odd number ≤ 2·seq_length, and half of it", s.kernel, padding)
 	}
-	if err := check.Entries("pretrained: OpenSeries", "the larger of seq_length and n_heads × the widest row", max(s.length, heads), max(times*s.width, 3*s.width, s.kernel*s.width, 3*s.length)); err != nil {
+	if err := check.Entries("pretrained: OpenSeries", "the larger of seq_length and n_heads × the largest of mlp_hidden_times, kernel_size and 3 × d_model", max(s.length, heads), max(times, s.kernel, 3), s.width); err != nil {
+		return nil, err
+	}
+	if err := check.Entries("pretrained: OpenSeries", "3 × seq_length × the larger of seq_length and feature_size", 3, s.length, max(s.length, s.channels)); err != nil {
 		return nil, err
 	}
 	l := seriesLoader{loader{f: f, known: map[string]bool{}}}

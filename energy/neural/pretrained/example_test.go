@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing/fstest"
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
@@ -111,69 +110,14 @@ func ExampleConfig_Chat() {
 	// Output: "<|im_start|>user\nName a prime.<|im_end|>\n<|im_start|>assistant\n" <nil>
 }
 
-// A network of windows of three numbers whose weights are all 0, so that it predicts the bias of
-// its last layer.
-func ExampleOpenSeriesFS() {
-	tensors := series()
-	for _, t := range tensors {
-		if t.Name == "model.inverse.sequential.1.bias" {
-			t.Data[0] = .5
-		}
-	}
-	var b bytes.Buffer
-	if err := neural.WriteFile(&b, neural.F32, tensors, nil); err != nil {
-		panic(err)
-	}
-	config := `{"seq_length": 3, "feature_size": 1, "d_model": 4, "n_layer_enc": 1, "n_layer_dec": 1, "n_heads": 1,
-		"mlp_hidden_times": 1, "timesteps": 2}`
-	net, err := pretrained.OpenSeriesFS(fstest.MapFS{"config.json": {Data: []byte(config)}, "model.safetensors": {Data: b.Bytes()}}, ".")
+// The folder holds a small network of Diffusion-TS for windows of three rows of one number.
+func ExampleOpenSeries() {
+	net, err := pretrained.OpenSeries("testdata/diffusion-ts")
 	if err != nil {
 		panic(err)
 	}
 	v := make([]float32, 3)
 	err = net.Denoise(context.Background(), v, energy.Noised[float32]{X: []float32{1, -1, 2}, Time: []float64{.5}, Alpha: []float64{.5}})
-	fmt.Println(net.Length(), net.Channels(), v, err)
-	// Output: 3 1 [0.5 0.5 0.5] <nil>
-}
-
-// series lists the tensors of a network of one block each, for windows of three rows of one number.
-func series() (all []neural.Tensor) {
-	add := func(name string, shape ...int) {
-		n := 1
-		for _, k := range shape {
-			n *= k
-		}
-		all = append(all, neural.Tensor{Name: name, Shape: shape, Data: make([]float32, n)})
-	}
-	layer := func(name string, shape ...int) {
-		add("model."+name+".weight", shape...)
-		add("model."+name+".bias", shape[0])
-	}
-	encoder, decoder := "encoder.blocks.0.", "decoder.blocks.0."
-	add("alphas_cumprod", 2)
-	copy(all[0].Data, []float32{.9, .1})
-	layer("emb.sequential.1", 4, 1, 3)
-	layer("inverse.sequential.1", 1, 4, 3)
-	add("model.combine_s.weight", 1, 4, 1)
-	add("model.combine_m.weight", 1, 1, 1)
-	add("model.pos_enc.pe", 1, 3, 4)
-	add("model.pos_dec.pe", 1, 3, 4)
-	for _, norm := range []string{encoder + "ln1", decoder + "ln1", decoder + "ln1_1"} {
-		layer(norm+".linear", 8, 4)
-	}
-	for _, attention := range []string{encoder + "attn", decoder + "attn1", decoder + "attn2"} {
-		for _, part := range []string{".query", ".key", ".value", ".proj"} {
-			layer(attention+part, 4, 4)
-		}
-	}
-	for _, block := range []string{encoder, decoder} {
-		layer(block+"ln2", 4)
-		layer(block+"mlp.0", 4, 4)
-		layer(block+"mlp.2", 4, 4)
-	}
-	layer(decoder+"proj", 6, 3, 1)
-	layer(decoder+"trend.trend.0", 3, 3, 3)
-	layer(decoder+"trend.trend.3", 1, 4, 3)
-	layer(decoder+"linear", 1, 4)
-	return all
+	fmt.Printf("%d %d %.2f %v\n", net.Length(), net.Channels(), v, err)
+	// Output: 3 1 [-1.27 0.83 -0.46] <nil>
 }

@@ -69,7 +69,7 @@ func readRope(path string, p map[string]any, positions int) (rope, error) {
 	for _, k := range slices.Sorted(maps.Keys(p)) {
 		known := slices.Contains(ropeKeys[r.kind], k) || slices.Contains([]string{"type", "rope_type", "rope_theta"}, k)
 		if !known && p[k] != nil {
-			return r, fmt.Errorf("%s.%s = %s, want none with %s = %q, or it would change what the network computes", path, k, check.Clip(fmt.Sprint(p[k])), key, r.kind)
+			return r, fmt.Errorf("%s.%s = %s, want none with %s = %q, or it would change what the network computes", path, check.Clip(k), check.Clip(fmt.Sprint(p[k])), key, r.kind)
 		}
 	}
 	var err error

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -146,6 +147,16 @@ func TestGoldenSeries(t *testing.T) {
 	}
 }
 
+// The network of the example, of which other tests make use, has the tensors of the list above.
+func TestFolderOfTheExample(t *testing.T) {
+	text, err := os.ReadFile("testdata/diffusion-ts/config.json")
+	require.NoError(t, err)
+	var c window
+	require.NoError(t, json.Unmarshal(text, &c.Config))
+	files := folder(t, c.Config, c.tensors())
+	exact.Golden(t, "energy/neural/pretrained/testdata/diffusion-ts/model.safetensors", string(files["model.safetensors"].Data))
+}
+
 // The step of a signal level is its place in the file, and between two places by log-odds.
 func TestStepsOfSeries(t *testing.T) {
 	c := windows(t)[0]
@@ -195,6 +206,8 @@ func TestSeriesThatAreRefused(t *testing.T) {
 		`tensor "model.extra" has no place`:                    {"": "extra"},
 		`tensor "alphas_cumprod": the number of step 7 is not`: {"": "levels"},
 		"the larger of seq_length and n_heads":                 {"seq_length": 1 << 24, "mlp_hidden_times": 1 << 24},
+		"3 × d_model = [16777216 16777216 16777216]":           {"seq_length": 1 << 24, "mlp_hidden_times": 1 << 24, "d_model": 1 << 24, "n_heads": 1},
+		"seq_length and feature_size = [3 4096 16777216]":      {"seq_length": 1 << 12, "feature_size": 1 << 24},
 	} {
 		config, tensors := maps.Clone(c.Config), c.tensors()
 		maps.Copy(config, change)
@@ -225,4 +238,34 @@ func TestSeriesThatAreRefused(t *testing.T) {
 	fsys["config.json"].Data = []byte("[")
 	_, err = OpenSeriesFS(fsys, ".")
 	assert.ErrorContains(t, err, "config.json: ")
+}
+
+// A name is shown as it is, even with a percent sign, and a long value is cut.
+func TestNamesAndValuesInErrors(t *testing.T) {
+	const dir = "50%done"
+	long := strings.Repeat("9", 1000)
+	ts, csdi := windows(t)[3], imputations(t)[0]
+	ts.Config["block_activate"] = "GELU2"
+	csdi.Config["diffusion"].(map[string]any)["beta_start"] = long
+	for want, files := range map[string]fstest.MapFS{
+		"block_activate = GELU2, want GELU":                          folder(t, ts.Config, ts.tensors()),
+		"diffusion: beta_start = " + long[:80] + "… and beta_end = ": folder(t, csdi.Config, csdi.tensors()),
+	} {
+		fsys := fstest.MapFS{}
+		for name, f := range files {
+			fsys[dir+"/"+name] = f
+		}
+		_, err := OpenSeriesFS(fsys, dir)
+		require.ErrorContains(t, err, "pretrained: "+dir+"/config.json: "+want)
+		assert.Less(t, len(err.Error()), 500)
+		fsys[dir+"/model.safetensors"].Data = nil
+		_, err = OpenSeriesFS(fsys, dir)
+		assert.ErrorContains(t, err, dir+"/model.safetensors: 0 bytes, want ≥ 8")
+	}
+	_, err := readConfig(dir, strings.NewReader("{}"))
+	assert.ErrorContains(t, err, "pretrained: "+dir+": model_type = ")
+	config := variants(t)[3].config()
+	config["rope_scaling"] = map[string]any{long: 1}
+	_, err = readMap(t, config)
+	assert.ErrorContains(t, err, "rope_scaling."+long[:80]+"… = 1, want none")
 }

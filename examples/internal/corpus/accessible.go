@@ -15,7 +15,8 @@ import (
 //
 // The authors count the fragments of PubChem, whose molecules have been made. For QM9 these scores
 // and those of RDKit's sascorer have a correlation of 0.84. Molecules that a program enumerates
-// say nothing about synthesis, and neither do scores from their fragments.
+// say nothing about synthesis, and neither do scores from their fragments. The ends of the scale are
+// fitted to QM9, so scores from the fragments of other molecules only rank molecules.
 type Accessibility struct {
 	count map[uint64]int
 	most  float64 // n above
