@@ -65,7 +65,7 @@ type moment struct {
 }
 
 func newReport(o options, s *study) *report {
-	return &report{Roster: s.name, Nurses: len(s.nurses), Shifts: len(s.shifts), Chains: o.chains, Steps: o.steps, Seed: o.seed, Exact: exact}
+	return &report{Roster: s.name, Nurses: len(s.nurses), Shifts: len(s.shifts), Chains: o.chains, Steps: o.steps, Seed: o.seed, Exact: follows}
 }
 
 // settle fills in the results. With Z the partition sum and g the violations, E_λ[1{g ≤
@@ -179,8 +179,8 @@ func (r *report) String() string {
 	return b.String()
 }
 
-// exact says which distribution the rosters follow.
-const exact = "the chains have the model with its multipliers, given the needs of every shift, as their stationary distribution; the MCSE is the error of a mean"
+// follows says which distribution the rosters follow.
+const follows = "the chains have the model with its multipliers, given the needs of every shift, as their stationary distribution; the MCSE is the error of a mean"
 
 func show(format string, v *float64) string {
 	if v == nil {
