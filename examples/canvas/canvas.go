@@ -41,6 +41,7 @@ type report struct {
 	Blanks     [][]string `json:"blanks"` // contents of the blanks, by text
 	Unchanged  bool       `json:"prompt_unchanged"`
 	Violations int        `json:"violations"`
+	Exact      string     `json:"exact"` // which distribution the texts follow
 	Spans      []span     `json:"spans"`
 	Tokens     int        `json:"tokens"`
 	Vocabulary int        `json:"vocabulary"`
@@ -217,7 +218,7 @@ func write(ctx context.Context, o options) (*report, error) {
 
 // fill draws the texts from a loaded model.
 func fill(ctx context.Context, o options, pieces []piece, t *text.BPE, pad int32, net *pretrained.Network) (*report, error) {
-	r := &report{Vocabulary: net.Config().Vocabulary}
+	r := &report{Vocabulary: net.Config().Vocabulary, Exact: o.exact()}
 	if n := len(t.Vocabulary().Tokens); n > r.Vocabulary {
 		return nil, fmt.Errorf("-model: the tokenizer has %d tokens, the network %d", n, r.Vocabulary)
 	}
@@ -358,7 +359,7 @@ func (r *report) String() string {
 	for _, s := range r.Texts {
 		fmt.Fprintf(&b, "%s\n", s)
 	}
-	fmt.Fprintf(&b, "violations: %d\nfixed tokens unchanged: %v\n", r.Violations, r.Unchanged)
+	fmt.Fprintf(&b, "violations: %d\nfixed tokens unchanged: %v\n%s\n", r.Violations, r.Unchanged, r.Exact)
 	return b.String()
 }
 

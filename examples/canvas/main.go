@@ -107,6 +107,14 @@ func parse(args []string) (options, error) {
 // orders lists the values of -order.
 var orders = []string{"random", "probability", "margin", "entropy", "bound", "remask"}
 
+// exact says which distribution the texts follow.
+func (o options) exact() string {
+	if o.order == "probability" {
+		return "texts meet the rules, but are likely ones rather than samples: the order depends on the tokens drawn"
+	}
+	return command.Steps
+}
+
 // process returns the diffusion that fills in a canvas. clamp holds −1 where a token is to be found.
 func (o options) process(mask int32, clamp []int32) diffusion.Process[int32] {
 	size := o.left

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/neural/pretrained"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
 func do(t *testing.T, args ...string) (*report, error) {
@@ -97,6 +98,9 @@ func TestOrders(t *testing.T) {
 		}
 		if r.Violations != 0 || !r.Unchanged || len(r.Texts) != 4 {
 			t.Errorf("%s: %d violations, unchanged = %v, %d texts", args, r.Violations, r.Unchanged, len(r.Texts))
+		}
+		if drawn := !strings.HasPrefix(args, "probability"); (r.Exact == command.Steps) != drawn || !strings.Contains(r.String(), r.Exact) {
+			t.Errorf("%s: the report says %q:\n%s", args, r.Exact, r)
 		}
 		for _, s := range r.Texts {
 			if !form.MatchString(s) {

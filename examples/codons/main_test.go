@@ -195,6 +195,9 @@ func TestHarmony(t *testing.T) {
 	if r.Native == nil || r.Native.DNA != native || r.Map.Discord == nil || !(*r.Map.Discord < *r.Native.Discord) || !strings.Contains(r.String(), "discord: mean") {
 		t.Errorf("%+v", r.Native)
 	}
+	if !strings.Contains(r.Exact, "the source") || !strings.Contains(r.String(), r.Exact) {
+		t.Errorf("the report says %q:\n%s", r.Exact, r)
+	}
 	for _, f := range r.Designs {
 		if *f.Discord < *r.Map.Discord-1e-9 {
 			t.Errorf("%v is less than that of the MAP, %v", *f.Discord, *r.Map.Discord)
@@ -279,13 +282,14 @@ func TestJSON(t *testing.T) {
 		Designs    []map[string]any
 		Map        map[string]any
 		Violations *int
+		Exact      string
 		Mass       *float64 `json:"log_feasible_mass"`
 		Acceptance *float64 `json:"reject_acceptance"`
 	}
 	if err := json.Unmarshal(b, &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Designs) != 2 || got.Violations == nil || got.Mass == nil || got.Acceptance == nil {
+	if len(got.Designs) != 2 || got.Violations == nil || got.Mass == nil || got.Acceptance == nil || !strings.Contains(got.Exact, "usage in the host, given") {
 		t.Fatalf("%s", b)
 	}
 	for _, key := range []string{"dna", "cai", "gc", "log_prob"} {

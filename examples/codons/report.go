@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
@@ -29,6 +30,7 @@ type report struct {
 	Violations int     `json:"violations"`
 	Mass       float64 `json:"log_feasible_mass"`
 	Acceptance float64 `json:"reject_acceptance"`
+	Exact      string  `json:"exact"` // which distribution the designs follow
 	Trials     int     `json:"reject_trials"`
 
 	picture.Album `json:"-"`
@@ -62,13 +64,22 @@ func newReport(t *task, mass float64) *report {
 	names := demands(t)
 	r := &report{
 		Protein: t.gene.protein.name, Gene: t.gene.gene, Before: t.gene.before, After: t.gene.after, Usage: t.host.name, Source: t.of.name,
-		Seed: t.seed, Mass: mass, Trials: t.trials, demands: names, kept: make([]int, len(names)), bases: 3 * len(t.letters),
+		Seed: t.seed, Mass: mass, Trials: t.trials, Exact: t.exact(), demands: names, kept: make([]int, len(names)), bases: 3 * len(t.letters),
 	}
 	if t.native != "" {
 		m := t.measure(t.native)
 		r.Native, r.native = &m, judge(t, t.native)
 	}
 	return r
+}
+
+// exact says which distribution the designs follow.
+func (t *task) exact() string {
+	codons := "by their usage in the host"
+	if t.source != "" {
+		codons = "by how close their usage in the host is to that in the source"
+	}
+	return command.Conditioned + ": independent draws of codons, weighted " + codons + ", given the protein and all demands"
 }
 
 func (t *task) measure(dna string) measures {
@@ -120,6 +131,7 @@ func (r *report) String() string {
 	fmt.Fprintf(&b, "\nP(all | protein) = %.4g (log %.6f), exact, by one pass over codons\n", math.Exp(r.Mass), r.Mass)
 	fmt.Fprintf(&b, "unconstrained designs accepted: %d of %d, %.4g\n\n", r.free.accepted, r.free.trials, r.Acceptance)
 	r.writeFigures(&b)
+	fmt.Fprintln(&b, r.Exact)
 	for _, f := range r.files {
 		fmt.Fprintln(&b, "wrote", f)
 	}

@@ -207,14 +207,14 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	picturetest.Album(t, r.Figures(), "course", "means")
-	if text := r.String(); !strings.Contains(text, "rosters with a wrong shift: 0") || !strings.Contains(text, "on each roster") {
+	if text := r.String(); !strings.Contains(text, "rosters with a wrong shift: 0") || !strings.Contains(text, "on each roster") || !strings.Contains(text, r.Exact) {
 		t.Error(text)
 	}
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{`"constraints":[{"name":"Ana shifts"`, `"lambda":`, `"mcse":`, `"violations":0`, `"course":`} {
+	for _, key := range []string{`"constraints":[{"name":"Ana shifts"`, `"lambda":`, `"mcse":`, `"violations":0`, `"course":`, `"exact":"the chains have`} {
 		if !strings.Contains(string(b), key) {
 			t.Errorf("no %s in %s", key, b)
 		}

@@ -27,6 +27,7 @@ type report struct {
 	Rounds      int      `json:"rounds"`
 	Warning     string   `json:"warning,omitempty"`
 	Violations  int      `json:"violations"`
+	Exact       string   `json:"exact"` // which distribution the rosters follow
 
 	// mean energy, the nurses' discontent, without limits
 	Before  *float64 `json:"energy_before,omitempty"`
@@ -64,7 +65,7 @@ type moment struct {
 }
 
 func newReport(o options, s *study) *report {
-	return &report{Roster: s.name, Nurses: len(s.nurses), Shifts: len(s.shifts), Chains: o.chains, Steps: o.steps, Seed: o.seed}
+	return &report{Roster: s.name, Nurses: len(s.nurses), Shifts: len(s.shifts), Chains: o.chains, Steps: o.steps, Seed: o.seed, Exact: follows}
 }
 
 // settle fills in the results. With Z the partition sum and g the violations, E_λ[1{g ≤
@@ -171,11 +172,15 @@ func (r *report) String() string {
 	fmt.Fprintf(w, "on average\t%s\t%.2f ± %.2f\t\n", show("%.2f", r.Average), r.Nats, r.NatsSE)
 	fmt.Fprintf(w, "on each roster\t%s\t%s%s\t\n", show("%.2f", r.Each), show("%.2f", r.NatsEach), show(" ± %.2f", r.EachSE))
 	w.Flush()
+	fmt.Fprintln(&b, r.Exact)
 	if r.Meet != nil {
 		fmt.Fprintf(&b, "of the rosters that are fair on average, %.2f %% meet every limit by themselves\n", 100**r.Meet)
 	}
 	return b.String()
 }
+
+// follows says which distribution the rosters follow.
+const follows = "the chains have the model with its multipliers, given the needs of every shift, as their stationary distribution; the MCSE is the error of a mean"
 
 func show(format string, v *float64) string {
 	if v == nil {

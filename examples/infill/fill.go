@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
@@ -19,6 +20,9 @@ const (
 	blank = '_'
 	few   = 5 // number of completions that the report shows
 )
+
+// exact says which distribution the completions follow.
+const exact = command.Conditioned + ", under which all valid completions are equally likely"
 
 // complete fills the blanks of a record o.n times with the constraint and o.n times without, and
 // checks the results. The model gives every character the same probability. With the constraint,

@@ -65,7 +65,7 @@ var shown = []struct{ format, record string }{
 }
 
 func run(ctx context.Context, o options) (*report, error) {
-	r := &report{N: o.n, Seed: o.seed}
+	r := &report{N: o.n, Seed: o.seed, Exact: exact}
 	for _, s := range shown {
 		switch {
 		case o.record != "":

@@ -242,7 +242,7 @@ func TestOutput(t *testing.T) {
 	if got.N != 20 || len(got.Records) != 2 {
 		t.Errorf("%s", b)
 	}
-	for _, want := range []string{"valid completions", "S__9683X", "S__9683X: S"} {
+	for _, want := range []string{r.Exact, "exact: ", "valid completions", "S__9683X", "S__9683X: S"} {
 		if !strings.Contains(r.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, r)
 		}

@@ -16,6 +16,7 @@ import (
 type report struct {
 	N       int       `json:"n"`
 	Seed    uint64    `json:"seed"`
+	Exact   string    `json:"exact"` // which distribution the completions follow
 	Records []figures `json:"records"`
 
 	picture.Album `json:"-"`
@@ -62,6 +63,7 @@ func (r *report) String() string {
 		fmt.Fprintf(w, "%s\t%s\t%v\t%d\t%d\t%d\t%.2f\n", f.Format, f.Record, f.Completions, f.Unique, f.Violations, f.Unconstrained, f.Seconds)
 	}
 	w.Flush()
+	fmt.Fprintf(&b, "\n%s\n", r.Exact)
 	for _, f := range r.Records {
 		fmt.Fprintf(&b, "\n%s: %s", f.Record, strings.Join(f.Samples, " "))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 	"github.com/gibbsite-go/gibbsite/examples/internal/vocabulary"
 )
@@ -158,6 +159,9 @@ func TestSpelling(t *testing.T) {
 	}
 	if len(r.Samples) != 30 || r.Violations != 0 {
 		t.Error(r)
+	}
+	if r.Exact == exact(grammar.Free) || !strings.HasPrefix(r.Exact, command.Conditioned) || !strings.Contains(r.String(), r.Exact) {
+		t.Errorf("the report says %q:\n%s", r.Exact, r)
 	}
 }
 

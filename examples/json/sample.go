@@ -12,6 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/examples/internal/vocabulary"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -81,7 +82,7 @@ func sample(ctx context.Context, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &report{N: o.n, Length: o.length, Tokens: len(v.Tokens)}
+	r := &report{N: o.n, Length: o.length, Tokens: len(v.Tokens), Exact: exact(o.spelling)}
 	r.States, r.Classes, r.Edges = language.Size()
 	r.CompileMS = float64(time.Since(start).Microseconds()) / 1000
 	levels := len(v.Tokens)
@@ -115,6 +116,14 @@ func sample(ctx context.Context, o options) (*report, error) {
 		err = r.draw()
 	}
 	return r, err
+}
+
+// exact says which distribution samples with a spelling follow.
+func exact(spelling grammar.Spelling) string {
+	if spelling == grammar.Canonical {
+		return command.Conditioned + "; the model is uniform over tokens: all valid sequences of tokens, at most -length long, are equally likely"
+	}
+	return command.Conditioned + "; the model is uniform over tokens other than padding: valid sequences of equally many tokens are equally likely, and shorter ones more likely"
 }
 
 // judge counts the samples that are not JSON or not in the language.
@@ -156,6 +165,7 @@ type report struct {
 	CompileMS  float64  `json:"compile_ms"`
 	SampleMS   float64  `json:"sample_ms"`
 	Violations int      `json:"violations"`
+	Exact      string   `json:"exact"` // which distribution the samples follow
 	Samples    []string `json:"samples"`
 
 	picture.Album `json:"-"`
@@ -163,8 +173,8 @@ type report struct {
 }
 
 func (r *report) String() string {
-	s := fmt.Sprintf("%d states, %d token classes, %d edges; compiled in %.1f ms, %.1f ms a sample; %d violations of %d\n\n",
-		r.States, r.Classes, r.Edges, r.CompileMS, r.SampleMS, r.Violations, r.N)
+	s := fmt.Sprintf("%d states, %d token classes, %d edges; compiled in %.1f ms, %.1f ms a sample; %d violations of %d\n%s\n\n",
+		r.States, r.Classes, r.Edges, r.CompileMS, r.SampleMS, r.Violations, r.N, r.Exact)
 	for _, x := range r.Samples {
 		s += x + "\n"
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 )
 
@@ -75,6 +76,15 @@ func TestRunsHoldWhatTheyPromise(t *testing.T) {
 	}
 	if novel := r.Runs[2]; novel.Known != 0 || novel.Unique != novel.N {
 		t.Errorf("%+v", novel)
+	}
+	follows := map[string]string{
+		"unconstrained": command.Free, "syntax": command.Steps, "novel": command.Excluding(command.Steps), "surface 50 %": command.Ahead,
+		"cfg": command.Changed("guidance", command.Steps), "cbg novel": command.Changed("guidance", command.Excluding(command.Steps)),
+	}
+	for _, f := range r.Runs {
+		if text, ok := follows[f.Name]; ok && f.Exact != text || !strings.Contains(r.String(), ": "+f.Exact+"\n") {
+			t.Errorf("%s says %q, want %q under the table", f.Name, f.Exact, text)
+		}
 	}
 	if free := r.Runs[0]; free.Violations == 0 {
 		t.Error("a network of twenty steps keeps to the syntax: the test cannot fail")
@@ -229,6 +239,9 @@ func TestErrorsAreClear(t *testing.T) {
 func TestProjectingSeldom(t *testing.T) {
 	lost := func(more ...string) int {
 		r := do(t, append([]string{"-n", "60", "-run", "syntax"}, more...)...)
+		if some := r.Runs[0].Exact == command.SomeSteps; some != (len(more) > 0) {
+			t.Errorf("%v: the report says %q", more, r.Runs[0].Exact)
+		}
 		if f := r.Runs[0]; f.Violations > 0 || f.N != 60 {
 			t.Errorf("%v: %+v", more, f)
 		}

@@ -36,6 +36,7 @@ type report struct {
 	Thresholds []float64 `json:"thresholds,omitempty"`
 
 	picture.Album `json:"-"`
+	everyStep     bool                 // whether every step is projected
 	losses        []loss               // losses of this training
 	least         float64              // polar surface that guidance aims at
 	score         func(string) float64 // synthetic accessibility; nil without an accessible run
@@ -49,6 +50,7 @@ type report struct {
 type figures struct {
 	Name       string `json:"name"`
 	Constraint string `json:"constraint"`
+	Exact      string `json:"exact"` // which distribution the samples follow
 	N          int    `json:"n"`
 	Valid      int    `json:"valid"`
 	Novel      int    `json:"novel"`
@@ -77,7 +79,7 @@ type figures struct {
 }
 
 func newReport(c *corpus.Corpus, least float64, o options) *report {
-	return &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Judge: c.Judge(), Seed: o.seed, least: least}
+	return &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Judge: c.Judge(), Seed: o.seed, least: least, everyStep: o.every == 1 && o.start == 1}
 }
 
 // Warnings returns the warnings about the embedded networks. It implements [command.Cautious].
@@ -85,7 +87,7 @@ func (r *report) Warnings() []string { return r.Warned }
 
 // add evaluates the samples of a run and adds the results.
 func (r *report) add(c *corpus.Corpus, j job, out []string, failed int, seconds float64) {
-	f := figures{Name: j.name, Constraint: j.what, N: len(out) + failed, NotConverged: failed, Seconds: seconds, samples: out}
+	f := figures{Name: j.name, Constraint: j.what, Exact: j.exact(r.everyStep), N: len(out) + failed, NotConverged: failed, Seconds: seconds, samples: out}
 	different, strings := make(map[string]bool), make(map[string]bool)
 	if r.score != nil {
 		f.Above = make([]int, len(r.Thresholds))
@@ -172,7 +174,9 @@ func (r *report) String() string {
 		fmt.Fprint(w, "QED\t")
 	}
 	fmt.Fprintln(w)
+	var names, exact []string
 	for _, f := range r.Runs {
+		names, exact = append(names, f.Name), append(exact, f.Exact)
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.1f\t", f.Name, f.N, f.Valid, f.Novel, f.Unique, f.Strings, f.ValidNovel, f.Known, f.Violations, f.Reached, f.NotConverged, f.Seconds)
 		if r.score != nil {
 			fmt.Fprintf(w, "%.2f\t", f.Accessibility)
@@ -184,6 +188,7 @@ func (r *report) String() string {
 		fmt.Fprintln(w)
 	}
 	w.Flush()
+	command.WriteExact(&b, names, exact)
 	if r.Judge == corpus.BySyntax {
 		fmt.Fprintln(&b, "\n"+corpus.NoMolecules)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/energy"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -22,6 +23,28 @@ type job struct {
 	holds      func(text string) bool
 	judge      constraint.Set // score; nil for none
 	guide      string         // name of the guidance; "" for none
+}
+
+// exact says which distribution the samples follow. everyStep tells whether every step of the
+// diffusion is projected.
+func (j job) exact(everyStep bool) string {
+	if j.projector == nil {
+		return command.Free
+	}
+	if j.judge != nil {
+		return command.Ahead
+	}
+	text := command.Steps
+	if !everyStep {
+		text = command.SomeSteps
+	}
+	if _, language := j.projector.(projection.Path); !language {
+		text = command.Excluding(text)
+	}
+	if j.guide != "" {
+		text = command.Changed("guidance", text)
+	}
+	return text
 }
 
 // jobs returns the runs. All except the first are restricted to the syntax. score is that of

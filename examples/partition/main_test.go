@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint/checkpointtest"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
@@ -180,7 +181,8 @@ func TestTallyFindsUnbalancedDraws(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	b, err := json.Marshal(do(t, "-steps", "100", "-chains", "4"))
+	r := do(t, "-steps", "100", "-chains", "4")
+	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,6 +194,9 @@ func TestJSON(t *testing.T) {
 		if got[key] == nil {
 			t.Errorf("no %q in %s", key, b)
 		}
+	}
+	if got["exact"] != r.Exact || !strings.Contains(r.String(), "\n"+command.Chains+"\n") {
+		t.Errorf("%q is not in %s", r.Exact, r)
 	}
 	if got["balanced"] != true {
 		t.Errorf("%s", b)

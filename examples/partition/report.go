@@ -6,6 +6,7 @@ import (
 	"math"
 	"text/tabwriter"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
@@ -29,6 +30,7 @@ type report struct {
 	// whether every draw of every kernel has the required size
 	Balanced  bool      `json:"balanced"`
 	Known     *float64  `json:"known_modularity,omitempty"`
+	Exact     string    `json:"exact"` // which distribution the draws follow
 	Partition []int32   `json:"partition"`
 	Methods   []figures `json:"methods"`
 
@@ -55,7 +57,7 @@ type figures struct {
 func newReport(o options, c *community) *report {
 	return &report{
 		Graph: c.name, Nodes: c.n, Edges: len(c.edges), Size: o.size, Beta: o.beta,
-		Chains: o.chains, Steps: o.steps, Seed: o.seed, Balanced: true,
+		Chains: o.chains, Steps: o.steps, Seed: o.seed, Balanced: true, Exact: command.Chains,
 	}
 }
 
@@ -113,6 +115,7 @@ func (r *report) String() string {
 			show("%.0f", f.ESSPerSecond), show("%.3f", f.Accept), show("%.2f", f.Moves), f.MsPerStep, f.Unbalanced)
 	}
 	w.Flush()
+	fmt.Fprintf(&b, "\n%s\n", r.Exact)
 	fmt.Fprintf(&b, "\nbest partition of %s: modularity %.6f\n", r.Methods[0].Method, r.Modularity)
 	if r.Agreement != nil {
 		fmt.Fprintf(&b, "the known split has %.6f; they agree in %.1f %% of the nodes", *r.Known, 100**r.Agreement)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint/checkpointtest"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -107,6 +108,28 @@ func TestJSON(t *testing.T) {
 	for _, s := range r.Runs[1].samples {
 		if strings.Contains(s, "N") {
 			t.Errorf("%s has an N", s)
+		}
+	}
+}
+
+// Every run says which distribution its samples follow.
+func TestWhatSamplesFollow(t *testing.T) {
+	all := []string{command.Free, command.Steps, command.Excluding(command.Steps), command.Steps, command.Steps, command.Ahead}
+	for args, want := range map[string][]string{
+		"-particles 1":                         all,
+		"-particles 2 -run syntax,count,regex": {command.Weighted, command.Weighted, command.Weighted},
+		"-process uniform -run score -steps 4": {command.Moved},
+	} {
+		r := do(t, append([]string{"-atoms", "4", "-n", "4", "-order", "1"}, strings.Fields(args)...)...)
+		var got []string
+		for _, f := range r.Runs {
+			got = append(got, f.Exact)
+			if !strings.Contains(r.String(), ": "+f.Exact+"\n") {
+				t.Errorf("%s: %s is not under the table:\n%s", args, f.Name, r)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", args, got, want)
 		}
 	}
 }

@@ -25,6 +25,7 @@ type report struct {
 	Runs  []figures `json:"runs"`
 
 	picture.Album `json:"-"`
+	particles     int // particles per sample of the runs within a language
 }
 
 // figures holds the results of one run: counts among n samples, and in NLL the mean of −log p(x)
@@ -34,6 +35,7 @@ type report struct {
 type figures struct {
 	Name       string  `json:"name"`
 	Constraint string  `json:"constraint"`
+	Exact      string  `json:"exact"` // which distribution the samples follow
 	N          int     `json:"n"`
 	Valid      int     `json:"valid"`
 	Novel      int     `json:"novel"`
@@ -51,12 +53,12 @@ type figures struct {
 }
 
 func newReport(c *corpus.Corpus, o options) *report {
-	return &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Order: o.order, Judge: c.Judge(), Seed: o.seed}
+	return &report{Data: c.Name, Train: len(c.Train), Held: len(c.Held), Order: o.order, Judge: c.Judge(), Seed: o.seed, particles: o.particles}
 }
 
 // add evaluates the samples of a run and adds the results.
 func (r *report) add(c *corpus.Corpus, m *model.Markov, j job, out []string, x []int32, failed int, seconds float64) {
-	f := figures{Name: j.name, Constraint: j.what, N: len(out) + failed, NotConverged: failed, Seconds: seconds, samples: out}
+	f := figures{Name: j.name, Constraint: j.what, Exact: j.exact(r.particles), N: len(out) + failed, NotConverged: failed, Seconds: seconds, samples: out}
 	different := make(map[string]bool)
 	for i, s := range out {
 		id := c.Identity(s)
@@ -110,11 +112,14 @@ func (r *report) String() string {
 	fmt.Fprintf(&b, "%s: learned from %d strings by a chain that remembers %d tokens, %d held out, seed %d\n\n", r.Data, r.Train, r.Order, r.Held, r.Seed)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "run\tn\t%s %%\tnovel %%\tunique %%\tviolations\tnot converged\tNLL\trecovered\tseconds\t\n", corpus.Judged(r.Judge))
+	var names, exact []string
 	for _, f := range r.Runs {
+		names, exact = append(names, f.Name), append(exact, f.Exact)
 		share := func(k int) float64 { return 100 * float64(k) / float64(f.N) }
 		fmt.Fprintf(w, "%s\t%d\t%.1f\t%.1f\t%.1f\t%d\t%d\t%.2f\t%d\t%.1f\t\n", f.Name, f.N, share(f.Valid), share(f.Novel), share(f.Unique), f.Violations, f.NotConverged, f.NLL, f.Recovered, f.Seconds)
 	}
 	w.Flush()
+	command.WriteExact(&b, names, exact)
 	if r.Judge == corpus.BySyntax {
 		fmt.Fprintln(&b, "\n"+corpus.NoMolecules)
 	}

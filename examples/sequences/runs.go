@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/model"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/corpus"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/projection"
@@ -25,6 +26,24 @@ type job struct {
 	process    string              // name of the noise process, one of processes
 	judge      constraint.Set      // score that guides the samples; nil for none
 	holds      func(text string) bool
+}
+
+// exact says which distribution the samples follow with this number of particles.
+func (j job) exact(particles int) string {
+	_, language := j.projector.(projection.Path)
+	switch {
+	case j.projector == nil:
+		return command.Free
+	case j.judge != nil:
+		return command.Ahead
+	case j.process == uniform:
+		return command.Moved
+	case !language:
+		return command.Excluding(command.Steps)
+	case particles > 1:
+		return command.Weighted
+	}
+	return command.Steps
 }
 
 // jobs returns the runs. All except the first are restricted to the syntax.

@@ -51,6 +51,7 @@ type loaded struct {
 	Wrong    int64   `json:"wrong"`
 	Tokens   int64   `json:"tokens"`
 	Seconds  float64 `json:"seconds"`
+	Exact    string  `json:"exact"` // which distribution the completions follow
 	Millis   struct {
 		P50 float64 `json:"p50"`
 		P99 float64 `json:"p99"`
@@ -61,8 +62,8 @@ type loaded struct {
 }
 
 func (r *loaded) String() string {
-	s := fmt.Sprintf("%d requests, %d at a time, %.1f s: %d failures, %d wrong, %.0f tokens/s; a request p50 %.1f ms, p99 %.1f ms, at most %.1f ms\n",
-		r.Requests, r.Clients, r.Seconds, r.Failures, r.Wrong, float64(r.Tokens)/r.Seconds, r.Millis.P50, r.Millis.P99, r.Millis.Max)
+	s := fmt.Sprintf("%d requests, %d at a time, %.1f s: %d failures, %d wrong, %.0f tokens/s; a request p50 %.1f ms, p99 %.1f ms, at most %.1f ms\n%s\n",
+		r.Requests, r.Clients, r.Seconds, r.Failures, r.Wrong, float64(r.Tokens)/r.Seconds, r.Millis.P50, r.Millis.P99, r.Millis.Max, r.Exact)
 	if r.why != "" {
 		s += r.why + "\n"
 	}
@@ -71,7 +72,7 @@ func (r *loaded) String() string {
 
 // test sends the requests of a load test and checks the answers.
 func test(ctx context.Context, url string, o options) (*loaded, error) {
-	r := &loaded{Requests: o.load, Clients: o.clients}
+	r := &loaded{Requests: o.load, Clients: o.clients, Exact: exact(true, 1)}
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: o.clients}, Timeout: 30 * time.Second}
 	millis := make([]float64, o.load)
 	var next atomic.Int64

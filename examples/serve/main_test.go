@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/vocabulary"
 )
 
@@ -55,8 +56,23 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := a.(*loaded); r.Failures > 0 || r.Wrong > 0 || r.Tokens < 100 {
+	if r := a.(*loaded); r.Failures > 0 || r.Wrong > 0 || r.Tokens < 100 || !strings.Contains(r.String(), exact(true, 1)) {
 		t.Error(r)
+	}
+}
+
+// A completion says which distribution it follows.
+func TestWhatCompletionsFollow(t *testing.T) {
+	_, url := start(t)
+	for body, want := range map[string]string{
+		`{"max_tokens":4}`:                   command.Free,
+		`{"max_tokens":4,"temperature":0.5}`: command.Tempered,
+		`{"max_tokens":8,"response_format":{"type":"regex","pattern":"[ab]{3}"}}`:                   exact(true, 1),
+		`{"max_tokens":8,"temperature":0.5,"response_format":{"type":"regex","pattern":"[ab]{3}"}}`: command.Changed("the temperature", exact(true, 1)),
+	} {
+		if status, a := send(t, url+"/v1/completions", body); status != http.StatusOK || a["exact"] != want {
+			t.Errorf("%s: %d %v, want %q", body, status, a, want)
+		}
 	}
 }
 

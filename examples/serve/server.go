@@ -23,6 +23,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 )
 
 // Limits of a request.
@@ -71,6 +72,7 @@ type completion struct {
 	Object  string   `json:"object"`
 	Choices []choice `json:"choices"`
 	Usage   usage    `json:"usage"`
+	Exact   string   `json:"exact"` // which distribution the text follows
 }
 
 type maskRequest struct {
@@ -284,6 +286,19 @@ func (s *server) cut(text string) (tokens []int32, err error) {
 	return tokens, nil
 }
 
+// exact says which distribution a completion follows.
+func exact(masked bool, temperature float64) string {
+	switch {
+	case masked && temperature != 1:
+		return command.Changed("the temperature", exact(true, 1))
+	case masked:
+		return "exact in each token, given those before it and that a text of the format can follow; the whole text does not follow the model given the format"
+	case temperature != 1:
+		return command.Tempered
+	}
+	return command.Free
+}
+
 // complete completes a text token by token: the network computes weights, the mask excludes
 // tokens, and the matcher reads the token drawn.
 func (s *server) complete(ctx context.Context, q *request) (*completion, error) {
@@ -354,7 +369,7 @@ func (s *server) complete(ctx context.Context, q *request) (*completion, error) 
 		reason = "stop"
 	}
 	n := len(read) - prompt
-	return &completion{"text_completion", []choice{{0, strings.ToValidUTF8(b.String(), string(utf8.RuneError)), reason}}, usage{prompt, n, prompt + n}}, nil
+	return &completion{"text_completion", []choice{{0, strings.ToValidUTF8(b.String(), string(utf8.RuneError)), reason}}, usage{prompt, n, prompt + n}, exact(p != nil, temperature)}, nil
 }
 
 // allowed writes the mask of the next token. If possible, the mask guarantees that the text can

@@ -54,7 +54,7 @@ func (r *report) next(ctx context.Context, l *lines, o options) error {
 	if err != nil {
 		return err
 	}
-	f := figures{Name: left, N: o.n, Seconds: time.Since(start).Seconds(), NLL: nats, Error: stderr,
+	f := figures{Name: left, Exact: exact(left, o.temperature), N: o.n, Seconds: time.Since(start).Seconds(), NLL: nats, Error: stderr,
 		Constraint: fmt.Sprintf("nothing; autoregressive, −log p of held-out lines %.3f ± %.3f nats a byte", nats, stderr)}
 	for row := range slices.Chunk(x, l.length) {
 		f.Samples = append(f.Samples, l.text(row))

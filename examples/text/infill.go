@@ -119,7 +119,7 @@ func (r *report) fill(ctx context.Context, name string, net *neural.Transformer,
 		dula:   fmt.Sprintf("%d steps of DULA on the pseudo-energy, for the same lines", o.moves),
 		dlp:    fmt.Sprintf("%d steps of DMALA on the pseudo-energy, for the same lines", o.moves),
 	}[name]
-	f := figures{Name: name, Constraint: what, N: o.n}
+	f := figures{Name: name, Constraint: what, Exact: exact(name, o.temperature), N: o.n}
 	bar := progress.New(name)
 	defer bar.Done()
 	start, order := time.Now(), rand.New(rand.NewPCG(o.seed, 92))

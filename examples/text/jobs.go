@@ -10,6 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/projection"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
@@ -38,6 +39,26 @@ const (
 	"additionalProperties": false
 }`
 )
+
+// exact says which distribution the samples of a run follow.
+func exact(run string, temperature float64) string {
+	switch run {
+	case gibbs, gwg, dula, dlp:
+		return "samples follow no stated distribution: they are states of chains after -moves moves"
+	case "free", left, infill:
+		if temperature != 1 {
+			return command.Tempered
+		}
+		if run == infill {
+			return "exact in each step, which reveals one token; the samples follow the model given the visible bytes as far as its predictions agree with one another"
+		}
+		return command.Free
+	}
+	if temperature != 1 {
+		return command.Changed("the temperature", command.Steps)
+	}
+	return command.Steps
+}
 
 // jobs compiles the languages of the chosen runs.
 func jobs(ctx context.Context, l *lines, wanted map[string]bool, o options) ([]job, error) {

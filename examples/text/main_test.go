@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture/picturetest"
 )
 
@@ -56,6 +57,11 @@ func TestEverySampleIsOfItsLanguage(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
+	for k, want := range []string{command.Free, command.Steps, command.Steps} {
+		if r.Runs[k].Exact != want || !strings.Contains(r.String(), ": "+want+"\n") {
+			t.Errorf("%s says %q, want %q under the table", r.Runs[k].Name, r.Runs[k].Exact, want)
+		}
+	}
 	pattern := regexp.MustCompile(`\A(?:` + ownRegex + `)\z`)
 	for _, s := range r.Runs[0].Samples {
 		if pattern.MatchString(s) {
@@ -74,6 +80,17 @@ func TestEverySampleIsOfItsLanguage(t *testing.T) {
 	}
 	if !strings.Contains(r.String(), fmt.Sprintf("%q", r.Runs[1].Samples[0])) {
 		t.Error(r)
+	}
+}
+
+// Runs that differ in what their samples follow say so.
+func TestWhatSamplesFollow(t *testing.T) {
+	seen := map[string]string{}
+	for _, run := range []string{"free", infill, dlp, "regex"} {
+		seen[exact(run, 1)] = run
+	}
+	if len(seen) != 4 || exact("free", 0.5) != command.Tempered || exact("regex", 0.5) == exact("regex", 1) || exact(left, 1) != command.Free {
+		t.Error(seen)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy/denoise"
 	"github.com/gibbsite-go/gibbsite/energy/neural"
+	"github.com/gibbsite-go/gibbsite/examples/internal/command"
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -56,6 +57,7 @@ type point struct {
 type figures struct {
 	Name       string  `json:"name"`
 	Constraint string  `json:"constraint"`
+	Exact      string  `json:"exact"` // which distribution the samples follow
 	N          int     `json:"n"`
 	Violations int     `json:"violations"`
 	Parts      []share `json:"parts,omitempty"`
@@ -100,7 +102,7 @@ func (r *report) generate(ctx context.Context, net *neural.Transformer, j job, l
 	if err := d.Sample(ctx, x); err != nil {
 		return err
 	}
-	f := figures{Name: j.name, Constraint: j.what, N: o.n, Seconds: time.Since(start).Seconds()}
+	f := figures{Name: j.name, Constraint: j.what, Exact: exact(j.name, o.temperature), N: o.n, Seconds: time.Since(start).Seconds()}
 	for _, d := range j.parts {
 		f.Parts = append(f.Parts, share{Constraint: d.name})
 	}
@@ -145,7 +147,9 @@ func (r *report) String() string {
 	fmt.Fprintf(&b, "%d weights, bound on −log p of held-out lines %.3f ± %.3f nats a byte\n\n", r.Weights, r.NLL, r.Error)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "run\tn\tviolations\tdifferent\tdistinct-2\tself-BLEU\tcorpus BLEU\tperplexity\tseconds\t")
+	var names, exact []string
 	for _, f := range r.Runs {
+		names, exact = append(names, f.Name), append(exact, f.Exact)
 		corpus := ""
 		if f.CorpusBLEU > 0 {
 			corpus = fmt.Sprintf("%.3f", f.CorpusBLEU)
@@ -154,6 +158,7 @@ func (r *report) String() string {
 	}
 	fmt.Fprintf(w, "held out\t%d\t\t\t\t\t\t%.2f\t\t\n", r.Held, r.HeldPerplexity)
 	w.Flush()
+	command.WriteExact(&b, names, exact)
 	for _, s := range r.Studies {
 		s.print(&b)
 	}

@@ -60,6 +60,7 @@ type study struct {
 	Columns []string   `json:"columns"`
 	Rows    []studyRow `json:"rows"`
 	Notes   []string   `json:"notes,omitempty"`
+	Exact   []string   `json:"exact"` // which distribution the samples of the methods follow
 }
 
 // studyRow is a row of a study. The samples of a seed can all be lost; what only samples show is
@@ -110,6 +111,9 @@ func (s *study) print(to io.Writer) {
 		fmt.Fprintln(w)
 	}
 	w.Flush()
+	for _, e := range s.Exact {
+		fmt.Fprintf(to, "  %s\n", e)
+	}
 }
 
 // setting holds what the methods of a study need.
@@ -125,13 +129,33 @@ type setting struct {
 
 // study makes a study and adds it to the report.
 func (r *report) study(ctx context.Context, q question, net *neural.Transformer, l *lines, o options) error {
-	s := &setting{r: r, l: l, o: o, net: net, fluency: newJudge(l.held), out: &study{Name: q.name, Columns: q.columns, Rows: []studyRow{}}, bar: progress.New(q.name)}
+	s := &setting{r: r, l: l, o: o, net: net, fluency: newJudge(l.held), out: &study{Name: q.name, Columns: q.columns, Rows: []studyRow{}, Exact: exactOf(q.name)}, bar: progress.New(q.name)}
 	defer s.bar.Done()
 	if err := q.answer(ctx, s); err != nil {
 		return err
 	}
 	r.Studies = append(r.Studies, *s.out)
 	return nil
+}
+
+// exactOf says which distributions the samples of a study's methods follow.
+func exactOf(study string) []string {
+	all := []string{"without a demand or bound: " + command.Free}
+	switch study {
+	case "tasks":
+		return append(all, "given the demand: "+command.Steps)
+	case "fudge":
+		return []string{command.Changed("guidance", "samples follow no stated distribution")}
+	case "when":
+		return []string{"exact, every step: " + command.Steps, "exact, otherwise: " + command.SomeSteps, "Lagrangian: " + command.Moved}
+	case "grid":
+		return []string{command.Moved}
+	case "cost":
+		all = append(all, "number of a letter: "+command.Steps)
+	case "period":
+		all = append(all, "FUDGE, PPLM, CFG, CBG: "+command.Changed("guidance", "samples follow no stated distribution"))
+	}
+	return append(all, "exact: "+command.Steps, "looking ahead: "+command.Ahead, "Lagrangian: "+command.Moved)
 }
 
 // seeds returns the seeds of the samples.

@@ -276,6 +276,11 @@ func TestStudies(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d", r.Studies[k].Name, n, want)
 		}
 	}
+	for _, s := range r.Studies {
+		if !strings.Contains(r.String(), "  "+strings.Join(s.Exact, "\n  ")+"\n") || len(s.Exact) == 0 {
+			t.Errorf("%s: %q is not under the table", s.Name, s.Exact)
+		}
+	}
 	if text := r.String(); !strings.Contains(text, "study period") || !strings.Contains(text, " ± ") || !strings.Contains(text, "right period") {
 		t.Error(text)
 	}

@@ -117,7 +117,7 @@ func TestSeveral(t *testing.T) {
 
 func TestText(t *testing.T) {
 	text := do(t, append(quick, "-levels", "0.2,0.02")...).String()
-	for _, want := range []string{"0.208", "0.460", "no distribution of forward-kl leaves less than", "before"} {
+	for _, want := range []string{follows, "0.208", "0.460", "no distribution of forward-kl leaves less than", "before"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}

@@ -49,6 +49,7 @@ type wordReport struct {
 	UnlearnedSE float64  `json:"unlearned_mcse"`
 	After       float64  `json:"share_after"`
 	AfterSE     *float64 `json:"share_after_mcse,omitempty"`
+	Exact       string   `json:"exact"` // which distribution the words of the chains follow
 
 	limits []string
 }
@@ -71,6 +72,7 @@ func (r *report) String() string {
 	fmt.Fprintf(t, "chains\t%.4f\t%.4f\t%.4f\t%.4f\t%s\t\n", w.Lambda, w.Unlearned, w.UnlearnedSE, w.After, se)
 	fmt.Fprintf(t, "exact\t%.4f\t%.4f\t\t%.4f\t\t\n", w.ExactLambda, w.Goal, w.ExactAfter)
 	t.Flush()
+	fmt.Fprintln(&b, w.Exact)
 	severalTable(&b, r.Several)
 	return b.String()
 }

@@ -79,10 +79,13 @@ func logSum(a, b float64) float64 {
 	return max(a, b) + math.Log1p(math.Exp(-math.Abs(a-b)))
 }
 
+// follows says which distribution the words of the chains follow.
+const follows = "the chains have the exact optimum for their multiplier as their stationary distribution; the MCSE is the error of a mean"
+
 // unlearn computes the trade-off curve exactly and then reaches one level by sampling. The
 // chains run on the Lagrangian of q with the mean ratio to the dialect bounded.
 func (w *words) unlearn(ctx context.Context, o options) (*wordReport, error) {
-	r := &wordReport{Letters: w.length, States: len(w.q), Goal: o.goal, Before: w.share(w.q)}
+	r := &wordReport{Letters: w.length, States: len(w.q), Goal: o.goal, Before: w.share(w.q), Exact: follows}
 	var err error
 	if r.Curve, r.limits, err = curve(ctx, w.u, o.levels); err != nil {
 		return nil, err
