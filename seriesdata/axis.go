@@ -170,6 +170,7 @@ func (t *table) axes() (all []*axis, err error) {
 			}
 		}
 	}
+	var unnamed error // why the numbers of a first column without a name are no times
 	if len(dates) == 0 && len(clocks) > 0 && t.columns[clocks[0]].clocks == len(t.rows) {
 		all = append(all, t.clock(clocks[0]))
 	}
@@ -187,11 +188,18 @@ func (t *table) axes() (all []*axis, err error) {
 				}
 				continue
 			}
-			if err := t.wrongPart(i, a); err != nil {
-				return nil, err
-			}
-			if err := t.undecided(i, a); err != nil {
-				return nil, err
+			if len(dates) == 0 { // next to dates, numbers are no times
+				err := t.wrongPart(i, a)
+				if err == nil {
+					err = t.undecided(i, a)
+				}
+				if err != nil && t.index(i) { // unless another column is one of times
+					unnamed = err
+					continue
+				}
+				if err != nil {
+					return nil, err
+				}
 			}
 			if low, high := slices.Min(a.values), slices.Max(a.values); !a.dated && low >= 1e8 && low < 1e10 && high >= 1e11 && high < 1e13 {
 				k := slices.IndexFunc(a.values, func(v float64) bool { return (v >= 1e11) != (a.values[0] >= 1e11) })
@@ -202,6 +210,9 @@ func (t *table) axes() (all []*axis, err error) {
 		case t.labelled(i) && timeLike(c.name):
 			all = append(all, t.count(i))
 		}
+	}
+	if len(all) == 0 && unnamed != nil {
+		return nil, unnamed
 	}
 	// So is one that looks like dates, unless there is another axis than a count of the rows.
 	if len(dates) == 0 && !slices.ContainsFunc(all, func(a *axis) bool { return a.dated || !t.index(a.columns[0]) }) {
@@ -291,7 +302,7 @@ func (t *table) noDate(i int) error {
 		if t.blank(s) {
 			continue
 		}
-		if p, ok := parseStamp(s); !ok || !p.hasDate {
+		if p, ok := t.stamp(i, s); !ok || !p.hasDate {
 			return fmt.Errorf("line %d, column %s: %q is not a date in a known form; write dates as 2024-01-31, or name another column of times, or none, by Options.Time (-time)", t.rows[k].number, t.columns[i].name, s)
 		}
 	}
@@ -313,7 +324,7 @@ func rank(name string) int {
 // hasClock reports whether the dates of column i include a time of day.
 func (t *table) hasClock(i int) bool {
 	for k := range t.rows {
-		if p, ok := parseStamp(t.rows[k].at(i).text); ok {
+		if p, ok := t.stamp(i, t.rows[k].at(i).text); ok {
 			return p.hasClock
 		}
 	}
@@ -480,7 +491,7 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 	a := &axis{columns: columns, name: c.name, dated: true, stamps: make([]stamp, len(t.rows))}
 	bad := 0
 	for k := range t.rows {
-		p, ok := parseStamp(t.rows[k].at(i).text)
+		p, ok := looseStamp(t.rows[k].at(i).text)
 		if !ok || !p.hasDate {
 			bad++
 			continue

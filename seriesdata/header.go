@@ -626,7 +626,7 @@ func (t *table) classify() {
 				continue
 			}
 			c.filled++
-			p, ok := parseStamp(s)
+			p, ok := t.stamp(i, s)
 			// 2003/Q1 is a date, although it looks like a number with a unit.
 			if isNumber(s) && !(ok && p.hasDate && strings.Trim(s, "0123456789") != "") {
 				c.numeric++

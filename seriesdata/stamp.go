@@ -115,8 +115,26 @@ const monthPlace = "month:"
 // monthLayout returns the place in a layout of a month whose name is written s.
 func monthLayout(s string) string { return "{" + monthPlace + s + "}" }
 
-// parseStamp parses a date, a time of day, or both. ok reports whether s has a known form.
+// parseStamp parses a date, a time of day, or both. ok reports whether s has a known form. Words such
+// as 10dec20, which may also be labels, are none.
 func parseStamp(s string) (p stamp, ok bool) {
+	if m := dayFirst.FindStringSubmatch(s); m != nil && m[2] == "" && len(m[5]) == 2 {
+		return p, false
+	}
+	return looseStamp(s)
+}
+
+// stamp parses the cell s of column i like parseStamp. If the name of the column is one of times,
+// 10dec20 is a date.
+func (t *table) stamp(i int, s string) (stamp, bool) {
+	if timeish(t.columns[i].name) {
+		return looseStamp(s)
+	}
+	return parseStamp(s)
+}
+
+// looseStamp parses s like parseStamp, but also 10dec20 as a date.
+func looseStamp(s string) (p stamp, ok bool) {
 	if len(s) < 4 || len(s) > 64 {
 		return p, false
 	}
