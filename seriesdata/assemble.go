@@ -269,6 +269,9 @@ func (t *table) noNumbers(used []int) error {
 		}
 		for k := range t.rows {
 			if s := t.rows[k].at(i).text; !t.blank(s) && !isNumber(s) {
+				if why := marked(s); why != "" {
+					return fmt.Errorf("line %d, column %s: %s", t.rows[k].number, t.columns[i].name, why)
+				}
 				return fmt.Errorf("line %d, column %s: %q is not a number, and no other column has numbers; separate numbers by commas, semicolons, tabs or |", t.rows[k].number, t.columns[i].name, s)
 			}
 		}
@@ -572,6 +575,9 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 				if infinite(text) {
 					return nil, s, "", nil, fmt.Errorf("%s: %s, want a finite number, or a text of Options.Missing (-missing.text)", where, text)
 				}
+				if why := marked(text); why != "" {
+					return nil, s, "", nil, fmt.Errorf("%s: %s", where, why)
+				}
 				return nil, s, "", nil, fmt.Errorf("%s: %q is not a number as the others of its column are; correct it, count it as missing by Options.Missing (-missing.text), or name other columns (-columns)", where, text)
 			}
 			v, decimals, group, err := w.value(decimal)
@@ -585,6 +591,13 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 			s.multiplied = s.multiplied || multiplied
 			if !multiplied {
 				if any && w.suffix != suffix {
+					if isMark(w.suffix, suffix) {
+						return nil, s, "", nil, fmt.Errorf("%s: %s", where, unlike(text, w.suffix, firstSuffix))
+					}
+					if isMark(suffix, w.suffix) {
+						first := t.rows[slices.IndexFunc(t.rows, func(l line) bool { return l.number == firstSuffix })].at(i).text
+						return nil, s, "", nil, fmt.Errorf("line %d, column %s: %s", firstSuffix, t.columns[i].name, unlike(first, suffix, t.rows[k].number))
+					}
 					return nil, s, "", nil, fmt.Errorf("%s: %q has the unit %q, line %d has %q; write one unit", where, text, w.suffix, firstSuffix, suffix)
 				}
 				if !any {

@@ -59,8 +59,9 @@ const firstYear, endYear = 1700, 2101
 // as 202401, quarters such as 20241 or weeks such as 202452, but some are not.
 //
 // The same numbers may count something: rows, identifiers, seconds. If the name of the column does
-// not tell, they do if all steps are alike, as from 200001 to 200005 to 200009, or if all that could
-// be months are of a year such as 2000, since counts often begin behind a round number.
+// not tell, they do if all steps are alike, as from 200001 to 200005 to 200009. They also do if all
+// that could be months are of one year, and several could not, or the year is one such as 2000, since
+// counts often begin behind a round number.
 func (t *table) wrongPart(i int, a *axis) error {
 	if a.dated {
 		return nil
@@ -80,7 +81,8 @@ func (t *table) wrongPart(i int, a *axis) error {
 		if !c.named {
 			continue
 		}
-		at, wrong, right, years := -1, 0, -1, map[int]bool{} // years of the numbers that fit
+		at, right, wrong := -1, -1, 0
+		years, others := map[int]bool{}, map[float64]bool{} // years of the numbers that fit, and the numbers that do not
 		plausible := true
 		for k, v := range a.values {
 			year := math.Floor(v / c.parts)
@@ -90,6 +92,7 @@ func (t *table) wrongPart(i int, a *axis) error {
 				right, years[int(year)] = k, true
 				continue
 			}
+			others[v] = true
 			if wrong++; at < 0 {
 				at = k
 			}
@@ -100,7 +103,7 @@ func (t *table) wrongPart(i int, a *axis) error {
 		if !c.sure {
 			round := len(years) == 1
 			for y := range years {
-				round = round && y%100 == 0
+				round = round && (y%100 == 0 || len(others) > 1)
 			}
 			if round || even(a.values) {
 				continue

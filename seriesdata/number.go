@@ -120,6 +120,49 @@ func isUnit(s string) bool {
 	return true
 }
 
+var (
+	// footnote matches a number with the mark of a footnote behind it, such as 12.5†, 12.5 (a) or 12.5 [1].
+	footnote = regexp.MustCompile(`^[-+−–]?\d[\d.,'’ \x{a0}\x{2009}\x{202f}]*?[ \x{a0}]?([*†‡§¶#^¹²³⁰⁴-⁹]+|\([\pL\d*]{1,3}\)|\[[^\[\]]{1,12}\]|[A-Za-z\d]\)|[A-Za-z*]{1,2}(?:[ ,/][A-Za-z*]{1,2})+)$`)
+	// deviation matches a number with its uncertainty behind it, such as 5.1±0.2, 5.1 (0.2) or 5.1 [4.9; 5.3].
+	deviation = regexp.MustCompile(`^[-+−–]?[\d.,]+ ?(?:(?:±|\+/-|\+-|\+/−) ?[\d.,]+|[(\[][-−–\d.,; ]*[.,;][-−–\d.,; ]*[)\]]$)`)
+)
+
+// removal is the cure for marks behind numbers.
+const removal = "remove it, write it into a column of its own, or count the cell as missing by Options.Missing (-missing.text)"
+
+// marked says what is wrong with the cell s if it is a number with a mark or an uncertainty behind it,
+// and what to do. Otherwise it returns "".
+func marked(s string) string {
+	if deviation.MatchString(s) {
+		return fmt.Sprintf("%q is a number with its uncertainty; write the uncertainty into a column of its own", s)
+	}
+	if m := footnote.FindStringSubmatch(s); m != nil {
+		return fmt.Sprintf("%q has the mark %q behind the number; %s", s, m[1], removal)
+	}
+	return ""
+}
+
+// isMark reports whether suffix, which is behind a number of a column, may be a mark such as p for
+// provisional, if other is behind another number of the column.
+func isMark(suffix, other string) bool {
+	if suffix == "" || strings.Trim(suffix, "*^") == "" {
+		return suffix != ""
+	}
+	letter := func(s string) bool {
+		return len(s) <= 2 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz*") == ""
+	}
+	return letter(suffix) && (other == "" || len(suffix) == 1 && len(other) == 1 && suffix >= "a" && other >= "a")
+}
+
+// unlike says that the cell s ends in a suffix that the number of another line does not have, and
+// what to do.
+func unlike(s, suffix string, line int) string {
+	if strings.Trim(suffix, "*^") == "" {
+		return fmt.Sprintf("%q has the mark %q behind the number; %s", s, suffix, removal)
+	}
+	return fmt.Sprintf("%q ends in %q, which line %d does not have; if it is a unit, write it behind all numbers; if it is a mark, %s", s, suffix, line, removal)
+}
+
 // multipliers maps the suffixes K, M, B and T of a number to powers of ten.
 var multipliers = map[string]int{"K": 3, "k": 3, "M": 6, "B": 9, "T": 12}
 
