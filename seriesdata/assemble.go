@@ -561,6 +561,7 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 	s = style{decimal: decimal, decimals: -1 << 30}
 	suffix, prefix, any := "", "", false
 	var firstSuffix, firstPrefix int // lines
+	var suffixed, suffixedIn string  // the cell with the first suffix and its column
 	for _, i := range columns {
 		x := make([]float64, len(t.rows))
 		for k := range t.rows {
@@ -595,13 +596,13 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 						return nil, s, "", nil, fmt.Errorf("%s: %s", where, unlike(text, w.suffix, firstSuffix))
 					}
 					if isMark(suffix, w.suffix) {
-						first := t.rows[slices.IndexFunc(t.rows, func(l line) bool { return l.number == firstSuffix })].at(i).text
-						return nil, s, "", nil, fmt.Errorf("line %d, column %s: %s", firstSuffix, t.columns[i].name, unlike(first, suffix, t.rows[k].number))
+						return nil, s, "", nil, fmt.Errorf("line %d, column %s: %s", firstSuffix, suffixedIn, unlike(suffixed, suffix, t.rows[k].number))
 					}
 					return nil, s, "", nil, fmt.Errorf("%s: %q has the unit %q, line %d has %q; write one unit", where, text, w.suffix, firstSuffix, suffix)
 				}
 				if !any {
 					suffix, any, firstSuffix = w.suffix, true, t.rows[k].number
+					suffixed, suffixedIn = text, t.columns[i].name
 					if w.blank && suffix != "" {
 						s.suffix = " "
 					}
@@ -622,6 +623,9 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 			x[k] = v
 		}
 		values = append(values, x)
+	}
+	if suffix != "" && strings.Trim(suffix, "*^") == "" {
+		return nil, s, "", nil, fmt.Errorf("line %d, column %s: %s", firstSuffix, suffixedIn, unlike(suffixed, suffix, firstSuffix))
 	}
 	s.decimals = max(s.decimals, 0)
 	s.prefix, s.suffix = prefix, s.suffix+suffix

@@ -297,9 +297,14 @@ func (t *table) datesInTurns(dates []int) error {
 
 // noDate returns the error for column i, which has the name of a date column but holds no dates.
 func (t *table) noDate(i int) error {
+	// Among numbers such as years, the others are wrong.
+	others := t.columns[i].numbers() && slices.ContainsFunc(cellsOf(t.rows, i), func(s string) bool {
+		_, err := strconv.ParseFloat(s, 64)
+		return err != nil && !t.blank(s)
+	})
 	for k := range t.rows {
 		s := t.rows[k].at(i).text
-		if t.blank(s) {
+		if _, err := strconv.ParseFloat(s, 64); t.blank(s) || err == nil && others {
 			continue
 		}
 		if p, ok := t.stamp(i, s); !ok || !p.hasDate {

@@ -109,10 +109,13 @@ func isUnit(s string) bool {
 	if utf8.RuneCountInString(s) > 10 {
 		return false
 	}
-	for i, r := range s {
+	letters := false
+	for _, r := range s {
 		switch {
-		case unicode.IsLetter(r), unicode.Is(unicode.Sc, r), strings.ContainsRune("%‰°/²³·*^", r):
-		case i > 0 && (r == '2' || r == '3'):
+		case unicode.IsLetter(r):
+			letters = true
+		case unicode.Is(unicode.Sc, r), strings.ContainsRune("%‰°/²³·*^", r):
+		case letters && (r == '2' || r == '3'): // as in m2, but 5/2 and 10^3 are other numbers than 5 and 10
 		default:
 			return false
 		}
@@ -127,14 +130,20 @@ var (
 	deviation = regexp.MustCompile(`^[-+−–]?[\d.,]+ ?(?:(?:±|\+/-|\+-|\+/−) ?[\d.,]+|[(\[][-−–\d.,; ]*[.,;][-−–\d.,; ]*[)\]]$)`)
 )
 
+// duration matches a duration such as 7h 30m.
+var duration = regexp.MustCompile(`^\d+ ?h(?:rs?|ours?)?,? ?\d+ ?m(?:in|inutes)?\.?(?: ?\d+ ?s(?:ec|econds)?\.?)?$`)
+
 // removal is the cure for marks behind numbers.
 const removal = "remove it, write it into a column of its own, or count the cell as missing by Options.Missing (-missing.text)"
 
 // marked says what is wrong with the cell s if it is a number with a mark or an uncertainty behind it,
-// and what to do. Otherwise it returns "".
+// or a duration, and what to do. Otherwise it returns "".
 func marked(s string) string {
 	if deviation.MatchString(s) {
 		return fmt.Sprintf("%q is a number with its uncertainty; write the uncertainty into a column of its own", s)
+	}
+	if p, ok := parseStamp(s); ok && !p.hasDate || duration.MatchString(s) {
+		return fmt.Sprintf("%q is a time of day or a duration; write it as a number of one unit, such as minutes", s)
 	}
 	if m := footnote.FindStringSubmatch(s); m != nil {
 		return fmt.Sprintf("%q has the mark %q behind the number; %s", s, m[1], removal)
