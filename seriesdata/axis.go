@@ -41,7 +41,7 @@ type axis struct {
 // timeNames lists common names of time columns, in lower case.
 var timeNames = []string{"date", "time", "datetime", "timestamp", "unix", "epoch", "day", "month", "year", "week", "quarter", "period", "index", "id", "no", "step", "t", "ts", "ds", "dt", "utc",
 	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "ym", "yyyymm", "yearmonth", "year_month", "yrmo", "fy", "seconds", "sec", "secs", "elapsed", "t_s", "t_ms", "time_s", "time_ms", "time_sec", "fyear", "fiscal_year", "fiscal year", "calendar_year", "calendar year", "jahr", "monat", "quartal", "woche", "año", "mes", "année", "mois", "<date>", "<dtyyyymmdd>", "<time>",
-	"jd", "julian", "julian_day", "julian day", "julian_date", "julian date", "bjd", "hjd", "mjd", "yyyyq", "yq", "yearquarter", "year_quarter", "yyyyww", "yw", "yearweek", "year_week", "isoweek", "iso_week", "minutes", "mins", "hours", "milliseconds", "ms"}
+	"jd", "julian", "julian_day", "julian day", "julian_date", "julian date", "bjd", "hjd", "mjd", "yyyyq", "yq", "yearquarter", "year_quarter", "yyyyww", "yw", "yearweek", "year_week", "isoweek", "iso_week", "minutes", "mins", "hours", "milliseconds", "ms", "decimal_year", "decimal year", "decimal_date", "decimal date", "year_decimal", "year decimal", "year+month"}
 
 // calendarNames lists names that only time columns have. A column with such a name that cannot be
 // read as times is an error.
@@ -217,7 +217,7 @@ func (t *table) axes() (all []*axis, err error) {
 	// So is one that looks like dates, unless there is another axis than a count of the rows.
 	if len(dates) == 0 && !slices.ContainsFunc(all, func(a *axis) bool { return a.dated || !t.index(a.columns[0]) }) {
 		for i := range t.columns {
-			if t.words(i) && (t.likeDates(i) || len(all) == 0 && (elapsed(t.columns[i].name) || timeLike(t.columns[i].name) && t.numbered(i))) {
+			if t.words(i) && (t.likeDates(i) || len(all) == 0 && (elapsed(t.columns[i].name) || timeLike(t.columns[i].name) && (t.numbered(i) || t.columns[i].clocks > 0))) {
 				return nil, t.noDate(i)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // was read as the axis a, may be dates in several forms.
 func (t *table) undecided(i int, a *axis) error {
 	name := strings.ToLower(t.columns[i].name)
-	if a.dated || !timeish(name) {
+	if a.dated || !timeish(name) || counts(name) {
 		return nil
 	}
 	first := t.rows[0].at(i).text
@@ -23,6 +23,9 @@ func (t *table) undecided(i int, a *axis) error {
 	}
 	tenths, packed := true, [3]bool{true, true, true}
 	low, high := slices.Min(a.values), slices.Max(a.values)
+	if math.Floor(low/100) == math.Floor(high/100) && high < 1e6 { // not the same day of several years
+		packed[1], packed[2] = false, false
+	}
 	for k, v := range a.values {
 		s := t.rows[k].at(i).text
 		tenths = tenths && len(s) == 6 && s[4] == '.' && v >= 1500 && v < 2200
@@ -231,7 +234,7 @@ func (t *table) count(i int) *axis {
 		return t.calendar(a, func(v float64) (int, int) { return int(v) / 10, 3*(int(v)%10) - 2 }, "quarters as 20241")
 	case whole && week && low >= 100*firstYear && high < 100*endYear:
 		return t.weeks(a)
-	case date && t.hundredths(i):
+	case date && !strings.Contains(name, "decimal") && t.hundredths(i):
 		return t.calendar(a, func(v float64) (int, int) { return int(v), int(math.Round(100 * (v - math.Floor(v)))) }, "months as 2024.01")
 	case whole && (strings.Contains(name, "year") || name == "jahr" || name == "año" || name == "année" || date || t.index(i)) && low >= 1500 && high < 2200:
 		a.parts, a.written = []string{"year"}, cellsOf(t.rows, i)
