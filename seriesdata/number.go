@@ -154,13 +154,15 @@ func marked(s string) string {
 // isMark reports whether suffix, which is behind a number of a column, may be a mark such as p for
 // provisional, if other is behind another number of the column.
 func isMark(suffix, other string) bool {
-	if suffix == "" || strings.Trim(suffix, "*^") == "" {
+	switch letters := strings.Trim(strings.ToLower(suffix), "abcdefghijklmnopqrstuvwxyz*") == ""; {
+	case suffix == "" || strings.Trim(suffix, "*^") == "":
 		return suffix != ""
+	case len(suffix) > 2 || !letters:
+		return false
+	case other == "":
+		return len(suffix) == 1 || !knownUnits.MatchString(suffix)
 	}
-	letter := func(s string) bool {
-		return len(s) <= 2 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz*") == ""
-	}
-	return letter(suffix) && (other == "" || len(suffix) == 1 && len(other) == 1 && suffix >= "a" && other >= "a")
+	return len(suffix) == 1 && len(other) == 1 && suffix >= "a" && other >= "a" // two letters that differ
 }
 
 // unlike says that the cell s ends in a suffix that the number of another line does not have, and
