@@ -119,6 +119,30 @@ func (t *table) wrongPart(i int, a *axis) error {
 		}
 		return fmt.Errorf("%s is the year %d and the %s %d, want %s; %s", where, int(a.values[at]/c.parts), c.what, int(math.Mod(a.values[at], c.parts)), c.cure, cure)
 	}
+	if dateLike(name) || t.index(i) {
+		return t.namelessWeeks(i, a)
+	}
+	return nil
+}
+
+// namelessWeeks returns an error if the numbers of column i are weeks such as 202452 and 202501, although
+// its name does not say so: the first week of a year follows the last one of the year before.
+func (t *table) namelessWeeks(i int, a *axis) error {
+	order := make([]int, len(a.values))
+	for k, v := range a.values {
+		order[k] = k
+		if part := math.Mod(v, 100); v != math.Floor(v) || v < 100*firstYear || v >= 100*endYear || part < 1 || part > 53 {
+			return nil
+		}
+	}
+	slices.SortStableFunc(order, func(j, k int) int { return sign(a.values[j] - a.values[k]) })
+	for x, k := range order[1:] {
+		u, v := a.values[order[x]], a.values[k]
+		if math.Mod(u, 100) >= 52 && v == 100*(math.Floor(u/100)+1)+1 && !even(a.values) {
+			return fmt.Errorf("line %d, column %s: %q follows %q as a week of the next year does; name the column week, or name another column of times, or none, by Options.Time (-time)",
+				t.rows[k].number, t.columns[i].name, t.rows[k].at(i).text, t.rows[order[x]].at(i).text)
+		}
+	}
 	return nil
 }
 
@@ -239,6 +263,7 @@ func (t *table) count(i int) *axis {
 	case whole && (strings.Contains(name, "year") || name == "jahr" || name == "año" || name == "année" || date || t.index(i)) && low >= 1500 && high < 2200:
 		a.parts, a.written = []string{"year"}, cellsOf(t.rows, i)
 		return t.calendar(a, func(v float64) (int, int) { return int(v), 1 }, "years")
+	case whole && t.index(i) && !date && math.Mod(low, 10000) < 100 && math.Floor(low/100) == math.Floor(high/100): // rows from 200001 on
 	case whole && (date || t.index(i)) && low >= 100*firstYear && high < 100*endYear:
 		return t.calendar(a, func(v float64) (int, int) { return int(v) / 100, int(v) % 100 }, "months as 202401")
 	case date && low >= 20000 && high < 80000 && high >= spreadsheet:

@@ -146,6 +146,9 @@ func marked(s string) string {
 		return fmt.Sprintf("%q is a time of day or a duration; write it as a number of one unit, such as minutes", s)
 	}
 	if m := footnote.FindStringSubmatch(s); m != nil {
+		if m[1][0] == '(' && len(m[1]) > 3 {
+			return fmt.Sprintf("%q has %q behind the number; if it is a unit, write it without brackets; if it is a mark, %s", s, m[1], removal)
+		}
 		return fmt.Sprintf("%q has the mark %q behind the number; %s", s, m[1], removal)
 	}
 	return ""

@@ -88,7 +88,11 @@ func (f *Frame) across(t *table) (bool, error) {
 	groups := t.by(by)
 	if len(by) == 0 || len(groups) < len(t.rows) {
 		if t.named {
-			return false, fmt.Errorf("line %d: lines are series, for the columns are times, but two of them have the same name %q; give every line a name of its own", t.rows[0].number, repeatedName(groups))
+			name := repeatedName(groups)
+			if len(by) == 0 {
+				name = t.rows[0].at(names[0]).text
+			}
+			return false, fmt.Errorf("line %d: lines are series, for the columns are times, but two of them have the same name %q; give every line a name of its own", t.rows[0].number, name)
 		}
 		groups = nil
 		for k := range t.rows {
@@ -227,12 +231,13 @@ func counts(name string) bool {
 }
 
 // numberedLines reports whether the first column has a number of its own for every line, such as that
-// of a store or a postcode, and is not one of times.
+// of a store or a postcode, and is not one of times. A column named like one of entities may repeat
+// numbers, which is an error later.
 func (t *table) numberedLines() bool {
 	c, seen := &t.columns[0], map[string]bool{}
 	for k := range t.rows {
 		s := t.rows[k].at(0).text
-		if seen[s] || strings.Trim(s, "0123456789") != "" || s == "" {
+		if seen[s] && !entityLike(c.name) || strings.Trim(s, "0123456789") != "" || s == "" {
 			return false
 		}
 		seen[s] = true
