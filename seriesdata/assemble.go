@@ -269,6 +269,9 @@ func (t *table) noNumbers(used []int) error {
 		}
 		for k := range t.rows {
 			if s := t.rows[k].at(i).text; !t.blank(s) && !isNumber(s) {
+				if why := marked(s); why != "" {
+					return fmt.Errorf("line %d, column %s: %s", t.rows[k].number, t.columns[i].name, why)
+				}
 				return fmt.Errorf("line %d, column %s: %q is not a number, and no other column has numbers; separate numbers by commas, semicolons, tabs or |", t.rows[k].number, t.columns[i].name, s)
 			}
 		}
@@ -558,6 +561,7 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 	s = style{decimal: decimal, decimals: -1 << 30}
 	suffix, prefix, any := "", "", false
 	var firstSuffix, firstPrefix int // lines
+	var suffixed, suffixedIn string  // the cell with the first suffix and its column
 	for _, i := range columns {
 		x := make([]float64, len(t.rows))
 		for k := range t.rows {
@@ -572,6 +576,9 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 				if infinite(text) {
 					return nil, s, "", nil, fmt.Errorf("%s: %s, want a finite number, or a text of Options.Missing (-missing.text)", where, text)
 				}
+				if why := marked(text); why != "" {
+					return nil, s, "", nil, fmt.Errorf("%s: %s", where, why)
+				}
 				return nil, s, "", nil, fmt.Errorf("%s: %q is not a number as the others of its column are; correct it, count it as missing by Options.Missing (-missing.text), or name other columns (-columns)", where, text)
 			}
 			v, decimals, group, err := w.value(decimal)
@@ -585,10 +592,17 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 			s.multiplied = s.multiplied || multiplied
 			if !multiplied {
 				if any && w.suffix != suffix {
+					if isMark(w.suffix, suffix) {
+						return nil, s, "", nil, fmt.Errorf("%s: %s", where, unlike(text, w.suffix, firstSuffix))
+					}
+					if isMark(suffix, w.suffix) {
+						return nil, s, "", nil, fmt.Errorf("line %d, column %s: %s", firstSuffix, suffixedIn, unlike(suffixed, suffix, t.rows[k].number))
+					}
 					return nil, s, "", nil, fmt.Errorf("%s: %q has the unit %q, line %d has %q; write one unit", where, text, w.suffix, firstSuffix, suffix)
 				}
 				if !any {
 					suffix, any, firstSuffix = w.suffix, true, t.rows[k].number
+					suffixed, suffixedIn = text, t.columns[i].name
 					if w.blank && suffix != "" {
 						s.suffix = " "
 					}
@@ -609,6 +623,9 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 			x[k] = v
 		}
 		values = append(values, x)
+	}
+	if suffix != "" && strings.Trim(suffix, "*^") == "" {
+		return nil, s, "", nil, fmt.Errorf("line %d, column %s: %s", firstSuffix, suffixedIn, unlike(suffixed, suffix, firstSuffix))
 	}
 	s.decimals = max(s.decimals, 0)
 	s.prefix, s.suffix = prefix, s.suffix+suffix

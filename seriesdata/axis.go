@@ -41,7 +41,7 @@ type axis struct {
 // timeNames lists common names of time columns, in lower case.
 var timeNames = []string{"date", "time", "datetime", "timestamp", "unix", "epoch", "day", "month", "year", "week", "quarter", "period", "index", "id", "no", "step", "t", "ts", "ds", "dt", "utc",
 	"open time", "open_time", "opentime", "date_time", "date time", "datetime_utc", "timestamp_utc", "observation_date", "obs_date", "trade_date", "valid", "valid_time", "local_time", "utc_time", "time_utc", "unix_time", "time_idx", "datum", "zeit", "fecha", "data", "ym", "yyyymm", "yearmonth", "year_month", "yrmo", "fy", "seconds", "sec", "secs", "elapsed", "t_s", "t_ms", "time_s", "time_ms", "time_sec", "fyear", "fiscal_year", "fiscal year", "calendar_year", "calendar year", "jahr", "monat", "quartal", "woche", "año", "mes", "année", "mois", "<date>", "<dtyyyymmdd>", "<time>",
-	"jd", "julian", "julian_day", "julian day", "julian_date", "julian date", "bjd", "hjd", "mjd", "yyyyq", "yq", "yearquarter", "year_quarter", "yyyyww", "yw", "yearweek", "year_week", "isoweek", "iso_week", "minutes", "mins", "hours", "milliseconds", "ms"}
+	"jd", "julian", "julian_day", "julian day", "julian_date", "julian date", "bjd", "hjd", "mjd", "yyyyq", "yq", "yearquarter", "year_quarter", "yyyyww", "yw", "yearweek", "year_week", "isoweek", "iso_week", "minutes", "mins", "hours", "milliseconds", "ms", "decimal_year", "decimal year", "decimal_date", "decimal date", "year_decimal", "year decimal", "year+month"}
 
 // calendarNames lists names that only time columns have. A column with such a name that cannot be
 // read as times is an error.
@@ -170,6 +170,7 @@ func (t *table) axes() (all []*axis, err error) {
 			}
 		}
 	}
+	var unnamed error // why the numbers of a first column without a name are no times
 	if len(dates) == 0 && len(clocks) > 0 && t.columns[clocks[0]].clocks == len(t.rows) {
 		all = append(all, t.clock(clocks[0]))
 	}
@@ -187,11 +188,18 @@ func (t *table) axes() (all []*axis, err error) {
 				}
 				continue
 			}
-			if err := t.wrongPart(i, a); err != nil {
-				return nil, err
-			}
-			if err := t.undecided(i, a); err != nil {
-				return nil, err
+			if len(dates) == 0 { // next to dates, numbers are no times
+				err := t.wrongPart(i, a)
+				if err == nil {
+					err = t.undecided(i, a)
+				}
+				if err != nil && t.index(i) { // unless another column is one of times
+					unnamed = err
+					continue
+				}
+				if err != nil {
+					return nil, err
+				}
 			}
 			if low, high := slices.Min(a.values), slices.Max(a.values); !a.dated && low >= 1e8 && low < 1e10 && high >= 1e11 && high < 1e13 {
 				k := slices.IndexFunc(a.values, func(v float64) bool { return (v >= 1e11) != (a.values[0] >= 1e11) })
@@ -203,10 +211,13 @@ func (t *table) axes() (all []*axis, err error) {
 			all = append(all, t.count(i))
 		}
 	}
+	if len(all) == 0 && unnamed != nil {
+		return nil, unnamed
+	}
 	// So is one that looks like dates, unless there is another axis than a count of the rows.
 	if len(dates) == 0 && !slices.ContainsFunc(all, func(a *axis) bool { return a.dated || !t.index(a.columns[0]) }) {
 		for i := range t.columns {
-			if t.words(i) && (t.likeDates(i) || len(all) == 0 && (elapsed(t.columns[i].name) || timeLike(t.columns[i].name) && t.numbered(i))) {
+			if t.words(i) && (t.likeDates(i) || len(all) == 0 && (elapsed(t.columns[i].name) || timeLike(t.columns[i].name) && (t.numbered(i) || t.columns[i].clocks > 0))) {
 				return nil, t.noDate(i)
 			}
 		}
@@ -286,12 +297,17 @@ func (t *table) datesInTurns(dates []int) error {
 
 // noDate returns the error for column i, which has the name of a date column but holds no dates.
 func (t *table) noDate(i int) error {
+	// Among numbers such as years, the others are wrong.
+	others := t.columns[i].numbers() && slices.ContainsFunc(cellsOf(t.rows, i), func(s string) bool {
+		_, err := strconv.ParseFloat(s, 64)
+		return err != nil && !t.blank(s)
+	})
 	for k := range t.rows {
 		s := t.rows[k].at(i).text
-		if t.blank(s) {
+		if _, err := strconv.ParseFloat(s, 64); t.blank(s) || err == nil && others {
 			continue
 		}
-		if p, ok := parseStamp(s); !ok || !p.hasDate {
+		if p, ok := t.stamp(i, s); !ok || !p.hasDate {
 			return fmt.Errorf("line %d, column %s: %q is not a date in a known form; write dates as 2024-01-31, or name another column of times, or none, by Options.Time (-time)", t.rows[k].number, t.columns[i].name, s)
 		}
 	}
@@ -313,7 +329,7 @@ func rank(name string) int {
 // hasClock reports whether the dates of column i include a time of day.
 func (t *table) hasClock(i int) bool {
 	for k := range t.rows {
-		if p, ok := parseStamp(t.rows[k].at(i).text); ok {
+		if p, ok := t.stamp(i, t.rows[k].at(i).text); ok {
 			return p.hasClock
 		}
 	}
@@ -480,7 +496,7 @@ func (t *table) named2axis(columns []int) (*axis, error) {
 	a := &axis{columns: columns, name: c.name, dated: true, stamps: make([]stamp, len(t.rows))}
 	bad := 0
 	for k := range t.rows {
-		p, ok := parseStamp(t.rows[k].at(i).text)
+		p, ok := looseStamp(t.rows[k].at(i).text)
 		if !ok || !p.hasDate {
 			bad++
 			continue

@@ -14,7 +14,7 @@ import (
 // was read as the axis a, may be dates in several forms.
 func (t *table) undecided(i int, a *axis) error {
 	name := strings.ToLower(t.columns[i].name)
-	if a.dated || !timeish(name) {
+	if a.dated || !timeish(name) || counts(name) {
 		return nil
 	}
 	first := t.rows[0].at(i).text
@@ -23,6 +23,9 @@ func (t *table) undecided(i int, a *axis) error {
 	}
 	tenths, packed := true, [3]bool{true, true, true}
 	low, high := slices.Min(a.values), slices.Max(a.values)
+	if math.Floor(low/100) == math.Floor(high/100) && high < 1e6 { // not the same day of several years
+		packed[1], packed[2] = false, false
+	}
 	for k, v := range a.values {
 		s := t.rows[k].at(i).text
 		tenths = tenths && len(s) == 6 && s[4] == '.' && v >= 1500 && v < 2200
@@ -52,49 +55,108 @@ func (t *table) undecided(i int, a *axis) error {
 	return nil
 }
 
+// Years of months, quarters and weeks that are written as one number, such as 202401.
+const firstYear, endYear = 1700, 2101
+
 // wrongPart returns an error if most numbers of column i, which was read as the axis a, are months such
 // as 202401, quarters such as 20241 or weeks such as 202452, but some are not.
+//
+// The same numbers may count something: rows, identifiers, seconds. If the name of the column does
+// not tell, they do if all steps are alike, as from 200001 to 200005 to 200009. They also do if all
+// that could be months are of one year, and several could not, or the year is one such as 2000, since
+// counts often begin behind a round number.
 func (t *table) wrongPart(i int, a *axis) error {
 	if a.dated {
 		return nil
 	}
 	name := strings.ToLower(t.columns[i].name)
-	even := true // whether the numbers count by one, as those of rows do
-	for k := range a.values {
-		even = even && (k < 1 || a.values[k] == a.values[k-1]+1)
-	}
 	for _, c := range []struct {
-		named      bool
-		always     bool    // whether the numbers have no other meaning, even if none fits
-		parts      float64 // number by which the year is multiplied
-		what, cure string
-		fits       func(year, part int) bool
+		named, sure bool    // whether the name fits, and whether only such columns have it
+		always      bool    // whether the numbers have no other meaning, even if few fit
+		parts       float64 // number by which the year is multiplied
+		what, cure  string
+		fits        func(year, part int) bool
 	}{
-		{quarterLike(name), false, 10, "quarter", "a quarter 1 … 4", func(_, q int) bool { return q >= 1 && q <= 4 }},
-		{weekLike(name), true, 100, "week", "a week of ISO 8601, 1 … 52 or 53", func(y, w int) bool { _, ok := mondayOf(y, w); return ok }},
-		{dateLike(name) || t.index(i) && !even, strings.Contains(name, "month") || strings.Contains(name, "yyyymm"), 100, "month", "a month 1 … 12, or the name week for the column", func(_, m int) bool { return m >= 1 && m <= 12 }},
+		{quarterLike(name), true, false, 10, "quarter", "a quarter 1 … 4", func(_, q int) bool { return q >= 1 && q <= 4 }},
+		{weekLike(name), true, true, 100, "week", "a week of ISO 8601, 1 … 52 or 53", func(y, w int) bool { _, ok := mondayOf(y, w); return ok }},
+		{dateLike(name) || t.index(i), dateLike(name) && !slices.Contains([]string{"time", "period", "timestamp"}, name), strings.Contains(name, "month") || strings.Contains(name, "yyyymm"), 100, "month", "a month 1 … 12, or the name week for the column", func(_, m int) bool { return m >= 1 && m <= 12 }},
 	} {
 		if !c.named {
 			continue
 		}
-		at, wrong, years := 0, 0, true
+		at, right, wrong := -1, -1, 0
+		years, others := map[int]bool{}, map[float64]bool{} // years of the numbers that fit, and the numbers that do not
+		plausible := true
 		for k, v := range a.values {
 			year := math.Floor(v / c.parts)
-			if years = v == math.Floor(v) && year >= 1500 && year < 2201; !years {
-				break
+			isYear := v == math.Floor(v) && year >= firstYear && year < endYear
+			plausible = plausible && isYear
+			if isYear && c.fits(int(year), int(v-c.parts*year)) {
+				right, years[int(year)] = k, true
+				continue
 			}
-			if !c.fits(int(year), int(v-c.parts*year)) {
-				if wrong++; wrong == 1 {
-					at = k
-				}
+			others[v] = true
+			if wrong++; at < 0 {
+				at = k
 			}
 		}
-		if years && (2*wrong < len(a.values) || c.always) {
-			return fmt.Errorf("line %d, column %s: %q is the year %d and the %s %d, want %s; correct it, delete the line, or name another column of times, or none, by Options.Time (-time)",
-				t.rows[at].number, t.columns[i].name, t.rows[at].at(i).text, int(a.values[at]/c.parts), c.what, int(math.Mod(a.values[at], c.parts)), c.cure)
+		if wrong == 0 || 2*wrong >= len(a.values) && !(c.always && plausible) {
+			continue
+		}
+		if !c.sure {
+			round := len(years) == 1
+			for y := range years {
+				round = round && (y%100 == 0 || len(others) > 1)
+			}
+			if round || even(a.values) {
+				continue
+			}
+		}
+		where := fmt.Sprintf("line %d, column %s: %q", t.rows[at].number, t.columns[i].name, t.rows[at].at(i).text)
+		cure := "correct it, delete the line, or name another column of times, or none, by Options.Time (-time)"
+		if v := a.values[at]; v != math.Floor(v) || v < c.parts*firstYear || v >= c.parts*endYear {
+			return fmt.Errorf("%s is not a %s as %s of line %d is; %s", where, c.what, t.rows[right].at(i).text, t.rows[right].number, cure)
+		}
+		return fmt.Errorf("%s is the year %d and the %s %d, want %s; %s", where, int(a.values[at]/c.parts), c.what, int(math.Mod(a.values[at], c.parts)), c.cure, cure)
+	}
+	if dateLike(name) || t.index(i) {
+		return t.namelessWeeks(i, a)
+	}
+	return nil
+}
+
+// namelessWeeks returns an error if the numbers of column i are weeks such as 202452 and 202501, although
+// its name does not say so: the first week of a year follows the last one of the year before.
+func (t *table) namelessWeeks(i int, a *axis) error {
+	order := make([]int, len(a.values))
+	for k, v := range a.values {
+		order[k] = k
+		if part := math.Mod(v, 100); v != math.Floor(v) || v < 100*firstYear || v >= 100*endYear || part < 1 || part > 53 {
+			return nil
+		}
+	}
+	slices.SortStableFunc(order, func(j, k int) int { return sign(a.values[j] - a.values[k]) })
+	for x, k := range order[1:] {
+		u, v := a.values[order[x]], a.values[k]
+		if math.Mod(u, 100) >= 52 && v == 100*(math.Floor(u/100)+1)+1 && !even(a.values) {
+			return fmt.Errorf("line %d, column %s: %q follows %q as a week of the next year does; name the column week, or name another column of times, or none, by Options.Time (-time)",
+				t.rows[k].number, t.columns[i].name, t.rows[k].at(i).text, t.rows[order[x]].at(i).text)
 		}
 	}
 	return nil
+}
+
+// even reports whether the different numbers among values, by size, all have the same distance.
+func even(values []float64) bool {
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	sorted = slices.Compact(sorted)
+	for k := 2; k < len(sorted); k++ {
+		if sorted[k]-sorted[k-1] != sorted[1]-sorted[0] {
+			return false
+		}
+	}
+	return true
 }
 
 // weekLike reports whether name, in lower case, is that of a column of weeks.
@@ -192,16 +254,17 @@ func (t *table) count(i int) *axis {
 	}
 	date, week := dateLike(name), weekLike(name)
 	switch {
-	case whole && quarterLike(name) && low >= 15001 && high < 22005:
+	case whole && quarterLike(name) && low >= 10*firstYear && high < 10*endYear:
 		return t.calendar(a, func(v float64) (int, int) { return int(v) / 10, 3*(int(v)%10) - 2 }, "quarters as 20241")
-	case whole && week && low >= 150001 && high < 220054:
+	case whole && week && low >= 100*firstYear && high < 100*endYear:
 		return t.weeks(a)
-	case date && t.hundredths(i):
+	case date && !strings.Contains(name, "decimal") && t.hundredths(i):
 		return t.calendar(a, func(v float64) (int, int) { return int(v), int(math.Round(100 * (v - math.Floor(v)))) }, "months as 2024.01")
 	case whole && (strings.Contains(name, "year") || name == "jahr" || name == "año" || name == "année" || date || t.index(i)) && low >= 1500 && high < 2200:
 		a.parts, a.written = []string{"year"}, cellsOf(t.rows, i)
 		return t.calendar(a, func(v float64) (int, int) { return int(v), 1 }, "years")
-	case whole && (date || t.index(i)) && low >= 150001 && high < 220013:
+	case whole && t.index(i) && !date && math.Mod(low, 10000) < 100 && math.Floor(low/100) == math.Floor(high/100): // rows from 200001 on
+	case whole && (date || t.index(i)) && low >= 100*firstYear && high < 100*endYear:
 		return t.calendar(a, func(v float64) (int, int) { return int(v) / 100, int(v) % 100 }, "months as 202401")
 	case date && low >= 20000 && high < 80000 && high >= spreadsheet:
 		return a.days(spreadsheet, "days of a spreadsheet")

@@ -349,7 +349,7 @@ func (t *table) headerLike(l line, before int) bool {
 	if before > 0 && words == 0 && numbers == 0 {
 		return other > 0
 	}
-	return before == 0 && (t.counting(l, other > 0) || numbers == columns && other == 0 && t.positions(l))
+	return before == 0 && (t.counting(l, other > 0 || words > 0) || numbers == columns && other == 0 && t.positions(l))
 }
 
 // positions reports whether the line l holds column numbers 0, 1, 2, … or 1, 2, 3, … above columns
@@ -626,7 +626,7 @@ func (t *table) classify() {
 				continue
 			}
 			c.filled++
-			p, ok := parseStamp(s)
+			p, ok := t.stamp(i, s)
 			// 2003/Q1 is a date, although it looks like a number with a unit.
 			if isNumber(s) && !(ok && p.hasDate && strings.Trim(s, "0123456789") != "") {
 				c.numeric++

@@ -109,15 +109,72 @@ func isUnit(s string) bool {
 	if utf8.RuneCountInString(s) > 10 {
 		return false
 	}
-	for i, r := range s {
+	letters := false
+	for _, r := range s {
 		switch {
-		case unicode.IsLetter(r), unicode.Is(unicode.Sc, r), strings.ContainsRune("%‰°/²³·*^", r):
-		case i > 0 && (r == '2' || r == '3'):
+		case unicode.IsLetter(r):
+			letters = true
+		case unicode.Is(unicode.Sc, r), strings.ContainsRune("%‰°/²³·*^", r):
+		case letters && (r == '2' || r == '3'): // as in m2, but 5/2 and 10^3 are other numbers than 5 and 10
 		default:
 			return false
 		}
 	}
 	return true
+}
+
+var (
+	// footnote matches a number with the mark of a footnote behind it, such as 12.5†, 12.5 (a) or 12.5 [1].
+	footnote = regexp.MustCompile(`^[-+−–]?\d[\d.,'’ \x{a0}\x{2009}\x{202f}]*?[ \x{a0}]?([*†‡§¶#^¹²³⁰⁴-⁹]+|\([\pL\d*]{1,3}\)|\[[^\[\]]{1,12}\]|[A-Za-z\d]\)|[A-Za-z*]{1,2}(?:[ ,/][A-Za-z*]{1,2})+)$`)
+	// deviation matches a number with its uncertainty behind it, such as 5.1±0.2, 5.1 (0.2) or 5.1 [4.9; 5.3].
+	deviation = regexp.MustCompile(`^[-+−–]?[\d.,]+ ?(?:(?:±|\+/-|\+-|\+/−) ?[\d.,]+|[(\[][-−–\d.,; ]*[.,;][-−–\d.,; ]*[)\]]$)`)
+)
+
+// duration matches a duration such as 7h 30m.
+var duration = regexp.MustCompile(`^\d+ ?h(?:rs?|ours?)?,? ?\d+ ?m(?:in|inutes)?\.?(?: ?\d+ ?s(?:ec|econds)?\.?)?$`)
+
+// removal is the cure for marks behind numbers.
+const removal = "remove it, write it into a column of its own, or count the cell as missing by Options.Missing (-missing.text)"
+
+// marked says what is wrong with the cell s if it is a number with a mark or an uncertainty behind it,
+// or a duration, and what to do. Otherwise it returns "".
+func marked(s string) string {
+	if deviation.MatchString(s) {
+		return fmt.Sprintf("%q is a number with its uncertainty; write the uncertainty into a column of its own", s)
+	}
+	if p, ok := parseStamp(s); ok && !p.hasDate || duration.MatchString(s) {
+		return fmt.Sprintf("%q is a time of day or a duration; write it as a number of one unit, such as minutes", s)
+	}
+	if m := footnote.FindStringSubmatch(s); m != nil {
+		if m[1][0] == '(' && len(m[1]) > 3 {
+			return fmt.Sprintf("%q has %q behind the number; if it is a unit, write it without brackets; if it is a mark, %s", s, m[1], removal)
+		}
+		return fmt.Sprintf("%q has the mark %q behind the number; %s", s, m[1], removal)
+	}
+	return ""
+}
+
+// isMark reports whether suffix, which is behind a number of a column, may be a mark such as p for
+// provisional, if other is behind another number of the column.
+func isMark(suffix, other string) bool {
+	switch letters := strings.Trim(strings.ToLower(suffix), "abcdefghijklmnopqrstuvwxyz*") == ""; {
+	case suffix == "" || strings.Trim(suffix, "*^") == "":
+		return suffix != ""
+	case len(suffix) > 2 || !letters:
+		return false
+	case other == "":
+		return len(suffix) == 1 || !knownUnits.MatchString(suffix)
+	}
+	return len(suffix) == 1 && len(other) == 1 && suffix >= "a" && other >= "a" // two letters that differ
+}
+
+// unlike says that the cell s ends in a suffix that the number of another line does not have, and
+// what to do.
+func unlike(s, suffix string, line int) string {
+	if strings.Trim(suffix, "*^") == "" {
+		return fmt.Sprintf("%q has the mark %q behind the number; %s", s, suffix, removal)
+	}
+	return fmt.Sprintf("%q ends in %q, which line %d does not have; if it is a unit, write it behind all numbers; if it is a mark, %s", s, suffix, line, removal)
 }
 
 // multipliers maps the suffixes K, M, B and T of a number to powers of ten.

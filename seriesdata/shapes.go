@@ -36,8 +36,11 @@ func (f *Frame) across(t *table) (bool, error) {
 			return false, err
 		}
 		if times != nil {
+			if len(names) == 0 && !slices.Contains(named, 0) && t.numberedLines() {
+				names = []int{0}
+			}
 			for _, i := range values {
-				if !slices.Contains(named, i) && t.columns[i].filled > 0 {
+				if !slices.Contains(named, i) && !slices.Contains(names, i) && t.columns[i].filled > 0 {
 					f.LeftOut = append(f.LeftOut, Omission{t.columns[i].name, "numbers of a whole line, besides those of its times"})
 				}
 			}
@@ -85,7 +88,11 @@ func (f *Frame) across(t *table) (bool, error) {
 	groups := t.by(by)
 	if len(by) == 0 || len(groups) < len(t.rows) {
 		if t.named {
-			return false, fmt.Errorf("line %d: lines are series, for the columns are times, but two of them have the same name %q; give every line a name of its own", t.rows[0].number, repeatedName(groups))
+			name := repeatedName(groups)
+			if len(by) == 0 {
+				name = t.rows[0].at(names[0]).text
+			}
+			return false, fmt.Errorf("line %d: lines are series, for the columns are times, but two of them have the same name %q; give every line a name of its own", t.rows[0].number, name)
 		}
 		groups = nil
 		for k := range t.rows {
@@ -221,6 +228,21 @@ func (f *Frame) nested(t *table) (bool, error) {
 // counts reports whether name is that of a column that numbers rows, such as id.
 func counts(name string) bool {
 	return slices.Contains([]string{"id", "no", "index", "step"}, strings.ToLower(name))
+}
+
+// numberedLines reports whether the first column has a number of its own for every line, such as that
+// of a store or a postcode, and is not one of times. A column named like one of entities may repeat
+// numbers, which is an error later.
+func (t *table) numberedLines() bool {
+	c, seen := &t.columns[0], map[string]bool{}
+	for k := range t.rows {
+		s := t.rows[k].at(0).text
+		if seen[s] && !entityLike(c.name) || strings.Trim(s, "0123456789") != "" || s == "" {
+			return false
+		}
+		seen[s] = true
+	}
+	return t.named && !c.unnamed && parts[strings.ToLower(c.name)] == "" && (!timeish(c.name) || strings.EqualFold(c.name, "id"))
 }
 
 // plainWords reports whether no cell of column i has a digit or is a month.

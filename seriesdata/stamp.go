@@ -52,6 +52,7 @@ var (
 	weekOf    = regexp.MustCompile(`^((?:[Ww][Kk]?|KW|CW)[- ]?)(\d{1,2})([-/ ]+)(\d{4})$`)
 	interval  = regexp.MustCompile(`^(.{10,32}\d)( - | – )(.{10,32})$`)
 	packed    = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})(?:([T _-]?)(\d{2})(?:(\d{2})(\d{2})?)?(Z|[+-]\d{4})?)?$`)
+	packedDay = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})([T ]| {2})(\d{1,2}:.*)$`)
 	timeOf    = regexp.MustCompile(`^(\d{1,2})([:.h])(\d{2})(?:([:.])(\d{2})(?:([.,])(\d{1,9}))?)?( ?[AaPp]\.?[Mm]\.?)?`)
 	zone      = regexp.MustCompile(`^ ?(Z|[+-]\d{2}:\d{2}|[+-]\d{4}|[+-]\d{2}|[A-Z]{2,4})(?:\[[A-Za-z_/]+\])?$`)
 )
@@ -115,8 +116,26 @@ const monthPlace = "month:"
 // monthLayout returns the place in a layout of a month whose name is written s.
 func monthLayout(s string) string { return "{" + monthPlace + s + "}" }
 
-// parseStamp parses a date, a time of day, or both. ok reports whether s has a known form.
+// parseStamp parses a date, a time of day, or both. ok reports whether s has a known form. Words such
+// as 10dec20, which may also be labels, are none.
 func parseStamp(s string) (p stamp, ok bool) {
+	if m := dayFirst.FindStringSubmatch(s); m != nil && m[2] == "" && len(m[5]) == 2 {
+		return p, false
+	}
+	return looseStamp(s)
+}
+
+// stamp parses the cell s of column i like parseStamp. If the name of the column is one of times,
+// 10dec20 is a date.
+func (t *table) stamp(i int, s string) (stamp, bool) {
+	if timeish(t.columns[i].name) {
+		return looseStamp(s)
+	}
+	return parseStamp(s)
+}
+
+// looseStamp parses s like parseStamp, but also 10dec20 as a date.
+func looseStamp(s string) (p stamp, ok bool) {
 	if len(s) < 4 || len(s) > 64 {
 		return p, false
 	}
@@ -142,6 +161,11 @@ func parseStamp(s string) (p stamp, ok bool) {
 			}
 		}
 		return p, p.b >= 1 && p.b <= 12 && p.c >= 1 && p.c <= 31 && p.a >= 1000
+	}
+	if m := packedDay.FindStringSubmatch(s); m != nil { // a date without marks, a time of day with them
+		p = stamp{a: atoi(m[1]), b: atoi(m[2]), c: atoi(m[3]), wa: 4, wb: 2, wc: 2, hasDate: true, layout: "20060102"}
+		ok = p.b >= 1 && p.b <= 12 && p.c >= 1 && p.c <= 31 && p.a >= 1000 && p.readClock(m[5], m[4])
+		return p, ok
 	}
 	if strings.Trim(s, "0123456789.") == "" && strings.Count(s, ".") < 2 { // a number: no form below fits
 		return p, false
