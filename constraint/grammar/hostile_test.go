@@ -59,6 +59,34 @@ var hostile = map[string]string{
 	"cycle":        `{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/a"}]},"b":{"$ref":"#/$defs/a"}}}`,
 }
 
+// endlessNames returns a schema whose only value is {}. A member may have a name with ^ab, but not one
+// with ^a. Finding out that there is no such name takes as many states as the other patterns have
+// together, which count characters modulo three primes. The text of extra follows in the schema.
+func endlessNames(extra string) string {
+	return `{"type":"object","patternProperties":{"^ab":{"type":"null"},"^a":false,"^(.{101})+$":false,"^(.{103})+$":false,"^(.{107})+$":false},` +
+		`"additionalProperties":false` + extra + `}`
+}
+
+// A search for the name of a member ends by its limits and with its context.
+func TestEndlessNames(t *testing.T) {
+	for _, extra := range []string{"", `,"propertyNames":{"maxLength":1000000}`} {
+		g, err := JSONSchema(t.Context(), []byte(endlessNames(extra)), SchemaConfig{Limits: constraint.Limits{Bytes: 1 << 23}})
+		assert.NoError(t, err)
+		ctx := &ticking{Context: t.Context(), ends: 10}
+		_, err = g.Over(ctx, text.Bytes())
+		assert.ErrorIs(t, err, context.Canceled)
+		for range 2 { // the memory of the first search is free again
+			_, err = g.Over(t.Context(), text.Bytes())
+			var limit *constraint.LimitError
+			assert.ErrorAs(t, err, &limit)
+			if limit != nil {
+				assert.Equal(t, "JSONSchema: bytes", limit.What)
+				assert.Less(t, limit.Value, 1<<23+1<<16)
+			}
+		}
+	}
+}
+
 // ticking is a context whose end is after some looks at it, and that counts the looks.
 type ticking struct {
 	context.Context
