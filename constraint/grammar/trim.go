@@ -148,7 +148,7 @@ func (t *trimmer) ends(r *nameRun, ok []bool) (bool, error) {
 // true. Its moves are computed when they are needed.
 type table struct {
 	automaton
-	all   bool    // keeps all states, because deciding which to remove takes a search
+	all   bool    // keeps all states, because deciding which to remove takes a search, and no moves
 	leads leading // the automaton if it implements leading, otherwise nil
 	ok    []bool  // nodes to which a name may lead
 	rows  []*tableRow
@@ -186,6 +186,9 @@ func (t *table) to(q int32) int32 {
 func (t *table) targets(nodes []int32) []int32 { return t.leads.targets(nodes) }
 
 func (t *table) final(q int32) bool {
+	if t.all && t.leads == nil {
+		return t.automaton.final(q)
+	}
 	r := t.at(q)
 	if r.ends == 0 {
 		r.ends = -1
@@ -197,6 +200,9 @@ func (t *table) final(q int32) bool {
 }
 
 func (t *table) next(q int32, b byte) int32 {
+	if t.all {
+		return t.automaton.next(q, b)
+	}
 	r := t.at(q)
 	if r.next == nil {
 		r.next = slices.Repeat(unmadeMove, len(t.byteClasses().some))
@@ -204,7 +210,7 @@ func (t *table) next(q int32, b byte) int32 {
 	c := t.classes.of[b]
 	to := r.next[c]
 	if to == unmade {
-		if to = t.automaton.next(q, b); to < 0 || !t.all && !t.live(to, nil) {
+		if to = t.automaton.next(q, b); to < 0 || !t.live(to, nil) {
 			to = -1
 		}
 		r.next[c] = to
