@@ -148,7 +148,7 @@ func (t *trimmer) ends(r *nameRun, ok []bool) (bool, error) {
 // true. Its moves are computed when they are needed.
 type table struct {
 	automaton
-	all   bool    // keeps all states, because deciding which to remove takes a search, and no moves
+	all   bool    // keeps all states, because deciding which to remove takes a search, and stores no moves
 	leads leading // the automaton if it implements leading, otherwise nil
 	ok    []bool  // nodes to which a name may lead
 	rows  []*tableRow
