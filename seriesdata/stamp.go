@@ -117,7 +117,7 @@ const monthPlace = "month:"
 func monthLayout(s string) string { return "{" + monthPlace + s + "}" }
 
 // parseStamp parses a date, a time of day, or both. ok reports whether s has a known form. Words such
-// as 10dec20, which may also be labels, are none.
+// as 10dec20, which may also be labels, have none.
 func parseStamp(s string) (p stamp, ok bool) {
 	if m := dayFirst.FindStringSubmatch(s); m != nil && m[2] == "" && len(m[5]) == 2 {
 		return p, false

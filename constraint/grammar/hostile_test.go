@@ -59,6 +59,81 @@ var hostile = map[string]string{
 	"cycle":        `{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/a"}]},"b":{"$ref":"#/$defs/a"}}}`,
 }
 
+// endlessNames returns a schema whose only value is {}. A member may have a name with ^ab, but not one
+// with ^a. Finding out that there is no such name takes as many states as the other patterns have
+// together, which count characters modulo three primes. The text of extra follows in the schema.
+func endlessNames(extra string) string {
+	return `{"type":"object","patternProperties":{"^ab":{"type":"null"},"^a":false,"^(.{101})+$":false,"^(.{103})+$":false,"^(.{107})+$":false},` +
+		`"additionalProperties":false` + extra + `}`
+}
+
+// A search for the name of a member ends by its limits and with its context.
+func TestEndlessNames(t *testing.T) {
+	for _, extra := range []string{"", `,"propertyNames":{"maxLength":1000000}`} {
+		g, err := JSONSchema(t.Context(), []byte(endlessNames(extra)), SchemaConfig{Limits: constraint.Limits{Bytes: 1 << 23}})
+		assert.NoError(t, err)
+		ctx := &ticking{Context: t.Context(), ends: 10}
+		_, err = g.Over(ctx, text.Bytes())
+		assert.ErrorIs(t, err, context.Canceled)
+		for range 2 { // the memory of the first search is free again
+			_, err = g.Over(t.Context(), text.Bytes())
+			var limit *constraint.LimitError
+			assert.ErrorAs(t, err, &limit)
+			if limit != nil {
+				assert.Equal(t, "JSONSchema: bytes", limit.What)
+				assert.Less(t, limit.Value, 1<<23+1<<16)
+			}
+		}
+	}
+}
+
+// Patterns whose combined automaton is too large are read side by side.
+func TestManyPatternsOfAString(t *testing.T) {
+	schema := `{"type":"string","allOf":[{"pattern":"a.{5}b"},{"pattern":"c.{5}d"},{"pattern":"e.{5}f"}],"not":{"const":"a"}}`
+	g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{Limits: constraint.Limits{States: 1 << 12}})
+	if assert.NoError(t, err) {
+		assert.True(t, g.Accepts(`"a12345b c12345d e12345f"`))
+		assert.False(t, g.Accepts(`"a12345b c12345d e1234f"`))
+	}
+}
+
+// weighing is a context that measures the memory in use, now and then when it is looked at.
+type weighing struct {
+	context.Context
+	looks int
+	most  uint64
+}
+
+func (c *weighing) Err() error {
+	if c.looks++; c.looks%128 == 0 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		c.most = max(c.most, m.HeapAlloc)
+	}
+	return nil
+}
+
+// The limit of bytes bounds the memory of an exploration of long strings, of which a pattern
+// distinguishes most characters.
+func TestExploredMemory(t *testing.T) {
+	exact.SkipUnderRace(t)
+	const bound = 1 << 22
+	schema := `{"type":"string","pattern":"^( !#%&',:;<=>@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~)*$","maxLength":1000000}`
+	g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{Limits: constraint.Limits{Bytes: bound}})
+	assert.NoError(t, err)
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	ctx := &weighing{Context: t.Context()}
+	_, err = g.explored(ctx)
+	var limit *constraint.LimitError
+	assert.ErrorAs(t, err, &limit)
+	assert.Greater(t, ctx.looks, 512)
+	assert.Greater(t, ctx.most, before.HeapAlloc+bound/2)
+	assert.Less(t, ctx.most, before.HeapAlloc+bound*6/5)
+}
+
 // ticking is a context whose end is after some looks at it, and that counts the looks.
 type ticking struct {
 	context.Context

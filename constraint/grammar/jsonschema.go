@@ -525,7 +525,10 @@ func (c *compiler) newString(spec stringSpec) (automaton, error) {
 	spec.canonical = c.canonical
 	if len(spec.tests) > 0 || spec.least > 0 || spec.most >= 0 {
 		spec, err := c.joined(spec)
-		return newString(spec), err
+		if err != nil {
+			return nil, err
+		}
+		return newString(spec), nil
 	}
 	if c.freeString == nil {
 		c.freeString = newString(spec)

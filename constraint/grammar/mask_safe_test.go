@@ -124,6 +124,7 @@ func TestNameEnds(t *testing.T) {
 			t.Fatalf("%s: %v", schema, err)
 		}
 		n := g.states.n
+		trim := newTrimmer(n)
 		for at := range n.nodes {
 			run, is := n.nodes[at].scalar.(*nameRun)
 			if !is {
@@ -136,9 +137,9 @@ func TestNameEnds(t *testing.T) {
 				}
 				x := newTable(run)
 				x.leads, x.ok = run, ok
-				want := x.live(run.start())
-				if got := run.ends(ok); got != want {
-					t.Fatalf("%s, node %d: some name leads to a useful node: %v, want %v", schema, at, got, want)
+				want := x.live(run.start(), nil)
+				if got, err := trim.ends(run, ok); err != nil || got != want {
+					t.Fatalf("%s, node %d: some name leads to a useful node: %v, want %v (%v)", schema, at, got, want, err)
 				}
 				runs[bit(want)]++
 			}

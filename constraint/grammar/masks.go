@@ -134,7 +134,7 @@ func (m *Masks) checked() error {
 	err := m.r.err
 	m.r.err = nil
 	if err == nil {
-		err = constraint.Limits{States: 1<<31 - 2, Bytes: m.bound}.Check("Masks", 0, 0, 8*m.r.items+1024*len(m.r.states))
+		err = constraint.Limits{States: 1<<31 - 2, Bytes: m.bound}.Check("Masks", 0, 0, m.r.memory())
 	}
 	return err
 }

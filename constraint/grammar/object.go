@@ -30,7 +30,6 @@ type objects struct {
 	sets    []*unlisted      // cached results of unlisted by set; nil until first needed
 	todo    []member
 	end     int32
-	ends    *nameEnds // nil until first needed
 }
 
 // member is the state between two members of an object: the number of names of the location
@@ -642,30 +641,31 @@ type nameEnd struct {
 	set  int
 }
 
-// any reports whether f returns true for what some name turns out to be.
-func (x *nameEnds) any(f func(e nameEnd) bool) bool {
+// any reports whether f returns true for what some name turns out to be. It charges the memory of
+// the search to n. The error is that of n.check.
+func (x *nameEnds) any(n *network, f func(e nameEnd) bool) (bool, error) {
 	for i := 0; ; i++ {
 		for i == len(x.list) {
-			if !x.visit() {
-				return false
+			if len(x.todo[0])+len(x.todo[1]) == 0 {
+				return false, nil
+			}
+			if err := x.visit(n); err != nil {
+				return false, err
 			}
 		}
 		if f(x.list[i]) {
-			return true
+			return true, nil
 		}
 	}
 }
 
-// visit visits one place and returns false if none is left.
-func (x *nameEnds) visit() bool {
+// visit visits one place that is still to be visited.
+func (x *nameEnds) visit(n *network) error {
 	k := 0
 	if len(x.todo[0]) == 0 {
 		k = 1
 	}
 	last := len(x.todo[k]) - 1
-	if last < 0 {
-		return false
-	}
 	at := x.todo[k][last]
 	x.todo[k] = x.todo[k][:last]
 	if first := len(x.o.names.tests); at.c.whole() && x.accepts(at.q, first) {
@@ -684,18 +684,20 @@ func (x *nameEnds) visit() bool {
 			x.list = append(x.list, e)
 		}
 	}
-	for _, b := range x.o.keys.insideClasses().some {
+	bytes := x.o.keys.insideClasses().some
+	for _, b := range bytes {
 		if c := at.c.after(b); !c.bad {
-			x.find(namePlace{x.j.Next(at.q, int32(b)), c})
+			x.find(n, namePlace{x.j.Next(at.q, int32(b)), c})
 		}
 	}
-	return true
+	return n.check(len(bytes) * (64 + 8*len(x.j.tests)))
 }
 
-func (x *nameEnds) find(at namePlace) {
+func (x *nameEnds) find(n *network, at namePlace) {
 	if at.q < 0 || x.seen[at] {
 		return
 	}
+	n.charge(nodeBytes + arcBytes*len(x.j.tests))
 	x.seen[at] = true
 	k := int(bit(x.j.at(at.q)[len(x.o.names.tests)] >= 0))
 	x.todo[k] = append(x.todo[k], at)
@@ -711,16 +713,11 @@ func (x *nameEnds) accepts(q, n int) bool {
 	return true
 }
 
-// nameEnds returns what names can turn out to be, or nil if the lengths of names are restricted.
-func (o *objects) nameEnds() *nameEnds {
-	if o.keys.least > 0 || o.keys.most >= 0 {
-		return nil
-	}
-	if o.ends == nil {
-		o.ends = &nameEnds{o: o, j: newJoint(o.keys.tests), seen: map[namePlace]bool{}, is: map[nameEnd]bool{}}
-		o.ends.find(namePlace{q: o.ends.j.Start()})
-	}
-	return o.ends
+// newNameEnds returns a search that begins with the empty name. It charges its memory to n.
+func newNameEnds(o *objects, n *network) *nameEnds {
+	x := &nameEnds{o: o, j: newJoint(o.keys.tests), seen: map[namePlace]bool{}, is: map[nameEnd]bool{}}
+	x.find(n, namePlace{q: x.j.Start()})
+	return x
 }
 
 // leads returns the node that follows a name which turns out to be e, or −1 if there is none.

@@ -166,6 +166,16 @@ func (s *subsets) find(level int32) int32 {
 	return i
 }
 
+// Estimated memory of a state in bytes, with its row, its number and the states of the automata of
+// the network that it consists of, and of an item.
+const (
+	stateBytes = 1408
+	itemBytes  = 8
+)
+
+// memory returns the estimated memory of all states in bytes.
+func (s *subsets) memory() int { return itemBytes*s.items + stateBytes*len(s.states) }
+
 // accepts reports whether a text may end in state q, which must be of the top level.
 func (s *subsets) accepts(q int32) bool {
 	return s.states[q].level == s.states[s.start].level && s.states[q].ends != ""
@@ -511,7 +521,7 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 					x.reach(m.To)
 				}
 			}
-			if err := limits.Check(name, len(s.states), 0, 8*s.items+1024*len(s.states)); err != nil {
+			if err := limits.Check(name, len(s.states), 0, s.memory()); err != nil {
 				return nil, err
 			}
 		}

@@ -7,7 +7,7 @@ import "slices"
 // run reaches can then be completed. The second result marks the nodes from which the end of
 // the rule can be reached without a gate.
 func (n *network) trimmed() (*network, []bool, error) {
-	t := &trimmer{network: n, tables: map[automaton]*table{}, never: map[int32]bool{}}
+	t, bytes := newTrimmer(n), n.bytes
 	ok, err := t.completable(true)
 	if err != nil {
 		return nil, nil, err
@@ -19,6 +19,7 @@ func (n *network) trimmed() (*network, []bool, error) {
 		}
 	}
 	to := *n
+	to.bytes = bytes // the memory of the searches is free again
 	to.nodes = slices.Clone(n.nodes)
 	to.inputs = map[int32][]int32{}
 	for at, gates := range n.inputs {
@@ -68,6 +69,12 @@ type trimmer struct {
 	*network
 	tables map[automaton]*table
 	never  map[int32]bool // nodes that read names, none of which leads to a useful node
+	names  map[*objects]*nameEnds
+}
+
+// newTrimmer returns a trimmer, which charges the memory of its searches to n.
+func newTrimmer(n *network) *trimmer {
+	return &trimmer{network: n, tables: map[automaton]*table{}, never: map[int32]bool{}, names: map[*objects]*nameEnds{}}
 }
 
 func (t *trimmer) table(a automaton) *table {
@@ -89,8 +96,11 @@ func (t *trimmer) completable(gates bool) ([]bool, error) {
 			if _, isName := a.(*nameRun); isName {
 				return !t.never[at]
 			}
-			return t.table(a).live(a.start())
+			return t.table(a).live(a.start(), n)
 		}, gates)
+		if err == nil {
+			err = n.check(0) // after the searches
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +111,11 @@ func (t *trimmer) completable(gates bool) ([]bool, error) {
 			if !ok[at] || !is || r.knows(func(to int32) bool { return ok[to] }) {
 				continue
 			}
-			if !r.ends(ok) {
+			ends, err := t.ends(r, ok)
+			if err != nil {
+				return nil, err
+			}
+			if !ends {
 				t.never[int32(at)], again = true, true
 			}
 		}
@@ -111,24 +125,30 @@ func (t *trimmer) completable(gates bool) ([]bool, error) {
 	}
 }
 
-// ends reports whether some name leads to a node for which ok is true.
-func (r *nameRun) ends(ok []bool) bool {
-	if x := r.o.nameEnds(); x != nil {
-		return x.any(func(e nameEnd) bool {
-			to := r.leads(e)
-			return to >= 0 && ok[to]
-		})
+// ends reports whether some name of r leads to a node for which ok is true.
+func (t *trimmer) ends(r *nameRun, ok []bool) (bool, error) {
+	if r.o.keys.least > 0 || r.o.keys.most >= 0 { // the characters of names are counted
+		x := newTable(r)
+		x.leads, x.ok = r, ok
+		live := x.live(r.start(), t.network)
+		return live, t.check(0)
 	}
-	x := newTable(r)
-	x.leads, x.ok = r, ok
-	return x.live(r.start())
+	x := t.names[r.o]
+	if x == nil {
+		x = newNameEnds(r.o, t.network)
+		t.names[r.o] = x
+	}
+	return x.any(t.network, func(e nameEnd) bool {
+		to := r.leads(e)
+		return to >= 0 && ok[to]
+	})
 }
 
 // table is an automaton without the states from which no text can be completed, unless all is
 // true. Its moves are computed when they are needed.
 type table struct {
 	automaton
-	all   bool    // keeps all states, because deciding which to remove takes a search
+	all   bool    // keeps all states, because deciding which to remove takes a search, and stores no moves
 	leads leading // the automaton if it implements leading, otherwise nil
 	ok    []bool  // nodes to which a name may lead
 	rows  []*tableRow
@@ -166,6 +186,9 @@ func (t *table) to(q int32) int32 {
 func (t *table) targets(nodes []int32) []int32 { return t.leads.targets(nodes) }
 
 func (t *table) final(q int32) bool {
+	if t.all && t.leads == nil {
+		return t.automaton.final(q)
+	}
 	r := t.at(q)
 	if r.ends == 0 {
 		r.ends = -1
@@ -177,6 +200,9 @@ func (t *table) final(q int32) bool {
 }
 
 func (t *table) next(q int32, b byte) int32 {
+	if t.all {
+		return t.automaton.next(q, b)
+	}
 	r := t.at(q)
 	if r.next == nil {
 		r.next = slices.Repeat(unmadeMove, len(t.byteClasses().some))
@@ -184,7 +210,7 @@ func (t *table) next(q int32, b byte) int32 {
 	c := t.classes.of[b]
 	to := r.next[c]
 	if to == unmade {
-		if to = t.automaton.next(q, b); to < 0 || !t.all && !t.live(to) {
+		if to = t.automaton.next(q, b); to < 0 || !t.live(to, nil) {
 			to = -1
 		}
 		r.next[c] = to
@@ -241,8 +267,9 @@ func (t *table) completes(q int32) (yes, sure bool) {
 }
 
 // live reports whether a text can be completed from state q. If a search finds no completion,
-// all states that it visited are recorded as dead.
-func (t *table) live(q int32) bool {
+// all states that it visited are recorded as dead. A search ends when the check of the network n
+// fails, and live then returns false. n may be nil.
+func (t *table) live(q int32, n *network) bool {
 	r := t.at(q)
 	if r.alive != 0 {
 		return r.alive > 0
@@ -262,6 +289,9 @@ func (t *table) live(q int32) bool {
 	path := []place{{q, 0, t.bytes(q)}}
 	seen := map[int32]bool{q: true}
 	for len(path) > 0 {
+		if n != nil && n.check(0) != nil {
+			return false
+		}
 		p := &path[len(path)-1]
 		if t.at(p.q).alive > 0 || p.next == 0 && t.final(p.q) {
 			for _, x := range path {
@@ -281,6 +311,9 @@ func (t *table) live(q int32) bool {
 				continue
 			} else if sure {
 				t.at(to).alive = 1
+			}
+			if n != nil {
+				n.charge(nodeBytes)
 			}
 			seen[to] = true
 			path = append(path, place{to, 0, t.bytes(to)})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/examples/internal/command"
@@ -193,7 +194,7 @@ func TestMasks(t *testing.T) {
 	path := do[*results](t, "-maskbench", file(t, "tests.jsonl", maskCases), "-vocab", name)
 	b, err = json.Marshal(path)
 	if p := path.Path; p == nil || path.Masks != nil || p.Compiled != path.Compiled || p.Refused != 0 || p.Millis.P50 < path.CompileMillis.P50 ||
-		err != nil || !strings.Contains(string(b), `"path":{"compiled":`) || !strings.Contains(path.String(), "over the tokens: 3 compiled, 0 refused") {
+		err != nil || !strings.Contains(string(b), `"path":{"compiled":`) || !strings.Contains(path.String(), "over the tokens: 3 compiled, 0 refused, 0 errors") {
 		t.Error(path, string(b), err)
 	}
 	if !strings.Contains(r.String(), "0 errors, 0 undecided") {
@@ -209,6 +210,26 @@ func TestMasks(t *testing.T) {
 	}
 	if _, err := run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "want one for each") {
 		t.Error(err)
+	}
+}
+
+// Only schemas that exceed a limit count as refused.
+func TestPathResults(t *testing.T) {
+	prepared, err := grammar.Prepare(text.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := grammar.JSONSchema(t.Context(), []byte(`{"type":"string","maxLength":100}`), grammar.SchemaConfig{Limits: constraint.Limits{States: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pathResults{tokens: prepared}
+	if err := p.compile(t.Context(), "large", g, 0); err != nil || p.Refused != 1 || p.Errors != 0 {
+		t.Error(p, err)
+	}
+	p.tokens = nil
+	if err := p.compile(t.Context(), "no tokens", g, 0); err != nil || p.Refused != 1 || p.Errors != 1 || p.Compiled != 0 || len(p.notes) != 2 {
+		t.Error(p, err)
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"time"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/constraint/grammar"
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 	"github.com/gibbsite-go/gibbsite/examples/internal/vocabulary"
@@ -46,16 +48,18 @@ type results struct {
 // pathResults is the report that -vocab adds to -maskbench unless -masks is set. Every schema is
 // compiled to a language over the tokens, as projection.Path needs it. Times are those of
 // [grammar.JSONSchema] and [grammar.Grammar.OverPrepared] together. Refused counts schemas whose
-// automaton is too large or takes more time than the limit; their times count, too.
+// automaton is too large or takes more time than the limit; their times count, too. Errors counts
+// schemas whose compilation ends with any other error.
 type pathResults struct {
 	Compiled int    `json:"compiled"`
 	Refused  int    `json:"refused"`
+	Errors   int    `json:"errors"`
 	Millis   spread `json:"compile_ms"`
 
 	tokens  *grammar.Vocabulary
 	slowest string // schema whose compilation took most time
 	millis  []float64
-	refused []string
+	notes   []string // errors of the schemas that did not compile
 }
 
 type spread struct {
@@ -214,14 +218,19 @@ func (p *pathResults) compile(ctx context.Context, name string, g *grammar.Gramm
 	start := processor()
 	_, err := g.OverPrepared(limited, p.tokens)
 	millis += float64((processor() - start).Microseconds()) / 1000
+	var limit *constraint.LimitError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil:
-		p.Refused++
-		p.refused = append(p.refused, fmt.Sprintf("%s: %v", name, err))
-	default:
+	case err == nil:
 		p.Compiled++
+	case errors.As(err, &limit) || errors.Is(err, context.DeadlineExceeded):
+		p.Refused++
+	default:
+		p.Errors++
+	}
+	if err != nil {
+		p.notes = append(p.notes, fmt.Sprintf("%s: %v", name, err))
 	}
 	if len(p.millis) == 0 || millis > slices.Max(p.millis) {
 		p.slowest = name
@@ -236,9 +245,9 @@ func (r *results) String() string {
 		r.Schemas, r.Compiled, r.Annotated, r.Unsupported, r.Passed, r.Validation, r.Invalidation,
 		r.CompileMillis.P50, r.CompileMillis.P99, r.CompileMillis.Max)
 	if p := r.Path; p != nil {
-		s += fmt.Sprintf("over the tokens: %d compiled, %d refused; processor time p50 %.2f ms, p99 %.1f ms, at most %.1f ms (%s)\n",
-			p.Compiled, p.Refused, p.Millis.P50, p.Millis.P99, p.Millis.Max, p.slowest)
-		for _, x := range p.refused {
+		s += fmt.Sprintf("over the tokens: %d compiled, %d refused, %d errors; processor time p50 %.2f ms, p99 %.1f ms, at most %.1f ms (%s)\n",
+			p.Compiled, p.Refused, p.Errors, p.Millis.P50, p.Millis.P99, p.Millis.Max, p.slowest)
+		for _, x := range p.notes {
 			s += x + "\n"
 		}
 	}

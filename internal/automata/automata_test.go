@@ -3,6 +3,8 @@ package automata
 import (
 	"context"
 	"errors"
+	"math"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,6 +66,50 @@ func TestExploreAsksBeforeItGrows(t *testing.T) {
 		return enough
 	})
 	require.ErrorIs(t, err, enough)
+}
+
+// chain has a state for every token of an alphabet: token t leads from the start to state t + 1.
+type chain struct{ start int }
+
+func (c chain) States() int { return 1 << 30 }
+func (c chain) Start() int  { return c.start }
+func (c chain) Next(state int, token int32) int {
+	if state == 0 {
+		return int(token) + 1
+	}
+	return -1
+}
+func (c chain) Accepting(state int) bool { return state > 0 }
+
+// A limit bounds the memory of an exploration whose first row reaches many states.
+func TestExploreChecksBeforeItStoresRows(t *testing.T) {
+	enough := errors.New("enough")
+	for _, levels := range []int{1, 300, 1 << 17} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Explore(context.Background(), chain{}, levels, func(states, entries int) error {
+			require.Equal(t, levels+1, states)
+			if levels < math.MaxInt/states {
+				require.Equal(t, levels*states, entries)
+			} else {
+				require.Equal(t, math.MaxInt, entries)
+			}
+			return enough
+		})
+		runtime.ReadMemStats(&after)
+		require.ErrorIs(t, err, enough)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<16+200*levels), "%d levels", levels)
+	}
+}
+
+// A negative start state is dead, like a negative next state.
+func TestExploreFromADeadState(t *testing.T) {
+	table, err := Explore(context.Background(), chain{start: -1}, 2, func(int, int) error { return nil })
+	require.NoError(t, err)
+	require.Equal(t, &Table{Class: Identity(2), Width: 2, To: []int32{-1, -1}, Final: []bool{false}}, table)
+	minimal, err := Minimal(context.Background(), table)
+	require.NoError(t, err)
+	require.Nil(t, minimal)
 }
 
 // renamed is a table whose states have other numbers.

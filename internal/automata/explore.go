@@ -16,10 +16,14 @@ const (
 	NextWork  = 8
 )
 
+// blockEntries bounds the number of entries of a block of rows that are stored together, unless a
+// single row has more.
+const blockEntries = 1 << 16
+
 // Explore tabulates the automaton a over tokens 0…levels−1. It numbers states in breadth-first
 // order. After every state, it calls check with the numbers of states and of table entries so far.
 // If check returns an error, Explore returns that error. The only other error is the cause of the
-// context's end.
+// context's end. A negative start state is dead, and the table then has this one state.
 func Explore(ctx context.Context, a Automaton, levels int, check func(states, entries int) error) (*Table, error) {
 	return explore(ctx, a, levels, math.MaxInt, check)
 }
@@ -28,14 +32,22 @@ func Explore(ctx context.Context, a Automaton, levels int, check func(states, en
 func explore(ctx context.Context, a Automaton, levels, sites int, check func(states, entries int) error) (*Table, error) {
 	t := &Table{}
 	t.Class, t.Width = Classes(a, levels)
+	width := max(1, t.Width)
 	var blocks [][]int32 // the rows of t.To; one growing slice would be copied many times
 	err := walk(ctx, a, Representatives(t.Class, t.Width), sites, func(final bool, to []int32, states int) error {
+		entries := math.MaxInt
+		if states <= math.MaxInt/width {
+			entries = states * t.Width
+		}
+		if err := check(states, entries); err != nil {
+			return err
+		}
 		if last := len(blocks) - 1; last < 0 || cap(blocks[last])-len(blocks[last]) < len(to) {
-			blocks = append(blocks, make([]int32, 0, min(states, 1<<10)*len(to)))
+			blocks = append(blocks, make([]int32, 0, max(1, min(states, blockEntries/width))*width))
 		}
 		last := &blocks[len(blocks)-1]
 		t.Final, *last = append(t.Final, final), append(*last, to...)
-		return check(states, states*t.Width)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -56,11 +68,18 @@ func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit fun
 	if meter.Poll() != nil {
 		return meter.Err()
 	}
-	var number numbering
-	number.of(a.Start(), 0)
-	queue := []int{a.Start()}
-	layer := 1 // end of the states that are met at the present depth
 	to := make([]int32, len(tokens))
+	start := a.Start()
+	if start < 0 {
+		for c := range to {
+			to[c] = -1
+		}
+		return visit(false, to, 1)
+	}
+	var number numbering
+	number.of(start, 0)
+	queue := []int{start}
+	layer := 1 // end of the states that are met at the present depth
 	for head, depth := 0, 0; head < len(queue); head++ {
 		if head == layer {
 			depth, layer = depth+1, len(queue)
