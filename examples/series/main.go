@@ -208,6 +208,8 @@ func parse(args []string) (options, error) {
 		return o, errors.New("-describe needs -csv, the file to describe")
 	case o.generate < 0:
 		return o, fmt.Errorf("-generate = %d, want ≥ 0", o.generate)
+	case o.generate > 0 && (o.methods != "" || o.impute || o.hide > 0 || o.fill != ""):
+		return o, fmt.Errorf("-generate = %d draws windows without limits and excludes -method, -impute, -hide and -fill", o.generate)
 	case o.draws < 1:
 		return o, fmt.Errorf("-draws = %d, want ≥ 1", o.draws)
 	case o.decimal != "" && o.decimal != "." && o.decimal != ",":
