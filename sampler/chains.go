@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/probe"
 )
 
-// Chains runs Markov chains on states of integer levels. All chains use the same [Method] and the
-// same energy.Model. Create it with [NewChains].
+// Chains runs Markov chains whose states hold an integer level, 0, 1, …, for every site of a model.
+// All chains use the same [Method] and the same energy.Model. Create it with [NewChains].
 type Chains = Runner[int32]
 
 // NewChains returns chains that sample from the model with the given method, ready to Run.
@@ -144,9 +144,9 @@ func (t *tokens) Kernel(ctx context.Context, chains int) (Transition[int32], err
 	return t.method.Kernel(ctx, t.model, chains)
 }
 
-// Start stores random initial states in x. It draws the level of every site uniformly and then, if
-// the model is an energy.Supported, repairs states of probability zero. If the kernel is a
-// [Starter], it finally replaces the states.
+// Start stores random initial states in x. It draws the level of every site uniformly and then
+// repairs states of probability zero if the model can do that (energy.Supported). A kernel that
+// chooses initial states itself (a [Starter]) finally replaces the states.
 func (t *tokens) Start(x []int32, r []Stream, kernel Transition[int32]) error {
 	for i := range r {
 		for j := range t.sites {

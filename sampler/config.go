@@ -34,8 +34,9 @@ type Config struct {
 	Generator Generator
 
 	// BlockChains sets the number of consecutive chains that move together, at most [BlockSize]. If
-	// it is 0, [Config.Block] chooses that number, which then depends on Chains. So do the step
-	// sizes that warm-up finds and, for some kernels, the random numbers that a chain uses.
+	// it is 0, [Config.Block] chooses that number, which then depends on Chains. The step sizes
+	// that warm-up finds and, for some kernels, the random numbers that a chain uses then also
+	// depend on Chains.
 	//
 	// If two runs have the same BlockChains but different numbers of chains, they agree bit for bit
 	// in all full blocks that both have. With BlockChains 4, for example, a run of 20 chains equals
@@ -43,8 +44,8 @@ type Config struct {
 	BlockChains int
 
 	// First and Count select a part of the run: chains First … First+Count−1. A Count of 0 means
-	// all chains from First on. The chains of a part get the same bits as in the whole run, so
-	// parts may run anywhere and in any order. [Config.Part] sets First and Count.
+	// all chains from First on. The draws of a chain have the same bits in a part as in the whole
+	// run, so parts may run anywhere and in any order. [Config.Part] sets First and Count.
 	//
 	// First must be a multiple of the block size (see [Config.Block]). So must Count, except in the
 	// last part. Observers and errors use the chain numbers of the whole run, but States, Info and
@@ -65,7 +66,8 @@ type Config struct {
 
 	// Init holds the initial states: one per chain, or one for all chains. If Init is nil, the
 	// level of every site is drawn uniformly. A random state may then have probability zero. If the
-	// model is an energy.Supported, such states are repaired; for other models, set Init.
+	// model is an energy.Supported, its method Repair replaces such states by possible ones; for
+	// other models, set Init.
 	Init []int32
 
 	// Observe, if not nil, is called after every draw of every chain. It is called for the chains
@@ -137,7 +139,8 @@ const (
 // The result is BlockChains if that is set. Otherwise it depends only on Chains, the number of
 // chains of the whole run. Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores
 // busy. From 64 chains on it is the largest size for which the number of blocks is even. Large
-// blocks suit kernels that use matrix products or sweep by colour.
+// blocks suit kernels that use matrix products, and kernels that update all sites of one colour
+// (sites that do not interact with each other) at once.
 func (cfg Config) Block() int {
 	if cfg.BlockChains > 0 {
 		return min(cfg.BlockChains, BlockSize)

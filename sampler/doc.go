@@ -33,5 +33,5 @@
 //
 // An energy of +Inf means probability zero. An energy of NaN means that the evaluation failed.
 // Kernels with an acceptance step reject a proposal whose energy is NaN and count it in [Info].
-// Kernels without one stop the run with an error that names the chain and the step.
+// Kernels without an acceptance step stop the run with an error that names the chain and the step.
 package sampler

@@ -134,15 +134,17 @@ type Control struct {
 	// results.
 	Workers int
 
-	// Company holds further blocks of the run. The kernel moves them together with its own block,
-	// by the same number of steps. Unread applies to all of them. Only [Companion] kernels receive
-	// a Company. Each block gets the same bits as if it moved alone. If the kernel cannot move the
-	// other blocks at present, Step returns 0 and leaves all blocks unchanged.
+	// Company holds further blocks of the run, groups of chains that have kernels of their own. In
+	// the same call, the called kernel moves the chains of these blocks by the same number of steps
+	// as its own chains. Unread applies to all of them. Only [Companion] kernels receive a Company.
+	// The states of each block have the same bits as if the block moved alone. If the kernel cannot
+	// move the other blocks at present, Step returns 0 and leaves all blocks unchanged.
 	Company []Block
 }
 
-// Block describes a block of chains that the kernel of another block moves along with its own; see
-// Control.Company. It holds the block's own kernel and the arguments of its Step.
+// Block describes a group of chains that the kernel of another block moves along with its own
+// chains; see Control.Company. The fields are the kernel that belongs to the group, and the
+// arguments of that kernel's Step.
 type Block struct {
 	Kernel Kernel
 	Info   []Info
@@ -295,12 +297,14 @@ type Lazy[S energy.Site] interface {
 	Show(x []S)
 }
 
-// Companion is a kernel that makes many steps with Control.Unread in one call (see Control.Steps)
-// and can move other blocks along with its own (see Control.Company). It accepts every proposal and
-// cannot fail.
+// Companion is a kernel that can make many steps in one call of Step without storing the states in
+// between (see Control.Steps and Control.Unread). In the same call it can also move the chains of
+// other blocks, which have kernels of their own (see Control.Company). A Companion accepts every
+// proposal and cannot fail.
 type Companion interface {
-	// Company returns how many blocks should move together in one call if the run has the given
-	// number of blocks. It returns 0 if single steps are faster.
+	// Company returns the number of blocks, groups of chains with one kernel each, that should move
+	// together in one call of Step. The argument blocks is the number of blocks that could move
+	// together. The result 0 means that it is faster to make single steps, block by block.
 	Company(blocks int) int
 }
 

@@ -22,10 +22,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// AIS estimates log Z by annealed importance sampling (Neal 2001). Every chain starts at a draw x_0
-// from the base distribution. It then passes through the stages k = 1 … K of a schedule 0 = β_0 < …
-// < β_K = 1. Its weight w starts at Z_0, the normaliser of the base. A stage first updates the
-// weight and then moves the chain,
+// AIS estimates log Z, where Z = Σ_x exp(−E(x)) is the normaliser of a model, by annealed
+// importance sampling (Neal 2001). Every chain starts at a draw x_0 from the base distribution. It
+// then passes through stages k = 1 … K, in which an inverse temperature rises from β_0 = 0 to β_K =
+// 1. Its weight w starts at Z_0, the normaliser of the base. A stage first updates the weight and
+// then moves the chain,
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k.
 //
@@ -37,10 +38,11 @@ import (
 // not tune themselves here, because that would bias the weights, so set their step sizes.
 //
 // If Config.Population is set, AIS becomes population annealing (Hukushima and Iba 2003; Machta
-// 2010). The effective number of chains of a population is (Σw)²/Σw². Whenever it falls below half
-// of the population's size, the chains are resampled systematically by weight. Each chain then gets
-// the mean weight of the population. The weights stay unbiased. Populations are independent of each
-// other.
+// 2010). A population is a group of consecutive chains, and its effective number of chains is
+// (Σw)²/Σw². Whenever this number falls below half of the population's size, the chains are
+// replaced by copies of chains that are drawn in proportion to their weights (systematic
+// resampling). Each chain then gets the mean weight of the population. The weights stay unbiased.
+// Populations are independent of each other.
 //
 // Chains that start at a state of probability zero have weight 0. If almost all states have
 // probability zero, almost all weights are 0.
@@ -59,8 +61,9 @@ func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConf
 	return a.Run(ctx)
 }
 
-// AISConfig holds the settings of annealed importance sampling. The zero value runs 64 chains
-// through 200 stages.
+// AISConfig holds the settings of annealed importance sampling, which estimates the log of a
+// model's normaliser (see [AIS]). The zero value runs 64 chains through 200 stages of rising
+// inverse temperature.
 type AISConfig struct {
 	// Chains is the number of chains of the whole run, at least 2; 0 means 64. Each chain gives one
 	// independent weight.
@@ -80,11 +83,11 @@ type AISConfig struct {
 	// weights and states of a part equal those of the whole run bit for bit; see [AISResult.Join].
 	First, Count int
 
-	Stages int // number of stages of the schedule; 0 means 200
+	Stages int // number of stages, each of which raises β; 0 means 200
 	Moves  int // number of steps of the method per stage; 0 means 1
 
-	// Schedule gives the inverse temperature β as a function of progress, ascending from
-	// Schedule(0) = 0 to Schedule(1) = 1. Nil means Linear(0, 1).
+	// Schedule gives the inverse temperature β as a function of the progress of the run, from 0 to
+	// 1. It ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means Linear(0, 1).
 	Schedule Schedule
 
 	// Base is the distribution of the initial states; nil means uniform states. The closer it is to
@@ -122,10 +125,10 @@ const (
 type AISResult struct {
 	LogZ
 
-	// LogWeights holds log w for each chain, where E[w] = Z exactly. It is −Inf for a chain that
-	// started at a state of probability zero. If AISConfig.Exact is set, E[w] = P_0/Z instead,
-	// where P_0 is the probability, under the base, of all states that have positive probability
-	// under the model. P_0 is 1 if no state has probability zero.
+	// LogWeights holds log w for the weight w of each chain (see [AIS]), where E[w] = Z exactly. It
+	// is −Inf for a chain that started at a state of probability zero. If AISConfig.Exact is set,
+	// E[w] = P_0/Z instead, where P_0 is the probability, under the base, of all states that have
+	// positive probability under the model. P_0 is 1 if no state has probability zero.
 	LogWeights []float64
 
 	// ESS is the effective number of chains, (Σw)²/Σw². If Population is set, it is the effective
@@ -235,9 +238,9 @@ func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	return all, all.sum()
 }
 
-// AISRunner is a run of [AIS] that can stop between stages and resume, in the same process or from
-// a checkpoint in another process. Create it with [NewAIS]. Its methods must not be called
-// concurrently with each other.
+// AISRunner estimates log Z by annealed importance sampling, as [AIS] does, in a run that can stop
+// between stages and resume, in the same process or from a checkpoint in another process. Create it
+// with [NewAIS]. Its methods must not be called concurrently with each other.
 type AISRunner struct {
 	saved
 	*path
@@ -295,7 +298,8 @@ func newAISRunner(way *path, cfg AISConfig) *AISRunner {
 	}
 }
 
-// Stage returns the number of stages that every chain has completed, 0 … AISConfig.Stages.
+// Stage returns the number of stages (steps of the inverse temperature) that every chain has
+// completed, 0 … AISConfig.Stages.
 func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
 
 // Run makes all remaining stages and returns the result. The result of a part covers only its own

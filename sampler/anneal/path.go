@@ -17,11 +17,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempered is a model that defines its own path. A path has a model for every inverse temperature
-// β: at β = 0 its energy is constant, and at β = 1 it is the original model. [AIS] and
-// [SteppingStone] follow this path instead of multiplying the energy by β. Along the path the model
-// keeps its structure. model.RBM, for instance, keeps its hidden units, which the wrapper
-// energy.Scale would hide.
+// Tempered is a model that can also provide models at other inverse temperatures β. These models
+// form a path: at β = 0 the energy is constant, and at β = 1 the model is the original one. [AIS]
+// and [SteppingStone] follow this path instead of multiplying the energy by β. All models on the
+// path have the structure of the original. Those of model.RBM, for instance, have hidden units,
+// which the wrapper energy.Scale would hide.
 type Tempered interface {
 	energy.Model
 

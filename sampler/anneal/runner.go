@@ -37,7 +37,7 @@ import (
 )
 
 // Config holds the settings of a simulated-annealing [Runner]. The zero value runs 4 chains through
-// 200 stages on a schedule fitted to the model.
+// 200 temperatures that are fitted to the model.
 type Config struct {
 	Chains  int    // number of independent chains of the whole run; 0 means 4
 	Seed    uint64 // seed of the random streams; chain i draws from stream (Seed, i)
@@ -54,8 +54,8 @@ type Config struct {
 	// temperature.
 	Stages int
 
-	// Schedule gives the inverse temperature as a function of progress. Nil means a [Geometric]
-	// schedule between the bounds that [Cooling] computes for the model.
+	// Schedule gives the inverse temperature as a function of the progress of a run, from 0 to 1.
+	// Nil means a [Geometric] schedule between the bounds that [Cooling] computes for the model.
 	Schedule Schedule
 
 	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no

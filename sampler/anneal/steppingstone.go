@@ -19,9 +19,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo and Chen 2011). It
-// runs chains at inverse temperatures 0 = β_0 < … < β_K = 1 and adds up the log-ratios of
-// neighbouring normalisers,
+// SteppingStone estimates log Z, where Z = Σ_x exp(−E(x)) is the normaliser of a model, by
+// stepping-stone sampling (Xie, Lewis, Fan, Kuo and Chen 2011). It runs chains at inverse
+// temperatures 0 = β_0 < … < β_K = 1 and adds up the log-ratios of neighbouring normalisers,
 //
 //	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1}.
 //
@@ -47,8 +47,9 @@ func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, c
 	return r.Run(ctx)
 }
 
-// SteppingStoneConfig holds the settings of stepping-stone sampling. The zero value runs 8 chains
-// through 30 stages, each with 200 steps of warm-up and 1000 draws.
+// SteppingStoneConfig holds the settings of stepping-stone sampling, which estimates the log of a
+// model's normaliser from chains at several temperatures (see [SteppingStone]). The zero value runs
+// 8 chains through 30 stages, one per temperature, each with 200 steps of warm-up and 1000 draws.
 type SteppingStoneConfig struct {
 	Chains  int    // number of chains of the whole run; 0 means 8
 	Seed    uint64 // seed of the run, from which the seed of every stage is derived
@@ -64,9 +65,9 @@ type SteppingStoneConfig struct {
 	Warmup int
 	Draws  int // number of draws per chain and stage, at least 6; 0 means 1000
 
-	// Schedule gives the inverse temperature β as a function of progress, ascending from
-	// Schedule(0) = 0 to Schedule(1) = 1. Nil means Power(1/0.3), the quantiles of the Beta(0.3, 1)
-	// distribution (Xie et al. 2011).
+	// Schedule gives the inverse temperature β as a function of the progress of the run, from 0 to
+	// 1. It ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means Power(1/0.3), the quantiles
+	// of the Beta(0.3, 1) distribution (Xie et al. 2011).
 	Schedule Schedule
 
 	Base energy.Model // distribution at β = 0; nil means uniform; see [AISConfig]
@@ -117,9 +118,9 @@ func (cfg *SteppingStoneConfig) fill() (err error) {
 	return check.If(cfg.Draws > most, "anneal: SteppingStoneConfig.Draws = %d of %d chains, want ≤ %d", cfg.Draws, cfg.Count, most)
 }
 
-// SteppingStoneRunner is a run of [SteppingStone] that can stop at any draw and resume, in the same
-// process or from a checkpoint in another process. Create it with [NewSteppingStone]. Its methods
-// must not be called concurrently with each other.
+// SteppingStoneRunner estimates log Z as [SteppingStone] does, in a run that can stop at any draw
+// and resume, in the same process or from a checkpoint in another process. Create it with
+// [NewSteppingStone]. Its methods must not be called concurrently with each other.
 type SteppingStoneRunner struct {
 	saved
 	*path
@@ -159,7 +160,7 @@ func newSteppingStoneRunner(way *path, cfg SteppingStoneConfig) *SteppingStoneRu
 	}
 }
 
-// Stage returns the number of finished stages, 0 … SteppingStoneConfig.Stages.
+// Stage returns the number of finished stages (temperatures), 0 … SteppingStoneConfig.Stages.
 func (r *SteppingStoneRunner) Stage() int { return len(r.terms) }
 
 // made returns the number of draws made per chain. The last draw of a stage counts only when the

@@ -47,10 +47,10 @@ func init() {
 type Job struct {
 	Run shard.Job
 
-	// Parts is the number of parts of the run, from 1 to its number of blocks (see [shard.Run]); 0
-	// means the number of blocks. A worker makes consecutive parts together, some 50 ms of work at
-	// a time. A runner may move parts that have not begun to another worker. Results do not depend
-	// on Parts.
+	// Parts is the number of parts into which the run is divided. It is at most the run's number of
+	// blocks, groups of chains or samples that are never divided (see [shard.Run]); 0 means that
+	// number. A worker makes consecutive parts together, some 50 ms of work at a time. A runner may
+	// move parts that have not begun to another worker. Results do not depend on Parts.
 	Parts int
 
 	// Each makes every worker run one part at a time, however short the part is.
@@ -64,9 +64,9 @@ type Job struct {
 }
 
 // Chains adds a job of Markov chains ([shard.Chains]) to a pipeline. It returns a collection of one
-// element, the tally of the whole run, as written by [diagnose.Tally.AppendBinary]. It returns an
-// error if the run is not a [shard.Chains], if it cannot be built in this process or if Parts is
-// out of range.
+// element, the tally of the whole run, which holds the statistics of all its draws. The element is
+// the output of [diagnose.Tally.AppendBinary]. It returns an error if the run is not a
+// [shard.Chains], if it cannot be built in this process or if Parts is out of range.
 //
 // In the pipeline, an error of a part fails its bundle. The runner may repeat the bundle, which
 // gives the same bits. A tally with a missing or repeated part is an error.
@@ -76,8 +76,9 @@ func Chains(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s,
 // pipeline. Otherwise it is the same as [Chains].
 func Samples(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "samples", job) }
 
-// AIS adds a job of annealed importance sampling ([shard.AIS]) to a pipeline. Otherwise it is the
-// same as [Chains]. [shard.AIS.LogZ] reads the estimate from the tally.
+// AIS adds a job of annealed importance sampling ([shard.AIS]), which estimates log Z, to a
+// pipeline. Otherwise it is the same as [Chains]. [shard.AIS.LogZ] reads the estimate from the
+// tally.
 func AIS(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "ais", job) }
 
 func transform(s sdk.Scope, kind string, job Job) (sdk.PCollection, error) {

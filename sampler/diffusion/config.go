@@ -19,8 +19,9 @@ const (
 	defaultRetries = 100
 )
 
-// Decoding selects how projected predictions are turned into tokens if the [Projection] is not a
-// [Drawer]. A prediction has one row for each site. The row holds a log-weight for each token.
+// Decoding selects how predictions are turned into tokens after a [Projection] has moved them. It
+// has no effect on a [Drawer], a projection that draws the tokens itself. A prediction has one row
+// for each site. The row holds a log-weight for each token.
 type Decoding uint8
 
 const (
@@ -71,16 +72,16 @@ type Config struct {
 
 	// First and Count select a part of a run. The part makes the samples First, First+1, …, which
 	// have the same bits as in the whole run. It makes at most Count samples; a Count of 0 sets no
-	// limit. Parts may have any size and run anywhere, in any order. A [Committer] cannot be used
-	// with parts, because it remembers earlier samples.
+	// limit. Parts may have any size and run anywhere, in any order. A projection that remembers
+	// earlier samples (a [Committer]) cannot be used with parts.
 	First, Count int
 
 	Meta any // conditioning, such as a label or a prompt, that is passed to the denoiser
 
 	// Clamp fixes tokens (infilling). It has one entry per site: the token, or −1 where the sample
 	// is free. ClampReal does the same for reals, with NaN where the sample is free. Clamped
-	// entries hold their clean value at all times and are marked in Noised.Clean. See also
-	// [Runner.Fill].
+	// entries hold their clean value at all times, and energy.Noised.Clean marks them for the
+	// denoiser. See also [Runner.Fill].
 	//
 	// Projections of reals ignore clamping. If a projection moves a clamped entry in the last step,
 	// the sample fails. To prevent this, add the equations x_i = value to the projector's set.
@@ -88,7 +89,7 @@ type Config struct {
 	ClampReal []float32
 
 	// Projector, if not nil, moves the prediction of every step to the feasible set, the set of
-	// allowed samples. A [Committer] also receives every finished sample.
+	// allowed samples. A projection that is a [Committer] also receives every finished sample.
 	//
 	// If the projection is a [Drawer], a step draws the clean sample x_0 jointly from the
 	// prediction restricted to the set. It then draws the next state from q(x_s | x_t, x_0). Such a
@@ -107,8 +108,9 @@ type Config struct {
 	// state moves the fraction (1−s)^ProjectPower of the way to its projection. With power 0, or at
 	// s = 0, the state becomes its projection.
 	//
-	// With a [Gaussian] process, the zero value of these fields is constrained posterior sampling.
-	// Other settings give methods for comparison, in which Π denotes the projection:
+	// With a [Gaussian] process, the zero value of these fields projects the predictions, which is
+	// constrained posterior sampling. Other settings give methods for comparison, in which Π
+	// denotes the projection:
 	//
 	//	ProjectState                     projected diffusion models (Christopher, Baek, Fioretto 2024)
 	//	ProjectState, ProjectPower > 0   PRODIGY (Sharma, Kumar, Trivedi 2024)
@@ -126,8 +128,8 @@ type Config struct {
 	// [Drawer].
 	Decode Decoding
 
-	// Retries is the largest number of times that a sample is drawn again because a [Committer]
-	// refused it; 0 means 100, −1 means never.
+	// Retries is the largest number of times that a sample is drawn again because the projection, a
+	// [Committer], refused it; 0 means 100, −1 means never.
 	Retries int
 
 	// Checkpoint makes the runner keep its finished samples and save them to the file Path. An
@@ -166,11 +168,11 @@ type Snapshot struct {
 	// V is the prediction of the clean sample that the step used, after any projection.
 	V         []float32
 	Projected bool
-	// Violation is the violation that remains after the projection: that of V or, with
-	// ProjectState, that of the state.
+	// Violation says by how much the constraint is still violated after the projection: by V or,
+	// with ProjectState, by the state.
 	Violation float64
-	// LogZ is the log Z that the [Drawer] returned in this step; 0 if the projection is not a
-	// Drawer.
+	// LogZ is the log Z that a [Drawer] returned in this step, the log of the total weight of the
+	// feasible set under the prediction; 0 if the projection is not a Drawer.
 	LogZ float64
 }
 

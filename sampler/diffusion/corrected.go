@@ -26,9 +26,10 @@ const (
 //	x ← x + γ·score + √(2γ)·noise,  score = (√ᾱ·x̂_0 − x)/(1−ᾱ),  γ = Size·(1−ᾱ),
 //
 // where x̂_0 is the prediction from x, after its projection if there is one, and ᾱ the signal level
-// at t. For the exact prediction, score is the gradient of the log-density at time t, so small
-// moves leave the distribution of x_t unchanged and correct errors of earlier steps. The error of a
-// move is of the order of Size: at pure noise, its stationary variance is 1/(1 − Size/2).
+// at t (see [noise.Schedule]). For the exact prediction, score is the gradient of the log-density
+// at time t, so small moves leave the distribution of x_t unchanged and correct errors of earlier
+// steps. The error of a move is of the order of Size: at pure noise, its stationary variance is
+// 1/(1 − Size/2).
 //
 // Every move takes a prediction. A sample of n steps takes n·(Moves + 1) predictions, and
 // Config.ProjectEvery and the numbers of steps in a [Snapshot] count moves, too.

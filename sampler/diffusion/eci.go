@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// ECI is a flow of reals whose steps extrapolate, correct and interpolate (Cheng, Han, Maddix,
-// Ansari, Stuart, Mahoney and Wang 2025). From the state x_t the denoiser predicts the end x̂_0 of
-// the trajectory, and the runner's projector corrects this prediction to v. The next state lies
-// between v and noise ε that is independent of x_t,
+// ECI is flow matching for reals, a process whose steps extrapolate, correct and interpolate
+// (Cheng, Han, Maddix, Ansari, Stuart, Mahoney and Wang 2025). From the state x_t the denoiser
+// predicts the end x̂_0 of the trajectory, and the runner's projector corrects this prediction to
+// v. The next state lies between v and noise ε that is independent of x_t,
 //
 //	x_s = √ᾱ_s·v + √(1−ᾱ_s)·ε,
 //
@@ -85,7 +85,8 @@ type eci struct {
 	rounds   int       // number of rounds made so far
 }
 
-// Alpha returns the signal level ᾱ at time t; it implements [Steps].
+// Alpha returns the signal level at time t, which is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·ε. It implements
+// [Steps].
 func (p *eci) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
 // MaxSteps returns the number of rounds of all steps together; it implements [Clocked].
@@ -112,8 +113,8 @@ func (p *eci) Next(_ []float32, t float64, step, steps int, _ *sampler.Stream) f
 	return gridTime(step/p.mix, steps)
 }
 
-// Reverse ends a round by replacing x with the weighted sum of v and ε at time s. It implements
-// [Steps].
+// Reverse ends a round by replacing the state x with √ᾱ_s·v + √(1−ᾱ_s)·ε, a mixture of the
+// projected prediction v and the noise ε. It implements [Steps].
 func (p *eci) Reverse(x []float32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	if p.rounds++; p.resample > 0 && p.rounds%p.resample == 0 {
 		normal.Fill(p.noise, r)

@@ -70,7 +70,8 @@ type gaussian struct {
 	wide, recompute bool
 }
 
-// Alpha returns the signal level ᾱ at time t; it implements [Steps].
+// Alpha returns the signal level at time t, which is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise. It
+// implements [Steps].
 func (p *gaussian) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
 // Prior fills x with standard normal noise; it implements [Steps].

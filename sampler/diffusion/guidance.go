@@ -16,20 +16,26 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Guide is a denoiser whose guidance a runner can apply to the reverse step instead of to the
-// prediction. This is called guidance at the posterior and needs [Factorised] steps. A runner finds
-// a Guide through energy.As, so a wrapper must forward As. A runner that applies the guidance sets
-// the field Guided of energy.Noised.
+// Guide is a denoiser whose predictions are steered towards a condition, such as a label. It lets a
+// runner steer each reverse step, the draw of the next state, instead of the prediction of the
+// clean sample. This is called guidance at the posterior. It needs [Factorised] steps, which move
+// every site independently, or those of [Masked] with FirstHitting.
+//
+// A runner finds a Guide through energy.As, so a wrapper of a denoiser must forward As. When the
+// runner steers the reverse step, it sets the field Guided of energy.Noised, and the predictions
+// that it receives are not steered.
 type Guide interface {
-	// Guidance returns the weight γ of the guidance as scale, and the source of the guidance. For
-	// [ClassifierFree] the source is a denoiser without the condition, the result unconditional.
-	// For [ClassifierGuided] it is a classifier, the result named by. The other of these two
-	// results is nil. Both are nil if the prediction already contains the guidance.
+	// Guidance returns what a runner needs to steer a reverse step: the weight γ of the guidance,
+	// as scale, and the model that the guidance compares with. For [ClassifierFree] this model is a
+	// denoiser without the condition, the result unconditional. For [ClassifierGuided] it is a
+	// classifier, the result named by. The other of these two results is nil. Both are nil if the
+	// predictions are already steered.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 
-// Classifier computes the log-probability of a condition y after every change of a single site. Use
-// [ExactClassifier], [FirstOrderClassifier] or a type of your own.
+// Classifier computes the log-probability that a state has a property y, such as a label. It does
+// so for every state that differs from a given one at a single site. Use [ExactClassifier],
+// [FirstOrderClassifier] or a type of your own.
 type Classifier interface {
 	// Table stores log p(y | x with x_i = l, t) + c_i in dst for every site i and level l, where x
 	// is a single state at time t. The constant c_i of a site is arbitrary. An entry −Inf excludes
@@ -251,7 +257,7 @@ func jump(s *slots.Slot[int32], rates []float32, masked int) error {
 	return &PredictionError{Site: masked, Empty: true}
 }
 
-// ExactClassifier is the classifier log p(y | x) = −E(x), where E is the energy of Model. It
+// ExactClassifier is a [Classifier] with log p(y | x) = −E(x), where E is the energy of Model. It
 // evaluates E for every level of every site. If the process has a mask, the mask must be one of the
 // model's levels.
 type ExactClassifier struct{ Model energy.Model }
@@ -276,8 +282,8 @@ func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 	return nil
 }
 
-// FirstOrderClassifier is the classifier log p(y | x) = −E(x), where E is the energy of Model. It
-// takes the energy differences of all changes from the Gradient of the model, in one evaluation.
+// FirstOrderClassifier is a [Classifier] with log p(y | x) = −E(x), where E is the energy of Model.
+// It takes the energy differences of all changes from the Gradient of the model, in one evaluation.
 // Model must be an [energy.Differentiable]. If its Gradient is a derivative, the table is the
 // first-order Taylor expansion of log p(y | x) at x.
 type FirstOrderClassifier struct{ Model energy.Model }
@@ -342,14 +348,15 @@ func (g ClassifierFree) TimeFree() bool {
 // LeaveOneOut reports whether Conditional predicts each site from the other sites only.
 func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
 
-// As offers the [energy.Masking] of Conditional, if it has one, and no other optional interface.
+// As gives access to the optional interface [energy.Masking] of Conditional, which names the mask,
+// if Conditional has it, and to no other optional interface.
 func (g ClassifierFree) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Conditional)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance returns Scale and Unconditional if AtPosterior is set, and zero values otherwise. It
-// implements [Guide].
+// Guidance returns Scale and Unconditional if AtPosterior is set, so that the runner steers the
+// reverse step, and zero values otherwise. It implements [Guide].
 func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -358,8 +365,8 @@ func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser
 }
 
 // Denoise stores the guided prediction in v. With AtPosterior it stores the conditional prediction
-// instead, and the caller must apply the guidance. If q.Guided is not set, the caller does not, and
-// Denoise returns an error. It implements [energy.Denoiser].
+// instead, and the caller must apply the guidance. The caller confirms this by the field q.Guided;
+// if it is not set, Denoise returns an error. It implements [energy.Denoiser].
 func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
@@ -382,8 +389,8 @@ func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noise
 	return nil
 }
 
-// Check returns an error if a field is invalid or if the two denoisers do not match. It implements
-// [noise.Checked].
+// Check returns an error if a field is invalid or if the two denoisers have different shapes. It
+// implements [noise.Checked].
 func (g ClassifierFree) Check() error {
 	if check.Nil(g.Conditional) || check.Nil(g.Unconditional) {
 		return fmt.Errorf("diffusion: ClassifierFree: Conditional and Unconditional must be set")
@@ -440,14 +447,15 @@ func (g ClassifierGuided) TimeFree() bool { return false }
 // LeaveOneOut reports whether Denoiser predicts each site from the other sites only.
 func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
 
-// As offers the [energy.Masking] of Denoiser, if it has one, and no other optional interface.
+// As gives access to the optional interface [energy.Masking] of Denoiser, which names the mask, if
+// Denoiser has it, and to no other optional interface.
 func (g ClassifierGuided) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Denoiser)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance returns Scale and Classifier if AtPosterior is set, and zero values otherwise. It
-// implements [Guide].
+// Guidance returns Scale and Classifier if AtPosterior is set, so that the runner steers the
+// reverse step, and zero values otherwise. It implements [Guide].
 func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -456,8 +464,8 @@ func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denois
 }
 
 // Denoise stores the guided prediction in v. With AtPosterior it stores the prediction of Denoiser
-// instead, and the caller must apply the guidance. If q.Guided is not set, the caller does not, and
-// Denoise returns an error. It implements [energy.Denoiser].
+// instead, and the caller must apply the guidance. The caller confirms this by the field q.Guided;
+// if it is not set, Denoise returns an error. It implements [energy.Denoiser].
 func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)

@@ -72,7 +72,8 @@ func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 // absorbing holds the methods that the steps of [Masked], [Ordered] and [Remask] share.
 type absorbing struct{ slots.Absorbing }
 
-// Intact copies x to x0 and replaces each mask by −1. It implements [IntactSteps].
+// Intact copies the state x to x0, with −1 in place of each mask, because exactly the unmasked
+// tokens are known to be uncorrupted. It implements [IntactSteps].
 func (p *absorbing) Intact(x0, x []int32) {
 	for i, l := range x {
 		if x0[i] = l; l == p.Mask {
@@ -121,7 +122,8 @@ func (p *absorbing) posterior(dst, v []float32, x []int32, hide func(i int) floa
 // masked holds the steps of a [Masked] process on a grid. It keeps no state of a sample.
 type masked struct{ absorbing }
 
-// Reveals returns [energy.RevealsEach], because a step reveals each mask independently.
+// Reveals returns [energy.RevealsEach], which tells denoisers that a step reveals each mask
+// independently.
 func (p *masked) Reveals() energy.Reveals { return energy.RevealsEach }
 
 // Next returns the time after the next step. The times are evenly spaced. It implements [Steps].
@@ -138,13 +140,15 @@ func (p *masked) reveal(t, s float64) float64 {
 	return fraction(p.Alpha(s)-at, 1-at)
 }
 
-// Reverse replaces random masks by tokens drawn from v. It implements [Steps].
+// Reverse chooses each mask of x independently, with the probability stated at [Masked], and
+// replaces the chosen masks by tokens drawn from the prediction v. It implements [Steps].
 func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise replaces random masks by the tokens of x0. It implements [Renoiser].
+// Renoise chooses masks of x in the same way as Reverse, and replaces each chosen mask by the token
+// that the clean sample x0 has at its site. It implements [Renoiser].
 func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
@@ -163,13 +167,13 @@ func (p *masked) step(x, x0 []int32, v []float32, t, s float64, r *sampler.Strea
 	return nil
 }
 
-// Reweight gives all weight in v to the revealed token, at each site that the step revealed. It
-// implements [Joint].
+// Reweight updates the log-weights v of the clean tokens after a step: at each site that the step
+// revealed, all weight goes to the revealed token. It implements [Joint].
 func (p *masked) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
-// Posterior stores in dst the log-distribution of every site after a step. A mask is revealed with
-// the probability stated at [Masked], and unmasked tokens do not change. It implements
-// [Factorised].
+// Posterior stores in dst, for every site, the log-probabilities of its levels after a step. A mask
+// is revealed with the probability stated at [Masked], and unmasked tokens do not change. It
+// implements [Factorised].
 func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 	p.posterior(dst, v, x, func(int) float64 { return 0 }, p.reveal(t, s))
 }
@@ -178,7 +182,7 @@ func (p *masked) Posterior(dst, v []float32, x []int32, t, s float64) {
 // sample.
 type firstHitting struct{ absorbing }
 
-// Reveals returns [energy.RevealsOne], because a step reveals a single mask.
+// Reveals returns [energy.RevealsOne], which tells denoisers that a step reveals a single mask.
 func (p *firstHitting) Reveals() energy.Reveals { return energy.RevealsOne }
 
 // MaxSteps returns the number of sites; it implements [Clocked].
@@ -195,13 +199,15 @@ func (p *firstHitting) Next(x []int32, t float64, _, _ int, r *sampler.Stream) f
 	return min(t, max(c.Time(1-hidden), math.SmallestNonzeroFloat64))
 }
 
-// Reverse replaces one random mask by a token drawn from v. It implements [Steps].
+// Reverse chooses one mask of x at random and replaces it by a token drawn from the prediction v.
+// It implements [Steps].
 func (p *firstHitting) Reverse(x []int32, _, v []float32, _, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, s, r)
 }
 
-// Renoise replaces one random mask by the token of x0. It implements [Renoiser].
+// Renoise chooses one mask of x at random and replaces it by the token that the clean sample x0 has
+// at its site. It implements [Renoiser].
 func (p *firstHitting) Renoise(x, x0 []int32, v []float32, _, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, s, r)
 }
@@ -226,8 +232,8 @@ func (p *firstHitting) step(x, x0 []int32, v []float32, s float64, r *sampler.St
 	return nil
 }
 
-// Reweight gives all weight in v to the revealed token, at the site that the step revealed. It
-// implements [Joint].
+// Reweight updates the log-weights v of the clean tokens after a step: at the site that the step
+// revealed, all weight goes to the revealed token. It implements [Joint].
 func (p *firstHitting) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 // rates implements jumping: a mask becomes level l at a rate ∝ p(x_0,i = l | x_t).

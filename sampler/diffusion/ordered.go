@@ -53,7 +53,7 @@ func (s *OrderScore) UnmarshalText(name []byte) error {
 // reveals ⌈m/k⌉ of its tokens.
 type Ordered struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
+	// schedule of α, the probability that a token is unmasked; nil means noise.LogLinear{}
 	Schedule noise.Schedule
 	Score    OrderScore
 
@@ -112,14 +112,15 @@ func (p *ordered) part(b int, x []int32) []int32 {
 	return x[b*p.recipe.Block : min((b+1)*p.recipe.Block, len(x))]
 }
 
-// Reverse draws a token from v for each mask and reveals those with the highest scores. It
-// implements [Steps].
+// Reverse draws a token from the prediction v for each mask, and reveals those tokens that have the
+// highest scores (see [OrderScore]). It implements [Steps].
 func (p *ordered) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, r)
 }
 
-// Renoise sets the masks with the highest scores to the tokens of x0. It implements [Renoiser].
+// Renoise reveals the masks with the highest scores (see [OrderScore]), by setting them to the
+// tokens of the clean sample x0. It implements [Renoiser].
 func (p *ordered) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, r)
 }

@@ -38,7 +38,7 @@ type ParticlesConfig struct {
 	Particles int
 
 	// Threshold is a fraction of Particles; 0 means ½. Particles are resampled if their effective
-	// number falls below this fraction.
+	// number (Σw)²/Σw², where w are the weights, falls below this fraction of their number.
 	Threshold float64
 
 	// Potential, if not nil, weights states by a function G_t(x_t). It can be used with or without
@@ -149,8 +149,8 @@ type Particles struct {
 var _ crowd = (*Particles)(nil)
 
 // NewParticles returns particles that sample from the model by the given process. They obey the
-// constraint of cfg.Projector, are weighted by cfg.Potential, or both. It binds the projector; this
-// can take long and stops when ctx ends.
+// constraint of cfg.Projector, are weighted by cfg.Potential, or both. It calls the Bind method of
+// the projector, which can take long and stops when ctx ends.
 //
 // NewParticles returns the same errors as [New]. It also returns an error if cfg has neither a
 // projector nor a potential, or if the projection is not a [Drawer] or is a [Committer]. The steps
@@ -274,8 +274,8 @@ func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
 // Sample fills x with samples, sites entries each. The length of x determines how many. An error of
-// one particle makes its sample fail, and the sample is left blank except for clamped entries.
-// Sample returns the same errors as [Runner.Sample]. It also returns an error after
+// one particle makes its sample fail, and the entries of the sample that are not clamped are set to
+// −1. Sample returns the same errors as [Runner.Sample]. It also returns an error after
 // [Particles.Join].
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	if len(p.weight) != p.run.made {

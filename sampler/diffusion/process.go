@@ -114,13 +114,14 @@ var (
 	_ IntactSteps = (*remask)(nil)
 )
 
-// Joint is a [Renoiser] that can compute how likely a step was for each clean token. [Particles]
-// need a Joint.
+// Joint is a [Renoiser] that can compute how likely its last step was, given each possible clean
+// token at a site. [Particles] need a Joint.
 type Joint interface {
 	Renoiser
 
-	// Reweight adds log q(x_s | x_t, x_0,i = l), up to a constant per site, to v for every site i
-	// and level l. The slice v is the result of Condition.
+	// Reweight adds log q(x_s | x_t, x_0,i = l) to v for every site i and level l. This is the
+	// log-probability of the step from x_t to x_s, given that the clean token at site i is l, up to
+	// a constant per site. The slice v is the result of Condition.
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 

@@ -70,7 +70,8 @@ type Recaller interface {
 	Recall(x []int32) error
 }
 
-// Warm is a projection that keeps data about each sample between its steps, such as multipliers.
+// Warm is a projection that keeps data about each sample between its steps, such as Lagrange
+// multipliers.
 type Warm interface {
 	// Reset discards the data about a sample.
 	Reset(sample int)

@@ -59,9 +59,9 @@ func (r *RemaskRule) UnmarshalText(name []byte) error {
 //	x_t ≠ m:  m with probability σ, otherwise x_t;
 //	x_t = m:  x_0 with probability (α_s − (1−σ)α_t)/(1−α_t), otherwise m.
 //
-// This keeps the marginals of masked diffusion for every σ. With many steps, the distribution of
-// the samples converges to that of the denoiser, except with RemaskConfidence. In the last step
-// σ_max = 0 and no mask remains.
+// For every σ, a site is then masked at time t with the same probability as in masked diffusion.
+// With many steps, the distribution of the samples converges to that of the denoiser, except with
+// RemaskConfidence. In the last step σ_max = 0 and no mask remains.
 //
 // The [Steps] of Remask also implement [Renoiser], [Factorised] and [Absorbing]. They are not
 // [Joint]: a state from which a constraint seems out of reach can recover, so it must not be
@@ -115,8 +115,9 @@ type remask struct {
 	doubt  []float64 // e^{−ψ} of each site, for RemaskConfidence; nil for other rules
 }
 
-// Prior masks every site of x and resets the doubts, the values e^{−ψ} of RemaskConfidence. The
-// doubt of a clamped site stays 0, because its token is never drawn. It implements [Steps].
+// Prior masks every site of x. For RemaskConfidence it also forgets the tokens' doubts, the values
+// e^{−ψ}, where ψ is the probability that a token had when it was drawn. The doubt of a clamped
+// site stays 0, because its token is never drawn. It implements [Steps].
 func (p *remask) Prior(x []int32, r *sampler.Stream) {
 	p.absorbing.Prior(x, r)
 	clear(p.doubt)
@@ -188,15 +189,15 @@ func (p *remask) sigma(k *rates, site int) float64 {
 	return k.sigma
 }
 
-// Reverse masks random tokens, and replaces random masks by tokens drawn from v. It implements
-// [Steps].
+// Reverse masks unmasked tokens chosen at random, and replaces masks chosen at random by tokens
+// drawn from the prediction v. The probabilities are stated at [Remask]. It implements [Steps].
 func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise masks random tokens, and replaces random masks by the tokens of x0. It implements
-// [Renoiser].
+// Renoise chooses sites in the same way as Reverse, but sets revealed masks to the tokens that the
+// clean sample x0 has at their sites. It implements [Renoiser].
 func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
@@ -234,8 +235,9 @@ func (p *remask) show(x []int32, v []float32, i int, l int32) {
 	p.doubt[i] = simd.Exp(-simd.Exp(float64(row[l]) - z[0]))
 }
 
-// Posterior stores in dst the log-distribution of every site after a step that masks tokens and
-// reveals masks. It implements [Factorised].
+// Posterior stores in dst, for every site, the log-probabilities of its levels after a step. The
+// step masks tokens and reveals masks with the probabilities stated at [Remask]. It implements
+// [Factorised].
 func (p *remask) Posterior(dst, v []float32, x []int32, t, s float64) {
 	k := p.rates(x, t, s)
 	p.posterior(dst, v, x, func(i int) float64 { return p.sigma(&k, i) }, k.reveal)

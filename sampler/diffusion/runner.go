@@ -1,7 +1,7 @@
-// Package diffusion draws samples by reversing a corruption. A [Runner] moves each sample from pure
-// noise at time 1 to a clean sample at time 0, in steps of a [Process]. In every step it asks an
-// energy.Denoiser to predict the clean sample: for tokens the log-weight of every token at each
-// site, for reals one number per site.
+// Package diffusion draws samples by reversing a process that gradually turns data into noise. A
+// [Runner] moves each sample from pure noise at time 1 to a clean sample at time 0, in steps of a
+// [Process]. In every step it asks an energy.Denoiser to predict the clean sample: for tokens the
+// log-weight of every token at each site, for reals one number per site.
 //
 // Choose a process by what you need. On tokens, [Masked] with FirstHitting follows the denoiser's
 // distribution exactly, with one prediction per token. Masked without FirstHitting needs fewer
@@ -55,9 +55,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 )
 
-// Runner draws samples by reversing a corruption. It moves each sample from pure noise at time 1 to
-// time 0 in steps of a [Process], and asks a denoiser in every step to predict the clean sample.
-// Create it with [New].
+// Runner draws samples by reversing a process that turns data into noise. It moves each sample from
+// pure noise at time 1 to time 0 in steps of a [Process], and asks a denoiser in every step to
+// predict the clean sample. Create it with [New].
 //
 // The results depend only on the denoiser, the process and the configuration: sample i draws only
 // from stream (Seed, i). They do not depend on Workers, nor on Batch if the denoiser treats every
@@ -119,9 +119,9 @@ type workspace[S energy.Site] struct {
 	snap   Snapshot
 }
 
-// New returns a runner that samples from the model by the given process. It binds the process and
-// the projector. Binding may take a long time, and stops when ctx ends. Later calls have contexts
-// of their own.
+// New returns a runner that samples from the model by the given process. It calls the Bind methods
+// of the process and the projector, which may take a long time and stop when ctx ends. Later calls
+// have contexts of their own.
 //
 // New returns an error if the model or the process is nil, or if a field of the configuration is
 // out of range. It also returns an error if the process does not match the model, if it cannot use

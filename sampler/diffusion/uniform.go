@@ -45,10 +45,11 @@ type uniform struct {
 	levels   int // number V of levels
 }
 
-// Alpha returns the signal level at time t; it implements [Steps].
+// Alpha returns the signal level at time t, the probability that a token is intact. It implements
+// [Steps].
 func (p *uniform) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// Prior fills x with uniform tokens; it implements [Steps].
+// Prior fills x with tokens drawn uniformly from all levels. It implements [Steps].
 func (p *uniform) Prior(x []int32, r *sampler.Stream) {
 	for i := range x {
 		x[i] = int32(r.IntN(p.levels))
@@ -60,8 +61,8 @@ func (p *uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream)
 	return gridTime(step, steps)
 }
 
-// Reverse draws at every site a clean token from v and then the next token given the clean one. It
-// implements [Steps].
+// Reverse draws, at every site, a clean token from the prediction v and then the token at time s
+// given this clean token. It implements [Steps].
 func (p *uniform) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	b := p.bridge(t, s)
@@ -92,8 +93,9 @@ func (p *uniform) settle(v []float32, x []int32) {
 	}
 }
 
-// Condition multiplies leave-one-out predictions by q(x_t,i | x_0,i) and leaves full posteriors
-// unchanged. It implements [Renoiser].
+// Condition turns leave-one-out predictions, which are made from the other sites only, into full
+// posteriors, by multiplying them by q(x_t,i | x_0,i). It leaves full posteriors unchanged. It
+// implements [Renoiser].
 func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
 	switch a := p.Alpha(t); {
@@ -105,7 +107,8 @@ func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 	}
 }
 
-// Renoise draws at every site the next token given the clean token in x0. It implements [Renoiser].
+// Renoise draws, at every site, the token at time s given the token that the clean sample x0 has
+// there. It implements [Renoiser].
 func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	b := p.bridge(t, s)
 	for i, l := range x {
@@ -113,8 +116,9 @@ func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.S
 	}
 }
 
-// Reweight adds log q(x_s | x_t, l) to v for each site and level l. The term is larger at l = x_s,
-// where the token would be intact, and smaller at l = x_t, because of the normaliser q(x_t | l). It
+// Reweight adds log q(x_s | x_t, l) to v for each site and level l. This is the log-probability of
+// the step that was made, if l is the clean token of the site. The term is larger at l = x_s, where
+// the token would be intact, and smaller at l = x_t, because of the normaliser q(x_t | l). It
 // implements [Joint].
 func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	check.Len("diffusion", "v", len(v), len(xs)*p.levels)

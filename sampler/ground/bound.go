@@ -39,13 +39,14 @@ type Certificate struct {
 //
 //   - For a planar graph and for a lattice with periodic boundaries (torus), the bound by a perfect
 //     matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton
-//     2007). A face is frustrated if it has an odd number of bonds that favour opposite spins. The
-//     unsatisfied bonds form paths between these faces in the dual graph, and the matching gives
-//     their least weight. If there are fields, the graph has one more vertex, joined to all sites
-//     that have a field. On a planar graph the bound is the lowest energy, and State is a state of
-//     that energy. On a torus the bound is the lowest energy over four boundary conditions, and
-//     State is set if the matching belongs to the periodic one. Sites of a torus must be numbered
-//     row by row.
+//     2007). A bond is a coupled pair of sites, and a face is frustrated if it has an odd number of
+//     bonds that favour opposite levels (spins). A bond is unsatisfied if its sites do not have the
+//     levels that it favours. In any state, the unsatisfied bonds form paths between these faces in
+//     the dual graph, and the matching gives their least weight. If there are fields, the graph has
+//     one more vertex, joined to all sites that have a field. On a planar graph the bound is the
+//     lowest energy, and State is a state of that energy. On a torus the bound is the lowest energy
+//     over four boundary conditions, and State is set if the matching belongs to the periodic one.
+//     Sites of a torus must be numbered row by row.
 //   - For other graphs of at most 2¹⁷ bonds, a nearly optimal packing of frustrated closed walks,
 //     by a primal-dual method (Barahona and Mahjoub 1986). Such a walk has an odd number of bonds
 //     that favour opposite spins, so at least one bond of the walk is unsatisfied. On the union of

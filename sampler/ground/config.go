@@ -10,12 +10,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Pairwise is [energy.Pairwise], the two-level models of pairs that a [Search] accepts.
+// Pairwise is [energy.Pairwise]: a model of two levels whose energy is a sum of terms of single
+// sites and of pairs of sites. A [Search] accepts these models.
 type Pairwise = energy.Pairwise
 
 // Config holds the settings of a [Search]. The zero value is recommended.
 type Config struct {
-	Chains  int    // number of simultaneous searches, which exchange results; 0 means 4
+	// number of simultaneous searches, which take over parts of each other's best states; 0 means 4
+	Chains  int
 	Seed    uint64 // seed of the random streams; search i draws from stream (Seed, i)
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
 
@@ -23,8 +25,9 @@ type Config struct {
 	// worse than these. If Init is nil, the searches begin with random states.
 	Init []int32
 
-	// Sweeps is the number of sweeps in the shortest rounds of annealing; 0 means 50. Every second
-	// round is at least twice as long, every fourth round at least four times as long, and so on.
+	// Sweeps is the number of sweeps, updates of every site, in the shortest rounds of annealing; 0
+	// means 50. Every second round is at least twice as long, every fourth round at least four
+	// times as long, and so on.
 	Sweeps int
 
 	// Stop, if not nil, is called after every round with the lowest energy so far. If it returns

@@ -1,16 +1,17 @@
-// Package ground searches for ground states, the states of least energy, of two-level models of
-// pairs ([Pairwise]). These include ground states of Ising models, large cuts of graphs, and minima
-// of QUBOs.
+// Package ground searches for ground states, the states of least energy, of models of two levels
+// whose energy is a sum over sites and pairs of sites ([Pairwise]). These include ground states of
+// Ising models, large cuts of graphs, and minima of QUBOs.
 //
 //	s, err := ground.New(m, ground.Config{Seed: 1})
 //	err = s.Run(ctx, 200)
 //	x, e := s.Best()
 //
 // A [Search] anneals repeatedly from the best state so far, each time from a different temperature.
-// The new state differs from the best one in clusters of sites. The best state adopts each cluster
-// in which the new state is better, so distant parts of a large sparse model improve independently.
-// Several searches run side by side and also adopt clusters from each other. [Bound] returns a
-// lower bound on the energy. If the best state found reaches this bound, it is optimal.
+// The new state differs from the best one in clusters (connected groups) of sites. The best state
+// adopts each cluster in which the new state is better, so distant parts of a large sparse model
+// improve independently. Several searches run side by side and also adopt clusters from each other.
+// [Bound] returns a lower bound on the energy. If the best state found reaches this bound, it is
+// optimal.
 //
 // For other models, for constraints and for more than two levels use package anneal.
 package ground
@@ -44,9 +45,10 @@ import (
 // over all sites while the inverse temperature rises linearly. Each annealing starts at a random
 // temperature within a range that is fitted to the model; in the first round this temperature is
 // high. The annealed state then descends to a local minimum. Finally, the best state of the search
-// adopts every cluster of sites in which the new state is no worse. The number of sweeps in a round
-// is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every fourth round each search adopts
-// clusters from another search.
+// adopts every cluster of sites in which the new state is no worse. (The clusters are the connected
+// groups of sites at which the two states differ.) The number of sweeps in a round is Config.Sweeps
+// times 1, 2, 1, 4, 1, 2, 1, 8, …. After every fourth round each search adopts clusters from
+// another search.
 //
 // Some models are searched in a faster way:
 //
@@ -157,9 +159,9 @@ func fill[T number](seekers []seeker, g *system[T], l *lattice, seed uint64) {
 	}
 }
 
-// Run makes n rounds (see [Search]). If the context ends, the best state so far is kept. A later
-// Run then continues in the middle of the round, bit for bit as if it had not stopped. Calling Run
-// while another call is under way is an error.
+// Run makes n rounds of annealing and improvement (see [Search]). If the context ends, the best
+// state so far is kept. A later Run then continues in the middle of the round, bit for bit as if it
+// had not stopped. Calling Run while another call is under way is an error.
 func (s *Search) Run(ctx context.Context, n int) error {
 	workers := pool.New(min(s.cfg.Workers, len(s.seekers)))
 	workers.Start()

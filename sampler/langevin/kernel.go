@@ -40,8 +40,9 @@ func newKernel(l *system, chains int) *kernel {
 
 func (k *kernel) StepSize() float64 { return k.h }
 
-// Reset evaluates energies and scores. It returns a *[sampler.StartError] if a state has
-// probability zero or no finite score. It implements [sampler.Transition].
+// Reset evaluates the energies E of the states and their scores −∇E. It returns a
+// *[sampler.StartError] if a state has probability zero or no finite score. It implements
+// [sampler.Transition].
 func (k *kernel) Reset(ctl sampler.Control, x []float32) error {
 	if ctl.Stop == nil || !k.at.renewing {
 		k.at.clear()

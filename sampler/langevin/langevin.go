@@ -1,6 +1,6 @@
-// Package langevin runs Langevin chains on densities over ℝⁿ, given as an energy.Scored. It has the
-// Metropolis-adjusted algorithm (MALA), which leaves exp(−E) invariant, and the unadjusted one
-// (ULA), whose error is O(h) at step size h.
+// Package langevin runs Langevin chains on densities ∝ exp(−E) over ℝⁿ, given as an energy.Scored,
+// which computes E and its gradient. It has the Metropolis-adjusted algorithm (MALA), which leaves
+// exp(−E) invariant, and the unadjusted one (ULA), whose error is O(h) at step size h.
 //
 //	l, err := langevin.New(ctx, target, langevin.Config{Chains: 32, Seed: 1})
 //	err = l.Run(ctx, 1000)
@@ -24,7 +24,7 @@ import (
 
 // Config holds the settings of Langevin chains. The zero value runs 4 chains of the
 // Metropolis-adjusted algorithm with seed 0. They start from standard normal states, and the step
-// size is tuned in a warm-up of 1000 steps.
+// size h is tuned in a warm-up of 1000 steps.
 type Config struct {
 	// StepSize is the step size h. A positive value stays fixed. If it is 0, h starts at
 	// sites^(−1/3)/2, and warm-up tunes it until the mean acceptance probability is Target. Each

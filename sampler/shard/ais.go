@@ -15,12 +15,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// AIS is a [Run] of annealed importance sampling. Its fields are the arguments of [anneal.AIS]. Its
-// elements are the chains or, if Config.Population is set, the populations. [AIS.LogZ] returns the
-// estimate.
+// AIS is a [Run] of annealed importance sampling, which estimates log Z, the log of a model's
+// normaliser. Its fields are the arguments of [anneal.AIS]. Its elements are the chains or, if
+// Config.Population is set, the populations. [AIS.LogZ] returns the estimate.
 //
-// The tally has one function, "log w": the log-weight of a chain, or the log of the mean weight of
-// a population. For a population, the tally records the state of its first chain.
+// The tally of the run has one function, "log w": the log-weight of a chain, or the log of the mean
+// weight of a population. For a population, the tally records the state of its first chain.
 type AIS struct {
 	Model  energy.Model
 	Method sampler.Method
@@ -44,8 +44,9 @@ func (a AIS) Size() (n, block int) {
 }
 
 // Part prepares the chains or populations first … first+count−1; it implements [Run]. It returns an
-// empty tally and a function do, which runs them and adds them to the tally. The function do writes
-// the last states of all their chains as a .npy file of int32, chains × sites.
+// empty [diagnose.Tally], which records statistics, and a function do, which runs them and records
+// them in the tally. The function do writes the last states of all their chains as a .npy file of
+// int32, chains × sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
 	n, _ := a.Size()

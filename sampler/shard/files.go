@@ -24,10 +24,10 @@ type Options struct {
 	Started func(first, count int)
 }
 
-// Do runs the task's part of the run and saves the part's tally in a file in the folder dir, which
-// must exist. The file gets its name only when it is complete and on disk. If the part's file
-// already exists, Do does nothing; if that file is damaged, Do replaces it. If the file belongs to
-// another run or part, Do returns an error.
+// Do runs the task's part of the run and saves the part's tally, the statistics of its draws, in a
+// file in the folder dir, which must exist. The file gets its name only when it is complete and on
+// disk. If the part's file already exists, Do does nothing; if that file is damaged, Do replaces
+// it. If the file belongs to another run or part, Do returns an error.
 func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if err := check.Given("shard: Task.Do", "run", run); err != nil {
 		return err
@@ -73,8 +73,9 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	return err
 }
 
-// Make runs the elements first … first+count−1 of the run and returns their tally. If dir is not
-// empty, it saves their states in that folder, in the file states-FIRST.npy.
+// Make runs the elements first … first+count−1 of the run and returns their tally, the statistics
+// of their draws. If dir is not empty, it saves their states in that folder, in the file
+// states-FIRST.npy.
 func Make(ctx context.Context, run Run, first, count int, dir string) (*diagnose.Tally, error) {
 	if err := check.Given("shard: Make", "run", run); err != nil {
 		return nil, err

@@ -51,10 +51,11 @@ type Run interface {
 	// size of every part except the last is a multiple of block.
 	Size() (n, block int)
 
-	// Part prepares the elements first … first+count−1. It returns an empty tally and a function
-	// do, which runs these elements and adds them to the tally. If the argument states of do, a
-	// writer, is not nil, do also writes the states of the elements to it. An element must depend
-	// only on the run and on its own number.
+	// Part prepares the elements first … first+count−1. It returns an empty tally, which records
+	// statistics and can be merged with others, and a function do, which runs these elements and
+	// records them in the tally. If the argument states of do, a writer, is not nil, do also writes
+	// the states of the elements to it. An element must depend only on the run and on its own
+	// number.
 	Part(ctx context.Context, first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
 }
 

@@ -44,8 +44,8 @@ func (c LinearBeta) filled() LinearBeta {
 	return c
 }
 
-// Alpha returns the signal level ᾱ(t), in T multiplications. Alpha, Time and Tabulate panic if
-// Steps is out of range. It implements [Schedule].
+// Alpha returns the signal level ᾱ(t) in T multiplications, where T is the number of steps. Alpha,
+// Time and Tabulate panic if Steps is out of range. It implements [Schedule].
 func (c LinearBeta) Alpha(t float64) float64 {
 	c = c.counted()
 	whole, rest := c.split(t)
@@ -105,8 +105,7 @@ func (c LinearBeta) beta(j int) float64 {
 	return c.From + float64((c.To-c.From)*float64(j))/float64(c.Steps-1)
 }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
-// implements [Schedule].
+// Time returns the time t with Alpha(t) = alpha, up to rounding in Alpha. It implements [Schedule].
 func (c LinearBeta) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 // Check returns an error if a field is out of range; it implements [Checked].
@@ -136,7 +135,8 @@ type SigmoidBar struct {
 	MinAlpha   float64 // smallest ᾱ; 0 means 1e-9 (see [CosineBar])
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha returns the signal level at time t, which is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise. It
+// implements [Schedule].
 func (c SigmoidBar) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -147,8 +147,7 @@ func (c SigmoidBar) Alpha(t float64) float64 {
 	return max(c.MinAlpha, (end-at)/(end-simd.Sigmoid(c.Begin/c.Tau)))
 }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
-// implements [Schedule].
+// Time returns the time t with Alpha(t) = alpha, up to rounding in Alpha. It implements [Schedule].
 func (c SigmoidBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 func (c SigmoidBar) filled() SigmoidBar {
@@ -184,14 +183,15 @@ func (c SigmoidBar) Check() error {
 // divide by √ᾱ, such as energy.NoisePredictor, cannot make a prediction for this state.
 type Straight struct{}
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha returns the signal level at time t, which is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise. It
+// implements [Schedule].
 func (Straight) Alpha(t float64) float64 {
 	t = unit(t)
 	a, b := float64((1-t)*(1-t)), float64(t*t)
 	return a / (a + b)
 }
 
-// Time returns the time at which the signal level is alpha; it implements [Schedule].
+// Time returns the time t with Alpha(t) = alpha. It implements [Schedule].
 func (Straight) Time(alpha float64) float64 {
 	alpha = unit(alpha)
 	noise := math.Sqrt(1 - alpha)
@@ -208,7 +208,8 @@ type CosineBar struct {
 	MinAlpha float64
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha returns the signal level at time t, which is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise. It
+// implements [Schedule].
 func (c CosineBar) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -220,8 +221,7 @@ func (c CosineBar) Alpha(t float64) float64 {
 	return max(least, float64(r*r))
 }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
-// implements [Schedule].
+// Time returns the time t with Alpha(t) = alpha, up to rounding in Alpha. It implements [Schedule].
 func (c CosineBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 func (c CosineBar) filled() (offset, least float64) {
@@ -271,7 +271,8 @@ func (c PolynomialSNR) filled() PolynomialSNR {
 	return c
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha returns the signal level at time t, which is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise. It
+// implements [Schedule].
 func (c PolynomialSNR) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -280,8 +281,7 @@ func (c PolynomialSNR) Alpha(t float64) float64 {
 	return max(c.MinAlpha, simd.Sigmoid(simd.Log(c.Max)+float64(c.Power*simd.Log1p(-unit(t)))))
 }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
-// implements [Schedule].
+// Time returns the time t with Alpha(t) = alpha, up to rounding in Alpha. It implements [Schedule].
 func (c PolynomialSNR) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 // Check returns an error if a field is out of range; it implements [Checked].

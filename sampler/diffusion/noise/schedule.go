@@ -37,10 +37,10 @@ type Tabulated interface {
 	Tabulate() Schedule
 }
 
-// Resolve returns the schedule that a process should use if c is the value of its Schedule field.
-// This is LogLinear{} if c is nil, the result of Tabulate if c is [Tabulated], and otherwise c.
-// Resolve returns the error of a [Checked] schedule, and an error if α(0) is not 1 or α(1) is
-// outside [0, 1). Error messages begin with the string who, such as "diffusion: Masked".
+// Resolve returns the schedule that a process should use if c is the value of the process's field
+// Schedule. This is LogLinear{} if c is nil, the result of Tabulate if c is [Tabulated], and
+// otherwise c. Resolve returns the error of a [Checked] schedule, and an error if α(0) is not 1 or
+// α(1) is outside [0, 1). Error messages begin with the string who, such as "diffusion: Masked".
 func Resolve(who string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil

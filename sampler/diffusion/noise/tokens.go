@@ -14,10 +14,11 @@ type LogLinear struct {
 	Epsilon float64
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha returns the signal level α(t), the probability that a token is intact at time t. It
+// implements [Schedule].
 func (c LogLinear) Alpha(t float64) float64 { return 1 - float64((1-epsilon(c.Epsilon))*t) }
 
-// Time returns the time at which the signal level is alpha; it implements [Schedule].
+// Time returns the time t with Alpha(t) = alpha. It implements [Schedule].
 func (c LogLinear) Time(alpha float64) float64 { return unit((1 - alpha) / (1 - epsilon(c.Epsilon))) }
 
 // Check returns an error if a field is out of range; it implements [Checked].
@@ -30,11 +31,11 @@ type Cosine struct {
 	Epsilon float64
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha returns the signal level α(t), the probability that a token is intact at time t. It
+// implements [Schedule].
 func (c Cosine) Alpha(t float64) float64 { return lift(epsilon(c.Epsilon), cosQuarter(t)) }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
-// implements [Schedule].
+// Time returns the time t with Alpha(t) = alpha, up to rounding in Alpha. It implements [Schedule].
 func (c Cosine) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 // Check returns an error if a field is out of range; it implements [Checked].
@@ -47,14 +48,14 @@ type CosineSquared struct {
 	Epsilon float64
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha returns the signal level α(t), the probability that a token is intact at time t. It
+// implements [Schedule].
 func (c CosineSquared) Alpha(t float64) float64 {
 	cos := cosQuarter(t)
 	return lift(epsilon(c.Epsilon), float64(cos*cos))
 }
 
-// Time returns the time at which the signal level is alpha, to the precision of Alpha. It
-// implements [Schedule].
+// Time returns the time t with Alpha(t) = alpha, up to rounding in Alpha. It implements [Schedule].
 func (c CosineSquared) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 // Check returns an error if a field is out of range; it implements [Checked].
@@ -89,7 +90,8 @@ type LinearSigma struct {
 	Max float64 // noise σ(1) > Min; 0 means 20, where 2e-9 of the signal remains
 }
 
-// Alpha returns the signal level at time t; it implements [Schedule].
+// Alpha returns the signal level α(t), the probability that a token is intact at time t. It
+// implements [Schedule].
 func (c LinearSigma) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -97,7 +99,7 @@ func (c LinearSigma) Alpha(t float64) float64 {
 	return simd.Exp(-(c.Min + float64((c.top()-c.Min)*t)))
 }
 
-// Time returns the time at which the signal level is alpha; it implements [Schedule].
+// Time returns the time t with Alpha(t) = alpha. It implements [Schedule].
 func (c LinearSigma) Time(alpha float64) float64 {
 	return unit((-simd.Log(alpha) - c.Min) / (c.top() - c.Min))
 }
@@ -124,8 +126,8 @@ type GeometricSigma struct {
 	Max float64 // noise σ(1); 0 means 20
 }
 
-// Alpha returns the signal level at time t, which jumps from 1 to e^{−Min} just after t = 0. It
-// implements [Schedule].
+// Alpha returns the signal level α(t), the probability that a token is intact at time t. It jumps
+// from 1 to e^{−Min} just after t = 0. It implements [Schedule].
 func (c GeometricSigma) Alpha(t float64) float64 {
 	if t <= 0 {
 		return 1
@@ -134,7 +136,7 @@ func (c GeometricSigma) Alpha(t float64) float64 {
 	return simd.Exp(-simd.Exp(simd.Log(lo) + float64(t*(simd.Log(hi)-simd.Log(lo)))))
 }
 
-// Time returns the time at which the signal level is alpha; it implements [Schedule].
+// Time returns the time t with Alpha(t) = alpha. It implements [Schedule].
 func (c GeometricSigma) Time(alpha float64) float64 {
 	lo, hi := c.bounds()
 	sigma := -simd.Log(alpha)

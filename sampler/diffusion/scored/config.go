@@ -51,8 +51,9 @@ type Config struct {
 	Judge constraint.Set
 
 	// Guide, if not nil, is a cheaper set, such as a surrogate of Judge, that replaces Judge when
-	// the sampler looks ahead. Judge still decides about the last token of a sample and about
-	// tokens that were masked again.
+	// the sampler looks ahead, that is, when it completes the sample for each candidate token and
+	// scores the completions. Judge still decides about the last token of a sample and about tokens
+	// that were masked again.
 	Guide constraint.Set
 
 	// Within, if not nil, is a projector, such as a projection.Path. Samples must then also belong

@@ -28,12 +28,13 @@ const (
 type ExactConfig struct {
 	Config
 
-	// Tuning is the number of paths of the tuning run, which determines the cap on weights; 0 means
-	// 512. If all paths fail, the number is doubled, up to four times.
+	// Tuning is the number of paths of the tuning run, which determines the cap c on the weights of
+	// paths (see [Exact]); 0 means 512. If all paths fail, the number is doubled, up to four times.
 	Tuning int
 
-	// Excess is the share of the weight that may lie above the cap in the tuning run, in (0, 1); 0
-	// means 0.002. A smaller share is more accurate and more expensive.
+	// Excess is the share of the total weight of the tuning run's paths that may lie above the cap
+	// c (see [Exact]), in (0, 1); 0 means 0.002. A smaller share is more accurate and more
+	// expensive.
 	Excess float64
 
 	// Paths is the largest number of paths proposed for one sample; 0 means 100,000.
@@ -46,7 +47,8 @@ type ExactConfig struct {
 //
 // Here p is the distribution of the unconstrained diffusion with the same process and steps, and g
 // ≤ 0 means that Config.Judge accepts. For diffusion.Masked{FirstHitting: true}, p is the
-// distribution of the denoiser, whether or not the denoiser is consistent.
+// distribution of the denoiser, whether or not the denoiser's predictions for different states
+// agree with one joint distribution.
 //
 // Exact proposes paths, sequences of steps from all masks to a complete state. At site i a path
 // reveals a token v drawn from q ∝ p_i·ψ, where p_i is the prediction and ψ is computed by looking
@@ -115,11 +117,11 @@ func (x *Exact) Len() int { return x.made }
 // The result logP is NaN before the first call of Sample, and −Inf if no path was feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
-// Excess returns an estimate of E(W−c)₊/E(W), which bounds the total variation distance between the
-// samples' distribution and the target (see [Exact]). The result bound is the value to quote. It is
-// the estimate plus three standard errors, but at least ExactConfig.Excess. Both results are
-// computed from the paths of the samples, not from the tuning run, and are NaN if no sample has
-// been made.
+// Excess returns an estimate of E(W−c)₊/E(W), where W is the weight of a path and c the cap on
+// weights. This ratio bounds the total variation distance between the samples' distribution and the
+// target (see [Exact]). The result bound is the value to quote. It is the estimate plus three
+// standard errors, but at least ExactConfig.Excess. Both results are computed from the paths of the
+// samples, not from the tuning run, and are NaN if no sample has been made.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))

@@ -51,8 +51,9 @@ type Runner struct {
 const afresh = 16
 
 // New returns a runner that samples from the model by the given process. The steps of the process
-// must be diffusion.Absorbing and diffusion.Renoiser, such as those of Masked. New binds the
-// process and the projector of the language; this can take long and stops when ctx ends.
+// must be diffusion.Absorbing and diffusion.Renoiser, such as those of Masked. New calls the Bind
+// methods of the process and of the language's projector, which can take long and stop when ctx
+// ends.
 //
 // New returns an error if the model or the process is nil, or if the model is guided at the
 // posterior (see diffusion.Guide). It also returns an error if the process has no masks or a field

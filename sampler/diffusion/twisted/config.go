@@ -72,16 +72,17 @@ type Config struct {
 	PerCloud int
 
 	// Threshold is a fraction of Particles; 0 means ½. Particles are resampled if their effective
-	// number falls below this fraction.
+	// number (Σw)²/Σw², where w are the weights, falls below this fraction of their number.
 	Threshold float64
 
-	// Width turns every two-sided inequality of at most this width into an equation at its middle.
-	// A narrow inequality that is not turned into an equation loses some particles in the last
-	// step.
+	// Width turns every two-sided inequality whose upper and lower bound differ by at most Width
+	// into an equation at their middle. A narrow inequality that is not turned into an equation
+	// loses some particles in the last step.
 	Width float64
 
-	// Full requests the covariance in all directions, not only along the rows of the [Set]. A
-	// prediction then costs as much as for a set with one row per site, but fewer steps suffice.
+	// Full requests the covariance of the clean state given the noisy one in all directions, not
+	// only along the rows of the [Set]. A prediction then costs as much as for a set with one row
+	// per site, but fewer steps suffice.
 	Full bool
 
 	Workers int // number of goroutines; 0 means GOMAXPROCS; does not affect results

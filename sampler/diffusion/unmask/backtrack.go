@@ -18,7 +18,8 @@ import (
 type BacktrackConfig struct {
 	Config
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
+	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
+	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 
 	// Visits is the number of complete states that a walk visits before it ends; 0 means 8. The
@@ -82,8 +83,8 @@ const (
 )
 
 // NewBacktrack returns a sampler that draws from the model, conditioned on the language of
-// cfg.Projector. It binds the projector; this can take long and stops when ctx ends. A walk keeps
-// one prediction in memory for every site on its path.
+// cfg.Projector. It calls the projector's Bind method, which can take long and stops when ctx ends.
+// A walk keeps one prediction in memory for every site on its path.
 //
 // NewBacktrack returns an error if the model is nil or guided at the posterior (see
 // diffusion.Guide), or if the mask is not a level. It also returns an error if a field is out of

@@ -32,7 +32,8 @@ type Planner interface {
 // again and every step reveals one site. Otherwise the distribution depends on the planner.
 type Planned struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
+	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
+	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 
 	// Planner ranks the sites. If it is nil, the score of a site is the log-probability of its
@@ -82,8 +83,8 @@ func (p *planned) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream)
 	return p.after(p.Sites - p.shown)
 }
 
-// Reverse draws a token for every mask and reveals the highest-ranked sites. It implements
-// diffusion.Steps.
+// Reverse draws a token from the prediction v for every mask, lets the planner rank all sites, and
+// reveals the tokens of the highest-ranked ones. It implements diffusion.Steps.
 func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		p.x0[i] = l
@@ -98,9 +99,9 @@ func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 	return nil
 }
 
-// Renoise reveals the tokens of x0 at the highest-ranked sites. Under a constraint, tokens that are
-// masked again are later drawn jointly with the others, so the sample still satisfies the
-// constraint. It implements diffusion.Renoiser.
+// Renoise reveals the tokens of the clean sample x0 at the highest-ranked sites. Under a
+// constraint, tokens that are masked again are later drawn jointly with the others, so the sample
+// still satisfies the constraint. It implements diffusion.Renoiser.
 func (p *planned) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	p.plan(x, x0, v, r)
 }

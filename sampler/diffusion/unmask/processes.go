@@ -20,7 +20,8 @@ import (
 // counts that minimise this divergence.
 type Scheduled struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
+	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
+	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 
 	// Counts holds the number of masks to reveal in each step, ≥ 1; nil means one mask per
@@ -50,13 +51,14 @@ type random struct {
 	from, end, n int // the step reveals n of the sites with indices in [from, end)
 }
 
-// Reverse replaces random masks by tokens drawn from v. It implements diffusion.Steps.
+// Reverse chooses the masks to reveal at random, and replaces each of them by a token drawn from
+// the prediction v. It implements diffusion.Steps.
 func (p *random) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.some(x, r), x, v, r)
 }
 
-// Renoise replaces random masks by the tokens of x0. It implements
-// diffusion.Renoiser.
+// Renoise chooses the masks to reveal at random, and replaces each of them by the token that the
+// clean sample x0 has at its site. It implements diffusion.Renoiser.
 func (p *random) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
 	put(p.some(x, r), x, x0)
 }
@@ -66,8 +68,8 @@ func (p *random) some(x []int32, r *sampler.Stream) []int {
 	return p.shuffle(p.chosen, x, p.from, p.end, p.n, r)
 }
 
-// Reweight gives all weight in v to the revealed token, at each site that the step revealed. It
-// implements diffusion.Joint.
+// Reweight updates the log-weights v of the clean tokens after a step: at each site that the step
+// revealed, all weight goes to the revealed token. It implements diffusion.Joint.
 func (p *random) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }
 
 type scheduled struct {
@@ -98,12 +100,14 @@ func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) f
 }
 
 // Blocks reveals blocks of sites from left to right, and random masks within a block (block
-// diffusion, Arriola et al. 2025). Size 1 is autoregressive. Size 0, all sites in one block, is
-// [Scheduled]. With one mask per step, Blocks samples from the denoiser's distribution. With more
-// masks per step, it loses the information that sites revealed in one step have about each other.
+// diffusion, Arriola et al. 2025). With Size 1, Blocks reveals the sites strictly from left to
+// right (autoregressive). With Size 0, all sites form one block, as in [Scheduled]. With one mask
+// per step, Blocks samples from the denoiser's distribution. With more masks per step, it loses the
+// information that sites revealed in one step have about each other.
 type Blocks struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
+	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
+	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 	Size     int // number of sites per block; 0 means all sites
 	// Steps is the number of steps per block, each of which reveals an equal share of the block. 0
@@ -161,7 +165,8 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 // not hold, but the constraint of the projection does.
 type EntropyBound struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
+	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
+	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 	Bound    float64 // bound on Σ H_i − max H_i in every step, in nats, ≥ 0
 }
@@ -215,19 +220,19 @@ func (p *entropyBound) chosen(x []int32, v []float32) []int {
 	return p.order
 }
 
-// Reverse replaces the masks in the set U (see [EntropyBound]) by tokens drawn from v. It
-// implements diffusion.Steps.
+// Reverse replaces the masks in the set U (see [EntropyBound]) by tokens drawn from the prediction
+// v. It implements diffusion.Steps.
 func (p *entropyBound) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	return p.show(p.chosen(x, v), x, v, r)
 }
 
-// Renoise replaces the masks in the set U (see [EntropyBound]) by the tokens of x0. U is computed
-// from the entropies before the constraint is applied, so it is the same as in Reverse. It
-// implements diffusion.Renoiser.
+// Renoise replaces the masks in the set U (see [EntropyBound]) by the tokens of the clean sample
+// x0. U is computed from the entropies before the constraint is applied, so it is the same as in
+// Reverse. It implements diffusion.Renoiser.
 func (p *entropyBound) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	put(p.chosen(x, v), x, x0)
 }
 
-// Reweight gives all weight in v to the revealed token, at each site that the step revealed. It
-// implements diffusion.Joint.
+// Reweight updates the log-weights v of the clean tokens after a step: at each site that the step
+// revealed, all weight goes to the revealed token. It implements diffusion.Joint.
 func (p *entropyBound) Reweight(v []float32, xt, xs []int32, _, _ float64) { p.Reveal(v, xt, xs) }

@@ -23,12 +23,13 @@ type RejectionConfig struct {
 	// Steps is the number of steps of a path; 0 means 128. A diffusion.Clocked process ignores it.
 	Steps int
 
-	// Tuning is the initial number of paths of the tuning run, which determines the cap on weights;
-	// 0 means 512. These paths give no samples.
+	// Tuning is the initial number of paths of the tuning run, which determines the cap c on the
+	// weights of paths (see [Rejection]); 0 means 512. These paths give no samples.
 	Tuning int
 
-	// Excess is the share of the weight that may lie above the cap, in (0, 1); 0 means 0.002. If
-	// the share is larger, the error is an [*ExcessError].
+	// Excess is the share of the total weight of paths that may lie above the cap c (see
+	// [Rejection]), in (0, 1); 0 means 0.002. If the share is larger, the error is an
+	// [*ExcessError].
 	Excess float64
 
 	// Trials is the largest number of paths for one sample, and for the tuning run; 0 means
@@ -81,8 +82,8 @@ type Rejection struct {
 	excess float64        // log Σ(W−c)₊ over the paths after the tuning run
 }
 
-// ExcessError is the error of a [Rejection] whose weights are too unequal: the share of the weight
-// above the cap exceeds RejectionConfig.Excess.
+// ExcessError is the error of a [Rejection] whose paths have too unequal weights: the share of the
+// weight above the cap exceeds RejectionConfig.Excess.
 type ExcessError struct {
 	Excess float64 // share of the weight above the cap, measured over Paths paths
 	Want   float64 // largest share that may lie above the cap, from RejectionConfig.Excess
@@ -98,7 +99,8 @@ func (e *ExcessError) Error() string {
 }
 
 // NewRejection returns a sampler that draws from the model by the given process, conditioned on the
-// language of cfg.Projector. It binds the projector; this can take long and stops when ctx ends.
+// language of cfg.Projector. It calls the projector's Bind method, which can take long and stops
+// when ctx ends.
 //
 // NewRejection returns an error if the model or the process is nil or the model is guided at the
 // posterior (see diffusion.Guide). The steps of the process must be diffusion.Joint, and the
@@ -150,8 +152,9 @@ func (r *Rejection) Len() int { return r.made }
 // those of the tuning run.
 func (r *Rejection) Predictions() int { return r.paths.Asked }
 
-// Excess returns an estimate of E(W−c)₊ / E W, which bounds the total variation distance between
-// the samples' distribution and the target p(·|C). It is NaN before the first sample.
+// Excess returns an estimate of E(W−c)₊ / E W, where W is the weight of a path and c the cap on
+// weights. This ratio bounds the total variation distance between the samples' distribution and the
+// target p(·|C). It is NaN before the first sample.
 func (r *Rejection) Excess() float64 {
 	if r.mean.N == 0 {
 		return math.NaN()

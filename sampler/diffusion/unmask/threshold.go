@@ -20,7 +20,8 @@ import (
 // diffusion.Ordered.
 type Threshold struct {
 	Mask int32
-	// schedule of the times passed to the denoiser; nil means noise.LogLinear{}
+	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
+	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 	Reveal   float64 // smallest probability at which a token is revealed; 0 means 0.9
 	// Edit is the smallest probability for an edit; 0 means no edits. It must be above ½, so that
@@ -80,8 +81,9 @@ func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) floa
 	return p.after(1) // continue editing
 }
 
-// Reverse draws a token for every mask and reveals the likely ones. It replaces an unmasked token
-// if another token is likely enough. It implements diffusion.Steps.
+// Reverse draws a token from the prediction v for every mask, and reveals those whose probability
+// is at least Reveal. It also replaces an unmasked token if the most likely token has probability ≥
+// Edit. It implements diffusion.Steps.
 func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		if l != p.Mask {
@@ -125,8 +127,9 @@ func (p *threshold) step(x []int32, raw, v []float32) {
 	}
 }
 
-// Renoise reveals the likely tokens of x0. Conditioned predictions repeat unmasked tokens, so
-// nothing is edited. It implements diffusion.Renoiser.
+// Renoise reveals those tokens of the clean sample x0 whose probability is at least Reveal.
+// Conditioned predictions repeat unmasked tokens, so nothing is edited. It implements
+// diffusion.Renoiser.
 func (p *threshold) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	copy(p.token, x0)
 	p.step(x, v, v)
