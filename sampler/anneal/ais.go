@@ -186,8 +186,9 @@ func (cfg *AISConfig) fill() (err error) {
 	return err
 }
 
-// Populations returns the logarithm of the mean weight of every population. If AISConfig.Population
-// is 0, it returns the log-weights of the chains. The entries are independent of each other.
+// Populations returns the logarithm of the mean weight of every population, a group of chains that
+// are resampled together. If AISConfig.Population is 0, it returns the log-weights of the chains.
+// The entries are independent of each other.
 func (r *AISResult) Populations() []float64 {
 	var means []float64
 	for of := range slices.Chunk(r.LogWeights, max(r.population, 1)) {

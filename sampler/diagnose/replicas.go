@@ -104,7 +104,8 @@ func (r *Replicas) traces(n int) []*Trace {
 	return *p
 }
 
-// Len returns the number of rungs, or 0 before the first draw.
+// Len returns the number of rungs, which are the temperatures of the ladder, or 0 before the first
+// draw.
 func (r *Replicas) Len() int {
 	if p := r.rungs.Load(); p != nil {
 		return len(*p)
@@ -112,10 +113,11 @@ func (r *Replicas) Len() int {
 	return 0
 }
 
-// Rung returns the trace of rung j. Besides the functions it holds "beta", the inverse temperature
-// of each draw. If the temperatures are tuned, "beta" differs between blocks of chains, each of
-// which tunes its own ladder. If mcmc.Tempering.Betas fixes the temperatures, "beta" is the same in
-// all blocks. Rung panics if there is no rung j.
+// Rung returns the trace of the states at rung j, one temperature of the ladder. Besides the
+// functions it holds "beta", the inverse temperature of each draw. If the temperatures are tuned,
+// "beta" differs between blocks of chains, each of which tunes its own ladder. If
+// mcmc.Tempering.Betas fixes the temperatures, "beta" is the same in all blocks. Rung panics if
+// there is no rung j.
 func (r *Replicas) Rung(j int) *Trace {
 	if j < 0 || j >= r.Len() {
 		panic(fmt.Sprintf("diagnose: Replicas: rung = %d, want 0 ≤ rung < %d", j, r.Len()))

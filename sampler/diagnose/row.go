@@ -25,8 +25,8 @@ type Row struct {
 	// RHat is R-hat as the function [RHat] computes it. In streaming mode and for a [Tally], it is
 	// the split R-hat without ranks.
 	RHat Estimate
-	// RHatNested is the nested R-hat of Margossian et al. 2024, which compares groups of chains.
-	// For a [Trace], every chain is a group of its own.
+	// RHatNested is the nested R-hat of Margossian et al. 2024, which compares groups of chains and
+	// is meant for many short chains. For a [Trace], every chain is a group of its own.
 	RHatNested Estimate
 	ESSBulk    Estimate // bulk effective sample size, see [ESSBulk]
 	ESSTail    Estimate // tail effective sample size, see [ESSTail]

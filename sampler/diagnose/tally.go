@@ -286,8 +286,8 @@ type TallyConfig struct {
 	Draws  int    // number of draws per chain, ≥ 1
 	Seed   uint64 // seed of the run
 
-	// Nested is the number of consecutive chains that start in the same state; 0 means 1. Nested
-	// must divide Chains, First and Count.
+	// Nested is the number of consecutive chains that start in the same state and form a group for
+	// Row.RHatNested; 0 means 1. Nested must divide Chains, First and Count.
 	Nested int
 
 	// LogWeights declares that the value of the first function is the logarithm of a chain's

@@ -25,15 +25,15 @@ const (
 type Decoding uint8
 
 const (
-	// DecodeLast draws every token from its projected row, except in the last step, which takes the
-	// most likely token of each row. If the projection guarantees that the most likely tokens and
-	// the tokens already unmasked together satisfy the constraint, so does the sample. Among
-	// equally likely tokens the lowest is taken, so the projection should make the intended token
-	// more likely than the others by a margin.
+	// DecodeLast draws the token of every site from the site's row of the projected prediction,
+	// except in the last step, which takes the most likely token of each row. If the projection
+	// guarantees that the most likely tokens and the tokens already unmasked together satisfy the
+	// constraint, so does the sample. Among equally likely tokens the lowest is taken, so the
+	// projection should make the intended token more likely than the others by a margin.
 	DecodeLast Decoding = iota
 
-	// DecodeRows draws every token from its projected row. Tokens are drawn independently, so
-	// together they may violate the constraint.
+	// DecodeRows draws the token of every site from the site's row of the projected prediction. The
+	// draws of different sites are independent, so together the tokens may violate the constraint.
 	DecodeRows
 
 	// DecodeGreedy takes, in every step, the most likely token of each row as the prediction of the

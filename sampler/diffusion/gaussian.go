@@ -77,7 +77,8 @@ func (p *gaussian) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 // Prior fills x with standard normal noise; it implements [Steps].
 func (p *gaussian) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// Next returns the time after the next step. The times are evenly spaced. It implements [Steps].
+// Next returns the diffusion time at which the next step ends. All steps have the same length. It
+// implements [Steps].
 func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Guide is a denoiser whose predictions are steered towards a condition, such as a label. It lets a
-// runner steer each reverse step, the draw of the next state, instead of the prediction of the
-// clean sample. This is called guidance at the posterior. It needs [Factorised] steps, which move
-// every site independently, or those of [Masked] with FirstHitting.
+// Guide is a denoiser whose predictions are steered (guided) towards a condition, such as a label.
+// It lets a runner steer each reverse step, the draw of the next state, instead of the prediction
+// of the clean sample. This is called guidance at the posterior. It needs [Factorised] steps, which
+// move every site independently, or those of [Masked] with FirstHitting.
 //
 // A runner finds a Guide through energy.As, so a wrapper of a denoiser must forward As. When the
 // runner steers the reverse step, it sets the field Guided of energy.Noised, and the predictions
@@ -389,8 +389,8 @@ func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noise
 	return nil
 }
 
-// Check returns an error if a field is invalid or if the two denoisers have different shapes. It
-// implements [noise.Checked].
+// Check returns an error if a field is invalid, if the two denoisers have different shapes, or if
+// only one of them predicts each site from the other sites only. It implements [noise.Checked].
 func (g ClassifierFree) Check() error {
 	if check.Nil(g.Conditional) || check.Nil(g.Unconditional) {
 		return fmt.Errorf("diffusion: ClassifierFree: Conditional and Unconditional must be set")

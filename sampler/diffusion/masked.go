@@ -126,7 +126,8 @@ type masked struct{ absorbing }
 // independently.
 func (p *masked) Reveals() energy.Reveals { return energy.RevealsEach }
 
-// Next returns the time after the next step. The times are evenly spaced. It implements [Steps].
+// Next returns the diffusion time at which the next step ends. All steps have the same length. It
+// implements [Steps].
 func (p *masked) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }

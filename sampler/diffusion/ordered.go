@@ -91,8 +91,8 @@ type ordered struct {
 	p      []float32
 }
 
-// Next returns the time after the next step, and computes how many masks of each block the step
-// reveals. The times are evenly spaced. It implements [Steps].
+// Next returns the diffusion time at which the next step ends, and computes how many masks of each
+// block the step reveals. All steps have the same length. It implements [Steps].
 func (p *ordered) Next(x []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	blocks := len(p.quota)
 	for b := range p.quota {

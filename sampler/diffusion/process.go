@@ -114,8 +114,8 @@ var (
 	_ IntactSteps = (*remask)(nil)
 )
 
-// Joint is a [Renoiser] that can compute how likely its last step was, given each possible clean
-// token at a site. [Particles] need a Joint.
+// Joint is a [Renoiser] that can compute how likely a step from one state to another was, given
+// each possible clean token at a site. [Particles] need a Joint.
 type Joint interface {
 	Renoiser
 

@@ -59,8 +59,8 @@ func (r *RemaskRule) UnmarshalText(name []byte) error {
 //	x_t ≠ m:  m with probability σ, otherwise x_t;
 //	x_t = m:  x_0 with probability (α_s − (1−σ)α_t)/(1−α_t), otherwise m.
 //
-// For every σ, a site is then masked at time t with the same probability as in masked diffusion.
-// With many steps, the distribution of the samples converges to that of the denoiser, except with
+// For every σ, a site is masked at time t with the same probability as in masked diffusion. With
+// many steps, the distribution of the samples converges to that of the denoiser, except with
 // RemaskConfidence. In the last step σ_max = 0 and no mask remains.
 //
 // The [Steps] of Remask also implement [Renoiser], [Factorised] and [Absorbing]. They are not
@@ -123,8 +123,8 @@ func (p *remask) Prior(x []int32, r *sampler.Stream) {
 	clear(p.doubt)
 }
 
-// Next returns the time after the next step. The times are evenly spaced, except that RemaskLoop
-// pauses at Hold. It implements [Steps].
+// Next returns the diffusion time at which the next step ends. All steps have the same length,
+// except that RemaskLoop pauses at Hold. It implements [Steps].
 func (p *remask) Next(_ []int32, t float64, step, steps int, _ *sampler.Stream) float64 {
 	u := gridTime(step, steps)
 	if p.recipe.Rule != RemaskLoop || u == 0 {

@@ -56,7 +56,8 @@ func (p *uniform) Prior(x []int32, r *sampler.Stream) {
 	}
 }
 
-// Next returns the time after the next step. The times are evenly spaced. It implements [Steps].
+// Next returns the diffusion time at which the next step ends. All steps have the same length. It
+// implements [Steps].
 func (p *uniform) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	return gridTime(step, steps)
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LinearBeta is the schedule of DDPM (Ho et al. 2020) for reals. After k of T steps the signal
-// level is ᾱ_k = Π_{j≤k} (1−β_j), where β_1 … β_T are evenly spaced. At time t it is ᾱ(t) = ᾱ_{tT},
-// interpolated geometrically between whole steps. The zero value has β from 1e-4 to 0.02 in T =
-// 1000 steps.
+// LinearBeta is the schedule of DDPM (Ho et al. 2020) for reals, x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise.
+// After k of T steps the signal level is ᾱ_k = Π_{j≤k} (1−β_j), where β_1 … β_T are evenly spaced.
+// At time t it is ᾱ(t) = ᾱ_{tT}, interpolated geometrically between whole steps. The zero value has
+// β from 1e-4 to 0.02 in T = 1000 steps.
 type LinearBeta struct {
 	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02, respectively
 	// Steps is the number T of steps, at most 2²²; 0 means 1000. A call of Alpha takes T
@@ -123,7 +123,8 @@ func (c LinearBeta) Check() error {
 // gridTolerance is the largest distance of t·T from an integer that counts as rounding of t.
 const gridTolerance = 1e-9
 
-// SigmoidBar is the schedule for reals (Jabri et al. 2023)
+// SigmoidBar is the schedule for reals x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise with the signal level
+// (Jabri et al. 2023)
 //
 //	ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)),
 //
@@ -198,8 +199,9 @@ func (Straight) Time(alpha float64) float64 {
 	return noise / (noise + math.Sqrt(alpha))
 }
 
-// CosineBar is the schedule for reals ᾱ(t) = f(t)/f(0) with f(t) = cos²(π/2·(t+s)/(1+s)) (Nichol
-// and Dhariwal 2021), but at least MinAlpha. The zero value has s = 0.008.
+// CosineBar is the schedule for reals x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise with the signal level ᾱ(t)
+// = f(t)/f(0), where f(t) = cos²(π/2·(t+s)/(1+s)) (Nichol and Dhariwal 2021), but at least
+// MinAlpha. The zero value has s = 0.008.
 type CosineBar struct {
 	Offset float64 // s in the formula; 0 means 0.008
 
@@ -243,8 +245,8 @@ func (c CosineBar) Check() error {
 	return nil
 }
 
-// PolynomialSNR is the schedule for reals whose signal-to-noise ratio is a polynomial in the
-// remaining time,
+// PolynomialSNR is the schedule for reals x_t = √ᾱ·x_0 + √(1−ᾱ)·noise whose signal-to-noise ratio
+// is a power of the remaining time 1−t,
 //
 //	ᾱ/(1−ᾱ) = Max·(1−t)^Power,
 //

@@ -7,8 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LogLinear is the schedule α(t) = 1 − (1−ε)t of masked diffusion (Sahoo et al. 2024). Under it,
-// tokens are unmasked at a constant rate. The zero value has ε = 1e-3.
+// LogLinear is the schedule α(t) = 1 − (1−ε)t of masked diffusion (Sahoo et al. 2024), where α(t)
+// is the probability that a token is unmasked at time t. Under this schedule, tokens are unmasked
+// at a constant rate. The zero value has ε = 1e-3.
 type LogLinear struct {
 	// Epsilon is ε, the signal level at time 1. 0 means 1e-3, and a negative value means 0.
 	Epsilon float64
@@ -24,8 +25,8 @@ func (c LogLinear) Time(alpha float64) float64 { return unit((1 - alpha) / (1 - 
 // Check returns an error if a field is out of range; it implements [Checked].
 func (c LogLinear) Check() error { return checkEpsilon("LogLinear", c.Epsilon) }
 
-// Cosine is the schedule α(t) = ε + (1−ε)·cos(πt/2) for tokens (Sahoo et al. 2024). The zero value
-// has ε = 1e-3.
+// Cosine is the schedule α(t) = ε + (1−ε)·cos(πt/2) for tokens (Sahoo et al. 2024), where α(t) is
+// the probability that a token is intact at time t. The zero value has ε = 1e-3.
 type Cosine struct {
 	// Epsilon is ε, the signal level at time 1. 0 means 1e-3, and a negative value means 0.
 	Epsilon float64
@@ -41,8 +42,8 @@ func (c Cosine) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 // Check returns an error if a field is out of range; it implements [Checked].
 func (c Cosine) Check() error { return checkEpsilon("Cosine", c.Epsilon) }
 
-// CosineSquared is the schedule α(t) = ε + (1−ε)·cos²(πt/2) for tokens (Sahoo et al. 2024). The
-// zero value has ε = 1e-3.
+// CosineSquared is the schedule α(t) = ε + (1−ε)·cos²(πt/2) for tokens (Sahoo et al. 2024), where
+// α(t) is the probability that a token is intact at time t. The zero value has ε = 1e-3.
 type CosineSquared struct {
 	// Epsilon is ε, the signal level at time 1. 0 means 1e-3, and a negative value means 0.
 	Epsilon float64
@@ -83,8 +84,8 @@ func cosQuarter(t float64) float64 {
 	return p
 }
 
-// LinearSigma is the schedule α(t) = e^{−σ(t)} for tokens, where σ(t) = Min + (Max−Min)·t. The zero
-// value has σ from 0 to 20.
+// LinearSigma is the schedule α(t) = e^{−σ(t)} for tokens, where α(t) is the probability that a
+// token is intact at time t, and σ(t) = Min + (Max−Min)·t. The zero value has σ from 0 to 20.
 type LinearSigma struct {
 	Min float64 // noise σ just after time 0, ≥ 0
 	Max float64 // noise σ(1) > Min; 0 means 20, where 2e-9 of the signal remains
@@ -119,8 +120,9 @@ func (c LinearSigma) Check() error {
 	return nil
 }
 
-// GeometricSigma is the schedule α(t) = e^{−σ(t)} for tokens, where σ(t) = Min^{1−t}·Max^t for t >
-// 0. The zero value has σ from 1e-3 to 20.
+// GeometricSigma is the schedule α(t) = e^{−σ(t)} for tokens, where α(t) is the probability that a
+// token is intact at time t, and σ(t) = Min^{1−t}·Max^t for t > 0. The zero value has σ from 1e-3
+// to 20.
 type GeometricSigma struct {
 	Min float64 // noise σ just after time 0; 0 means 1e-3
 	Max float64 // noise σ(1); 0 means 20

@@ -85,7 +85,7 @@ type Rejection struct {
 // ExcessError is the error of a [Rejection] whose paths have too unequal weights: the share of the
 // weight above the cap exceeds RejectionConfig.Excess.
 type ExcessError struct {
-	Excess float64 // share of the weight above the cap, measured over Paths paths
+	Excess float64 // share of the total weight of Paths paths above the cap c (see [Rejection])
 	Want   float64 // largest share that may lie above the cap, from RejectionConfig.Excess
 	Paths  int
 	Made   bool // whether samples were made nevertheless; Excess then bounds their error

@@ -82,8 +82,8 @@ func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) floa
 }
 
 // Reverse draws a token from the prediction v for every mask, and reveals those whose probability
-// is at least Reveal. It also replaces an unmasked token if the most likely token has probability ≥
-// Edit. It implements diffusion.Steps.
+// is at least Reveal, or else the most likely one. It also replaces an unmasked token if the most
+// likely token has probability ≥ Edit. It implements diffusion.Steps.
 func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		if l != p.Mask {
@@ -127,7 +127,7 @@ func (p *threshold) step(x []int32, raw, v []float32) {
 	}
 }
 
-// Renoise reveals those tokens of the clean sample x0 whose probability is at least Reveal.
+// Renoise reveals those tokens of the clean sample x0 that are likely enough (see [Threshold]).
 // Conditioned predictions repeat unmasked tokens, so nothing is edited. It implements
 // diffusion.Renoiser.
 func (p *threshold) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
