@@ -47,7 +47,7 @@ type Config struct {
 	// all chains from First on. The draws of a chain have the same bits in a part as in the whole
 	// run, so parts may run anywhere and in any order. [Config.Part] sets First and Count.
 	//
-	// First must be a multiple of the block size (see [Config.Block]). So must Count, except in the
+	// First must be a multiple of the block size (see [Config.Block]), and Count too, except in the
 	// last part. Observers and errors use the chain numbers of the whole run, but States, Info and
 	// Init begin with chain First.
 	First, Count int
@@ -133,8 +133,8 @@ const (
 )
 
 // Block returns the number of consecutive chains that one kernel moves together, 1 … [BlockSize];
-// only the last block may be smaller. Config.First must be a multiple of this number. So must
-// Config.Count, except in the last part.
+// only the last block may be smaller. Config.First must be a multiple of this number, and
+// Config.Count too, except in the last part.
 //
 // The result is BlockChains if that is set. Otherwise it depends only on Chains, the number of
 // chains of the whole run. Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores

@@ -367,8 +367,8 @@ type place[S energy.Site] struct {
 	streams []Stream
 }
 
-// Observer is a function that is called after every kept draw of every chain. The state x and info
-// are overwritten after the call.
+// Observer is a function that is called after every draw of every chain, that is, after every
+// Config.Thin-th step since warm-up. The state x and info are overwritten after the call.
 //
 // Chains of one block (see [Config.Block]) call it one after the other, in order. Chains of
 // different blocks call it concurrently. An Observer should therefore accumulate into a slice

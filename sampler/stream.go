@@ -143,9 +143,10 @@ func (s *Stream) Float64s(dst []float64) {
 // Skip advances the stream by n words in constant time.
 func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
-// Reserve skips n groups of 64 words, so that a kernel can compute these words itself, in any
-// order. If the current group is partly used, Reserve first skips the rest of it. The n groups have
-// the numbers group … group+n−1 in the stream of the returned generator, seed and chain.
+// Reserve skips n groups of 64 words (32-bit numbers), so that a kernel can compute these words
+// itself, in any order. If the current group is partly used, Reserve first skips the rest of it.
+// The n groups have the numbers group … group+n−1 in the stream of the returned generator, seed and
+// chain.
 func (s *Stream) Reserve(n uint64) (g Generator, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
 	s.pos = (group + n) * groupLen

@@ -25,8 +25,8 @@ import (
 // AIS estimates log Z, where Z = Σ_x exp(−E(x)) is the normaliser of a model, by annealed
 // importance sampling (Neal 2001). Every chain starts at a draw x_0 from the base distribution. It
 // then passes through stages k = 1 … K, in which an inverse temperature rises from β_0 = 0 to β_K =
-// 1. Its weight w starts at Z_0, the normaliser of the base. A stage first updates the weight and
-// then moves the chain,
+// 1. The weight w of the chain starts at Z_0, the normaliser of the base. A stage first updates the
+// weight and then moves the chain,
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k.
 //

@@ -51,8 +51,8 @@ const (
 // Cooling returns the first and the last inverse temperature for annealing a model. It computes
 // them from the energy differences of single-site changes at a few random states. At the first β,
 // the steepest rise of the energy is accepted with probability ½. At the last β, a small rise is
-// accepted with probability 0.01/sites, so that hardly any site is excited in the end. If all
-// differences are zero, both inverse temperatures are 1.
+// accepted with probability 0.01/sites, so that hardly any site is excited (above its lowest
+// energy) in the end. If all differences are zero, both inverse temperatures are 1.
 //
 // A small rise is the 5 % quantile of the magnitudes of the non-zero differences at the random
 // states. Near local minima, differences can be much smaller, for example if the energy penalises

@@ -53,7 +53,8 @@ type Job struct {
 	// move parts that have not begun to another worker. Results do not depend on Parts.
 	Parts int
 
-	// Each makes every worker run one part at a time, however short the part is.
+	// Each makes every worker run one part at a time, even if parts are so short that it would
+	// otherwise run several together.
 	Each bool
 
 	// States, if not empty, is a folder to which all workers can write. For each part that a worker

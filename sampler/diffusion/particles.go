@@ -27,7 +27,8 @@ const (
 	particleTables = 1 << 29
 )
 
-// ParticlesConfig holds the settings of [Particles]: those of a [Runner] and the ones below.
+// ParticlesConfig holds the settings of [Particles], which sample under a constraint by sequential
+// Monte Carlo: those of a [Runner] and the ones below.
 type ParticlesConfig struct {
 	// Config holds the settings of the diffusion. Unless there is a Potential, it needs a
 	// Projector whose projection is a [Drawer] without a memory. Batch counts samples.

@@ -102,8 +102,8 @@ type Renoiser interface {
 type IntactSteps interface {
 	Renoiser
 
-	// Intact sets x0 to the token of x at each site that is known to be intact, and to −1 at the
-	// others.
+	// Intact sets x0 to the token of x at each site that is known to be intact (not corrupted), and
+	// to −1 at the others.
 	Intact(x0, x []int32)
 }
 

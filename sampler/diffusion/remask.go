@@ -71,7 +71,8 @@ type Remask struct {
 	Schedule noise.Schedule // schedule of α; nil means noise.LogLinear{}
 	Rule     RemaskRule
 
-	// Eta is η in the formulas of [RemaskRule], in (0, 1]; 0 means 0.02.
+	// Eta is η, which determines how often tokens are masked again (see [RemaskRule]), in (0, 1]; 0
+	// means 0.02.
 	Eta float64
 
 	// Hold is the time at which RemaskLoop pauses; 0 means 0.1. Between is the share of all steps

@@ -37,12 +37,12 @@ import (
 type Claim uint8
 
 const (
-	// Converges claims that sites move independently in every step, as given by
+	// Converges claims that each site moves independently of the others in every step, as given by
 	// ProcessOptions.Step. It also claims that, as the number of steps grows, the distribution of
 	// samples tends to that of the denoiser.
 	Converges Claim = iota
 
-	// Steps claims only that sites move independently in every step, as given by
+	// Steps claims only that each site moves independently of the others in every step, as given by
 	// ProcessOptions.Step.
 	Steps
 

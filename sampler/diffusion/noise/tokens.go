@@ -11,7 +11,8 @@ import (
 // is the probability that a token is unmasked at time t. Under this schedule, tokens are unmasked
 // at a constant rate. The zero value has ε = 1e-3.
 type LogLinear struct {
-	// Epsilon is ε, the signal level at time 1. 0 means 1e-3, and a negative value means 0.
+	// Epsilon is ε, the probability that a token is still intact at time 1. 0 means 1e-3, and a
+	// negative value means 0.
 	Epsilon float64
 }
 
@@ -28,7 +29,8 @@ func (c LogLinear) Check() error { return checkEpsilon("LogLinear", c.Epsilon) }
 // Cosine is the schedule α(t) = ε + (1−ε)·cos(πt/2) for tokens (Sahoo et al. 2024), where α(t) is
 // the probability that a token is intact at time t. The zero value has ε = 1e-3.
 type Cosine struct {
-	// Epsilon is ε, the signal level at time 1. 0 means 1e-3, and a negative value means 0.
+	// Epsilon is ε, the probability that a token is still intact at time 1. 0 means 1e-3, and a
+	// negative value means 0.
 	Epsilon float64
 }
 
@@ -45,7 +47,8 @@ func (c Cosine) Check() error { return checkEpsilon("Cosine", c.Epsilon) }
 // CosineSquared is the schedule α(t) = ε + (1−ε)·cos²(πt/2) for tokens (Sahoo et al. 2024), where
 // α(t) is the probability that a token is intact at time t. The zero value has ε = 1e-3.
 type CosineSquared struct {
-	// Epsilon is ε, the signal level at time 1. 0 means 1e-3, and a negative value means 0.
+	// Epsilon is ε, the probability that a token is still intact at time 1. 0 means 1e-3, and a
+	// negative value means 0.
 	Epsilon float64
 }
 

@@ -24,7 +24,8 @@ const (
 	tuningChains     = 1 << 63 // streams of the tuning run have numbers from 2⁶³
 )
 
-// ExactConfig holds the settings of [Exact]: those of [Config] and the ones below.
+// ExactConfig holds the settings of [Exact], which draws feasible samples by rejection: those of
+// [Config] and the ones below.
 type ExactConfig struct {
 	Config
 

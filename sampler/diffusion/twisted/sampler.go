@@ -29,8 +29,10 @@ import (
 // The following table is for mixtures of five Gaussians in eight dimensions, conditioned on two
 // equations. It lists energy distances to the conditional distribution, in units of the energy
 // distance of exact draws. The closed form draws exactly, ancestral is a diffusion with the exact
-// conditional distribution, and particles is a Sampler. The second line has projection methods (see
-// diffusion.Config.ProjectState):
+// conditional distribution, and particles is a Sampler. The second line has methods that project:
+// constrained posterior sampling (cps), projected diffusion models (pdm), PRODIGY and COP-FT (see
+// diffusion.Config.ProjectState). The other two set Gaussian.Recompute and project in the
+// posterior's metric (cps-metric) or the Euclidean one (noise-corrected):
 //
 //	closed form 1.9 ± .7   ancestral .8 ± .5   particles 1.5 ± .1
 //	cps 13   pdm 31   prodigy 31   cps-metric 33   noise-corrected 34   cop-ft 37
@@ -164,9 +166,9 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 
 // LogProb returns an estimate of the log-probability of the set under the model, in nats, and its
 // standard error. If the set has equations, LogProb estimates a log-density instead. Every cloud
-// gives an estimate that is unbiased for the discretised reverse diffusion; LogProb returns the
-// logarithm of their mean. Both results are NaN before the first cloud. The standard error is NaN
-// before the second.
+// (set of particles) gives an estimate that is unbiased for the discretised reverse diffusion;
+// LogProb returns the logarithm of their mean. Both results are NaN before the first cloud. The
+// standard error is NaN before the second.
 func (s *Sampler) LogProb() (logp, stderr float64) {
 	logp, stderr = s.evidence.Mean()
 	return logp - s.logVolume, stderr

@@ -14,7 +14,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// BacktrackConfig holds the settings of [Backtrack]: those of [Config] and the ones below.
+// BacktrackConfig holds the settings of [Backtrack], which draws samples within a language by
+// random walks: those of [Config] and the ones below.
 type BacktrackConfig struct {
 	Config
 	Mask int32

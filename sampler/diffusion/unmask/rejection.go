@@ -16,7 +16,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// RejectionConfig holds the settings of [Rejection]: those of [Config] and the ones below.
+// RejectionConfig holds the settings of [Rejection], which draws samples within a language by
+// rejection: those of [Config] and the ones below.
 type RejectionConfig struct {
 	Config
 
