@@ -23,7 +23,8 @@ func checkShape(process string, sites, levels int) error {
 
 // Process defines how a sample x_0 is corrupted to a state x_t at time t ∈ [0,1], and how this is
 // reversed. [Masked], [Uniform], [Remask] and [Ordered] are processes on tokens; [Gaussian], [ECI],
-// [Penalised] and [Corrected] are processes on reals. Package diffusiontest tests processes that you write.
+// [Penalised] and [Corrected] are processes on reals. Package diffusiontest tests processes that
+// you write yourself.
 type Process[S energy.Site] interface {
 	// Bind returns the [Steps] for samples of the given shape. Steps handle one sample at a time,
 	// so a runner calls Bind once for each of the samples that it makes at the same time. Bind may
