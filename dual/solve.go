@@ -22,8 +22,8 @@ type Solution struct {
 // l describes. It maximises the dual function D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) over the
 // multipliers λ ≥ 0. Here f0 is the base energy, g are the violations and β is the temperature. The
 // multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is over the
-// states in the language only. Solve starts from the present multipliers of l and does not change
-// l.
+// states of the given language, a set of allowed states, only. Solve starts from the present
+// multipliers of l and does not change l.
 //
 // A base model with more than 2²² states cannot be enumerated. The base and the inequalities must
 // then have tables ([energy.Factored]) that form a graph of low tree-width. The number of sites is
@@ -108,8 +108,8 @@ func allFinite(v []float64) bool {
 type UndecidedError struct {
 	Lambda    []float64 // the best multipliers found
 	Violation []float64 // mean violation E[g] at Lambda
-	// mean deviation E|g − E[g]| of each g, or a similar number: the unit in which the conditions
-	// are checked
+	// mean absolute deviation E|g − E[g]| of each violation g, or a similar scale; the optimality
+	// conditions are checked in this unit
 	Deviation []float64
 	Rows      []Row // description of each constraint
 }

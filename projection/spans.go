@@ -81,9 +81,10 @@ func (s Spans) Compile(ctx context.Context, sites, levels int) (*SpansProjection
 	return p, nil
 }
 
-// SpansProjection is [Spans] compiled for given numbers of sites and levels. Log-weights and
-// errors are as in a [PathProjection], except that errors name the span and the site within the
-// whole sequence. A SpansProjection is safe for concurrent use.
+// SpansProjection is [Spans] compiled for given numbers of sites and levels. It projects parts of a
+// sequence, each onto its own language (set of allowed sequences). Log-weights and errors are as in
+// a [PathProjection], except that errors name the span and the site within the whole sequence. A
+// SpansProjection is safe for concurrent use.
 type SpansProjection struct {
 	sites, levels int
 	parts         []*PathProjection // projections of the spans, in the order of the recipe

@@ -19,7 +19,7 @@ import (
 // the data.
 type Persistent struct {
 	Draws int  // number of draws per chain and step; 0 means 1
-	Cold  bool // whether to start from the present states of the chains instead of rows of data
+	Cold  bool // whether the chains start from their present states instead of from rows of data
 
 	// Buffer, if positive, is the number of states in a replay buffer, at least one per chain.
 	// Every step takes states from the buffer at random, continues the chains from them and

@@ -19,10 +19,11 @@ import (
 // moments exceeds λ₁c_k. Windows have 16, 32, 64, … steps. The report uses the last complete
 // window.
 type Report struct {
-	Steps    int     // number of steps made so far
-	Window   int     // number of steps in the window of the residuals; 0 before step 16
+	Steps int // number of steps made so far
+	// number of steps in the window over which the residuals are averaged; 0 before step 16
+	Window   int
 	Worst    int     // index of the parameter with the largest residual
-	Residual float64 // residual of parameter Worst, ≥ 0, in units of ∂E/∂θ
+	Residual float64 // residual of parameter Worst (see [Report]), ≥ 0, in units of ∂E/∂θ
 	StdErr   float64 // standard error of Residual, from the means of 16 parts of the window
 	RMS      float64 // root mean square of the residuals of all parameters
 	NonZero  int     // number of parameters that are not 0
@@ -74,9 +75,9 @@ func (f *Fit) residual(k int) float64 {
 }
 
 // Solve makes steps, at most the given number, and stops as soon as the moments of the model and
-// the data agree. It checks at the end of every window of steps (see [Report]). The moments agree
-// if every residual is within tol plus four standard errors and every standard error is at most
-// tol. Solve reports whether they agreed.
+// the data agree. It checks after each of the windows of 16, 32, 64, … steps over which [Report]
+// averages. The moments agree if every residual (difference of moments) is within tol plus four
+// standard errors and every standard error is at most tol. Solve reports whether they agreed.
 func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	if most < 0 {
 		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)

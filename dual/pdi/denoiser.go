@@ -176,8 +176,8 @@ const missed = 4
 // ScarceError reports that an [Estimator] had fewer than two effective candidates (see
 // [GibbsScore.Effective]) in most steps of a batch. Its predictions were then close to the single
 // best candidate, whatever the distribution, and the samples and multipliers are not meaningful. A
-// guess (GibbsOptions.Center and Spread) or an exact predictor helps; more candidates barely help.
-// Config.Scarce suppresses the error.
+// guess of the base distribution (GibbsOptions.Center and Spread) or an exact predictor helps; more
+// candidates barely help. Config.Scarce suppresses the error.
 type ScarceError struct {
 	// number of steps with fewer than two effective candidates, and number of all steps
 	Few, Steps int
@@ -384,15 +384,15 @@ type Ranged interface{ Outside(lambda []float64) error }
 //
 // For an [Estimator], there is a warning if a step had fewer than two effective candidates. Such
 // predictions are close to the single best candidate, whatever the distribution. The samples and
-// the multipliers are then not meaningful. A guess (GibbsOptions.Center and Spread) or an exact
-// predictor helps; more candidates barely help.
+// the multipliers are then not meaningful. A guess of the base distribution (GibbsOptions.Center
+// and Spread) or an exact predictor helps; more candidates barely help.
 //
 // For a [Ranged] predictor, such as the networks of package network, there is a warning if the
 // multipliers of a step are outside the range. The predictions are then extrapolations.
 //
 // With the predictive rule, there is a warning if the predictions of the last step violate a
-// constraint by more than four standard errors. No multipliers may then satisfy the constraints,
-// or Config.Max limits them.
+// constraint by more than four standard errors. No multipliers may then satisfy the constraints, or
+// Config.Max limits them.
 func (d *Denoiser) Warning() string {
 	w := d.doubt()
 	if len(d.unmet) == 0 {

@@ -35,7 +35,7 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 
 // GibbsScore is the Monte Carlo [Predictor] of any [Tilted] target. It estimates the posterior mean
 // of the clean state x_0 given the noisy state x_t from K candidates y_k, with weights w_k ∝
-// exp(−E(y_k, λ)):
+// exp(−E(y_k, λ)), where E is the energy of the target at the multipliers λ:
 //
 //	y_k = (x_t + σε_k)/α,  α = √ᾱ, σ² = 1 − ᾱ,
 //	ŝ = ∇_x log (1/K) Σ_k exp(−E(y_k, λ)) = −Σ_k w_k ∇E(y_k, λ)/α,
@@ -71,35 +71,39 @@ type GibbsScore struct {
 	last   gibbsCall
 }
 
-// GibbsOptions holds the settings of [GibbsScore]. By default the estimate is the weighted mean Σ
-// w_k y_k of the candidates y_k with weights w_k. It requires a guess in Center and Spread. For the
-// estimator of the paper, set Score to true and leave Center and Spread nil.
+// GibbsOptions holds the settings of [GibbsScore]. By default, GibbsScore estimates the posterior
+// mean by the weighted mean Σ w_k y_k of the candidates y_k with weights w_k. This requires Center
+// and Spread, a Gaussian guess of the base distribution. For the estimator of the paper, set Score
+// to true and leave Center and Spread nil.
 type GibbsOptions struct {
 	Candidates int // number K of candidates; 0 means 64
 
-	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that
-	// resembles the base distribution exp(−f0/β). They hold one entry per coordinate, or one
-	// for all. Terms that are continuous.Linear tilt this Gaussian with λ. Candidates are then
-	// drawn from the Gaussian's posterior given x_t, and the weights correct for that. The
-	// estimate has the same limit, and more effective candidates if the guess is good.
+	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that resembles
+	// the base distribution exp(−f0/β). They hold one entry per coordinate, or one for all.
+	// Constraint functions of type continuous.Linear, multiplied by λ, tilt this Gaussian.
+	// Candidates are then drawn from the tilted Gaussian's posterior given the noisy state x_t, and
+	// the weights correct for that. With many candidates the estimate tends to the same limit as
+	// without a guess. If the guess is good, more of the candidates have a notable weight.
 	Center, Spread []float64
 
-	// Antithetic draws candidates in pairs with opposite noise, +ε and −ε. Errors that are odd in ε
-	// then cancel.
+	// Antithetic, if true, draws candidates in pairs whose noise is +ε and −ε. Errors that are odd
+	// in ε then cancel.
 	Antithetic bool
 
-	// Score estimates the posterior mean through the score, as in the paper, instead of by Σ
-	// w_k y_k. With few effective candidates this estimate is unreliable: it is the score of
-	// one remote candidate, times σ²/α. On mixtures in many dimensions with a single effective
-	// candidate, it nevertheless does better, because the multipliers correct it.
+	// Score, if true, estimates the posterior mean from ŝ, the estimated score of the noisy state
+	// (see [GibbsScore]), as in the paper. Otherwise the estimate is Σ w_k y_k. With few effective
+	// candidates the estimate from ŝ is unreliable: it then rests on the score of one remote
+	// candidate, times σ²/α. On mixtures in many dimensions with a single effective candidate, it
+	// nevertheless does better than Σ w_k y_k, because the multipliers correct the error.
 	Score bool
 
-	// Control combines the two estimates, the weighted mean and the one through the score. Their
-	// difference has mean zero (Stein's identity). Control adds c times the difference to the
-	// weighted mean, as a control variate. Least squares over the candidates determines c. On a
-	// Gaussian target the result has no variance, however few candidates are effective. On a
-	// mixture with a single effective candidate it may not help: in BenchmarkConstrainedMixture
-	// the estimate of the paper does best.
+	// Control, if true, combines two estimates of the posterior mean: the weighted mean of the
+	// candidates and the estimate from the score (see Score). Their difference has mean zero
+	// (Stein's identity). The result is the weighted mean plus c times this difference, which
+	// serves as a control variate. Least squares over the candidates determines c. On a Gaussian
+	// target the result has no variance, however few candidates are effective. On a mixture with a
+	// single effective candidate it may not help: in BenchmarkConstrainedMixture the estimate of
+	// the paper does best.
 	Control bool
 }
 
@@ -125,9 +129,9 @@ const (
 //
 // NewGibbsScore returns an error if the target is nil, has no sites or no multipliers, or has a
 // temperature that is not positive and finite. It also returns an error if an option is out of
-// range, or if the options set neither a guess nor Score nor Control. Without these, the mean of
-// the candidates around x_t/α would be biased for states in the tails of the noise, whatever the
-// number of candidates.
+// range, or if the options set neither a guess (Center and Spread) nor Score nor Control. Without
+// these, the mean of the candidates around x_t/α would be biased for states in the tails of the
+// noise, whatever the number of candidates.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {
@@ -228,7 +232,8 @@ func rowsOf(l Tilted) []dual.Row {
 	return make([]dual.Row, l.Len())
 }
 
-// Violation stores in v the target's violations at the states x; it implements [Predictor].
+// Violation stores in v the violations of the target's constraints at every state of x; it
+// implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
 // Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. It is

@@ -131,8 +131,9 @@ func (e *Erasure) Len() int { return len(e.lambda) }
 // Rows returns a description of the bounds on KL(p‖q_i), in nats.
 func (e *Erasure) Rows() []dual.Row { return divergences(e.bound) }
 
-// Beta returns 1, the temperature of the target. After [Erasure.Terminal] it returns 1 − Σλ_i,
-// because the Hessian of the dual function is then −Cov(g)/(1−Σλ_i).
+// Beta returns the temperature of the target, which is 1. After [Erasure.Terminal] it returns 1 −
+// Σλ_i, because the dual function then has the Hessian −Cov(g)/(1−Σλ_i), where g are the
+// violations.
 func (e *Erasure) Beta() float64 {
 	if e.terminal {
 		return e.rest()
@@ -286,10 +287,10 @@ func predictions[S energy.Site](ctx context.Context, v []float32, tables [][]flo
 	return nil
 }
 
-// Denoise stores in v the combined predictions of p_λ; it implements energy.Denoiser. It returns an
-// error if q gives weight to a token to which a distribution to move away from gives none. It also
-// returns an error if tokens are revealed in a way for which the Erasure cannot measure the
-// divergence.
+// Denoise stores in v the predictions p̂_λ, which combine those for q and for the distributions q_i
+// to move away from (see [Erasure]). It implements energy.Denoiser. It returns an error if q gives
+// weight to a token to which some q_i gives none. It also returns an error if tokens are revealed
+// in a way for which the Erasure cannot measure the divergence.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.follows(q.Reveals); err != nil {
 		return err
@@ -409,8 +410,8 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how 
 
 // Violation stores in g the violations of each of the most recent samples: b_i minus the path
 // divergence (see [Erasure]). After [Erasure.Terminal] they are b_i − log(p_λ(x)/q_i(x)) instead.
-// The slice x must hold these samples in the order in which they were begun. Violation panics if
-// fewer samples have been drawn since SetLambda, or if the lengths do not match.
+// The slice x must hold these samples in the order in which the diffusion began them. Violation
+// panics if fewer samples have been drawn since SetLambda, or if the lengths do not match.
 func (e *Erasure) Violation(g []float64, x []int32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)

@@ -87,8 +87,9 @@ func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
 // energy.Model.
 func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 
-// As offers the interfaces that the weighted sum of the models supports (see energy.Affine). It
-// implements energy.Capable.
+// As makes optional interfaces of package energy, such as energy.Incremental, available. It
+// supports those that the weighted sum of the models supports (see energy.Affine). It implements
+// energy.Capable.
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
 // Len returns the number of distributions to move away from.
@@ -98,7 +99,7 @@ func (m *Experts) Len() int { return len(m.lambda) }
 func (m *Experts) Sites() int { return m.sites }
 
 // Beta returns 1 − Σλ_i, the temperature that [dual.Rule] needs: the Hessian of the dual function
-// is −Cov(g)/(1−Σλ_i).
+// is −Cov(g)/(1−Σλ_i), where g are the violations.
 func (m *Experts) Beta() float64 { return rest(m.lambda) }
 
 // rest returns 1 − Σλ_i.

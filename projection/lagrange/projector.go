@@ -61,23 +61,27 @@ type Projector struct {
 	// the default uses its Value at the one-hot rows of the sequence.
 	Judge constraint.Set
 
-	// Path holds the language to which sequences must also belong, if any, and the margin by
-	// which the chosen tokens are likelier than all others. Here the default margin is 1.001,
-	// so that rounding does not affect the decoded result. Divergence and Revive are ignored.
+	// Path holds the language to which sequences must also belong, if any, and the margin by which
+	// the chosen tokens are likelier than all others. Here the default margin is 1.001, so that
+	// rounding does not affect the decoded result. The fields Divergence and Revive of Path are
+	// ignored.
 	Path projection.Path
 
 	// Tolerance is δ ≥ 0. A violation of at most δ counts as satisfied.
 	Tolerance float64
 
-	// Step is the size of a gradient step; 0 means 0.2 (the paper's value for texts; it uses 1 for
-	// molecules).
+	// Step is the size of a gradient step on the logits; 0 means 0.2 (the paper's value for texts;
+	// it uses 1 for molecules).
 	Step float64
-	// number of gradient steps with the same noise; 0 means 10 (the paper's value for texts; it
-	// uses 100 for molecules)
+	// number of gradient steps in an outer loop, all with the same Gumbel noise; 0 means 10 (the
+	// paper's value for texts; it uses 100 for molecules)
 	Inner int
-	Outer int // maximum number of outer loops; 0 means 1000 (the paper's value)
+	// maximum number of outer loops of the search (see [Projector]), each of which updates the
+	// multipliers once; 0 means 1000 (the paper's value)
+	Outer int
 
-	Temperature float64 // temperature of the relaxed draw; 0 means 1
+	// temperature of the softmax that stands in for a draw of tokens (see [Projector]); 0 means 1
+	Temperature float64
 }
 
 // Defaults of a Projector. Their sources are stated at the fields. Values without a source were
@@ -179,8 +183,9 @@ func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return a, nil
 }
 
-// Compile compiles the Projector for direct use, without a runner. The result projects a single
-// sample, which has the number 0. Errors are those of [Projector.Bind].
+// Compile compiles the Projector for direct calls. (A sampler such as a diffusion calls Bind
+// instead.) The result projects a single sample, which has the number 0. Errors are those of
+// [Projector.Bind].
 func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	return k.compile(ctx, sites, levels, 1)
 }

@@ -16,11 +16,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// CorpusProjection is a [Projection] whose set is a [Corpus]. It walks the transitions of the
-// corpus to compute the probability that a draw is new, and to draw new sequences jointly. Both are
-// exact up to rounding: sums omit at most 1e-11 of the result, and draws omit at most 6e-11 of the
-// weight of the new sequences. The set is not compiled, so additions take effect immediately. For a
-// [Sparse] corpus, tokens without a transition cost nothing.
+// CorpusProjection is a [Projection] whose set is a [Corpus], a finite automaton. It walks the
+// transitions of this automaton to compute the probability that a draw is new, and to draw new
+// sequences jointly. Both are exact up to rounding: sums omit at most 1e-11 of the result, and
+// draws omit at most 6e-11 of the weight of the new sequences. The set is not compiled, so
+// additions take effect immediately. For a [Sparse] corpus, tokens without a transition cost
+// nothing.
 //
 // The field Path.Limit of the [Projector] bounds the number of transitions that are stored for
 // draws. They are stored only if most of the distribution's mass is in the set.

@@ -39,8 +39,8 @@ type Projector struct {
 	// margin. A nil Language means all sequences.
 	Path projection.Path
 
-	// Gap chooses the sequence by the costs of Cardei et al. 2025, instead of by the divergence.
-	// The cost of a sequence x is the sum of max_l p_i(l) − p_i(x_i) over the sites i.
+	// Gap, if true, chooses the sequence by the costs of Cardei et al. 2025, instead of by the
+	// divergence. The cost of a sequence x is the sum of max_l p_i(l) − p_i(x_i) over the sites i.
 	Gap bool
 
 	// Trials is the maximum number of draws that a joint draw may reject; 0 means 64. After that
@@ -67,8 +67,9 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return s, nil
 }
 
-// Compile compiles the Projector for direct use, without a runner. It returns the errors of
-// [Projector.Bind], and an error if the set is not a [Corpus]. The default set is a Corpus.
+// Compile compiles the Projector for direct calls. (A sampler such as a diffusion calls Bind
+// instead.) It returns the errors of [Projector.Bind], and an error if the set is not a [Corpus].
+// The default set is a Corpus.
 func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
 	s, err := n.compile(ctx, sites, levels)
 	if err != nil {

@@ -50,8 +50,9 @@ type DMALA struct {
 	Preconditioner []float32
 	Window         int
 
-	// Balance is the function that weights the levels in a proposal. Exact computes exact energy
-	// differences. Both are as in [DULA]. Every choice leaves π invariant.
+	// Balance is the function that weights the levels in a proposal. Exact, if true, replaces the
+	// model's table of energy differences by exact ones. Both are as in [DULA]. Every choice leaves
+	// the model's distribution π invariant.
 	Balance Balance
 	Exact   bool
 
@@ -135,9 +136,9 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 type Proposing = interface {
 	energy.Incremental
 
-	// ProposalFrom stores the same as FieldFrom of [energy.Incremental], except that the
-	// differences in h may be less accurate. As in FieldFrom, h must depend only on y, not on the
-	// earlier states x, so that the reverse move uses the same h.
+	// ProposalFrom stores in h the energy differences of flipping each site, like FieldFrom of
+	// [energy.Incremental], except that they may be less accurate. As in FieldFrom, h must depend
+	// only on y, not on the earlier states x, so that the reverse move uses the same h.
 	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 

@@ -40,7 +40,7 @@ type Paths struct {
 	// the optimum for this sampler on targets of independent sites (Sun, Dai and Schuurmans 2022).
 	Target float64
 
-	Balance Balance // balancing function g; the zero value is Sqrt
+	Balance Balance // balancing function g, which weights the changes; the zero value is Sqrt
 }
 
 const defaultLength = 2 // default mean length; paths then have one to three changes
