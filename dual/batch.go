@@ -8,7 +8,8 @@ import (
 
 // Batch is the input of a [Rule] in one dual step: the violations of the present samples. It holds
 // the mean violations, and either the violations of all samples or their covariance. Inside a
-// diffusion (package pdi) the mean is a forecast, and G and Cov are both nil: see [SpreadError].
+// diffusion (package pdi) the mean is a forecast for the finished samples, and G and Cov are both
+// nil: see [SpreadError].
 type Batch struct {
 	Step   int       // number of dual steps before this one
 	States int       // number of samples in the batch

@@ -141,9 +141,10 @@ func (c *Certificate) held() string {
 // give a one-sided confidence of 97.7 % per figure.
 const confidence = 2
 
-// Converged reports whether the chains agree on the mean of every g_j. They agree if R-hat is at
-// most 1.01 plus the excess that chance explains in a short run. If the chains disagree, each chain
-// has seen only a part of the distribution, and standard errors are unreliable.
+// Converged reports whether the chains agree on the mean of every g_j. They agree if R-hat, which
+// compares the variance between chains with that within chains, is at most 1.01 plus the excess
+// that chance explains in a short run. If the chains disagree, each chain has seen only a part of
+// the distribution, and standard errors are unreliable.
 func (c *Certificate) Converged() bool {
 	for j := range c.Lambda {
 		if c.disagrees(j) {

@@ -190,7 +190,7 @@ func (c *Constraint[S]) label(j int) string {
 
 // Modelled is implemented by constraint sets that can express their inequalities as a list of
 // [Constraint] whose statistics are models. A [Lagrangian] of such a set is faster. The method
-// Constraints receives the numbers of sites and levels of a state.
+// Constraints returns this list for states with the given numbers of sites and levels.
 type Modelled interface {
 	constraint.Set
 	Constraints(sites, levels int) ([]Constraint[int32], error)

@@ -279,17 +279,19 @@ func (g *gains) fields(f *wire.Fields) {
 	f.Float64s(g.variance)
 }
 
-// Schedule is a function that returns the step size at dual step t = 0, 1, 2, …. The result must
-// depend on t alone and be finite and ≥ 0. Samples depend on the schedule, so its arithmetic should
-// give the same bits on every processor, as that of [Constant] and [Power] does.
+// Schedule is a function that returns the step size at dual step (update of the multipliers) t = 0,
+// 1, 2, …. The result must depend on t alone and be finite and ≥ 0. Samples depend on the schedule,
+// so its arithmetic should give the same bits on every processor, as that of [Constant] and [Power]
+// does.
 type Schedule func(t int) float64
 
-// Constant returns the constant schedule η. If η = κ/√T over T steps, for some constant κ, the mean
-// of the multipliers is within O(1/√T) of the optimum (Hadou et al. 2026, theorem 1).
+// Constant returns the schedule whose step size is always η. If η = κ/√T over T steps, for some
+// constant κ, the mean of the multipliers is within O(1/√T) of the optimum (Hadou et al. 2026,
+// theorem 1).
 func Constant(eta float64) Schedule { return func(int) float64 { return eta } }
 
-// Power returns the schedule κ/(1+t)^p, for loops whose number of steps is not known in advance.
-// The classical range for stochastic approximation is ½ < p ≤ 1.
+// Power returns the schedule with the step size κ/(1+t)^p at step t, for loops whose number of
+// steps is not known in advance. The classical range for stochastic approximation is ½ < p ≤ 1.
 func Power(kappa, p float64) Schedule {
 	return func(t int) float64 {
 		return float64(kappa * simd.Exp(0-float64(p*simd.Log(float64(1+t)))))

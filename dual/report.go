@@ -22,7 +22,8 @@ type Report struct {
 	States int `json:"states,omitempty"` // number of states measured per step
 }
 
-// Line reports on one constraint. A range, which has two rows, has one line.
+// Line reports on one constraint. A range, a constraint with two bounds, has two rows (see [Row])
+// but one line.
 type Line struct {
 	Name  string
 	Unit  string  // unit of Value, SE, Low and High
@@ -41,7 +42,9 @@ type Line struct {
 	// which the mean lies.
 	Price float64
 
-	RHat, ESS float64 // R-hat and effective sample size of the chains; NaN if undefined
+	// R-hat, which is 1 if the chains agree, and effective sample size of the chains; NaN if
+	// undefined
+	RHat, ESS float64
 
 	// Status is one of
 	//

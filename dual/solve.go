@@ -21,8 +21,8 @@ type Solution struct {
 // Solve returns the optimum, exact up to rounding, of the constrained problem that the [Lagrangian]
 // l describes. It maximises the dual function D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) over the
 // multipliers λ ≥ 0. Here f0 is the base energy, g are the violations and β is the temperature. The
-// multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is over the
-// states of the given language, a set of allowed states, only. Solve starts from the present
+// multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is only over
+// the states in the given language, a set of allowed states. Solve starts from the present
 // multipliers of l and does not change l.
 //
 // A base model with more than 2²² states cannot be enumerated. The base and the inequalities must

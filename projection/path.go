@@ -21,9 +21,9 @@ import (
 // language. The result is exact. Code that can draw sequences jointly, such as package
 // sampler/diffusion, should condition on the language instead (see [PathProjection.Draw]).
 //
-// A Path is used as a literal. Bind compiles it to a [PathProjection] for a runner such as package
-// sampler/diffusion, and Compile does so for direct use. The zero value of every field but Language
-// is the recommended setting.
+// A Path is written as a struct literal. Bind compiles it to a [PathProjection] for a runner such
+// as package sampler/diffusion, and Compile does so for direct use. The zero value of every field
+// but Language is the recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. A [constraint.Mask] that was intersected with the
 	// language adds no cost. A [Nested] language may have any depth. The cost then grows with the

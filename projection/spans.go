@@ -24,9 +24,9 @@ type Span struct {
 // distribution are independent, so the spans are independent too. Draws and sums are exact. Their
 // cost is the sum of the costs of the individual spans.
 //
-// Spans is used as a literal. Bind compiles it to a [SpansProjection] for a runner such as package
-// sampler/diffusion, and Compile does so for direct use. The runner keeps given tokens, such as
-// those of a prompt, fixed.
+// A Spans is written as a struct literal. Bind compiles it to a [SpansProjection] for a runner such
+// as package sampler/diffusion, and Compile does so for direct use. The runner keeps given tokens,
+// such as those of a prompt, fixed.
 type Spans []Span
 
 // Bind compiles the spans for samples with the given numbers of sites and levels. The result is a

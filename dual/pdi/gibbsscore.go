@@ -16,16 +16,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tilted is a target whose energy E(x, λ) = (f0(x) + λᵀg(x))/β and score are known. A
-// [dual.RealLagrangian] is Tilted. You can write your own type, for instance if one pass over x can
-// compute all g.
+// Tilted is a target that can compute its energy E(x, λ) = (f0(x) + λᵀg(x))/β and its score, the
+// gradient of −E with respect to x. A [dual.RealLagrangian] is Tilted. You can write your own type,
+// for instance if one pass over x can compute all g.
 type Tilted interface {
 	dual.Target[float32]
 	energy.Scored
 }
 
-// Composed is a [Tilted] target that gives access to its parts. Base returns f0, and Terms
-// returns the g_j in the order of the multipliers.
+// Composed is a [Tilted] target that gives access to its parts. Base returns the base energy f0,
+// and Terms returns the constraint functions g_j in the order of the multipliers.
 type Composed interface {
 	Base() energy.Scored
 	Terms() []energy.Scored
@@ -236,9 +236,9 @@ func rowsOf(l Tilted) []dual.Row {
 // implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
-// Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. It is
-// between 1 and the number of candidates, and is averaged over the states of the last call of
-// Predict. Effective returns 0 before the first Predict.
+// Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. This
+// number is between 1 and the number of candidates, and is averaged over the states of the last
+// call of Predict. Effective returns 0 before the first Predict.
 func (g *GibbsScore) Effective() float64 {
 	states := len(g.last.effective)
 	if states == 0 {
@@ -253,8 +253,8 @@ func (g *GibbsScore) Effective() float64 {
 
 // Forecast stores predictions in v and forecasts of the violations in g; it implements
 // [Forecaster]. If all terms are continuous.Linear, the forecasts are the violations of the
-// predictions. Otherwise they are weighted means of g over the candidates. For linear terms these
-// would have the same expectation but more variance.
+// predictions. Otherwise the forecasts are weighted means of g over the candidates. (For linear
+// terms, weighted means would have the same expectation but more variance.)
 func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error {
 	check.Len("pdi", "g", len(violation), len(alpha)*g.Len())
 	if g.linear {

@@ -431,8 +431,8 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 	}
 }
 
-// Terminal makes the Erasure measure final samples instead of their paths. It returns a function
-// that fills x with draws from the optimum,
+// Terminal makes the Erasure measure the finished samples of the diffusion instead of the paths
+// that lead to them. It returns a function that fills x with draws from the optimum,
 //
 //	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i,
 //

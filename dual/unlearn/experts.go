@@ -27,8 +27,9 @@ import (
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
 //
 // whose mean is the dual gradient. Violations require log Z_λ. [dual.Inference] halves a step that
-// would violate s < 1. A Config.Max below 1 makes its errors clearer. If a multiplier stays at this
-// bound while its constraint is violated, b exceeds b_crit (see [CriticalError]).
+// would violate s < 1. A bound dual.Config.Max below 1 makes the errors of the Inference clearer.
+// If a multiplier stays at this bound while its constraint is violated, b exceeds b_crit (see
+// [CriticalError]).
 type Experts struct {
 	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
 	weigh         func(weight []float64, offset float64) // sets the weights of sum
@@ -185,19 +186,21 @@ func divergences(bound []float64) []dual.Row {
 	return rows
 }
 
-// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. The
-// arguments q and qi are models with the log partition functions logZq and logZi. The
-// dual.Lagrangian of q with this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its
-// certificate states whether E_p[log q/q_i] ≥ b.
+// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation, where
+// q is the distribution to start from and q_i one to move away from. The arguments q and qi are
+// models with the log partition functions logZq and logZi. The dual.Lagrangian of q with this
+// constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its certificate states whether E_p[log
+// q/q_i] ≥ b.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
 	h := dual.Constraint[int32]{Of: []dual.Energetic[int32]{qi, q}, Coef: []float64{1, -1}, Low: b + logZq - logZi, High: math.Inf(1)}
 	return h.Named("log q/q_i", "nats", 0)
 }
 
-// Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation. The arguments
-// q and qi are models with the log partition functions logZq and logZi. The ratio overflows to +Inf
-// where q_i exceeds q by a factor of more than e^709.
+// Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation, where q is
+// the distribution to start from and q_i one to move away from. The arguments q and qi are models
+// with the log partition functions logZq and logZi. The ratio overflows to +Inf where q_i exceeds q
+// by a factor of more than e^709.
 func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Constraint[int32], error) {
 	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {
 		return dual.Constraint[int32]{}, err

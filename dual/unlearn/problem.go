@@ -106,7 +106,7 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 }
 
 // Tails returns, for a problem from [FromRatios], one tail shape k̂ for every distribution. The
-// tail shape is the shape of a generalised Pareto distribution fitted to the largest ratios. It
+// tail shape is the shape of a generalised Pareto distribution fitted to the largest ratios. Tails
 // returns nil for other problems. If k̂ ≤ 0.5, the sample determines the mean of the ratios. If k̂
 // ≤ 0.7, it nearly does. For larger k̂, [Problem.Solve] returns a [*TailError] if its result
 // depends on that mean. The tail shape is −Inf if the largest values are equal or if there are
@@ -283,19 +283,28 @@ type Formulation int
 const (
 	// ReverseKL minimises KL(p‖q), where q is the distribution to start from. The constraints are
 	// KL(p‖q_i) ≥ b_i, where the q_i are the distributions to move away from. With the multipliers
-	// λ_i, the optimum is = = p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}, s = Σλ_i < 1. = = The
-	// constraints are not convex, so on finite spaces there may be no such λ. See [CriticalError]
-	// and [DiscreteSafe].
+	// λ_i, the optimum is
+	//
+	//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i < 1.
+	//
+	// The constraints are not convex, so on finite spaces there may be no such λ. See
+	// [CriticalError] and [DiscreteSafe].
 	ReverseKL Formulation = iota
 
 	// ForwardKL minimises KL(q‖p), where q is the distribution to start from. The constraints are
 	// KL(q_i‖p) ≥ b_i, where the q_i are the distributions to move away from. With the multipliers
-	// λ_i, the optimum is = = p_λ = (q − Σλ_i q_i)/(1−s), s = Σλ_i, = = if that is a distribution.
+	// λ_i, the optimum is
+	//
+	//	p_λ = (q − Σλ_i q_i)/(1−s),  s = Σλ_i,
+	//
+	// if that is a distribution.
 	ForwardKL
 
 	// Likelihood minimises KL(p‖q), where q is the distribution to start from. The constraints
 	// bound the mean likelihoods E_p[q_i] ≤ ε_i of the distributions q_i to move away from. With
-	// the multipliers λ_i, the optimum is = = p_λ ∝ q·exp(−Σλ_i q_i).
+	// the multipliers λ_i, the optimum is
+	//
+	//	p_λ ∝ q·exp(−Σλ_i q_i).
 	Likelihood
 
 	// LikelihoodRatio minimises KL(p‖q), where q is the distribution to start from. The constraints
@@ -336,9 +345,10 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("formulation", f, DiscreteSafe, name)
 }
 
-// Ascend makes n steps of a dual rule on a formulation, with the exact gradient and curvature of
-// its dual function. It returns the multipliers after each step, an array of n × len(b). They move
-// as they would with a sampler, but without noise, and approach the optimum of [Problem.Solve].
+// Ascend makes n steps of a rule that updates multipliers (see [dual.Rule]) on a formulation, with
+// the exact gradient and curvature of its dual function. It returns the multipliers after each
+// step, an array of n × len(b). The multipliers move as they would with a sampler, but without
+// noise, and approach the optimum of [Problem.Solve].
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. The
 // argument most ≥ 0 is an upper bound on every multiplier; +Inf means no bound. For ReverseKL it
@@ -412,7 +422,8 @@ const reverseMax = 0.99
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
-	Critical    float64     // critical bound b_crit of ReverseKL for one distribution; 0 otherwise
+	// critical bound b_crit of ReverseKL (see [CriticalError]) for one distribution; 0 otherwise
+	Critical float64
 	// supremum of the dual function, not attained; for ForwardKL, the largest value found
 	Supremum float64
 	Lambda   []float64 // multipliers at which the dual function approaches Supremum
@@ -679,7 +690,7 @@ func (u *Problem) forwardDual(b []float64) concave.Func {
 // every subset of these states.
 const maxFaces = 20
 
-// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. It also
+// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. Global also
 // works beyond the critical bound b_crit (see [CriticalError]), where no multiplier gives the
 // optimum. The optimum then lies on a face of the simplex, that is, among the distributions on a
 // subset of the states. In the solution, Cost and Value are as for [ReverseKL], and Lambda is nil.
@@ -1083,7 +1094,7 @@ func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
 // keep only a given share of q_1 (see [Problem.TradeOff]).
 type Point struct {
 	Formulation Formulation
-	Unlearned   float64 // E_p[q_1/q], the remaining share of q_1; 1 at p = q
+	Unlearned   float64 // E_p[q_1/q], the share of q_1 that remains under p; 1 at p = q
 	KL          float64 // cost KL(p‖q) in nats
 	Lambda      float64
 }
@@ -1093,7 +1104,8 @@ type Point struct {
 type UnreachableError struct {
 	Formulation Formulation // formulation that cannot reach the level
 	Level       float64     // requested value of E_p[q_1/q], the share of q_1 that remains
-	Lowest      float64     // infimum of the levels E_p[q_1/q] that the formulation reaches
+	// infimum of the levels E_p[q_1/q] that distributions of the formulation reach
+	Lowest float64
 }
 
 func (e *UnreachableError) Error() string {

@@ -49,16 +49,17 @@ import (
 // from draws and surrogates from the functions they replace. In this case the violation of the
 // decoded sequence is added to g(ϕ); otherwise the gradient of the constraint would stay zero.
 //
-// A Projector is used as a literal; the zero value of every field but Constraint is the recommended
-// setting. Bind and Compile return a [Projection], which does the work.
+// A Projector is written as a struct literal; the zero value of every field but Constraint is the
+// recommended setting. Bind and Compile return a [Projection], which does the work.
 type Projector struct {
 	// Constraint is the constraint that guides the search. It is evaluated on tables of sites
 	// × levels probabilities.
 	Constraint constraint.Smooth
 
-	// Judge evaluates decoded sequences. The default is Constraint itself. If Constraint is a Set
-	// (and, for a [Partial], if Decides returns true), the default uses its Violation. Otherwise
-	// the default uses its Value at the one-hot rows of the sequence.
+	// Judge measures the violations of decoded sequences, the likeliest sequences of the
+	// distributions that the search visits. The default is Constraint itself. If Constraint is a
+	// Set (and, for a [Partial], if Decides returns true), the default uses its Violation.
+	// Otherwise the default uses its Value at the one-hot rows of the sequence.
 	Judge constraint.Set
 
 	// Path holds the language to which sequences must also belong, if any, and the margin by which

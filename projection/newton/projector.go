@@ -16,8 +16,8 @@ import (
 // the prediction to the nearest solution. This is physics-constrained flow matching (Utkarsh, Cai,
 // Edelman, Gómez-Bombarelli and Rackauckas 2025).
 //
-// A Projector is used as a literal. Bind compiles it for a runner. Compile returns a [Solver] for
-// direct use.
+// A Projector is written as a struct literal. Bind compiles it for a runner such as package
+// sampler/diffusion. Compile returns a [Solver] for direct use.
 type Projector struct {
 	// Equations holds the functions h_j. A solution has h_j = 0, not h_j ≤ 0.
 	Equations constraint.Curved

@@ -77,9 +77,9 @@ func (s *CorpusProjection) LogZ(ctx context.Context, v []float32) (float64, erro
 	return all + novel, err
 }
 
-// LogProb returns the exact log-probability that a draw from P is new, log(1 − P(D)). Here P is the
-// distribution with log-weights v, restricted to the language if the [Projector] has one, and D is
-// the set.
+// LogProb returns log(1 − P(D)), the exact log-probability that a draw from P is new. Here D is the
+// set, and P is the distribution with log-weights v, restricted to the language if the [Projector]
+// has one.
 func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, error) {
 	v = s.weights(v)
 	s.Projection.mu.RLock()

@@ -25,7 +25,7 @@ import (
 //   - for any set, if there is also a language: try sequences of the language in order of cost
 //     until one is new.
 //
-// A Projector is used as a literal; the zero value is the recommended setting.
+// A Projector is written as a struct literal; the zero value is the recommended setting.
 type Projector struct {
 	// Seen is the set of known sequences. The default is a new, empty Lexicon for every call of
 	// Bind.

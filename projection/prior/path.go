@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Path is a hidden Markov model restricted to a language. It is used as a literal. Bind compiles it
-// to a [Conditional] for a runner such as package sampler/diffusion, and Compile does so for direct
-// use.
+// Path is a hidden Markov model restricted to a language. A Path is written as a struct literal.
+// Bind compiles it to a [Conditional] for a runner such as package sampler/diffusion, and Compile
+// does so for direct use.
 type Path struct {
 	HMM HMM
 

@@ -25,10 +25,10 @@ import (
 //	β_k = (β_0+½)/2 + (β_0−½)/2 · cos(πk/n).
 //
 // Here α_max is StepSize, α_min is MinStep, β_0 is Balance and n is Period; δ is the distance
-// between levels that [DULA] defines. If α_k would be below α_min, the step uses α_min and β = ½
-// instead. The step is accepted with the Metropolis–Hastings probability of [DMALA]. Every step
-// therefore leaves π invariant and is reversible. A whole cycle is not reversible, because its
-// steps differ.
+// between levels that the field StepSize of [DULA] defines. If α_k would be below α_min, the step
+// uses α_min and β = ½ instead. The step is accepted with the Metropolis–Hastings probability of
+// [DMALA]. Every step therefore leaves π invariant and is reversible. A whole cycle is not
+// reversible, because its steps differ.
 //
 // The zero value tunes α_min and α_max during warm-up. On targets with one mode, DMALA is the
 // better choice.
@@ -58,7 +58,7 @@ type Cyclical struct {
 	Target float64
 
 	// Preconditioner holds a factor for the step size of each site. Window limits proposals to
-	// nearby levels. Both are as in [DULA].
+	// nearby levels. Both work as the fields of [DULA] with the same names.
 	Preconditioner []float32
 	Window         int
 }

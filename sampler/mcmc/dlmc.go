@@ -39,8 +39,8 @@ type DLMC struct {
 	// is tuned during warm-up.
 	StepSize float64
 
-	// Target is the mean acceptance probability to which warm-up tunes the step size; 0 means
-	// 0.574, see [DMALA].
+	// Target is the mean acceptance probability to which warm-up tunes the jump time τ (StepSize);
+	// 0 means 0.574, see [DMALA].
 	Target float64
 
 	Balance Balance // balancing function g, which sets the jump rates; the zero value is Sqrt

@@ -46,13 +46,13 @@ type DMALA struct {
 	Target float64
 
 	// Preconditioner holds a factor for the step size of each site. Window limits proposals to
-	// nearby levels. Both are as in [DULA].
+	// nearby levels. Both work as the fields of [DULA] with the same names.
 	Preconditioner []float32
 	Window         int
 
 	// Balance is the function that weights the levels in a proposal. Exact, if true, replaces the
-	// model's table of energy differences by exact ones. Both are as in [DULA]. Every choice leaves
-	// the model's distribution π invariant.
+	// model's table of energy differences by exact ones. Both work as the fields of [DULA] with the
+	// same names. Every choice leaves the model's distribution π invariant.
 	Balance Balance
 	Exact   bool
 

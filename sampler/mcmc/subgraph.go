@@ -49,10 +49,10 @@ import (
 // For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A
 // site has at most levels^Width entries, and far fewer on average.
 type Subgraph struct {
-	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests.
-	// If Width is 0 and a site has at most 3 neighbours on average, the width is 1. If Width is 0
-	// and sites have more neighbours, it is the largest width for which levels^Width is at most
-	// 256.
+	// Width is the maximum number of sites on which an intermediate sum depends when the sites of a
+	// set are summed out; 1 means forests. If Width is 0 and a site has at most 3 neighbours on
+	// average, the width is 1. If Width is 0 and sites have more neighbours, it is the largest
+	// width for which levels^Width is at most 256.
 	Width int
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states
@@ -61,7 +61,8 @@ type Subgraph struct {
 	// and some regular expressions. Other languages, such as a constraint.Count, are rejected.
 	//
 	// The factors of the language are added to those of the model. The chain reaches the whole
-	// language only if its states are connected by changes of single sets.
+	// language only if its states are connected by changes of the sets of sites that a step
+	// redraws.
 	Within constraint.Automaton
 }
 

@@ -15,9 +15,10 @@ import (
 )
 
 // Trainer trains one network in rounds. A round fills a buffer with noisy states, their noise
-// levels, their multipliers and the predictions of the teacher (see [New]). It then trains the
-// network on the buffer (see [Config]). The states come from diffusions. In the first round, these
-// use the teacher's predictions. In later rounds, they use the network's.
+// levels, their multipliers and the predictions of the teacher, the predictor from which the
+// network learns. The round then trains the network on the buffer (see [Config]). The states come
+// from diffusions. In the first round, these use the teacher's predictions. In later rounds, they
+// use the network's.
 //
 // In some of the diffusions, λ moves by primal–dual inference for one of the bounds. Their share
 // grows from 0 to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn
