@@ -23,7 +23,9 @@ type Certificate struct {
 	// λ̄_j times the mean violation of row j, in units of the base energy f0; 0 at the optimum
 	Slack   []float64
 	SlackSE []float64 // standard error of each Slack
-	RHat    []float64 // R-hat of the chains for each row; 1 if they agree, NaN if undefined
+	// R-hat (potential scale reduction factor) of the chains for each row; 1 if they agree, NaN if
+	// undefined
+	RHat []float64
 	// largest RHat at which the chains count as converged, for each row; nil or +Inf if there is no
 	// limit
 	RHatLimit []float64

@@ -25,7 +25,7 @@ import (
 type Config struct {
 	// rule that updates λ; nil means Auto{}, or AdaGrad{} for more than 2000 multipliers
 	Rule  Rule
-	Inner int       // number of draws per chain in a dual step; 0 means 1
+	Inner int       // number of draws that each chain makes in a dual step; 0 means 1
 	Start []float64 // initial multipliers λ, for instance those of an earlier run; nil means zeros
 	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means no bound; see [Inference.Run]
 

@@ -30,9 +30,10 @@ import (
 // A Lagrangian is a weighted sum of the base and the inequalities, an energy.Affine whose weights
 // change (see energy.Varying). It supports the interfaces that the Affine supports. Inequalities
 // made of models ([Constraint], constraint.Count, a [Modelled] set) support what the models
-// support. For instance, a torus under a constraint.Count is a torus at every λ, and kernels for
-// tori accept it. All other sets only compute values. For these, energy differences are computed
-// exactly, by one evaluation per level at each site, without a cache.
+// support. For instance, a model on a torus (a periodic lattice) under a constraint.Count remains
+// such a model at every λ, so kernels for tori accept it. All other sets only compute values. For
+// these, energy differences are computed exactly, by one evaluation per level at each site, without
+// a cache.
 //
 // A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently with any
 // other method. MCMC kernels that sample the Lagrangian must be Reset after SetLambda. [Inference]

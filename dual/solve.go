@@ -12,8 +12,9 @@ import (
 
 // Solution is the exact optimum of a constrained problem.
 type Solution struct {
-	Lambda    []float64 // optimal multipliers λ*
-	Dual      float64   // dual value D(λ*), equal to the optimum of the primal problem
+	Lambda []float64 // optimal multipliers λ*
+	// value D(λ*) of the dual function, equal to the optimum of the constrained problem
+	Dual      float64
 	Violation []float64 // mean violation E[g] at λ*; entry j is 0 where λ*_j ≠ 0
 	Rows      []Row     // description of each constraint
 }

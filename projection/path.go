@@ -38,7 +38,8 @@ type Path struct {
 	Padded bool
 	Pad    int32 // padding token, a level of the model; ignored unless Padded is set
 
-	// Divergence is the divergence that the projection minimises. The default is Forward.
+	// Divergence is the direction of the Kullback–Leibler divergence that the projection minimises.
+	// The default is Forward.
 	Divergence Divergence
 
 	// Margin is κ ≥ 1. After the projection, every token of the likeliest sequence is at least κ

@@ -125,8 +125,9 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 	return logZ, nil
 }
 
-// Self returns the receiver. A consumer of DrawGiven uses it to detect a type that embeds a
-// *PathProjection and may define its own Draw.
+// Self returns the receiver. If a type embeds a *PathProjection, its method Self returns the
+// embedded value. A consumer of DrawGiven can thus detect such a type, which may define its own
+// Draw.
 func (e *PathProjection) Self() any { return e }
 
 // Sample stores len(dst)/sites independent exact draws in dst, one after the other. Each is

@@ -200,8 +200,8 @@ func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.DrawGiven(ctx, x0[c.from:c.to], v, src) })
 }
 
-// Self returns the receiver. Runners use it to detect a type that embeds a *SpansProjection and
-// may define its own Draw.
+// Self returns the receiver. If a type embeds a *SpansProjection, its method Self returns the
+// embedded value. Runners can thus detect such a type, which may define its own Draw.
 func (p *SpansProjection) Self() any { return p }
 
 // LogZ returns the log of the total weight of all sequences in which every span is in its language.

@@ -115,8 +115,9 @@ type Certificate struct {
 	// standard error of LogLik, from the errors of log Z and of the mean over states
 	StdErr float64
 
-	LogZ, LogZErr float64 // log Z, and its standard error
-	States        int     // number of states in the mean
+	// logarithm log Z of the model's partition function, and its standard error
+	LogZ, LogZErr float64
+	States        int // number of states over which LogLik is the mean
 }
 
 // String returns the certificate in one line.
@@ -126,8 +127,9 @@ func (c Certificate) String() string {
 
 // Certify returns the mean log-likelihood of the states x under the model m. The states should not
 // be those to which the model was fitted. The function logZ returns log Z and its standard error,
-// for instance from anneal.AIS. If logZ is nil, energy.Enumerate sums over all states. If a few
-// chains have most of the weight in AIS, it underestimates log Z, and the likelihood is too high.
+// for instance from anneal.AIS (annealed importance sampling). If logZ is nil, energy.Enumerate
+// sums over all states. If a few of the AIS chains have most of the weight, AIS underestimates log
+// Z, and the likelihood is too high.
 func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.Context) (value, stdErr float64, err error)) (*Certificate, error) {
 	sites, _, err := check.Model("fit", "Certify", "the model", m)
 	if err != nil {

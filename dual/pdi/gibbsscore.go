@@ -125,7 +125,8 @@ const (
 )
 
 // NewGibbsScore returns the predictor for a target. It copies a [Composed] target such as a
-// [dual.RealLagrangian]. It keeps any other target, and every prediction sets its multipliers.
+// [dual.RealLagrangian]. Any other target is used directly, and every prediction sets the
+// multipliers of that target.
 //
 // NewGibbsScore returns an error if the target is nil, has no sites or no multipliers, or has a
 // temperature that is not positive and finite. It also returns an error if an option is out of

@@ -44,9 +44,9 @@ type survivor struct {
 }
 
 // NewAvoiding returns a denoiser that predicts like q but without the given tokens. The argument
-// mask is the level of a masked token. NewAvoiding returns an error if q is nil, or if mask or a
-// token is not a level. It also returns an error if mask is among the tokens, no tokens are given,
-// or all tokens are given.
+// mask is the level that stands for a masked token. NewAvoiding returns an error if q is nil, or if
+// mask or a token is not a level. It also returns an error if mask is among the tokens, no tokens
+// are given, or all tokens are given.
 func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoiding, error) {
 	if err := check.Given("unlearn: NewAvoiding", "q", q); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoidi
 // Shape returns the numbers of sites and levels of the denoiser.
 func (a *Avoiding) Shape() (sites, levels int) { return a.sites, a.levels }
 
-// MaskLevel returns the level of a masked token; it implements [energy.Masking].
+// MaskLevel returns the level that stands for a masked token; it implements [energy.Masking].
 func (a *Avoiding) MaskLevel() int32 { return a.mask }
 
 // Denoise stores in v the predictions of the original denoiser without the tokens to avoid. It

@@ -63,7 +63,7 @@ type Erasure struct {
 
 // ErasureConfig holds the settings of an [Erasure].
 type ErasureConfig struct {
-	Mask int32 // level of a masked token
+	Mask int32 // level that stands for a masked token
 }
 
 // NewErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the distribution
@@ -115,8 +115,8 @@ func (e *Erasure) masked(name string, d energy.Denoiser[int32]) error {
 	return fmt.Errorf("unlearn: NewErasure: %s predicts tokens that were replaced by others, want one of masked tokens (Mask = %d)", name, e.mask)
 }
 
-// MaskLevel returns the level of a masked token; it implements [energy.Masking]. Diffusions that do
-// not use this mask reject the Erasure.
+// MaskLevel returns the level that stands for a masked token; it implements [energy.Masking].
+// Diffusions that do not use this mask reject the Erasure.
 func (e *Erasure) MaskLevel() int32 { return e.mask }
 
 // Shape returns the numbers of sites and levels of the denoisers.
@@ -438,15 +438,15 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //
 // which the site-wise combination of predictions only approximates. For every state in x, the
 // function first draws several candidates by calling sample; the argument particles is their
-// number. It weights each candidate by the error of the combination along its path, and resamples x
-// from all candidates by these weights. Resampling is systematic, so a state may occur twice. The
-// draws of sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With
-// exact denoisers the result is exact in the limit of many particles; the error is
-// O(1/(states·particles)).
+// number. It gives each candidate a weight that corrects the error of the site-wise combination
+// along the candidate's path. Then it resamples x from all candidates by these weights. Resampling
+// is systematic, so a state may occur twice. The draws of sample must reveal one token at a time
+// (diffusion.Masked{FirstHitting: true}). With exact denoisers the result is exact in the limit of
+// many particles; the error is O(1/(states·particles)).
 //
-// After the call, [Erasure.Violation] stores b_i − log p_λ(x)/q_i(x). Its mean is the dual gradient
-// b_i − KL(p_λ‖q_i), so it certifies KL(p_λ‖q_i) ≥ b_i. [Erasure.Beta] returns 1 − s, so
-// [dual.Auto] can find λ:
+// After the call, [Erasure.Violation] stores b_i − log p_λ(x)/q_i(x). The mean of these values is
+// the dual gradient b_i − KL(p_λ‖q_i), so a mean of at most 0 certifies KL(p_λ‖q_i) ≥ b_i.
+// [Erasure.Beta] returns 1 − s, so [dual.Auto] can find λ:
 //
 //	p, err := dual.NewResampler(sites, 256, e.Terminal(d.Sample, 4, src))
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})

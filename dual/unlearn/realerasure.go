@@ -18,8 +18,9 @@ import (
 //
 // where x̂ is the prediction for the distribution q to start from, and x̂_i are those for the
 // distributions q_i to move away from. The DDPM steps with x̂ and x̂_i are normal distributions
-// with the same variance. The step with x̂_λ is their product of experts. Predictions of noise,
-// scores and velocities combine by the same formula.
+// with the same variance. The step with x̂_λ is the normalised product of powers of these normal
+// distributions (their product of experts). Predictions of noise, scores and velocities combine by
+// the same formula.
 //
 // It also measures how far the DDPM diffusion with x̂_λ is from that with x̂_i, by the path
 // divergence (Lemma 3)

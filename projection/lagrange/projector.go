@@ -68,7 +68,7 @@ type Projector struct {
 	// ignored.
 	Path projection.Path
 
-	// Tolerance is δ ≥ 0. A violation of at most δ counts as satisfied.
+	// Tolerance is the largest violation that counts as satisfied, ≥ 0.
 	Tolerance float64
 
 	// Step is the size of a gradient step on the logits; 0 means 0.2 (the paper's value for texts;

@@ -35,8 +35,9 @@ type Projector struct {
 	// then a set of keys in memory, and Seen must be nil.
 	Key func(x []int32) string
 
-	// Path holds the language to which sequences must also belong, the divergence and the
-	// margin. A nil Language means all sequences.
+	// Path holds the language to which sequences must also belong, the divergence to minimise, and
+	// the margin by which the chosen tokens are likelier than all others. A nil Language means all
+	// sequences.
 	Path projection.Path
 
 	// Gap, if true, chooses the sequence by the costs of Cardei et al. 2025, instead of by the

@@ -129,10 +129,10 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 	return newRows(method, m, chains, l)
 }
 
-// Proposing is a two-level model that can compute approximate energy differences of all flips. They
-// cost less than the differences of [energy.Incremental] and are accurate enough for proposals.
-// [DMALA] proposes with them and accepts with the exact energy, so the target stays invariant.
-// model.RBM is Proposing, and so is an energy.Affine of an RBM.
+// Proposing is a two-level model that can compute approximate energy differences of all flips.
+// These differences cost less than those of [energy.Incremental] and are accurate enough for
+// proposals. [DMALA] proposes with them and accepts with the exact energy, so the target stays
+// invariant. model.RBM is Proposing, and so is an energy.Affine of an RBM.
 type Proposing = interface {
 	energy.Incremental
 

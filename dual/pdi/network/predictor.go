@@ -14,10 +14,10 @@ import (
 )
 
 // Predictor is a [pdi.Predictor] whose predictions come from a trained network and are
-// deterministic. It reuses scratch memory and asks its teacher for violations, so it must be used
-// by one goroutine at a time. Predictions do not depend on the number of workers or on the other
-// states in the same call. They are reproducible only on processors with the same vector
-// instructions.
+// deterministic. For violations it calls its teacher, the predictor from which the network learned.
+// A Predictor also reuses scratch memory, so it must be used by one goroutine at a time.
+// Predictions do not depend on the number of workers or on the other states in the same call. They
+// are reproducible only on processors with the same vector instructions.
 type Predictor struct {
 	teacher pdi.Predictor
 	shift   []float64

@@ -35,9 +35,9 @@ type Config[S energy.Site] struct {
 	// use the network's present weights, as those of package neural do.
 	Model energy.Denoiser[S]
 
-	// Sample fills x with draws from the model m, numbered first, first+1, …. The argument m is the
-	// field Model, or a denoiser that wraps Model to measure a concept. The draws must depend only
-	// on m and their numbers. With a diffusion:
+	// Sample fills x with draws from the model m. The draws have the numbers first, first+1, …. The
+	// argument m is the field Model, or a denoiser that wraps Model to measure a concept. The draws
+	// must depend only on m and their numbers. With a diffusion:
 	//
 	//	d, err := diffusion.New(ctx, m, process, diffusion.Config{Seed: 1, First: first})
 	//	if err != nil {

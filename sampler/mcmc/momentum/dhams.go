@@ -64,11 +64,11 @@ type DHAMS struct {
 	// difference is infinite.
 	Correction float64
 
-	// Relaxation, in [0, 1], is the probability that a site moves by reflection. Otherwise it draws
-	// its level independently of its present level. Reflection divides [0, 1] into one interval per
-	// level, whose lengths are the probabilities q_i. It draws a uniform point w in the interval of
-	// the present level and moves to the level whose interval contains 1−w. This leaves q_i
-	// invariant. It is Neal's ordered over-relaxation (1998) in the limit of many draws.
+	// Relaxation, in [0, 1], is the probability that a site moves by reflection. Otherwise the site
+	// draws a level independently of its present one. Reflection divides [0, 1] into one interval
+	// per level, whose lengths are the probabilities q_i. It draws a uniform point w in the
+	// interval of the present level and moves to the level whose interval contains 1−w. This leaves
+	// q_i invariant. It is Neal's ordered over-relaxation (1998) in the limit of many draws.
 	//
 	// Between two levels the site moves with probability min(1, q_i/(1−q_i)), where q_i is the
 	// probability of the other level. The over-relaxation of the paper is different; this package
