@@ -136,9 +136,10 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 type Proposing = interface {
 	energy.Incremental
 
-	// ProposalFrom stores in h the energy differences of flipping each site, like FieldFrom of
-	// [energy.Incremental], except that they may be less accurate. As in FieldFrom, h must depend
-	// only on y, not on the earlier states x, so that the reverse move uses the same h.
+	// ProposalFrom does what FieldFrom of [energy.Incremental] does: it stores the energies of the
+	// states y in e, and the energy differences of flipping each site in h. The differences may be
+	// less accurate than those of FieldFrom. As in FieldFrom, h must depend only on y, not on the
+	// earlier states x, so that the reverse move uses the same h.
 	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
