@@ -26,7 +26,8 @@ import (
 // most one nat.
 //
 // C is computed from earlier batches only. The covariance of the present batch is correlated with
-// its mean ḡ, so using it would bias the result. For rare events the bias would favour violations.
+// its mean ḡ, so using this covariance would bias the result. For rare events the bias would favour
+// violations.
 //
 // The rule does not depend on the units of g and accepts dependent constraints. It needs batches of
 // at least two states. An update takes O(n²) time and memory for n multipliers.

@@ -20,18 +20,25 @@ type Certificate struct {
 	// mean of each g_j; the constraint holds if it is ≤ 0 (if it is 0 for an equality)
 	Violation   []float64
 	ViolationSE []float64 // standard error of each Violation
-	Slack       []float64 // λ̄_j times the violation of row j, in units of f0; 0 at the optimum
-	SlackSE     []float64 // standard error of each Slack
-	RHat        []float64 // R-hat of the chains for each row; 1 if they agree, NaN if undefined
-	// largest RHat of converged chains for each row; nil or +Inf if there is no limit
+	// λ̄_j times the mean violation of row j, in units of the base energy f0; 0 at the optimum
+	Slack   []float64
+	SlackSE []float64 // standard error of each Slack
+	// R-hat (potential scale reduction factor) of the chains for each row; 1 if they agree, NaN if
+	// undefined
+	RHat []float64
+	// largest RHat at which the chains count as converged, for each row; nil or +Inf if there is no
+	// limit
 	RHatLimit []float64
 	// effective sample size: number of independent draws that would have the same standard error;
 	// NaN where RHat is NaN
 	ESS []float64
 
-	Steps  int  // number of dual steps in the certificate, or of draws per chain if Frozen
-	States int  // number of states measured per step, or per draw if Frozen
-	Frozen bool // whether all samples were drawn at λ̄, instead of while λ moved
+	// number of dual steps (updates of λ) that the certificate covers, or of draws per chain if
+	// Frozen
+	Steps  int
+	States int // number of states measured per step, or per draw if Frozen
+	// whether all samples were drawn at the fixed multipliers λ̄, instead of while λ moved
+	Frozen bool
 
 	Rows []Row // description of each constraint
 
@@ -136,9 +143,10 @@ func (c *Certificate) held() string {
 // give a one-sided confidence of 97.7 % per figure.
 const confidence = 2
 
-// Converged reports whether the chains agree on the mean of every g_j. They agree if R-hat is at
-// most 1.01 plus the excess that chance explains in a short run. If the chains disagree, each chain
-// has seen only a part of the distribution, and standard errors are unreliable.
+// Converged reports whether the chains agree on the mean of every g_j. They agree if R-hat, which
+// compares the variance between chains with that within chains, is at most 1.01 plus the excess
+// that chance explains in a short run. If the chains disagree, each chain has seen only a part of
+// the distribution, and standard errors are unreliable.
 func (c *Certificate) Converged() bool {
 	for j := range c.Lambda {
 		if c.disagrees(j) {
@@ -149,9 +157,9 @@ func (c *Certificate) Converged() bool {
 }
 
 // Holds reports whether the optimality conditions hold within the tolerance tol. The chains must
-// agree (see [Certificate.Converged]), every violation must be at most tol, and every slack within
-// ±tol. Two standard errors are added to each figure before the comparison. For violations, a
-// constraint's own tolerance replaces tol.
+// agree (see [Certificate.Converged]), every mean violation must be at most tol, and every slack (a
+// multiplier times the mean violation of its constraint) within ±tol. Two standard errors are added
+// to each figure before the comparison. For violations, a constraint's own tolerance replaces tol.
 func (c *Certificate) Holds(tol float64) bool {
 	for j := range c.Lambda {
 		if !(c.over(j, tol) <= 0) {

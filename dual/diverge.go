@@ -28,8 +28,9 @@ import (
 // satisfied, but only by distributions on the states with Σ_j u_j g_j(x) = 0. No finite λ gives
 // such a distribution.
 type DivergedError struct {
-	Lambda    []float64 // multipliers when the search stopped
-	Direction []float64 // direction u; usually that of Lambda
+	Lambda []float64 // multipliers when the search stopped
+	// direction u (see [DivergedError]), one entry per multiplier; usually the direction of Lambda
+	Direction []float64
 	Margin    float64
 	Steps     int
 	Proven    bool

@@ -22,7 +22,8 @@ import (
 // earlier batches. This step size is that of Newton's method with a diagonal Hessian and does not
 // depend on the units of g.
 type Ascent struct {
-	Step Schedule // step size η_t; nil means β/(v_j·√(1+t))
+	// step size η_t at dual step t; nil means β/(v_j·√(1+t)) for multiplier j (see [Ascent])
+	Step Schedule
 }
 
 // Bind returns a new updater for n multipliers; it implements [Rule].
@@ -99,9 +100,11 @@ func (e *extragradient) fields(f *wire.Fields) {
 // The clipped λ is itself the integral, so nothing accumulates while a multiplier stays at a bound
 // (no windup).
 type PI struct {
-	Integral     Schedule // step size η_t; nil means that of [Ascent]
-	Proportional float64  // factor κ ≥ 0 of the damping term; 0 means 1, −1 means none
-	Smooth       float64  // smoothing weight ν in [0, 1)
+	Integral Schedule // step size η_t; nil means that of [Ascent]
+	// factor κ ≥ 0 of the term that damps oscillations (see [PI]); 0 means 1, −1 means none
+	Proportional float64
+	// weight ν of the previous ξ in the running mean ξ of the violations (see [PI]), in [0, 1)
+	Smooth float64
 }
 
 // Bind returns a new updater for n multipliers; it implements [Rule]. It returns an error if a
@@ -149,13 +152,14 @@ func (c *controller) fields(f *wire.Fields) {
 	c.gains.fields(f)
 }
 
-// AdaGrad is dual ascent whose steps shrink with the gradients seen so far (Duchi, Hazan and Singer
-// 2011):
+// AdaGrad is a [Rule]: dual ascent on the multipliers λ, with steps that shrink as the squared
+// gradients add up (Duchi, Hazan and Singer 2011):
 //
 //	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j², 0, max)
 //
-// Here ḡ_j is the mean violation, and the sum is over all steps so far. The square sd_j² is the
-// mean variance of g_j over earlier batches. The function clip, the bound max and the temperature β
+// Here ḡ_j is the mean violation of constraint j over the present batch of samples, and the sum is
+// over all steps so far. The square sd_j² is the variance of the violation g_j among the samples of
+// a batch, averaged over earlier batches. The function clip, the bound max and the temperature β
 // are as in [Ascent]. The rule does not depend on the units of g. It takes O(n) time and memory for
 // n multipliers. It is the default for more than 2000 multipliers, for which the covariance of
 // [Auto] is too large.
@@ -275,17 +279,19 @@ func (g *gains) fields(f *wire.Fields) {
 	f.Float64s(g.variance)
 }
 
-// Schedule is a function that returns the step size at dual step t = 0, 1, 2, …. The result must
-// depend on t alone and be finite and ≥ 0. Samples depend on the schedule, so its arithmetic should
-// give the same bits on every processor, as that of [Constant] and [Power] does.
+// Schedule is a function that returns the step size at dual step (update of the multipliers) t = 0,
+// 1, 2, …. The result must depend on t alone and be finite and ≥ 0. Samples depend on the schedule,
+// so its arithmetic should give the same bits on every processor, as that of [Constant] and [Power]
+// does.
 type Schedule func(t int) float64
 
-// Constant returns the constant schedule η. If η = κ/√T over T steps, for some constant κ, the mean
-// of the multipliers is within O(1/√T) of the optimum (Hadou et al. 2026, theorem 1).
+// Constant returns the schedule whose step size is always η. If η = κ/√T over T steps, for some
+// constant κ, the mean of the multipliers is within O(1/√T) of the optimum (Hadou et al. 2026,
+// theorem 1).
 func Constant(eta float64) Schedule { return func(int) float64 { return eta } }
 
-// Power returns the schedule κ/(1+t)^p, for loops whose number of steps is not known in advance.
-// The classical range for stochastic approximation is ½ < p ≤ 1.
+// Power returns the schedule with the step size κ/(1+t)^p at step t, for loops whose number of
+// steps is not known in advance. The classical range for stochastic approximation is ½ < p ≤ 1.
 func Power(kappa, p float64) Schedule {
 	return func(t int) float64 {
 		return float64(kappa * simd.Exp(0-float64(p*simd.Log(float64(1+t)))))

@@ -25,8 +25,8 @@ import (
 type Config struct {
 	// rule that updates λ; nil means Auto{}, or AdaGrad{} for more than 2000 multipliers
 	Rule  Rule
-	Inner int       // number of draws per chain in a dual step; 0 means 1
-	Start []float64 // initial λ, for instance of an earlier run; nil means zeros
+	Inner int       // number of draws that each chain makes in a dual step; 0 means 1
+	Start []float64 // initial multipliers λ, for instance those of an earlier run; nil means zeros
 	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means no bound; see [Inference.Run]
 
 	// Uniform gives all steps the same weight in the average λ̄ of the multipliers and in the
@@ -34,9 +34,9 @@ type Config struct {
 	// λ̄, and the certificate omits the first quarter of the steps.
 	Uniform bool
 
-	// Diverge is the sum of |λ_j| at which a run gives up if no sample has satisfied the
-	// constraints; 0 means 10⁴. The run then ends even if it is not proven that no distribution
-	// satisfies them. See [DivergedError].
+	// Diverge limits the sum Σ_j |λ_j| of the multipliers; 0 means 10⁴. If the sum exceeds this
+	// limit and no sample has satisfied the constraints, the run gives up with a [DivergedError].
+	// It does so even without a proof that no distribution satisfies the constraints.
 	Diverge float64
 
 	// Observe, if not nil, is called after every dual step. It receives the multipliers at
@@ -100,10 +100,10 @@ func (c *Config) newState(ctx context.Context, lambda []float64, states int) (s 
 	return s, err
 }
 
-// NewInference returns a loop over the target t and the primal p, which must draw from t. A primal
-// on another model would not follow the multipliers. If p is [Energetic], such as the chains of
-// package sampler, NewInference detects this mistake: it rejects p if its energies do not change
-// with λ.
+// NewInference returns a loop that finds the multipliers of the target t. The primal p is the
+// sampler; it must draw from t. A primal that draws from another model would not follow the
+// multipliers. If p is [Energetic], such as the chains of package sampler, NewInference detects
+// this mistake: it rejects p if its energies do not change with λ.
 //
 // NewInference returns an error if an argument is nil, a field is out of range, the rule returns an
 // error, or p is rejected.
@@ -457,12 +457,12 @@ func (e *NotConverged) Error() string {
 // because a check costs a pass over the trajectory.
 const firstCheck = 256
 
-// Solve makes at most the given number of further dual steps, until the certificate of
-// [Inference.Certificate] holds. The argument tol is the absolute tolerance on violations and
-// slacks (see [Certificate.Holds]). This certificate describes the samples drawn while λ moved; for
-// the distribution at the average λ̄ use [Inference.Certify]. If the certificate does not hold
-// after these steps, the error is a [*NotConverged]. Solve also returns the same errors as
-// [Inference.Run].
+// Solve makes at most the given number of further dual steps, until the optimality conditions hold
+// for the certificate that [Inference.Certificate] returns. The argument tol is the absolute
+// tolerance on violations and slacks (see [Certificate.Holds]). The certificate describes the
+// samples drawn while λ moved; for the distribution at the average λ̄ use [Inference.Certify]. If
+// the certificate does not hold after these steps, the error is a [*NotConverged]. Solve also
+// returns the same errors as [Inference.Run].
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
 	if err := cmp.Or(check.If(!(tol > 0), "dual: Solve: tol = %v, want > 0", tol), check.If(steps < 0, "dual: Solve: steps = %d, want ≥ 1", steps)); err != nil {
 		return err

@@ -30,13 +30,14 @@ import (
 // A Lagrangian is a weighted sum of the base and the inequalities, an energy.Affine whose weights
 // change (see energy.Varying). It supports the interfaces that the Affine supports. Inequalities
 // made of models ([Constraint], constraint.Count, a [Modelled] set) support what the models
-// support. For instance, a torus under a constraint.Count is a torus at every λ, and kernels for
-// tori accept it. All other sets only compute values. For these, energy differences are computed
-// exactly, by one evaluation per level at each site, without a cache.
+// support. For instance, a model on a torus (a periodic lattice) under a constraint.Count remains
+// such a model at every λ, so kernels for tori accept it. All other sets only compute values. For
+// these, energy differences are computed exactly, by one evaluation per level at each site, without
+// a cache.
 //
 // A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently with any
-// other method. Kernels on the Lagrangian must be Reset after SetLambda. [Inference] takes care of
-// both. Two loops must not share a Lagrangian.
+// other method. MCMC kernels that sample the Lagrangian must be Reset after SetLambda. [Inference]
+// takes care of both. Two loops must not share a Lagrangian.
 type Lagrangian struct {
 	tilted
 	levels int
@@ -228,10 +229,11 @@ func (w *sitewise) update(weight []float64, levels int) error {
 	return err
 }
 
-// Version returns the number of changes of the multipliers; it implements [energy.Varying].
+// Version returns how often the multipliers have changed so far; it implements [energy.Varying].
 func (w *sitewise) Version() uint64 { return w.version }
 
-// Now returns an immutable copy at the present multipliers; it implements [energy.Varying].
+// Now returns an immutable copy of the Lagrangian, with its present multipliers; it implements
+// [energy.Varying].
 func (w *sitewise) Now() energy.Model {
 	m := *w.Independent
 	return &m
@@ -283,16 +285,17 @@ func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 // energy.Model.
 func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 
-// As offers the interfaces that the weighted sum of the base and the inequalities supports (see
+// As makes optional interfaces of package energy, such as energy.Incremental, available. It
+// supports those that the weighted sum of the base model and the inequalities supports (see
 // energy.Affine). It implements energy.Capable.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
 // Base returns the base model, whose energy is f0.
 func (l *Lagrangian) Base() energy.Model { return l.base }
 
-// SetLambda sets the multipliers. Kernels on the Lagrangian must be Reset afterwards. SetLambda
-// returns an error and changes nothing if a multiplier is not finite, or if it is negative and not
-// that of an equality. It panics unless len(lambda) is the number of inequalities.
+// SetLambda sets the multipliers. MCMC kernels that sample the Lagrangian must be Reset afterwards.
+// SetLambda returns an error and changes nothing if a multiplier is not finite, or if it is
+// negative and not that of an equality. It panics unless len(lambda) is the number of inequalities.
 func (l *Lagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
 	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {
@@ -393,13 +396,15 @@ func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 	return -l.beta * tilt.Normalize(w), nil
 }
 
-// Margin returns min_x uᵀg(x) or a lower bound on it, where u is a direction with u_j ≥ 0 for
-// inequalities. A positive margin proves that no distribution satisfies the constraints.
+// Margin returns the minimum over the states x of uᵀg(x), or a lower bound on this minimum. Here g
+// are the violations, and u holds one weight per multiplier, with u_j ≥ 0 for inequalities. A
+// positive margin proves that no distribution satisfies the constraints.
 //
 // If the inequalities are sums over sites, the result is the minimum over all states or, after
-// [Lagrangian.Within], over the language. This is a lower bound, because it includes states of
-// probability zero. Otherwise, if the base has at most 2²² states, the result is the minimum over
-// the states of positive probability (and in the language). In all other cases ok is false.
+// [Lagrangian.Within], over the language of allowed states. This is a lower bound, because it
+// includes states of probability zero. Otherwise, if the base has at most 2²² states, the result is
+// the minimum over the states of positive probability (and in the language). In all other cases ok
+// is false.
 //
 // Margin returns an error if an evaluation gives NaN or the context ends.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {

@@ -16,7 +16,7 @@ import (
 //
 // A primal may also implement [Counter], [Energetic] and [Saver].
 type Primal[S energy.Site] interface {
-	// Run makes n draws per chain.
+	// Run makes n draws in each chain, at the target's present multipliers.
 	Run(ctx context.Context, n int) error
 
 	// Reset is called when the multipliers have changed. The next Run must draw at the new

@@ -22,7 +22,8 @@ type Report struct {
 	States int `json:"states,omitempty"` // number of states measured per step
 }
 
-// Line reports on one constraint. A range, which has two rows, has one line.
+// Line reports on one constraint. A range, a constraint with two bounds, has two rows (see [Row])
+// but one line.
 type Line struct {
 	Name  string
 	Unit  string  // unit of Value, SE, Low and High
@@ -30,16 +31,20 @@ type Line struct {
 	// standard error of Value; +Inf if unknown. It is 0 if Value is exact, and also if all draws
 	// gave the same value. The error is then unknown: an event of probability p is missed by n
 	// independent draws with probability (1−p)ⁿ. [UpperBound] gives a limit for p.
-	SE     float64
-	Low    float64 // lower bound; −Inf if there is none
-	High   float64 // upper bound; +Inf if there is none
-	Lambda float64 // multiplier; for a range, the multiplier of High minus the multiplier of Low
+	SE   float64
+	Low  float64 // lower bound; −Inf if there is none
+	High float64 // upper bound; +Inf if there is none
+	// multiplier of the constraint; for a range, the multiplier of High minus the multiplier of Low
+	Lambda float64
 
-	// Price is the shadow price: the change of the optimum of f0 if the bound rises by one
-	// unit. For a range it is the price of the binding bound.
+	// Price is the shadow price: by how much the optimal value of the objective, in units of f0,
+	// changes if the bound rises by one unit of h. For a range it is the price of the bound at
+	// which the mean lies.
 	Price float64
 
-	RHat, ESS float64 // R-hat and effective sample size of the chains; NaN if undefined
+	// R-hat, which is 1 if the chains agree, and effective sample size of the chains; NaN if
+	// undefined
+	RHat, ESS float64
 
 	// Status is one of
 	//

@@ -8,16 +8,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Rule defines how multipliers are updated. A rule is a plain struct such as Auto{} or
-// Ascent{Step: Constant(0.1)}, whose zero value is the recommended setting. Package dualtest
-// checks rules.
+// Rule defines how a loop such as [Inference] updates the multipliers. A rule is a plain struct
+// such as Auto{} or Ascent{Step: Constant(0.1)}, whose zero value is the recommended setting.
+// Package dualtest checks rules.
 type Rule interface {
 	// Bind returns a new updater for n ≥ 1 multipliers. Every updater has its own state. If the
 	// context ends, Bind returns the context's error.
 	Bind(ctx context.Context, n int) (Updater, error)
 }
 
-// Updater updates multipliers and keeps its state between steps.
+// Updater updates multipliers by a [Rule] during one run, and keeps what the rule needs from
+// earlier steps.
 type Updater interface {
 	// Update replaces the multipliers λ by their next values, given the batch b. The values are
 	// within [0, b.Max], or within [−b.Max, b.Max] for the equalities marked in b.Equal. Update
@@ -52,10 +53,11 @@ func checkCount(rule string, n int) error {
 }
 
 // Decay is a rule that shrinks the multipliers before every step of another rule: λ ← (1 − Rate)·λ.
-// This keeps them bounded when the constraints cannot be satisfied, at the price of a bias. If the
-// other rule is [Ascent] with step size η, the mean violation ḡ converges to Rate·λ/η instead of 0.
+// This keeps the multipliers bounded when the constraints cannot be satisfied, at the price of a
+// bias. If the other rule is [Ascent] with step size η, the mean violation ḡ converges to Rate·λ/η
+// instead of 0.
 type Decay struct {
-	Rule Rule    // rule that updates the shrunken multipliers; nil means Auto{}
+	Rule Rule    // rule that then updates the shrunken multipliers; nil means Auto{}
 	Rate float64 // fraction removed from λ at every step, in [0, 1)
 }
 

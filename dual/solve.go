@@ -12,8 +12,9 @@ import (
 
 // Solution is the exact optimum of a constrained problem.
 type Solution struct {
-	Lambda    []float64 // optimal multipliers λ*
-	Dual      float64   // dual value D(λ*), equal to the optimum of the primal problem
+	Lambda []float64 // optimal multipliers λ*
+	// value D(λ*) of the dual function, equal to the optimum of the constrained problem
+	Dual      float64
 	Violation []float64 // mean violation E[g] at λ*; entry j is 0 where λ*_j ≠ 0
 	Rows      []Row     // description of each constraint
 }
@@ -21,9 +22,9 @@ type Solution struct {
 // Solve returns the optimum, exact up to rounding, of the constrained problem that the [Lagrangian]
 // l describes. It maximises the dual function D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) over the
 // multipliers λ ≥ 0. Here f0 is the base energy, g are the violations and β is the temperature. The
-// multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is over the
-// states in the language only. Solve starts from the present multipliers of l and does not change
-// l.
+// multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is only over
+// the states in the given language, a set of allowed states. Solve starts from the present
+// multipliers of l and does not change l.
 //
 // A base model with more than 2²² states cannot be enumerated. The base and the inequalities must
 // then have tables ([energy.Factored]) that form a graph of low tree-width. The number of sites is
@@ -108,8 +109,8 @@ func allFinite(v []float64) bool {
 type UndecidedError struct {
 	Lambda    []float64 // the best multipliers found
 	Violation []float64 // mean violation E[g] at Lambda
-	// mean deviation E|g − E[g]| of each g, or a similar number: the unit in which the conditions
-	// are checked
+	// mean absolute deviation E|g − E[g]| of each violation g, or a similar scale; the optimality
+	// conditions are checked in this unit
 	Deviation []float64
 	Rows      []Row // description of each constraint
 }

@@ -18,10 +18,10 @@ type Target[S energy.Site] interface {
 	Violation(g []float64, x []S)
 }
 
-// Prover is a target that can minimise uᵀg(x) over all states x of positive probability, for a
-// direction u with u_j ≥ 0 for inequalities. A positive minimum proves that no distribution
-// satisfies the constraints; [Inference] then returns a [DivergedError]. Margin returns ok = false
-// if the target has no exact method.
+// Prover is a target that can minimise uᵀg(x), a weighted sum of its violations g, over all states
+// x of positive probability. The weights u satisfy u_j ≥ 0 for inequalities. A positive minimum
+// proves that no distribution satisfies the constraints; [Inference] then returns a
+// [DivergedError]. Margin returns ok = false if the target has no exact method.
 type Prover interface {
 	Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error)
 }

@@ -11,16 +11,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Path holds the settings of [Thermodynamic]. The zero value is the recommended setting.
+// Path holds the settings of [Thermodynamic], which estimates log Z(λ) by integration along the
+// straight line from the multipliers 0 to λ. The zero value is the recommended setting.
 type Path struct {
-	Points  int // number of points of the trapezoid rule, from 0 to λ, at least 2; 0 means 16
-	Discard int // number of discarded draws per chain at each point; 0 means 50, −1 means none
+	// number of points of the trapezoid rule between the multipliers 0 and λ, both included, at
+	// least 2; 0 means 16
+	Points int
+	// number of draws per chain that are discarded at each point before the counted ones; 0 means
+	// 50, −1 means none
+	Discard int
 	Draws   int // number of counted draws per chain at each point; 0 means 200
 }
 
-// Thermodynamic estimates log Z(λ) − log Z(0) of a target with the energy (f0 + λᵀg)/β. It returns
-// the estimate and its standard error. It integrates along the straight line from 0 to λ with the
-// trapezoid rule (Kirkwood 1935),
+// Thermodynamic estimates log Z(λ) − log Z(0) of a target with the energy (f0 + λᵀg)/β, where Z is
+// the partition function and λ the multipliers. It returns the estimate and its standard error. It
+// integrates along the straight line from 0 to λ with the trapezoid rule (Kirkwood 1935),
 //
 //	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{tλ}[g] dt.
 //

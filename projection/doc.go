@@ -23,11 +23,11 @@
 //
 // # Recipes and runners
 //
-// A recipe, such as a [Path], is an immutable struct with useful zero values. Its Bind method
-// compiles it for a shape, which is a number of sites and of levels, and returns a [Projection]. A
-// Path becomes a [PathProjection], and the Projector of novelty, lagrange or proximal becomes the
-// Projection of that package. The code that calls Bind and runs the result, such as package
-// sampler/diffusion, is called a runner.
+// A recipe, such as a [Path], is an immutable struct with useful zero values. The method Bind
+// compiles the recipe for a shape, which is a number of sites and of levels, and returns a
+// [Projection]. A Path becomes a [PathProjection], and the Projector of novelty, lagrange or
+// proximal becomes the Projection of that package. The code that calls Bind and runs the result,
+// such as package sampler/diffusion, is called a runner.
 //
 // Package sampler/diffusion declares the same interface Projection, and finds optional abilities,
 // such as a joint draw, by type assertions. Neither package imports the other.

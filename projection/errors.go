@@ -39,7 +39,7 @@ func explain(name string, err error) error {
 // destination slice of the call then holds the best iterate.
 type NotConverged struct {
 	Method string // name of the iteration, for instance "proximal"
-	// residual of the stopping conditions, and the bound that it exceeds
+	// remaining error in the stopping conditions, and the bound that it exceeds
 	Residual, Want float64
 	Iterations     int // number of iterations made
 }

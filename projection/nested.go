@@ -283,7 +283,7 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 type Nested interface {
 	constraint.Automaton
 
-	// Pushdown returns the pushdown automaton. It must have been compiled by package
-	// constraint/grammar; [Path] rejects any other.
+	// Pushdown returns the pushdown automaton that recognises the language. The automaton must have
+	// been compiled by package constraint/grammar; [Path] rejects any other.
 	Pushdown() constraint.Pushdown
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Path projects a factorised categorical distribution onto a language. It finds the nearest
-// distribution over sites × levels whose likeliest sequence is in the language. The result is
-// exact. Code that can draw sequences jointly, such as package sampler/diffusion, should condition
-// on the language instead (see [PathProjection.Draw]).
+// Path projects a factorised categorical distribution onto a language, a set of allowed sequences.
+// It finds the nearest distribution over sites × levels whose likeliest sequence is in the
+// language. The result is exact. Code that can draw sequences jointly, such as package
+// sampler/diffusion, should condition on the language instead (see [PathProjection.Draw]).
 //
-// A Path is used as a literal. Bind compiles it to a [PathProjection] for a runner such as package
-// sampler/diffusion, and Compile does so for direct use. The zero value of every field but Language
-// is the recommended setting.
+// A Path is written as a struct literal. Bind compiles it to a [PathProjection] for a runner such
+// as package sampler/diffusion, and Compile does so for direct use. The zero value of every field
+// but Language is the recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. A [constraint.Mask] that was intersected with the
 	// language adds no cost. A [Nested] language may have any depth. The cost then grows with the
@@ -33,20 +33,22 @@ type Path struct {
 	// Name is the name of the language in errors. The default is the name of the language's type.
 	Name string
 
-	// Padded admits shorter sequences of the language, which are filled up with the token
-	// Pad. The language itself must then not use the token Pad.
+	// Padded, if true, also allows shorter sequences of the language, which are filled up with the
+	// token Pad. The language itself must then not use the token Pad.
 	Padded bool
 	Pad    int32 // padding token, a level of the model; ignored unless Padded is set
 
-	// Divergence is the divergence that the projection minimises. The default is Forward.
+	// Divergence is the direction of the Kullback–Leibler divergence that the projection minimises.
+	// The default is Forward.
 	Divergence Divergence
 
 	// Margin is κ ≥ 1. After the projection, every token of the likeliest sequence is at least κ
 	// times as likely as any other token at its site. 0 means 1, which allows ties.
 	Margin float64
 
-	// Revive lets a forward projection choose tokens of probability zero, at the finite cost that
-	// KL(x‖y) assigns to them. If Revive is false, a log-weight of −Inf forbids a token.
+	// Revive, if true, lets a projection with the divergence Forward choose tokens of probability
+	// zero, at the finite cost that KL(x‖y) assigns to them. If Revive is false, a log-weight of
+	// −Inf forbids a token.
 	Revive bool
 
 	// Limit bounds the size of the compiled language. The size is the number of edges of the
@@ -68,11 +70,11 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 	return e, nil
 }
 
-// Compile compiles the path for direct use, without a runner, by unrolling the language over the
-// sites. If no sequence of that length is in the language, the error is an *[InfeasibleError]. It
-// wraps [constraint.ErrInfeasible] and names the parts of an intersection that clash. Other errors
-// name a field that is out of range, are a *[constraint.LimitError] if the result is too large, or
-// wrap the cause of ctx.
+// Compile compiles the path for direct calls, by unrolling the automaton of the language over the
+// sites. (A sampler such as a diffusion calls Bind instead.) If no sequence of that length is in
+// the language, the error is an *[InfeasibleError]. It wraps [constraint.ErrInfeasible] and names
+// the parts of an intersection that clash. Other errors name a field that is out of range, are a
+// *[constraint.LimitError] if the result is too large, or wrap the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {

@@ -17,9 +17,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// PathProjection is a [Path] compiled for given numbers of sites and levels. In all methods, v
-// holds log-weights (sites × levels, row-major). Adding a constant to a row changes nothing, and
-// −Inf marks an impossible token. The log-weights define the factorised distribution
+// PathProjection is a [Path], a projection onto a language, compiled for given numbers of sites and
+// levels. In all methods, v holds log-weights (sites × levels, row-major). Adding a constant to a
+// row changes nothing, and −Inf marks an impossible token. The log-weights define the factorised
+// distribution
 //
 //	p(x) = ∏_i p_i(x_i),  p_i = softmax(v_i).
 //
@@ -85,13 +86,14 @@ func (e *PathProjection) weights(v []float32) []float32 {
 // Shape returns the number of sites and of levels.
 func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels }
 
-// Draw stores in x0 an exact draw from p restricted to the language,
+// Draw stores in x0 an exact draw from p, the factorised distribution with the log-weights v,
+// restricted to the language,
 //
 //	P(x) = p(x)·1[x ∈ C] / P(C),
 //
-// where C is the language, and returns log Z, the log of the total weight of the language under
-// the unnormalised weights exp(v). If the rows of v are normalised, log Z equals log P(C). Draw
-// does not modify v.
+// where C is the language, and returns log Z, the log of the total weight of the language under the
+// unnormalised weights exp(v). If the rows of v are normalised, log Z equals log P(C). Draw does
+// not modify v.
 func (e *PathProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	return e.Sample(ctx, x0, v, src)
@@ -123,8 +125,9 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 	return logZ, nil
 }
 
-// Self returns the receiver. A consumer of DrawGiven uses it to detect a type that embeds a
-// *PathProjection and may define its own Draw.
+// Self returns the receiver. If a type embeds a *PathProjection, its method Self returns the
+// embedded value. A consumer of DrawGiven can thus detect such a type, which may define its own
+// Draw.
 func (e *PathProjection) Self() any { return e }
 
 // Sample stores len(dst)/sites independent exact draws in dst, one after the other. Each is
@@ -391,8 +394,8 @@ func (w *work) load(i int) (row []float32, bad int, ok bool) {
 	return w.clean, bad, ok
 }
 
-// Site normalises row i. If many tokens will be priced, it computes the costs of all tokens at
-// once. It implements [trellis.Pricer].
+// Site normalises row i of the log-weights, for the calls of Price that follow. If many tokens will
+// be priced, it computes the costs of all tokens at once. It implements [trellis.Pricer].
 func (w *work) Site(i int) error {
 	row, bad, ok := w.load(i)
 	switch {

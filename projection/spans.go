@@ -24,9 +24,9 @@ type Span struct {
 // distribution are independent, so the spans are independent too. Draws and sums are exact. Their
 // cost is the sum of the costs of the individual spans.
 //
-// Spans is used as a literal. Bind compiles it to a [SpansProjection] for a runner such as package
-// sampler/diffusion, and Compile does so for direct use. The runner keeps given tokens, such as
-// those of a prompt, fixed.
+// A Spans is written as a struct literal. Bind compiles it to a [SpansProjection] for a runner such
+// as package sampler/diffusion, and Compile does so for direct use. The runner keeps given tokens,
+// such as those of a prompt, fixed.
 type Spans []Span
 
 // Bind compiles the spans for samples with the given numbers of sites and levels. The result is a
@@ -81,9 +81,10 @@ func (s Spans) Compile(ctx context.Context, sites, levels int) (*SpansProjection
 	return p, nil
 }
 
-// SpansProjection is [Spans] compiled for given numbers of sites and levels. Log-weights and
-// errors are as in a [PathProjection], except that errors name the span and the site within the
-// whole sequence. A SpansProjection is safe for concurrent use.
+// SpansProjection is [Spans] compiled for given numbers of sites and levels. It projects parts of a
+// sequence, each onto its own language (set of allowed sequences). Log-weights and errors are as in
+// a [PathProjection], except that errors name the span and the site within the whole sequence. A
+// SpansProjection is safe for concurrent use.
 type SpansProjection struct {
 	sites, levels int
 	parts         []*PathProjection // projections of the spans, in the order of the recipe
@@ -199,8 +200,8 @@ func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.DrawGiven(ctx, x0[c.from:c.to], v, src) })
 }
 
-// Self returns the receiver. Runners use it to detect a type that embeds a *SpansProjection and
-// may define its own Draw.
+// Self returns the receiver. If a type embeds a *SpansProjection, its method Self returns the
+// embedded value. Runners can thus detect such a type, which may define its own Draw.
 func (p *SpansProjection) Self() any { return p }
 
 // LogZ returns the log of the total weight of all sequences in which every span is in its language.

@@ -14,10 +14,10 @@ import (
 // Options describes the behaviour that a rule promises. The zero value is for rules that converge
 // to the optimum.
 type Options struct {
-	// Rest, unless nil, is a function of one multiplier λ < Max and the mean violation ḡ of its
-	// constraint. It must be zero where the rule stops moving. Set it for a rule that does not
-	// converge to the optimum. The default is the distance between λ and λ + ḡ clipped to the
-	// bounds.
+	// Rest, unless nil, measures how far a multiplier λ < Max is from a point at which the rule
+	// would no longer move it. Rest depends on λ and on the mean violation ḡ of the multiplier's
+	// constraint, and must be zero at such a point. Set Rest for a rule that does not converge to
+	// the optimum. The default is the distance between λ and λ + ḡ clipped to the bounds.
 	Rest func(lambda, mean float64) float64
 }
 

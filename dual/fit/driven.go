@@ -18,8 +18,8 @@ import (
 // likelihood. The zero value makes one draw per chain and step, and starts the chains at rows of
 // the data.
 type Persistent struct {
-	Draws int  // number of draws per chain and step; 0 means 1
-	Cold  bool // whether to start from the present states of the chains instead of rows of data
+	Draws int  // number of draws that each chain makes in a step of the fit; 0 means 1
+	Cold  bool // whether the chains start from their present states instead of from rows of data
 
 	// Buffer, if positive, is the number of states in a replay buffer, at least one per chain.
 	// Every step takes states from the buffer at random, continues the chains from them and
@@ -36,7 +36,7 @@ type Persistent struct {
 // estimate has little noise. Its bias vanishes as the number of draws grows. The zero value makes
 // one draw.
 type Contrastive struct {
-	Draws int // number of draws per chain and step; 0 means 1
+	Draws int // number of draws that each chain makes in a step of the fit; 0 means 1
 }
 
 // Name returns the name by which checkpoints identify the objective.

@@ -7,8 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Objective defines how the gradient of the loss is estimated. [Persistent], [Contrastive],
-// [Pseudo] and [Exact] are objectives. You can also write your own.
+// Objective defines how the gradient of the loss, in general the mean negative log-likelihood of
+// the data, is estimated. [Persistent], [Contrastive], [Pseudo] and [Exact] are objectives. You can
+// also write your own.
 type Objective interface {
 	// Bind returns the [Phase] that computes gradients for the model p, its data (rows of one level
 	// per site) and the chains of the fit. The argument chains is nil if the fit has none.
@@ -51,7 +52,8 @@ type Conditioned interface {
 type Exponential interface {
 	energy.Parametric
 
-	// Exponential reports whether ParamGradient is independent of θ.
+	// Exponential reports whether ParamGradient, the gradient of the energy with respect to θ, does
+	// not depend on θ.
 	Exponential() bool
 }
 

@@ -84,12 +84,12 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 
 // Pseudo is the objective that replaces log p(x) by the pseudo-likelihood Σ_i log p(x_i | the other
 // sites) (Besag 1975). The pseudo-likelihood is concave where the log-likelihood is, and needs no
-// chains. As the data grow, its optimum tends to that of the likelihood, but it has a larger
-// variance.
+// chains. As the data grow, the optimum of the pseudo-likelihood tends to that of the likelihood,
+// but this estimate of θ has a larger variance.
 //
-// For [Conditioned] models the gradient has a closed form. Examples are the learners of Ising and
-// dense two-level Quadratic models. For others, each row needs the gradients of sites·(levels−1) +
-// 1 states.
+// For [Conditioned] models the gradient has a closed form. Examples are Ising models and dense
+// two-level Quadratic models with learnable parameters. For other models, each row needs the
+// gradients of sites·(levels−1) + 1 states.
 type Pseudo struct{}
 
 // Name returns the name by which checkpoints identify the objective.

@@ -19,10 +19,11 @@ import (
 // moments exceeds λ₁c_k. Windows have 16, 32, 64, … steps. The report uses the last complete
 // window.
 type Report struct {
-	Steps    int     // number of steps made so far
-	Window   int     // number of steps in the window of the residuals; 0 before step 16
+	Steps int // number of steps made so far
+	// number of steps in the window over which the residuals are averaged; 0 before step 16
+	Window   int
 	Worst    int     // index of the parameter with the largest residual
-	Residual float64 // residual of parameter Worst, ≥ 0, in units of ∂E/∂θ
+	Residual float64 // residual of parameter Worst (see [Report]), ≥ 0, in units of ∂E/∂θ
 	StdErr   float64 // standard error of Residual, from the means of 16 parts of the window
 	RMS      float64 // root mean square of the residuals of all parameters
 	NonZero  int     // number of parameters that are not 0
@@ -74,9 +75,9 @@ func (f *Fit) residual(k int) float64 {
 }
 
 // Solve makes steps, at most the given number, and stops as soon as the moments of the model and
-// the data agree. It checks at the end of every window of steps (see [Report]). The moments agree
-// if every residual is within tol plus four standard errors and every standard error is at most
-// tol. Solve reports whether they agreed.
+// the data agree. It checks after each of the windows of 16, 32, 64, … steps over which [Report]
+// averages. The moments agree if every residual (difference of moments) is within tol plus four
+// standard errors and every standard error is at most tol. Solve reports whether they agreed.
 func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	if most < 0 {
 		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
@@ -114,8 +115,9 @@ type Certificate struct {
 	// standard error of LogLik, from the errors of log Z and of the mean over states
 	StdErr float64
 
-	LogZ, LogZErr float64 // log Z, and its standard error
-	States        int     // number of states in the mean
+	// logarithm log Z of the model's partition function, and its standard error
+	LogZ, LogZErr float64
+	States        int // number of states over which LogLik is the mean
 }
 
 // String returns the certificate in one line.
@@ -125,8 +127,9 @@ func (c Certificate) String() string {
 
 // Certify returns the mean log-likelihood of the states x under the model m. The states should not
 // be those to which the model was fitted. The function logZ returns log Z and its standard error,
-// for instance from anneal.AIS. If logZ is nil, energy.Enumerate sums over all states. If a few
-// chains have most of the weight in AIS, it underestimates log Z, and the likelihood is too high.
+// for instance from anneal.AIS (annealed importance sampling). If logZ is nil, energy.Enumerate
+// sums over all states. If a few of the AIS chains have most of the weight, AIS underestimates log
+// Z, and the likelihood is too high.
 func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.Context) (value, stdErr float64, err error)) (*Certificate, error) {
 	sites, _, err := check.Model("fit", "Certify", "the model", m)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 type Guided struct {
 	Base   energy.Denoiser[float32]
 	Terms  []energy.Scored // functions g_j of the constraints g_j ≤ 0
-	Weight float64         // step size w ≥ 0
+	Weight float64         // size w ≥ 0 of the gradient step
 }
 
 // Shape returns the numbers of sites and levels of Base.

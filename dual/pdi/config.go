@@ -13,9 +13,9 @@ import (
 // predictive rule (see Rule), and each batch has its own λ. The paper uses Rule: dual.Ascent{Step:
 // dual.Constant(0.05)}.
 type Config struct {
-	// Rule moves λ by the mean violation of the predictions. The rule must need nothing but this
-	// mean, because the variance of the samples is unknown within a run. Rules that need the
-	// variance, such as [dual.Auto], are rejected.
+	// Rule moves the multipliers λ by the mean violation of the predictions. The rule must need
+	// nothing but this mean, because the variance of the samples is unknown within a run. Rules
+	// that need the variance, such as [dual.Auto], are rejected.
 	//
 	// If Rule is nil, λ moves by the predictive rule. This rule uses the predictor to estimate how
 	// the final violations respond to λ, at about a tenth of the cost of the run. It takes
@@ -25,18 +25,19 @@ type Config struct {
 	Start []float64 // initial multipliers; nil means zeros
 	Max   *float64  // upper bound on every multiplier, ≥ 0; nil means no bound
 
-	// Fixed keeps λ at Start, for comparisons. If Start is nil, the samples are unconstrained.
-	// If Start is the average of an earlier run, λ is that average throughout.
+	// Fixed, if true, keeps the multipliers λ at Start, for comparisons. If Start is nil, the
+	// samples are unconstrained. If Start is the average of an earlier run, λ is that average
+	// throughout.
 	Fixed bool
 
 	// Domain, if not nil, projects a prediction in place onto the set of possible samples; see
 	// [Box] and [Simplex].
 	Domain func(x []float32)
 
-	// Again makes two predictions per step, at twice the cost. The violations of the first
-	// prediction move λ. The second prediction is made at the new λ and used by the diffusion. This
-	// is the order of steps in the paper; the paper's code predicts once. Without Again, the
-	// diffusion uses the prediction made before λ moves.
+	// Again, if true, makes two predictions per step, at twice the cost. The violations of the
+	// first prediction move λ. The second prediction is made at the new λ and used by the
+	// diffusion. This is the order of steps in the paper; the paper's code predicts once. Without
+	// Again, the diffusion uses the prediction made before λ moves.
 	Again bool
 
 	// Scarce suppresses the [ScarceError] of a run in which most predictions rest on fewer than

@@ -86,8 +86,9 @@ func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 // Shape returns the number of coordinates as sites, and 1 as levels.
 func (d *Denoiser) Shape() (sites, levels int) { return d.p.Sites(), 1 }
 
-// Denoise stores in v predictions of the clean samples of all states, and then moves λ. Since the
-// states share λ, their predictions depend on each other. It implements energy.Denoiser.
+// Denoise stores in v predictions of the clean samples of all states, and then moves the
+// multipliers λ. Since the states share λ, their predictions depend on each other. Denoise
+// implements energy.Denoiser.
 func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	states := len(q.Time)
 	check.Len("pdi", "X", len(q.X), states*d.p.Sites())
@@ -176,8 +177,8 @@ const missed = 4
 // ScarceError reports that an [Estimator] had fewer than two effective candidates (see
 // [GibbsScore.Effective]) in most steps of a batch. Its predictions were then close to the single
 // best candidate, whatever the distribution, and the samples and multipliers are not meaningful. A
-// guess (GibbsOptions.Center and Spread) or an exact predictor helps; more candidates barely help.
-// Config.Scarce suppresses the error.
+// guess of the base distribution (GibbsOptions.Center and Spread) or an exact predictor helps; more
+// candidates barely help. Config.Scarce suppresses the error.
 type ScarceError struct {
 	// number of steps with fewer than two effective candidates, and number of all steps
 	Few, Steps int
@@ -292,11 +293,11 @@ func (d *Denoiser) Average() []float64 {
 	return avg
 }
 
-// Stability returns the stability factors of the last batch, one per step. The factor of a step is
-// the influence of its multipliers on the distribution of the samples. The factors add up to 1.
-// They depend on the schedule and on v, the argument variance, which is the variance of a
-// coordinate under the base distribution. With the DDPM step from t to s, x_s = A_t·x_t + B_t·x̂_0
-// + noise, the factor of step t is
+// Stability returns the stability factors of the last batch, one per step. The factor of a step
+// measures how much the multipliers of that step influence the distribution of the samples. The
+// factors add up to 1. They depend on the schedule and on v, the argument variance, which is the
+// variance of a coordinate under the base distribution. With the DDPM step from t to s, x_s =
+// A_t·x_t + B_t·x̂_0 + noise, the factor of step t is
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
 //	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ),
@@ -384,15 +385,15 @@ type Ranged interface{ Outside(lambda []float64) error }
 //
 // For an [Estimator], there is a warning if a step had fewer than two effective candidates. Such
 // predictions are close to the single best candidate, whatever the distribution. The samples and
-// the multipliers are then not meaningful. A guess (GibbsOptions.Center and Spread) or an exact
-// predictor helps; more candidates barely help.
+// the multipliers are then not meaningful. A guess of the base distribution (GibbsOptions.Center
+// and Spread) or an exact predictor helps; more candidates barely help.
 //
 // For a [Ranged] predictor, such as the networks of package network, there is a warning if the
 // multipliers of a step are outside the range. The predictions are then extrapolations.
 //
 // With the predictive rule, there is a warning if the predictions of the last step violate a
-// constraint by more than four standard errors. No multipliers may then satisfy the constraints,
-// or Config.Max limits them.
+// constraint by more than four standard errors. No multipliers may then satisfy the constraints, or
+// Config.Max limits them.
 func (d *Denoiser) Warning() string {
 	w := d.doubt()
 	if len(d.unmet) == 0 {

@@ -16,16 +16,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tilted is a target whose energy E(x, λ) = (f0(x) + λᵀg(x))/β and score are known. A
-// [dual.RealLagrangian] is Tilted. You can write your own type, for instance if one pass over x can
-// compute all g.
+// Tilted is a target that can compute its energy E(x, λ) = (f0(x) + λᵀg(x))/β and its score, the
+// gradient of −E with respect to x. A [dual.RealLagrangian] is Tilted. You can write your own type,
+// for instance if one pass over x can compute all g.
 type Tilted interface {
 	dual.Target[float32]
 	energy.Scored
 }
 
-// Composed is a [Tilted] target that gives access to its parts. Base returns f0, and Terms
-// returns the g_j in the order of the multipliers.
+// Composed is a [Tilted] target that gives access to its parts. Base returns the base energy f0,
+// and Terms returns the constraint functions g_j in the order of the multipliers.
 type Composed interface {
 	Base() energy.Scored
 	Terms() []energy.Scored
@@ -35,7 +35,7 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 
 // GibbsScore is the Monte Carlo [Predictor] of any [Tilted] target. It estimates the posterior mean
 // of the clean state x_0 given the noisy state x_t from K candidates y_k, with weights w_k ∝
-// exp(−E(y_k, λ)):
+// exp(−E(y_k, λ)), where E is the energy of the target at the multipliers λ:
 //
 //	y_k = (x_t + σε_k)/α,  α = √ᾱ, σ² = 1 − ᾱ,
 //	ŝ = ∇_x log (1/K) Σ_k exp(−E(y_k, λ)) = −Σ_k w_k ∇E(y_k, λ)/α,
@@ -71,35 +71,39 @@ type GibbsScore struct {
 	last   gibbsCall
 }
 
-// GibbsOptions holds the settings of [GibbsScore]. By default the estimate is the weighted mean Σ
-// w_k y_k of the candidates y_k with weights w_k. It requires a guess in Center and Spread. For the
-// estimator of the paper, set Score to true and leave Center and Spread nil.
+// GibbsOptions holds the settings of [GibbsScore]. By default, GibbsScore estimates the posterior
+// mean by the weighted mean Σ w_k y_k of the candidates y_k with weights w_k. This requires Center
+// and Spread, a Gaussian guess of the base distribution. For the estimator of the paper, set Score
+// to true and leave Center and Spread nil.
 type GibbsOptions struct {
 	Candidates int // number K of candidates; 0 means 64
 
-	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that
-	// resembles the base distribution exp(−f0/β). They hold one entry per coordinate, or one
-	// for all. Terms that are continuous.Linear tilt this Gaussian with λ. Candidates are then
-	// drawn from the Gaussian's posterior given x_t, and the weights correct for that. The
-	// estimate has the same limit, and more effective candidates if the guess is good.
+	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that resembles
+	// the base distribution exp(−f0/β). They hold one entry per coordinate, or one for all.
+	// Constraint functions of type continuous.Linear, multiplied by λ, tilt this Gaussian.
+	// Candidates are then drawn from the tilted Gaussian's posterior given the noisy state x_t, and
+	// the weights correct for that. With many candidates the estimate tends to the same limit as
+	// without a guess. If the guess is good, more of the candidates have a notable weight.
 	Center, Spread []float64
 
-	// Antithetic draws candidates in pairs with opposite noise, +ε and −ε. Errors that are odd in ε
-	// then cancel.
+	// Antithetic, if true, draws candidates in pairs whose noise is +ε and −ε. Errors that are odd
+	// in ε then cancel.
 	Antithetic bool
 
-	// Score estimates the posterior mean through the score, as in the paper, instead of by Σ
-	// w_k y_k. With few effective candidates this estimate is unreliable: it is the score of
-	// one remote candidate, times σ²/α. On mixtures in many dimensions with a single effective
-	// candidate, it nevertheless does better, because the multipliers correct it.
+	// Score, if true, estimates the posterior mean from ŝ, the estimated score of the noisy state
+	// (see [GibbsScore]), as in the paper. Otherwise the estimate is Σ w_k y_k. With few effective
+	// candidates the estimate from ŝ is unreliable: it then rests on the score of one remote
+	// candidate, times σ²/α. On mixtures in many dimensions with a single effective candidate, it
+	// nevertheless does better than Σ w_k y_k, because the multipliers correct the error.
 	Score bool
 
-	// Control combines the two estimates, the weighted mean and the one through the score. Their
-	// difference has mean zero (Stein's identity). Control adds c times the difference to the
-	// weighted mean, as a control variate. Least squares over the candidates determines c. On a
-	// Gaussian target the result has no variance, however few candidates are effective. On a
-	// mixture with a single effective candidate it may not help: in BenchmarkConstrainedMixture
-	// the estimate of the paper does best.
+	// Control, if true, combines two estimates of the posterior mean: the weighted mean of the
+	// candidates and the estimate from the score (see Score). Their difference has mean zero
+	// (Stein's identity). The result is the weighted mean plus c times this difference, which
+	// serves as a control variate. Least squares over the candidates determines c. On a Gaussian
+	// target the result has no variance, however few candidates are effective. On a mixture with a
+	// single effective candidate it may not help: in BenchmarkConstrainedMixture the estimate of
+	// the paper does best.
 	Control bool
 }
 
@@ -121,13 +125,14 @@ const (
 )
 
 // NewGibbsScore returns the predictor for a target. It copies a [Composed] target such as a
-// [dual.RealLagrangian]. It keeps any other target, and every prediction sets its multipliers.
+// [dual.RealLagrangian]. Any other target is used directly, and every prediction sets the
+// multipliers of that target.
 //
 // NewGibbsScore returns an error if the target is nil, has no sites or no multipliers, or has a
 // temperature that is not positive and finite. It also returns an error if an option is out of
-// range, or if the options set neither a guess nor Score nor Control. Without these, the mean of
-// the candidates around x_t/α would be biased for states in the tails of the noise, whatever the
-// number of candidates.
+// range, or if the options set neither a guess (Center and Spread) nor Score nor Control. Without
+// these, the mean of the candidates around x_t/α would be biased for states in the tails of the
+// noise, whatever the number of candidates.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {
@@ -228,12 +233,13 @@ func rowsOf(l Tilted) []dual.Row {
 	return make([]dual.Row, l.Len())
 }
 
-// Violation stores in v the target's violations at the states x; it implements [Predictor].
+// Violation stores in v the violations of the target's constraints at every state of x; it
+// implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
-// Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. It is
-// between 1 and the number of candidates, and is averaged over the states of the last call of
-// Predict. Effective returns 0 before the first Predict.
+// Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. This
+// number is between 1 and the number of candidates, and is averaged over the states of the last
+// call of Predict. Effective returns 0 before the first Predict.
 func (g *GibbsScore) Effective() float64 {
 	states := len(g.last.effective)
 	if states == 0 {
@@ -248,8 +254,8 @@ func (g *GibbsScore) Effective() float64 {
 
 // Forecast stores predictions in v and forecasts of the violations in g; it implements
 // [Forecaster]. If all terms are continuous.Linear, the forecasts are the violations of the
-// predictions. Otherwise they are weighted means of g over the candidates. For linear terms these
-// would have the same expectation but more variance.
+// predictions. Otherwise the forecasts are weighted means of g over the candidates. (For linear
+// terms, weighted means would have the same expectation but more variance.)
 func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error {
 	check.Len("pdi", "g", len(violation), len(alpha)*g.Len())
 	if g.linear {

@@ -15,8 +15,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Mixture is the exact [Predictor] if the base distribution exp(−f0/β) is a Gaussian mixture and
-// the constraints are linear. The tilted distribution μ_λ is then a Gaussian mixture, too. A
+// Mixture is a [Predictor] that computes posterior means exactly. The base distribution exp(−f0/β),
+// with the energy f0 and the temperature β, must be a Gaussian mixture, and the constraints must be
+// linear. The base distribution tilted by the multipliers λ is then a Gaussian mixture, too. A
 // Mixture is immutable and safe for concurrent use.
 type Mixture struct {
 	mixture *continuous.Mixture
@@ -81,8 +82,8 @@ func (p *Mixture) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Sour
 	return nil
 }
 
-// Violation stores in g the violations of the states x, an array of states × Len; it implements
-// [Predictor].
+// Violation evaluates the constraint functions g_j at every state of x. It stores the values in g,
+// an array of states × Len; constraint j holds where its value is ≤ 0. It implements [Predictor].
 func (p *Mixture) Violation(g []float64, x []float32) {
 	n := p.Sites()
 	states := len(x) / n
@@ -97,7 +98,8 @@ func (p *Mixture) Violation(g []float64, x []float32) {
 	}
 }
 
-// Law returns the tilted distribution μ_λ at the given multipliers, which must be finite.
+// Law returns the tilted distribution μ_λ ∝ exp(−(f0 + λᵀg)/β) at the given multipliers λ, which
+// must be finite.
 func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 	t := make([]float64, p.Sites())
 	p.tilt(t, lambda)

@@ -7,10 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 )
 
-// Predictor computes posterior means of states of reals under Gaussian noise. The distribution of
-// the states is μ_λ ∝ exp(−(f0 + λᵀg)/β), the base distribution tilted by multipliers λ. A
-// [Denoiser] needs to know nothing else about the energy. A Predictor may implement
-// [dual.Described].
+// Predictor computes the posterior means of clean states, given the same states with Gaussian
+// noise. States are vectors of real numbers. The distribution of the clean states is μ_λ ∝ exp(−(f0
+// + λᵀg)/β), the base distribution tilted by multipliers λ. A [Denoiser] needs to know nothing else
+// about the energy. A Predictor may implement [dual.Described].
 type Predictor interface {
 	Sites() int
 	Len() int // number of multipliers λ
@@ -23,7 +23,8 @@ type Predictor interface {
 	// arguments.
 	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
 
-	// Violation stores in g the violations of the states x, an array of states × Len.
+	// Violation evaluates the constraint functions g_j at every state of x. It stores the values in
+	// g, an array of states × Len; constraint j holds where its value is ≤ 0.
 	Violation(g []float64, x []float32)
 }
 
@@ -50,7 +51,8 @@ func equal(p any) []bool {
 type Estimator interface {
 	Predictor
 
-	// Effective returns the effective number of candidates in the last call of Predict.
+	// Effective returns the effective number of candidates, (Σw)²/Σw² for candidates with weights
+	// w, in the last call of Predict.
 	Effective() float64
 }
 

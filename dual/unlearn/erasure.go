@@ -63,7 +63,7 @@ type Erasure struct {
 
 // ErasureConfig holds the settings of an [Erasure].
 type ErasureConfig struct {
-	Mask int32 // level of a masked token
+	Mask int32 // level that stands for a masked token
 }
 
 // NewErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the distribution
@@ -115,8 +115,8 @@ func (e *Erasure) masked(name string, d energy.Denoiser[int32]) error {
 	return fmt.Errorf("unlearn: NewErasure: %s predicts tokens that were replaced by others, want one of masked tokens (Mask = %d)", name, e.mask)
 }
 
-// MaskLevel returns the level of a masked token; it implements [energy.Masking]. Diffusions that do
-// not use this mask reject the Erasure.
+// MaskLevel returns the level that stands for a masked token; it implements [energy.Masking].
+// Diffusions that do not use this mask reject the Erasure.
 func (e *Erasure) MaskLevel() int32 { return e.mask }
 
 // Shape returns the numbers of sites and levels of the denoisers.
@@ -131,8 +131,9 @@ func (e *Erasure) Len() int { return len(e.lambda) }
 // Rows returns a description of the bounds on KL(p‖q_i), in nats.
 func (e *Erasure) Rows() []dual.Row { return divergences(e.bound) }
 
-// Beta returns 1, the temperature of the target. After [Erasure.Terminal] it returns 1 − Σλ_i,
-// because the Hessian of the dual function is then −Cov(g)/(1−Σλ_i).
+// Beta returns the temperature of the target, which is 1. After [Erasure.Terminal] it returns 1 −
+// Σλ_i, because the dual function then has the Hessian −Cov(g)/(1−Σλ_i), where g are the
+// violations.
 func (e *Erasure) Beta() float64 {
 	if e.terminal {
 		return e.rest()
@@ -286,10 +287,10 @@ func predictions[S energy.Site](ctx context.Context, v []float32, tables [][]flo
 	return nil
 }
 
-// Denoise stores in v the combined predictions of p_λ; it implements energy.Denoiser. It returns an
-// error if q gives weight to a token to which a distribution to move away from gives none. It also
-// returns an error if tokens are revealed in a way for which the Erasure cannot measure the
-// divergence.
+// Denoise stores in v the predictions p̂_λ, which combine those for q and for the distributions q_i
+// to move away from (see [Erasure]). It implements energy.Denoiser. It returns an error if q gives
+// weight to a token to which some q_i gives none. It also returns an error if tokens are revealed
+// in a way for which the Erasure cannot measure the divergence.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.follows(q.Reveals); err != nil {
 		return err
@@ -409,8 +410,8 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how 
 
 // Violation stores in g the violations of each of the most recent samples: b_i minus the path
 // divergence (see [Erasure]). After [Erasure.Terminal] they are b_i − log(p_λ(x)/q_i(x)) instead.
-// The slice x must hold these samples in the order in which they were begun. Violation panics if
-// fewer samples have been drawn since SetLambda, or if the lengths do not match.
+// The slice x must hold these samples in the order in which the diffusion began them. Violation
+// panics if fewer samples have been drawn since SetLambda, or if the lengths do not match.
 func (e *Erasure) Violation(g []float64, x []int32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)
@@ -430,22 +431,22 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 	}
 }
 
-// Terminal makes the Erasure measure final samples instead of their paths. It returns a function
-// that fills x with draws from the optimum,
+// Terminal makes the Erasure measure the finished samples of the diffusion instead of the paths
+// that lead to them. It returns a function that fills x with draws from the optimum,
 //
 //	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i,
 //
 // which the site-wise combination of predictions only approximates. For every state in x, the
 // function first draws several candidates by calling sample; the argument particles is their
-// number. It weights each candidate by the error of the combination along its path, and resamples x
-// from all candidates by these weights. Resampling is systematic, so a state may occur twice. The
-// draws of sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With
-// exact denoisers the result is exact in the limit of many particles; the error is
-// O(1/(states·particles)).
+// number. It gives each candidate a weight that corrects the error of the site-wise combination
+// along the candidate's path. Then it resamples x from all candidates by these weights. Resampling
+// is systematic, so a state may occur twice. The draws of sample must reveal one token at a time
+// (diffusion.Masked{FirstHitting: true}). With exact denoisers the result is exact in the limit of
+// many particles; the error is O(1/(states·particles)).
 //
-// After the call, [Erasure.Violation] stores b_i − log p_λ(x)/q_i(x). Its mean is the dual gradient
-// b_i − KL(p_λ‖q_i), so it certifies KL(p_λ‖q_i) ≥ b_i. [Erasure.Beta] returns 1 − s, so
-// [dual.Auto] can find λ:
+// After the call, [Erasure.Violation] stores b_i − log p_λ(x)/q_i(x). The mean of these values is
+// the dual gradient b_i − KL(p_λ‖q_i), so a mean of at most 0 certifies KL(p_λ‖q_i) ≥ b_i.
+// [Erasure.Beta] returns 1 − s, so [dual.Auto] can find λ:
 //
 //	p, err := dual.NewResampler(sites, 256, e.Terminal(d.Sample, 4, src))
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})

@@ -27,8 +27,9 @@ import (
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
 //
 // whose mean is the dual gradient. Violations require log Z_λ. [dual.Inference] halves a step that
-// would violate s < 1. A Config.Max below 1 makes its errors clearer. If a multiplier stays at this
-// bound while its constraint is violated, b exceeds b_crit (see [CriticalError]).
+// would violate s < 1. A bound dual.Config.Max below 1 makes the errors of the Inference clearer.
+// If a multiplier stays at this bound while its constraint is violated, b exceeds b_crit (see
+// [CriticalError]).
 type Experts struct {
 	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
 	weigh         func(weight []float64, offset float64) // sets the weights of sum
@@ -87,8 +88,9 @@ func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
 // energy.Model.
 func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 
-// As offers the interfaces that the weighted sum of the models supports (see energy.Affine). It
-// implements energy.Capable.
+// As makes optional interfaces of package energy, such as energy.Incremental, available. It
+// supports those that the weighted sum of the models supports (see energy.Affine). It implements
+// energy.Capable.
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
 // Len returns the number of distributions to move away from.
@@ -98,7 +100,7 @@ func (m *Experts) Len() int { return len(m.lambda) }
 func (m *Experts) Sites() int { return m.sites }
 
 // Beta returns 1 − Σλ_i, the temperature that [dual.Rule] needs: the Hessian of the dual function
-// is −Cov(g)/(1−Σλ_i).
+// is −Cov(g)/(1−Σλ_i), where g are the violations.
 func (m *Experts) Beta() float64 { return rest(m.lambda) }
 
 // rest returns 1 − Σλ_i.
@@ -184,19 +186,21 @@ func divergences(bound []float64) []dual.Row {
 	return rows
 }
 
-// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. The
-// arguments q and qi are models with the log partition functions logZq and logZi. The
-// dual.Lagrangian of q with this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its
-// certificate states whether E_p[log q/q_i] ≥ b.
+// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation, where
+// q is the distribution to start from and q_i one to move away from. The arguments q and qi are
+// models with the log partition functions logZq and logZi. The dual.Lagrangian of q with this
+// constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its certificate states whether E_p[log
+// q/q_i] ≥ b.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
 	h := dual.Constraint[int32]{Of: []dual.Energetic[int32]{qi, q}, Coef: []float64{1, -1}, Low: b + logZq - logZi, High: math.Inf(1)}
 	return h.Named("log q/q_i", "nats", 0)
 }
 
-// Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation. The arguments
-// q and qi are models with the log partition functions logZq and logZi. The ratio overflows to +Inf
-// where q_i exceeds q by a factor of more than e^709.
+// Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation, where q is
+// the distribution to start from and q_i one to move away from. The arguments q and qi are models
+// with the log partition functions logZq and logZi. The ratio overflows to +Inf where q_i exceeds q
+// by a factor of more than e^709.
 func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Constraint[int32], error) {
 	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {
 		return dual.Constraint[int32]{}, err

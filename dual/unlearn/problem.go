@@ -105,11 +105,12 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// Tails returns the tail shape k̂ of the ratios of every distribution, for a problem from
-// [FromRatios]. It returns nil for other problems. If k̂ ≤ 0.5, the sample determines the mean of
-// the ratios. If k̂ ≤ 0.7, it nearly does. For larger k̂, [Problem.Solve] returns a [*TailError] if
-// its result depends on that mean. The tail shape is −Inf if the largest values are equal or if
-// there are fewer than 25 ratios.
+// Tails returns, for a problem from [FromRatios], one tail shape k̂ for every distribution. The
+// tail shape is the shape of a generalised Pareto distribution fitted to the largest ratios. Tails
+// returns nil for other problems. If k̂ ≤ 0.5, the sample determines the mean of the ratios. If k̂
+// ≤ 0.7, it nearly does. For larger k̂, [Problem.Solve] returns a [*TailError] if its result
+// depends on that mean. The tail shape is −Inf if the largest values are equal or if there are
+// fewer than 25 ratios.
 func (u *Problem) Tails() []float64 { return slices.Clone(u.tails) }
 
 // checkDistribution returns a normalised copy of p, or an error if p is not a distribution on n
@@ -280,7 +281,9 @@ func KL(p, q []float64) float64 {
 type Formulation int
 
 const (
-	// ReverseKL minimises KL(p‖q) subject to KL(p‖q_i) ≥ b_i. The optimum is
+	// ReverseKL minimises KL(p‖q), where q is the distribution to start from. The constraints are
+	// KL(p‖q_i) ≥ b_i, where the q_i are the distributions to move away from. With the multipliers
+	// λ_i, the optimum is
 	//
 	//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i < 1.
 	//
@@ -288,28 +291,35 @@ const (
 	// [CriticalError] and [DiscreteSafe].
 	ReverseKL Formulation = iota
 
-	// ForwardKL minimises KL(q‖p) subject to KL(q_i‖p) ≥ b_i. The optimum is
+	// ForwardKL minimises KL(q‖p), where q is the distribution to start from. The constraints are
+	// KL(q_i‖p) ≥ b_i, where the q_i are the distributions to move away from. With the multipliers
+	// λ_i, the optimum is
 	//
 	//	p_λ = (q − Σλ_i q_i)/(1−s),  s = Σλ_i,
 	//
 	// if that is a distribution.
 	ForwardKL
 
-	// Likelihood minimises KL(p‖q) subject to E_p[q_i] ≤ ε_i. The optimum is
+	// Likelihood minimises KL(p‖q), where q is the distribution to start from. The constraints
+	// bound the mean likelihoods E_p[q_i] ≤ ε_i of the distributions q_i to move away from. With
+	// the multipliers λ_i, the optimum is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i q_i).
 	Likelihood
 
-	// LikelihoodRatio minimises KL(p‖q) subject to E_p[r_i] ≤ ε_i, where r_i = q_i/q. The optimum
-	// is
+	// LikelihoodRatio minimises KL(p‖q), where q is the distribution to start from. The constraints
+	// are E_p[r_i] ≤ ε_i for the ratios r_i = q_i/q, where the q_i are the distributions to move
+	// away from. With the multipliers λ_i, the optimum is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i r_i).
 	//
-	// It does not depend on the reference measure of the densities. Before unlearning, E_q[r_i] is
-	// 1.
+	// The optimum does not depend on the reference measure of the densities. Before unlearning,
+	// E_q[r_i] is 1.
 	LikelihoodRatio
 
-	// DiscreteSafe minimises KL(p‖q) subject to E_p[log q/q_i] ≥ b_i. The optimum is
+	// DiscreteSafe minimises KL(p‖q), where q is the distribution to start from. The constraints
+	// are E_p[log q/q_i] ≥ b_i, where the q_i are the distributions to move away from. With the
+	// multipliers λ_i, the optimum is
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i},  s = Σλ_i.
 	//
@@ -335,9 +345,10 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("formulation", f, DiscreteSafe, name)
 }
 
-// Ascend makes n steps of a dual rule on a formulation, with the exact gradient and curvature of
-// its dual function. It returns the multipliers after each step, an array of n × len(b). They move
-// as they would with a sampler, but without noise, and approach the optimum of [Problem.Solve].
+// Ascend makes n steps of a rule that updates multipliers (see [dual.Rule]) on a formulation, with
+// the exact gradient and curvature of its dual function. It returns the multipliers after each
+// step, an array of n × len(b). The multipliers move as they would with a sampler, but without
+// noise, and approach the optimum of [Problem.Solve].
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. The
 // argument most ≥ 0 is an upper bound on every multiplier; +Inf means no bound. For ReverseKL it
@@ -406,12 +417,13 @@ const reverseMax = 0.99
 //
 // For ForwardKL, KL(q_i‖p_λ) has no such limit. But it grows only with the logarithm of the
 // distance from λ to the edge, where q − Σλ_i q_i = 0 at some state. Beyond some bound, no float64
-// is close enough to the edge. Blur proves this: at Lambda, changing λ by 2⁻⁵³ changes a divergence
-// by 10⁻⁸ nats or more, so float64 numbers cannot represent a solution.
+// is close enough to the edge. The field Blur proves this: at the multipliers Lambda, changing λ by
+// 2⁻⁵³ changes a divergence by 10⁻⁸ nats or more, so float64 numbers cannot represent a solution.
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
-	Critical    float64     // critical bound b_crit of ReverseKL for one distribution; 0 otherwise
+	// critical bound b_crit of ReverseKL (see [CriticalError]) for one distribution; 0 otherwise
+	Critical float64
 	// supremum of the dual function, not attained; for ForwardKL, the largest value found
 	Supremum float64
 	Lambda   []float64 // multipliers at which the dual function approaches Supremum
@@ -678,7 +690,7 @@ func (u *Problem) forwardDual(b []float64) concave.Func {
 // every subset of these states.
 const maxFaces = 20
 
-// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. It also
+// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. Global also
 // works beyond the critical bound b_crit (see [CriticalError]), where no multiplier gives the
 // optimum. The optimum then lies on a face of the simplex, that is, among the distributions on a
 // subset of the states. In the solution, Cost and Value are as for [ReverseKL], and Lambda is nil.
@@ -1078,10 +1090,11 @@ func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
 	return r, nil
 }
 
-// Point is one point of a trade-off curve between unlearning and closeness.
+// Point is one point of a trade-off curve, which shows how far from q a distribution p must move to
+// keep only a given share of q_1 (see [Problem.TradeOff]).
 type Point struct {
 	Formulation Formulation
-	Unlearned   float64 // E_p[q_1/q], the remaining share of q_1; 1 at p = q
+	Unlearned   float64 // E_p[q_1/q], the share of q_1 that remains under p; 1 at p = q
 	KL          float64 // cost KL(p‖q) in nats
 	Lambda      float64
 }
@@ -1090,18 +1103,19 @@ type Point struct {
 // requested.
 type UnreachableError struct {
 	Formulation Formulation // formulation that cannot reach the level
-	Level       float64     // requested value of E_p[q_1/q]
-	Lowest      float64     // infimum of the levels E_p[q_1/q] that the formulation reaches
+	Level       float64     // requested value of E_p[q_1/q], the share of q_1 that remains
+	// infimum of the levels E_p[q_1/q] that distributions of the formulation reach
+	Lowest float64
 }
 
 func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("unlearn: TradeOff: %v: level = %v, want > %v, the least this formulation leaves", e.Formulation, e.Level, e.Lowest)
 }
 
-// TradeOff returns the points of trade-off curves between unlearning and closeness. For each
-// formulation and each level 0 < r ≤ 1, it finds the distribution with E_p[q_1/q] = r and its cost.
-// Of the distributions to move away from, only q_1, the first, is used. ReverseKL and DiscreteSafe
-// trace the same curve at different λ.
+// TradeOff returns the points of trade-off curves between unlearning q_1 and staying close to q.
+// For each formulation and each level 0 < r ≤ 1, it finds the distribution with E_p[q_1/q] = r and
+// its cost. Of the distributions to move away from, only q_1, the first, is used. ReverseKL and
+// DiscreteSafe trace the same curve at different λ.
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. TradeOff returns another

@@ -18,8 +18,9 @@ import (
 //
 // where x̂ is the prediction for the distribution q to start from, and x̂_i are those for the
 // distributions q_i to move away from. The DDPM steps with x̂ and x̂_i are normal distributions
-// with the same variance. The step with x̂_λ is their product of experts. Predictions of noise,
-// scores and velocities combine by the same formula.
+// with the same variance. The step with x̂_λ is the normalised product of powers of these normal
+// distributions (their product of experts). Predictions of noise, scores and velocities combine by
+// the same formula.
 //
 // It also measures how far the DDPM diffusion with x̂_λ is from that with x̂_i, by the path
 // divergence (Lemma 3)
@@ -118,9 +119,10 @@ func (e *RealErasure) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Denoise stores in v the combined predictions of p_λ; it implements energy.Denoiser. It returns
-// the errors of the denoisers. It also returns an error if q.Sample is nil, or if the signal level
-// of a sample does not rise from call to call.
+// Denoise stores in v the predictions x̂_λ, which combine those for q and for the distributions q_i
+// to move away from (see [RealErasure]). It implements energy.Denoiser. It returns the errors of
+// the denoisers. It also returns an error if q.Sample is nil, or if the signal level of a sample
+// does not rise from call to call.
 func (e *RealErasure) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	if q.Sample == nil && len(q.Alpha) > 0 {
 		return fmt.Errorf("unlearn: RealErasure: Noised.Sample = nil, want the number of every state: what was erased is counted by sample")
@@ -176,9 +178,9 @@ func (e *RealErasure) record(sample int, snr float64) (*realRecord, error) {
 }
 
 // Violation stores in g the violations of each of the most recent samples: b_i minus the path
-// divergence (see [RealErasure]). The slice x must hold these samples in the order in which they
-// were begun. Violation panics if fewer samples have been drawn since SetLambda, or if the lengths
-// do not match.
+// divergence (see [RealErasure]). The slice x must hold these samples in the order in which the
+// diffusion began them. Violation panics if fewer samples have been drawn since SetLambda, or if
+// the lengths do not match.
 func (e *RealErasure) Violation(g []float64, x []float32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)

@@ -24,10 +24,10 @@ import (
 // an acceptance is above 1 or NaN, which means that no distribution p_λ exists at this λ. After an
 // error, the draws in progress are lost.
 //
-// The k-th number of the source decides whether the k-th draw from q is accepted. If the acceptance
-// is unchanged, a Run first uses the draws that the previous Run left over. So the result depends
-// only on the draws and the source, not on the number of states. Methods must not be called
-// concurrently with each other.
+// The k-th number of the random source decides whether the k-th draw from q is accepted. If the
+// acceptance is unchanged, a Run first uses the draws that the previous Run left over. So the
+// result depends only on the draws and the source, not on the number of states. Methods must not be
+// called concurrently with each other.
 type Rejection[S energy.Site] struct {
 	*dual.Resampler[S]
 	draw   func(ctx context.Context, x []S) error
@@ -122,8 +122,9 @@ func (r *Rejection[S]) one(ctx context.Context, k int, x []S) error {
 	return &TrialsError{k, r.trials, r.Acceptance()}
 }
 
-// Acceptance returns the accepted fraction of all draws from q up to now. It is an unbiased
-// estimate of Z_λ = E_q[a]. It returns 0 before the first draw.
+// Acceptance returns the accepted fraction of all draws from q up to now. The fraction is an
+// unbiased estimate of E_q[a], the mean of the acceptance probability a, which is also the
+// normaliser Z_λ of q·a. Acceptance returns 0 before the first draw.
 func (r *Rejection[S]) Acceptance() float64 {
 	if r.tried == 0 {
 		return 0

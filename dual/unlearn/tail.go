@@ -17,8 +17,9 @@ const mostShape = 0.7
 // reasonable size can determine.
 type TailError struct {
 	Formulation Formulation
-	Ratios      int     // index of the ratios in the arguments of FromRatios
-	Shape       float64 // tail shape k̂
+	Ratios      int // index of the ratios in the arguments of FromRatios
+	// tail shape k̂: the shape of a generalised Pareto distribution fitted to the largest ratios
+	Shape float64
 }
 
 func (e *TailError) Error() string {

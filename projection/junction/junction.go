@@ -65,8 +65,8 @@ type Distribution struct {
 // the graph alone, and does not compute any tables yet.
 //
 // New returns an error if m is nil or has no factors, or if c.Bytes < 0. It also returns an error
-// if a site has no level of finite energy. If no state of the model is in the language, the error
-// wraps constraint.ErrInfeasible. If the language is too large, the error is a
+// if a site has no level of finite energy. If the language Config.Within contains no state of the
+// model, the error wraps constraint.ErrInfeasible. If the language is too large, the error is a
 // constraint.LimitError. If the tables would not fit, the error is a *[energy.WidthError]. New also
 // returns the error of ctx.
 func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
@@ -198,7 +198,7 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 // Joint returns, for each scope (a list of sites), the joint probabilities of the states of these
 // sites. The result for a scope has levels^len(scope) entries, and the last site of the scope
 // varies fastest. A scope may contain any sites, but a scope whose sites share no table of the
-// model increases the width, and so the cost.
+// model enlarges the tables (see [Distribution.Width]), and so the cost.
 //
 // It returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].

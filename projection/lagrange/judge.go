@@ -17,8 +17,8 @@ type Validator interface {
 // Pull may be called, and Decides whether Violation may be called. An example is
 // [constraint.Score]. All methods of a constraint that is not Partial may be called.
 type Partial interface {
-	// Leads reports whether the constraint has derivatives, so that Value and Pull may be
-	// called.
+	// Leads reports whether the constraint has derivatives, so that Value and Pull (the
+	// vector–Jacobian product) may be called.
 	Leads() bool
 
 	// Decides reports whether the constraint can be evaluated on sequences, so that Violation

@@ -57,8 +57,9 @@ func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src ra
 	return s.project(ctx, x, v, s.start, src)
 }
 
-// Reset sets the multipliers of a sample to zero. The sample must not be projected at the same
-// time. Reset panics unless 0 ≤ sample < samples, the number of samples given to Bind.
+// Reset sets to zero the Lagrange multipliers that are kept for a sample from one projection to the
+// next. The sample must not be projected at the same time. Reset panics unless 0 ≤ sample <
+// samples, the number of samples given to Bind.
 func (a *Projection) Reset(sample int) {
 	m := a.smooth.Len()
 	clear(a.lambda[sample*m : (sample+1)*m])

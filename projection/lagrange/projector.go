@@ -49,35 +49,40 @@ import (
 // from draws and surrogates from the functions they replace. In this case the violation of the
 // decoded sequence is added to g(ϕ); otherwise the gradient of the constraint would stay zero.
 //
-// A Projector is used as a literal; the zero value of every field but Constraint is the recommended
-// setting. Bind and Compile return a [Projection], which does the work.
+// A Projector is written as a struct literal; the zero value of every field but Constraint is the
+// recommended setting. Bind and Compile return a [Projection], which does the work.
 type Projector struct {
 	// Constraint is the constraint that guides the search. It is evaluated on tables of sites
 	// × levels probabilities.
 	Constraint constraint.Smooth
 
-	// Judge evaluates decoded sequences. The default is Constraint itself. If Constraint is a Set
-	// (and, for a [Partial], if Decides returns true), the default uses its Violation. Otherwise
-	// the default uses its Value at the one-hot rows of the sequence.
+	// Judge measures the violations of decoded sequences, the likeliest sequences of the
+	// distributions that the search visits. The default is Constraint itself. If Constraint is a
+	// Set (and, for a [Partial], if Decides returns true), the default uses its Violation.
+	// Otherwise the default uses its Value at the one-hot rows of the sequence.
 	Judge constraint.Set
 
-	// Path holds the language to which sequences must also belong, if any, and the margin by
-	// which the chosen tokens are likelier than all others. Here the default margin is 1.001,
-	// so that rounding does not affect the decoded result. Divergence and Revive are ignored.
+	// Path holds the language to which sequences must also belong, if any, and the margin by which
+	// the chosen tokens are likelier than all others. Here the default margin is 1.001, so that
+	// rounding does not affect the decoded result. The fields Divergence and Revive of Path are
+	// ignored.
 	Path projection.Path
 
-	// Tolerance is δ ≥ 0. A violation of at most δ counts as satisfied.
+	// Tolerance is the largest violation that counts as satisfied, ≥ 0.
 	Tolerance float64
 
-	// Step is the size of a gradient step; 0 means 0.2 (the paper's value for texts; it uses 1 for
-	// molecules).
+	// Step is the size of a gradient step on the logits; 0 means 0.2 (the paper's value for texts;
+	// it uses 1 for molecules).
 	Step float64
-	// number of gradient steps with the same noise; 0 means 10 (the paper's value for texts; it
-	// uses 100 for molecules)
+	// number of gradient steps in an outer loop, all with the same Gumbel noise; 0 means 10 (the
+	// paper's value for texts; it uses 100 for molecules)
 	Inner int
-	Outer int // maximum number of outer loops; 0 means 1000 (the paper's value)
+	// maximum number of outer loops of the search (see [Projector]), each of which updates the
+	// multipliers once; 0 means 1000 (the paper's value)
+	Outer int
 
-	Temperature float64 // temperature of the relaxed draw; 0 means 1
+	// temperature of the softmax that stands in for a draw of tokens (see [Projector]); 0 means 1
+	Temperature float64
 }
 
 // Defaults of a Projector. Their sources are stated at the fields. Values without a source were
@@ -179,8 +184,9 @@ func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return a, nil
 }
 
-// Compile compiles the Projector for direct use, without a runner. The result projects a single
-// sample, which has the number 0. Errors are those of [Projector.Bind].
+// Compile compiles the Projector for direct calls. (A sampler such as a diffusion calls Bind
+// instead.) The result projects a single sample, which has the number 0. Errors are those of
+// [Projector.Bind].
 func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	return k.compile(ctx, sites, levels, 1)
 }

@@ -16,8 +16,8 @@ import (
 // the prediction to the nearest solution. This is physics-constrained flow matching (Utkarsh, Cai,
 // Edelman, Gómez-Bombarelli and Rackauckas 2025).
 //
-// A Projector is used as a literal. Bind compiles it for a runner. Compile returns a [Solver] for
-// direct use.
+// A Projector is written as a struct literal. Bind compiles it for a runner such as package
+// sampler/diffusion. Compile returns a [Solver] for direct use.
 type Projector struct {
 	// Equations holds the functions h_j. A solution has h_j = 0, not h_j ≤ 0.
 	Equations constraint.Curved
@@ -30,11 +30,12 @@ const defaultTolerance = 1e-10
 
 // Bind compiles the Projector for real states of the given number of sites; levels must be 1. The
 // method Project of the result depends on the time at which the diffusion step ends, its argument
-// to. If to > 0, it moves a state by one [Solver.Step] and returns max |h_j| before the step. In
-// the last step, to = 0, it replaces the state by the result of [Solver.Solve]. It then returns max
-// |h_j| of this result, before rounding to float32. Different samples may be projected
-// concurrently. After the first calls, Project does not allocate. Bind returns the errors of
-// [Projector.Compile], and an error if levels ≠ 1 or samples < 1.
+// to. If to > 0, it moves a state by one [Solver.Step]. It returns max |h_j|, the largest error of
+// the equations h_j = 0, before the step. In the last step, to = 0, it replaces the state by the
+// result of [Solver.Solve]. In that case it returns max |h_j| of the result, before rounding to
+// float32. Different samples may be projected concurrently. After the first calls, Project does not
+// allocate. Bind returns the errors of [Projector.Compile], and an error if levels ≠ 1 or samples <
+// 1.
 func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if levels != 1 || samples < 1 {
 		return nil, fmt.Errorf("newton: levels = %d, samples = %d, want 1 and ≥ 1", levels, samples)

@@ -16,11 +16,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// CorpusProjection is a [Projection] whose set is a [Corpus]. It walks the transitions of the
-// corpus to compute the probability that a draw is new, and to draw new sequences jointly. Both are
-// exact up to rounding: sums omit at most 1e-11 of the result, and draws omit at most 6e-11 of the
-// weight of the new sequences. The set is not compiled, so additions take effect immediately. For a
-// [Sparse] corpus, tokens without a transition cost nothing.
+// CorpusProjection is a [Projection] whose set is a [Corpus], a finite automaton. It walks the
+// transitions of this automaton to compute the probability that a draw is new, and to draw new
+// sequences jointly. Both are exact up to rounding: sums omit at most 1e-11 of the result, and
+// draws omit at most 6e-11 of the weight of the new sequences. The set is not compiled, so
+// additions take effect immediately. For a [Sparse] corpus, tokens without a transition cost
+// nothing.
 //
 // The field Path.Limit of the [Projector] bounds the number of transitions that are stored for
 // draws. They are stored only if most of the distribution's mass is in the set.
@@ -76,9 +77,9 @@ func (s *CorpusProjection) LogZ(ctx context.Context, v []float32) (float64, erro
 	return all + novel, err
 }
 
-// LogProb returns the exact log-probability that a draw from P is new, log(1 − P(D)). Here P is the
-// distribution with log-weights v, restricted to the language if the [Projector] has one, and D is
-// the set.
+// LogProb returns log(1 − P(D)), the exact log-probability that a draw from P is new. Here D is the
+// set, and P is the distribution with log-weights v, restricted to the language if the [Projector]
+// has one.
 func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, error) {
 	v = s.weights(v)
 	s.Projection.mu.RLock()

@@ -76,9 +76,10 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 }
 
 // Commit adds the finished sequence x to the set. If the set already contains x, Commit first
-// replaces x by the cheapest new sequence under v, the last log-weights of that sample. Call Commit
-// for one sample at a time. Results depend on the order of these calls, so the order should not
-// depend on scheduling. Commit does not modify v. If it returns an error, the set is unchanged.
+// replaces x by the new sequence of least cost (see [Projection.Nearest]) under v, the last
+// log-weights of that sample. Call Commit for one sample at a time. Results depend on the order of
+// these calls, so the order should not depend on scheduling. Commit does not modify v. If it
+// returns an error, the set is unchanged.
 func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	v = s.weights(v)
@@ -99,9 +100,9 @@ func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src ran
 	return s.failed()
 }
 
-// Recall adds to the set a sequence x that an earlier run committed. It does not change x. A
-// resumed run calls it for the samples of its checkpoint (see diffusion.Committer). It returns an
-// error if the set already contains the sequence, unless the set is [Lasting].
+// Recall adds to the set a sequence x that an earlier run added by [Projection.Commit]. Recall does
+// not change x. A resumed run calls it for the samples of its checkpoint (see diffusion.Committer).
+// It returns an error if the set already contains the sequence, unless the set is [Lasting].
 func (s *Projection) Recall(x []int32) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	s.mu.Lock()

@@ -25,7 +25,7 @@ import (
 //   - for any set, if there is also a language: try sequences of the language in order of cost
 //     until one is new.
 //
-// A Projector is used as a literal; the zero value is the recommended setting.
+// A Projector is written as a struct literal; the zero value is the recommended setting.
 type Projector struct {
 	// Seen is the set of known sequences. The default is a new, empty Lexicon for every call of
 	// Bind.
@@ -35,12 +35,13 @@ type Projector struct {
 	// then a set of keys in memory, and Seen must be nil.
 	Key func(x []int32) string
 
-	// Path holds the language to which sequences must also belong, the divergence and the
-	// margin. A nil Language means all sequences.
+	// Path holds the language to which sequences must also belong, the divergence to minimise, and
+	// the margin by which the chosen tokens are likelier than all others. A nil Language means all
+	// sequences.
 	Path projection.Path
 
-	// Gap chooses the sequence by the costs of Cardei et al. 2025, instead of by the divergence.
-	// The cost of a sequence x is the sum of max_l p_i(l) − p_i(x_i) over the sites i.
+	// Gap, if true, chooses the sequence by the costs of Cardei et al. 2025, instead of by the
+	// divergence. The cost of a sequence x is the sum of max_l p_i(l) − p_i(x_i) over the sites i.
 	Gap bool
 
 	// Trials is the maximum number of draws that a joint draw may reject; 0 means 64. After that
@@ -67,8 +68,9 @@ func (n Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return s, nil
 }
 
-// Compile compiles the Projector for direct use, without a runner. It returns the errors of
-// [Projector.Bind], and an error if the set is not a [Corpus]. The default set is a Corpus.
+// Compile compiles the Projector for direct calls. (A sampler such as a diffusion calls Bind
+// instead.) It returns the errors of [Projector.Bind], and an error if the set is not a [Corpus].
+// The default set is a Corpus.
 func (n Projector) Compile(ctx context.Context, sites, levels int) (*CorpusProjection, error) {
 	s, err := n.compile(ctx, sites, levels)
 	if err != nil {

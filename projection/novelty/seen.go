@@ -52,8 +52,9 @@ type Checked interface {
 	Check() error
 }
 
-// Sparse is a [Corpus] that can list the transitions of a state. *[constraint.Lexicon] and
-// sorted.Layered implement it. Sums over it take one step per transition instead of one per token.
+// Sparse is a [Corpus] that can list the transitions that leave a state of its automaton.
+// *[constraint.Lexicon] and sorted.Layered implement it. Sums over the automaton take one step per
+// transition instead of one per token.
 type Sparse interface {
 	Corpus
 
@@ -62,9 +63,9 @@ type Sparse interface {
 	AppendEdges(tokens []int32, states []int, state int) ([]int32, []int)
 }
 
-// Crowded is a [Sparse] corpus that can list the transitions of many states at once. If the corpus
-// is larger than the processor's caches, this is faster than listing them state by state.
-// *[constraint.Lexicon] implements it.
+// Crowded is a [Sparse] corpus that can list the transitions of many states of its automaton at
+// once. If the corpus is larger than the processor's caches, this is faster than listing them state
+// by state. *[constraint.Lexicon] implements it.
 type Crowded interface {
 	Sparse
 

@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Conditional is a [Path] compiled for given numbers of sites and levels. In all methods, v holds
-// log-weights (sites × levels, row-major). Their exponentials multiply the model's probabilities,
-// and −Inf marks an impossible token. Zeros, or a nil v, leave the model unchanged. The methods
-// compute with the distribution
+// Conditional is a hidden Markov model restricted to a language: a [Path] compiled for given
+// numbers of sites and levels. In all methods, v holds log-weights (sites × levels, row-major).
+// Their exponentials multiply the model's probabilities, and −Inf marks an impossible token. Zeros,
+// or a nil v, leave the model unchanged. The methods compute with the distribution
 //
 //	P(x) ∝ p(x)·∏_i exp(v[i,x_i])·1[x ∈ C],
 //

@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Path is a hidden Markov model restricted to a language. It is used as a literal. Bind compiles it
-// to a [Conditional] for a runner such as package sampler/diffusion, and Compile does so for direct
-// use.
+// Path is a hidden Markov model restricted to a language. A Path is written as a struct literal.
+// Bind compiles it to a [Conditional] for a runner such as package sampler/diffusion, and Compile
+// does so for direct use.
 type Path struct {
 	HMM HMM
 
@@ -44,14 +44,13 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.
 	return c, nil
 }
 
-// Compile compiles the path for sequences of sites tokens. The number of levels may exceed the
-// number of tokens of the model, for instance to include a mask token. The additional levels have
-// probability zero.
+// Compile compiles the path for sequences whose number of tokens is the argument sites. The number
+// of levels may exceed the number of tokens of the model, for instance to include a mask token. The
+// additional levels have probability zero.
 //
-// The error names a field that is out of range. It wraps [constraint.ErrInfeasible] if no
-// sequence of that length is in the language and possible under the model. It is a
-// *[constraint.LimitError] if the automaton or the program is too large, or wraps the cause of
-// ctx.
+// The error names a field that is out of range. It wraps [constraint.ErrInfeasible] if no sequence
+// of that length is in the language and possible under the model. It is a *[constraint.LimitError]
+// if the automaton or the dynamic program is too large, or wraps the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*Conditional, error) {
 	h, k, err := p.check(sites, levels)
 	if err != nil {

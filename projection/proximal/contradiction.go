@@ -117,8 +117,9 @@ func (w *newton) explain(name func(row int) string) error {
 // z, apart from rounding errors of at most Slope·‖z‖. The error wraps [constraint.ErrInfeasible].
 type ContradictionError struct {
 	// numbers of the rows that contradict each other, in the order of the system
-	Rows       []int
-	Multiplier []float64 // multipliers w of the rows in Rows
+	Rows []int
+	// multipliers w_j of the proof (see [ContradictionError]), one for each row in Rows
+	Multiplier []float64
 	// Slack and Slope in the proof, see [ContradictionError]; Slack > 0
 	Slack, Slope float64
 	Names        []string // names of the rows; nil if the system does not name them

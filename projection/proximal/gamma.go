@@ -13,9 +13,10 @@ import (
 // violations, approaches the hard form, which does not.
 type Gamma func(from, to float64) float64
 
-// ExpGamma returns the schedule γ = min(exp(1/(1−ᾱ(to))), limit) of Narasimhan et al. (2025). A
-// limit of 0 means their value, 1e5. The function alpha returns the signal level ᾱ of the process
-// at a given time. The schedule starts near e and reaches its limit once ᾱ > 1 − 1/log limit.
+// ExpGamma returns the schedule γ = min(exp(1/(1−ᾱ(to))), limit) of the penalty weight γ, where to
+// is the time after the step (Narasimhan et al. 2025). A limit of 0 means their value, 1e5. The
+// function alpha returns the signal level ᾱ of the process at a given time. The schedule starts
+// near e and reaches its limit once ᾱ > 1 − 1/log limit.
 func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
 	if limit == 0 {
 		limit = SoftGamma
@@ -30,9 +31,9 @@ func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
 	}
 }
 
-// PowerGamma returns the schedule γ = limit·(1−to)^power, where to is the time after the step.
-// It is linear for power 1 and quadratic for power 2. A limit of 0 means 1e5. PowerGamma panics
-// unless power > 0.
+// PowerGamma returns the schedule γ = limit·(1−to)^power of the penalty weight γ, where to is the
+// time after the step. It is linear for power 1 and quadratic for power 2. A limit of 0 means 1e5.
+// PowerGamma panics unless power > 0.
 func PowerGamma(power, limit float64) Gamma {
 	if !(power > 0) {
 		panic(fmt.Sprintf("proximal: PowerGamma: power = %v, want > 0", power))
@@ -48,7 +49,7 @@ func PowerGamma(power, limit float64) Gamma {
 	}
 }
 
-// ConstantGamma returns a schedule with the same γ at all times.
+// ConstantGamma returns a schedule with the same penalty weight γ at all times.
 func ConstantGamma(gamma float64) Gamma {
 	return func(_, _ float64) float64 { return gamma }
 }

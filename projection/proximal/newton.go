@@ -418,8 +418,8 @@ type Certificate struct {
 	// outweigh the distance by a factor of more than 2⁵⁰.
 	Gap float64
 
-	// Contradiction is true if no z satisfies the linear inequalities. The solution is then
-	// that of the penalty form with γ = [SoftGamma].
+	// Contradiction is true if no z satisfies the linear inequalities. The solution is then that of
+	// the penalty form (see [Projector]) with γ = [SoftGamma].
 	Contradiction bool
 
 	// Steps counts the Newton steps, including those of the active-set method. Inner counts the

@@ -23,32 +23,33 @@ import (
 // Chinchali 2025, equation 4). Where the paper uses a general solver, Projector solves the dual
 // problem to a precision of 1e-12 and returns a [Certificate].
 //
-// A Projector is used as a literal; the zero value of every field but Set is the recommended
-// setting. Bind returns a [Projection] for a runner such as package sampler/diffusion. Compile
-// returns a [Solver] for direct use.
+// A Projector is written as a struct literal; the zero value of every field but Set is the
+// recommended setting. Bind returns a [Projection] for a runner such as package sampler/diffusion.
+// Compile returns a [Solver] for direct use.
 type Projector struct {
-	// Set is the feasible set, for series as the denoiser sees them. The linear rows of a
-	// [Splitter] are satisfied exactly. Examples are [constraint.Linear], [constraint.Slabs]
-	// and *series.System. The curved inequalities of a Splitter, and all inequalities of any
-	// other Smooth, are linearised repeatedly (a prox-linear method, Drusvyatskiy and
-	// Paquette 2019). This converges to a stationary point, which need not be the nearest
-	// feasible point.
+	// Set is the feasible set, for series in the units in which the denoiser works. If Set is a
+	// [Splitter], its linear rows are satisfied exactly. Examples of Splitters are
+	// [constraint.Linear], [constraint.Slabs] and *series.System. The curved inequalities of a
+	// Splitter, and all inequalities of any other Smooth, are linearised repeatedly (a prox-linear
+	// method, Drusvyatskiy and Paquette 2019). This converges to a stationary point, which need not
+	// be the nearest feasible point.
 	Set constraint.Smooth
 
-	// Gamma is the schedule of the weight γ. Nil means the hard form, in which no violation is
-	// allowed.
+	// Gamma is the schedule of γ, the weight of the penalty for violations. Nil means the hard
+	// form, in which no violation is allowed.
 	Gamma Gamma
 
-	// Metric, unless nil, replaces ‖z−ẑ‖² by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The
-	// function stores the product P·v for the diffusion time t in dst. If the distribution of
-	// the clean series given the noisy one is Gaussian with covariance P, the projection onto
-	// equations is the conditional mean. Metric must be safe for concurrent use, and P·v must
-	// depend only on v and t. For series of up to 1000 entries it is called with all unit
-	// vectors at every new t.
+	// Metric, unless nil, replaces the squared distance ‖z−ẑ‖² between the solution z and the
+	// prediction ẑ by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The function stores the product
+	// P·v for the diffusion time t in dst. If the distribution of the clean series given the noisy
+	// one is Gaussian with covariance P, the projection onto equations is the conditional mean.
+	// Metric must be safe for concurrent use, and P·v must depend only on v and t. For series of up
+	// to 1000 entries it is called with all unit vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
-	// Soften accepts linear inequalities that contradict each other. [Solver.Solve] then
-	// returns the solution of the penalty form with γ = [SoftGamma] instead of an error.
+	// Soften, if true, accepts linear inequalities that contradict each other. [Solver.Solve] then
+	// returns the solution of the penalty form (see [Projector]) with γ = [SoftGamma] instead of an
+	// error.
 	Soften bool
 }
 
@@ -108,10 +109,10 @@ func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 	return newSolver(rows, curved, p.Metric, p.Soften, name), nil
 }
 
-// Projection is a [Projector] compiled for a runner. It implements [projection.Projection] and
-// keeps the Lagrange multipliers of every sample, from which the sample's next step starts.
-// Different samples may be projected concurrently. After the first calls, Project does not
-// allocate.
+// Projection is a [Projector] compiled for a runner such as package sampler/diffusion. It
+// implements [projection.Projection] and keeps the Lagrange multipliers of every sample, from which
+// the sample's next step starts. Different samples may be projected concurrently. After the first
+// calls, Project does not allocate.
 type Projection struct {
 	sites, samples int
 	rows           int
@@ -164,12 +165,13 @@ func (p *Projection) Project(_ context.Context, sample int, v []float32, from, t
 	return c.Violation, nil
 }
 
-// Reset sets the multipliers of a sample to zero. The sample must not be projected at the same
-// time. Reset panics unless 0 ≤ sample < samples, the number of samples given to Bind.
+// Reset sets to zero the Lagrange multipliers that are kept for a sample from one step to the next.
+// The sample must not be projected at the same time. Reset panics unless 0 ≤ sample < samples, the
+// number of samples given to Bind.
 func (p *Projection) Reset(sample int) { clear(p.dual(sample)) }
 
-// Copy copies the multipliers of sample src to sample dst. Use it when particles are resampled.
-// Neither sample may be projected at the same time.
+// Copy gives sample dst a copy of the Lagrange multipliers that are kept for sample src. Use it
+// when particles are resampled. Neither sample may be projected at the same time.
 func (p *Projection) Copy(dst, src int) { copy(p.dual(dst), p.dual(src)) }
 
 // dual returns the multipliers of a sample.

@@ -53,10 +53,10 @@ func newSolver(rows *slabs, curved constraint.Curved, metric func(dst, v []float
 // where f(z) ≤ 0 are the inequalities. Distances are in the Metric of the [Projector], if it has
 // one. The slices z and v may be the same.
 //
-// If the linear inequalities contradict each other, z is the solution of the penalty form with γ
-// = [SoftGamma]. The error is then a *[ContradictionError] unless Soften is set. If the iteration
-// fails, the error is a *[projection.NotConverged] and z holds the best iterate. If v is not
-// finite, Solve returns an error and does not change z.
+// If the linear inequalities contradict each other, z is the solution of the penalty form (see
+// [Solver.Penalised]) with γ = [SoftGamma]. The error is then a *[ContradictionError] unless Soften
+// is set. If the iteration fails, the error is a *[projection.NotConverged] and z holds the best
+// iterate. If v is not finite, Solve returns an error and does not change z.
 func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised(z, v, math.Inf(1)) }
 
 // Penalised stores in z the solution of the penalty form,

@@ -13,19 +13,21 @@ import (
 type Balance int
 
 const (
-	// Sqrt is g(t) = √t, the usual choice. [GWG] and the discrete Langevin proposal of [DULA] use
-	// it.
+	// Sqrt is the balancing function g(t) = √t of the ratio t of the new to the old probability,
+	// the usual choice. [GWG] and the discrete Langevin proposal of [DULA] use it.
 	Sqrt Balance = iota
 
-	// Barker is g(t) = t/(1+t). It is bounded, so a single very probable move does not dominate the
-	// others.
+	// Barker is the balancing function g(t) = t/(1+t) of the ratio t of the new to the old
+	// probability. It is bounded, so a single very probable move does not dominate the others.
 	Barker
 
-	// Min is g(t) = min(1, t). It is bounded like Barker, but has a kink at t = 1.
+	// Min is the balancing function g(t) = min(1, t) of the ratio t of the new to the old
+	// probability. It is bounded like Barker, but has a kink at t = 1.
 	Min
 
-	// Max is g(t) = max(1, t). It gives moves to less probable states the same weight as moves to
-	// equally probable ones. The proposal therefore moves farther and is rejected more often.
+	// Max is the balancing function g(t) = max(1, t) of the ratio t of the new to the old
+	// probability. It gives moves to less probable states the same weight as moves to equally
+	// probable ones. The proposal therefore moves farther and is rejected more often.
 	Max
 )
 

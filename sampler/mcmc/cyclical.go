@@ -24,37 +24,41 @@ import (
 //	α_k = (α_max/2) (1 + cos(πk/n)),
 //	β_k = (β_0+½)/2 + (β_0−½)/2 · cos(πk/n).
 //
-// Here α_max is StepSize, α_min is MinStep, β_0 is Balance and n is Period; δ is the distance of
-// [DULA]. If α_k would be below α_min, the step uses α_min and β = ½ instead. The step is accepted
-// with the Metropolis–Hastings probability of [DMALA]. Every step therefore leaves π invariant and
-// is reversible. A whole cycle is not reversible, because its steps differ.
+// Here α_max is StepSize, α_min is MinStep, β_0 is Balance and n is Period; δ is the distance
+// between levels that the field StepSize of [DULA] defines. If α_k would be below α_min, the step
+// uses α_min and β = ½ instead. The step is accepted with the Metropolis–Hastings probability of
+// [DMALA]. Every step therefore leaves π invariant and is reversible. A whole cycle is not
+// reversible, because its steps differ.
 //
 // The zero value tunes α_min and α_max during warm-up. On targets with one mode, DMALA is the
 // better choice.
 type Cyclical struct {
-	// StepSize is α_max; see [DULA] for its unit. If it is 0, warm-up tunes both step sizes. In the
-	// first third of warm-up, β is ½ and α_min is tuned until the acceptance probability is Target.
-	// In the second third, β is β_0 and α_max is tuned until the acceptance probability is half of
-	// Target. If there is no warm-up, α_min is 0.2 and α_max is 2.
+	// StepSize is α_max, the largest step size of a cycle; see [DULA] for its unit. If it is 0,
+	// warm-up tunes both step sizes. In the first third of warm-up, the factor β of the energy
+	// differences is ½, and the smallest step size α_min is tuned until the acceptance probability
+	// is Target. In the second third, β is β_0 and α_max is tuned until the acceptance probability
+	// is half of Target. If there is no warm-up, α_min is 0.2 and α_max is 2.
 	StepSize float64
 
-	// MinStep is α_min. If StepSize is positive, 0 means that step sizes have no lower bound. If
-	// StepSize is 0, warm-up tunes α_min, and MinStep must be 0.
+	// MinStep is α_min, the smallest step size of a cycle. If StepSize is positive, MinStep = 0
+	// means that step sizes have no lower bound. If StepSize is 0, warm-up tunes α_min, and MinStep
+	// must be 0.
 	MinStep float64
 
-	// Balance is β_0, from ½ to 1; 0 means 1. With β = 1 and a very long step, the proposal on a
-	// model of independent sites is an exact draw.
+	// Balance is β_0, the factor of the energy differences at the beginning of a cycle, from ½ to
+	// 1; 0 means 1. With β = 1 and a very long step, the proposal on a model of independent sites
+	// is an exact draw.
 	Balance float64
 
 	// Period is n, the number of steps in a cycle; 0 means 20.
 	Period int
 
-	// Target is the acceptance probability to which warm-up tunes α_min; 0 means 0.574, see
-	// [DMALA].
+	// Target is the mean acceptance probability to which warm-up tunes the smallest step size
+	// α_min; 0 means 0.574, see [DMALA].
 	Target float64
 
 	// Preconditioner holds a factor for the step size of each site. Window limits proposals to
-	// nearby levels. Both are as in [DULA].
+	// nearby levels. Both work as the fields of [DULA] with the same names.
 	Preconditioner []float32
 	Window         int
 }

@@ -34,15 +34,16 @@ import (
 // acceptance probability uses the same rounded probabilities as the draw. On two-level models on a
 // torus (a periodic lattice), states are stored as bits under the conditions stated in [DMALA].
 type DLMC struct {
-	// StepSize is the time τ. In its unit, a site jumps to a level of the same energy at rate g(1).
-	// If it is 0, the time starts at 0.2 and is tuned during warm-up.
+	// StepSize is the time τ for which the jump process of a proposal runs. In the unit of τ, a
+	// site jumps to a level of the same energy at rate g(1). If it is 0, the time starts at 0.2 and
+	// is tuned during warm-up.
 	StepSize float64
 
-	// Target is the mean acceptance probability to which warm-up tunes the step size; 0 means
-	// 0.574, see [DMALA].
+	// Target is the mean acceptance probability to which warm-up tunes the jump time τ (StepSize);
+	// 0 means 0.574, see [DMALA].
 	Target float64
 
-	Balance Balance // balancing function g; the zero value is Sqrt
+	Balance Balance // balancing function g, which sets the jump rates; the zero value is Sqrt
 }
 
 const defaultDLMCStep = 0.2 // initial step size; few sites jump at first, so adaptation increases it

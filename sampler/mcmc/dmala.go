@@ -46,12 +46,13 @@ type DMALA struct {
 	Target float64
 
 	// Preconditioner holds a factor for the step size of each site. Window limits proposals to
-	// nearby levels. Both are as in [DULA].
+	// nearby levels. Both work as the fields of [DULA] with the same names.
 	Preconditioner []float32
 	Window         int
 
-	// Balance is the function that weights the levels in a proposal. Exact computes exact energy
-	// differences. Both are as in [DULA]. Every choice leaves π invariant.
+	// Balance is the function that weights the levels in a proposal. Exact, if true, replaces the
+	// model's table of energy differences by exact ones. Both work as the fields of [DULA] with the
+	// same names. Every choice leaves the model's distribution π invariant.
 	Balance Balance
 	Exact   bool
 
@@ -128,15 +129,16 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 	return newRows(method, m, chains, l)
 }
 
-// Proposing is a two-level model that can compute approximate energy differences of all flips. They
-// cost less than the differences of [energy.Incremental] and are accurate enough for proposals.
-// [DMALA] proposes with them and accepts with the exact energy, so the target stays invariant.
-// model.RBM is Proposing, and so is an energy.Affine of an RBM.
+// Proposing is a two-level model that can compute approximate energy differences of all flips.
+// These differences cost less than those of [energy.Incremental] and are accurate enough for
+// proposals. [DMALA] proposes with them and accepts with the exact energy, so the target stays
+// invariant. model.RBM is Proposing, and so is an energy.Affine of an RBM.
 type Proposing = interface {
 	energy.Incremental
 
-	// ProposalFrom stores the same as FieldFrom of [energy.Incremental], except that the
-	// differences in h may be less accurate. As in FieldFrom, h must depend only on y, not on the
+	// ProposalFrom does what FieldFrom of [energy.Incremental] does: it stores the energies of the
+	// states y in e, and the energy differences of flipping each site in h. The differences may be
+	// less accurate than those of FieldFrom. As in FieldFrom, h must depend only on y, not on the
 	// earlier states x, so that the reverse move uses the same h.
 	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }

@@ -52,9 +52,9 @@ import (
 // A draw that moves several sites at once can reach a state of probability zero, from which no step
 // is defined. The run then stops with [sampler.ErrZero].
 type DULA struct {
-	// StepSize is α; 0 means 0.1. It is measured in squared distances δ². Flipping a two-level site
-	// has δ² = 1, and changing a category has δ² = 2. For numeric (ordinal) levels δ is the
-	// difference of their values.
+	// StepSize is the step size α of the proposal; 0 means 0.1. It is measured in squared distances
+	// δ² between levels. Flipping a two-level site has δ² = 1, and changing a category has δ² = 2.
+	// For numeric (ordinal) levels δ is the difference of their values.
 	//
 	// The paper's experiments and its code, which stores states as {0, 1}, use the same units. In
 	// formulas for spins ±1, where a flip has squared length 4, α is 4 times this value. With 0.1,
@@ -71,8 +71,9 @@ type DULA struct {
 	// that part of its table.
 	Window int
 
-	// Minibatch replaces the table of energy differences by the model's unbiased estimate of it.
-	// The model must be energy.Stochastic. The energies that the kernel reports are then NaN.
+	// Minibatch, if true, replaces the table of energy differences by the model's unbiased estimate
+	// of it. The model must be energy.Stochastic. The energies that the kernel reports are then
+	// NaN.
 	Minibatch bool
 
 	// Balance is the function g that weights levels:
@@ -82,9 +83,9 @@ type DULA struct {
 	// The zero value, Sqrt, is the proposal of the paper.
 	Balance Balance
 
-	// Exact computes the energy differences from the model's single-site energies instead of its
-	// table; see [LocallyBalanced]. Only with Exact does the error vanish as α → 0 for every model
-	// and every Balance.
+	// Exact, if true, computes the energy differences from the model's single-site energies instead
+	// of its table; see [LocallyBalanced]. Only with Exact does the error of the stationary
+	// distribution vanish as the step size α → 0 for every model and every Balance.
 	Exact bool
 
 	// Within, if not nil, confines the chain to a language of package constraint; see [DMALA].

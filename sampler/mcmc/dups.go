@@ -17,10 +17,10 @@ import (
 //	n_i(y_i|x) ∝ exp( −δ²(y_i, x_i)/(2α) ),
 //	q_i(l|y) ∝ exp( −(E(y with y_i=l) − E(y)) − δ²(l, y_i)/(2α) ).
 //
-// Here α is StepSize, and δ is the distance of [DULA]. On spins ±1 the two stages are ∏ exp(c·x_i
-// y_i) and then ∏ exp((c·y_i + s_i(y)) x'_i), where s_i = ½ log p(+1|rest)/p(−1|rest) is the score
-// and 2c = 1/(2α). The formulas are derived from public summaries of that work; details of the
-// published algorithm may differ.
+// Here α is StepSize, and δ is the distance between levels that the field StepSize of [DULA]
+// defines. On spins ±1 the two stages are ∏ exp(c·x_i y_i) and then ∏ exp((c·y_i + s_i(y)) x'_i),
+// where s_i = ½ log p(+1|rest)/p(−1|rest) is the score and 2c = 1/(2α). The formulas are derived
+// from public summaries of that work; details of the published algorithm may differ.
 //
 // If E is linear, q is the conditional distribution of the state given the noisy state. DUPS
 // therefore samples π at every step size if sites are independent and their levels are unordered or
@@ -36,9 +36,9 @@ type DUPS struct {
 	// StepSize is the step size α, in the unit of [DULA]; 0 means 0.1.
 	StepSize float64
 
-	// Exact computes the energy differences from the model's single-site energies instead of its
-	// table of energy differences; see [LocallyBalanced]. If the table is not exact, the error
-	// vanishes as α → 0 only with Exact.
+	// Exact, if true, computes the energy differences from the model's single-site energies instead
+	// of its table of energy differences; see [LocallyBalanced]. If the table is not exact, the
+	// error of the stationary distribution vanishes with the step size, as α → 0, only with Exact.
 	Exact bool
 }
 
@@ -60,8 +60,8 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 }
 
 // DMAPS is the discrete Metropolis-adjusted proximal sampler (Gissler, Saremi and Bach 2026, arXiv
-// 2602.15587). It proposes the step of [DUPS] from x via the noisy state y to x', and accepts it
-// with probability
+// 2602.15587). As in a step of [DUPS], it moves from x to a noisy state y and from there to x'. It
+// accepts x' with probability
 //
 //	min(1, exp( E(x) − E(x') + log n(y|x') q(x|y) − log n(y|x) q(x'|y) )),
 //
@@ -83,8 +83,8 @@ type DMAPS struct {
 	// 0.574, see [DMALA].
 	Target float64
 
-	// Exact computes the energy differences from the model's single-site energies instead of its
-	// table of energy differences. Every choice leaves π invariant.
+	// Exact, if true, computes the energy differences from the model's single-site energies instead
+	// of its table of energy differences. Both choices leave the model's distribution π invariant.
 	Exact bool
 }
 

@@ -31,7 +31,7 @@ import (
 // the energy much more than the others, all entries of a list are that change, and the chain does
 // not move. [DMALA] changes many sites without that flaw.
 type GWG struct {
-	Flips int // number of changes that a step draws; 0 means 1
+	Flips int // number of changes of a site that a step draws; 0 means 1
 }
 
 // Name returns "gwg"; it implements [sampler.Named].
@@ -180,11 +180,11 @@ func (k *gwg) fields(f *wire.Fields) {
 //
 // If Balance is Sqrt and Exact is false, the method is the same as [GWG] with one flip.
 type LocallyBalanced struct {
-	Balance Balance // balancing function g; the zero value is Sqrt
+	Balance Balance // balancing function g, which weights the changes; the zero value is Sqrt
 
-	// Exact computes the energy differences from the model's single-site energies instead of its
-	// table of energy differences. Use it for models whose table is only approximate. The kernel
-	// leaves π invariant with or without Exact.
+	// Exact, if true, computes the energy differences from the model's single-site energies instead
+	// of its table of energy differences. Use it for models whose table is only approximate. The
+	// kernel leaves the model's distribution π invariant with or without Exact.
 	//
 	// The single-site energies come from energy.Local if the model implements it, else from
 	// energy.Conditional, else from evaluations of whole states. If the model is not energy.Local,

@@ -27,9 +27,10 @@ import (
 // An update evaluates the energy of each state in the ball, which has Σ_{k≤Radius} C(Block,
 // k)·(levels−1)^k members. If Radius equals Block, it is a Gibbs update of the block.
 type HammingBall struct {
-	Block int // number of sites per update; 0 means 8, or all sites if there are fewer
-	// Radius is the largest number of sites at which a state differs from the centre. 0 means 2, or
-	// 1 if Block is 1.
+	// number of sites in the block of an update; 0 means 8, or all sites if there are fewer
+	Block int
+	// Radius is the radius of the Hamming ball: the largest number of sites at which a state in the
+	// ball differs from the centre. 0 means 2, or 1 if Block is 1.
 	Radius  int
 	Updates int // number of updates per step; 0 means ⌈sites/Block⌉
 }

@@ -14,8 +14,8 @@ import (
 // accepts it with probability min(1, e^{−ΔE}), where ΔE is the exact energy difference (Metropolis
 // et al. 1953). The zero value draws the sites at random, which makes updates reversible.
 //
-// It mixes more slowly than Gibbs, except on two-level models at low temperature, where it accepts
-// every move that lowers the energy (Peskun 1973).
+// Metropolis mixes more slowly than [Gibbs], except on two-level models at low temperature, where
+// Metropolis accepts every move that lowers the energy (Peskun 1973).
 type Metropolis struct {
 	// Updates is the number of proposals per step; 0 means one per site.
 	Updates int

@@ -36,11 +36,12 @@ type Paths struct {
 	// and is tuned during warm-up.
 	Length int
 
-	// Target is the mean acceptance probability to which warm-up tunes the length; 0 means 0.574,
-	// the optimum for this sampler on targets of independent sites (Sun, Dai and Schuurmans 2022).
+	// Target is the mean acceptance probability to which warm-up tunes Length, the mean length of a
+	// path; 0 means 0.574, the optimum for this sampler on targets of independent sites (Sun, Dai
+	// and Schuurmans 2022).
 	Target float64
 
-	Balance Balance // balancing function g; the zero value is Sqrt
+	Balance Balance // balancing function g, which weights the changes; the zero value is Sqrt
 }
 
 const defaultLength = 2 // default mean length; paths then have one to three changes

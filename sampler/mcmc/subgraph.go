@@ -34,8 +34,8 @@ import (
 //
 // On sparse random graphs at low temperatures, forests yield several to a hundred times as many
 // effective draws per second as Gibbs (BenchmarkSparseGlass). The lower the temperature, the larger
-// is the gain. At higher temperatures Gibbs is as fast. With about three neighbours a site and strong
-// couplings, chains of both methods stay in the valleys of the energy in which they are; forests
+// is the gain. At higher temperatures Gibbs is as fast. With about three neighbours a site and
+// strong couplings, chains of both methods stay in their present valleys of the energy; forests
 // explore a valley faster, but do not leave it. There, and for spin glasses on lattices, for which
 // wider sets are better, make Subgraph the Base of [Tempering].
 //
@@ -44,15 +44,15 @@ import (
 // (package cluster) move correlated sites together.
 //
 // For forests of two-level pair models, a step costs 4 ns per site if most sites belong to trees
-// without neighbours outside the forest, and up to 10 ns otherwise. With AVX-512 it costs 1.2 ns to 4
-// ns in blocks of four or more chains (see [sampler.Config.BlockChains]) and gives the same results.
-// For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A
-// site has at most levels^Width entries, and far fewer on average.
+// without neighbours outside the forest, and up to 10 ns otherwise. With AVX-512 it costs 1.2 ns to
+// 4 ns in blocks of four or more chains (see [sampler.Config.BlockChains]) and gives the same
+// results. For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the
+// intermediate sums. A site has at most levels^Width entries, and far fewer on average.
 type Subgraph struct {
-	// Width is the maximum number of sites on which an intermediate sum depends; 1 means forests.
-	// If Width is 0 and a site has at most 3 neighbours on average, the width is 1. If Width is 0
-	// and sites have more neighbours, it is the largest width for which levels^Width is at most
-	// 256.
+	// Width is the maximum number of sites on which an intermediate sum depends when the sites of a
+	// set are summed out; 1 means forests. If Width is 0 and a site has at most 3 neighbours on
+	// average, the width is 1. If Width is 0 and sites have more neighbours, it is the largest
+	// width for which levels^Width is at most 256.
 	Width int
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states
@@ -61,7 +61,8 @@ type Subgraph struct {
 	// and some regular expressions. Other languages, such as a constraint.Count, are rejected.
 	//
 	// The factors of the language are added to those of the model. The chain reaches the whole
-	// language only if its states are connected by changes of single sets.
+	// language only if its states are connected by changes of the sets of sites that a step
+	// redraws.
 	Within constraint.Automaton
 }
 

@@ -40,8 +40,8 @@ import (
 //
 // The zero value tunes a ladder of 8 rungs from β = 1 down to β = 0 during warm-up.
 type Tempering struct {
-	// Base is the method that moves the replicas; nil means DMALA{}. Warm-up tunes it separately
-	// for every rung.
+	// Base is the method that moves the replicas, the states at the different temperatures; nil
+	// means DMALA{}. Warm-up tunes Base separately for every temperature.
 	Base sampler.Method
 
 	// Betas is the ladder of inverse temperatures, descending from 1, all ≥ 0. If it is nil, the
@@ -49,8 +49,8 @@ type Tempering struct {
 	// warm-up moves the inner values four times, to make all swaps equally likely.
 	Betas []float64
 
-	// Rungs is the number of rungs if Betas is nil; 0 means 8. The best number is about twice the
-	// Barrier that the [Ladder] reports (Syed et al. 2022).
+	// Rungs is the number of rungs (inverse temperatures) if Betas is nil; 0 means 8. The best
+	// number is about twice the Barrier that the [Ladder] reports (Syed et al. 2022).
 	Rungs int
 }
 

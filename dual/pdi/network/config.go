@@ -42,8 +42,9 @@ type Config struct {
 	// with a constant step size should have a proportionally larger one.
 	Inference pdi.Config
 
-	// Width is the number of features between the blocks, and Blocks is the number of blocks. Cond
-	// is the number of features that encode the noise level. 0 means 128, 2 and 64, respectively.
+	// The network is a chain of Blocks blocks (see neural.Config). Width is the number of features
+	// between them, and Cond is the number of features that encode the noise level. 0 means a Width
+	// of 128, 2 Blocks and a Cond of 64.
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the

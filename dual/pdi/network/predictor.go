@@ -14,10 +14,10 @@ import (
 )
 
 // Predictor is a [pdi.Predictor] whose predictions come from a trained network and are
-// deterministic. It reuses scratch memory and asks its teacher for violations, so it must be used
-// by one goroutine at a time. Predictions do not depend on the number of workers or on the other
-// states in the same call. They are reproducible only on processors with the same vector
-// instructions.
+// deterministic. For violations it calls its teacher, the predictor from which the network learned.
+// A Predictor also reuses scratch memory, so it must be used by one goroutine at a time.
+// Predictions do not depend on the number of workers or on the other states in the same call. They
+// are reproducible only on processors with the same vector instructions.
 type Predictor struct {
 	teacher pdi.Predictor
 	shift   []float64
@@ -66,7 +66,8 @@ func (p *Predictor) Len() int { return p.teacher.Len() }
 // Beta returns the temperature of the teacher, the predictor from which the network learned.
 func (p *Predictor) Beta() float64 { return p.teacher.Beta() }
 
-// Violation stores in g the teacher's violations plus the shift given to [Trainer.Predictor].
+// Violation stores in g the violations that the teacher computes, plus the shift given to
+// [Trainer.Predictor]. The teacher is the predictor from which the network learned.
 func (p *Predictor) Violation(g []float64, x []float32) {
 	p.teacher.Violation(g, x)
 	for i := range g {
@@ -74,8 +75,8 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 	}
 }
 
-// Rows returns a description of the teacher's inequalities. Their bounds include the shift given to
-// [Trainer.Predictor].
+// Rows returns a description of the inequalities of the teacher, the predictor from which the
+// network learned. Their bounds include the shift given to [Trainer.Predictor].
 func (p *Predictor) Rows() []dual.Row {
 	rows := make([]dual.Row, p.Len())
 	if d, ok := p.teacher.(dual.Described); ok {

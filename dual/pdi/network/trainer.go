@@ -15,9 +15,10 @@ import (
 )
 
 // Trainer trains one network in rounds. A round fills a buffer with noisy states, their noise
-// levels, their multipliers and the teacher's predictions, and then trains on it (see [Config]).
-// The states come from diffusions. In the first round, these use the teacher's predictions. In
-// later rounds, they use the network's.
+// levels, their multipliers and the predictions of the teacher, the predictor from which the
+// network learns. The round then trains the network on the buffer (see [Config]). The states come
+// from diffusions. In the first round, these use the teacher's predictions. In later rounds, they
+// use the network's.
 //
 // In some of the diffusions, λ moves by primal–dual inference for one of the bounds. Their share
 // grows from 0 to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn
@@ -123,10 +124,11 @@ func (t *Trainer) Lambda() []float64 {
 	return slices.Clone(t.buffer.tied.lambda)
 }
 
-// Predictor returns the present network as a predictor. It uses the averages of the weights. Its
-// violations are those of the teacher plus shift, which moves the bounds. The shift need not be an
-// entry of Config.Bounds; nil means the teacher's own violations. After dual training, shift must
-// be the only entry of Config.Bounds, or nil, which means that entry.
+// Predictor returns the present network as a predictor. The predictor uses weights averaged over
+// the training steps. Its violations are those of the teacher (the predictor from which the network
+// learned) plus shift, which moves the bounds. The shift need not be an entry of Config.Bounds; nil
+// means the teacher's own violations. After dual training (see Config.Dual), shift must be the only
+// entry of Config.Bounds, or nil, which means that entry.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
 // that is not finite. After dual training, another shift is also an error.

@@ -35,9 +35,9 @@ type Config[S energy.Site] struct {
 	// use the network's present weights, as those of package neural do.
 	Model energy.Denoiser[S]
 
-	// Sample fills x with draws from the model m, numbered first, first+1, …. The argument m is the
-	// field Model, or a denoiser that wraps Model to measure a concept. The draws must depend only
-	// on m and their numbers. With a diffusion:
+	// Sample fills x with draws from the model m. The draws have the numbers first, first+1, …. The
+	// argument m is the field Model, or a denoiser that wraps Model to measure a concept. The draws
+	// must depend only on m and their numbers. With a diffusion:
 	//
 	//	d, err := diffusion.New(ctx, m, process, diffusion.Config{Seed: 1, First: first})
 	//	if err != nil {
@@ -52,22 +52,24 @@ type Config[S energy.Site] struct {
 	// unset, because Config.Checkpoint includes the training.
 	Train train.Config
 
-	// Freeze is the fraction of the training steps that are made before λ first moves; 0 means 0.3.
+	// Freeze is the fraction of the training steps before the first update of the multipliers λ; 0
+	// means 0.3.
 	Freeze float64
 
-	// Inner is the number of training steps between updates of λ; 0 means 10.
+	// Inner is the number of training steps between updates of the multipliers λ; 0 means 10.
 	Inner int
 
-	// Draws is the number of draws from the network for each update of λ; 0 means 48.
+	// Draws is the number of samples drawn from the network for each update of the multipliers λ; 0
+	// means 48.
 	Draws int
 
 	// Final is the number of draws by which [Tuner.Run] chooses the final weights. Run makes a
 	// quarter of these draws with each of two sets of weights, and the other three quarters with
-	// each of one to four sets. A concept that is counted (Has) needs Final ≥ 8/Bound. 0 means the
-	// larger of 1638 and 8/Bound. For 1638, this usually takes a tenth as many passes of the
-	// network as a pre-training of 2000 steps with 64 states of 14 tokens each. The final shares
-	// agree with their bounds to the accuracy of these draws, a relative error of about
-	// √((1−ε)/(ε·Final)) for a bound ε.
+	// each of one to four sets. A concept that is measured by counts (its field Has is set, Tokens
+	// is not) needs Final ≥ 8/Bound. 0 means the larger of 1638 and 8/Bound. For 1638, this usually
+	// takes a tenth as many passes of the network as a pre-training of 2000 steps with 64 states of
+	// 14 tokens each. The final shares agree with their bounds to the accuracy of these draws, a
+	// relative error of about √((1−ε)/(ε·Final)) for a bound ε.
 	Final int
 
 	// Observe, if not nil, is called with the result of every round. It must not keep the slices of
@@ -439,8 +441,9 @@ func (t *Tuner[S]) taught(j int) float64 {
 // quarter of the steps. A later Run can continue.
 //
 // At the end of the run, it means that the share is above the bound by more than two standard
-// errors, even at the best point on the line of [Tuner.Run]. The network then has the average of
-// the weights, and Share is its share. Every later Run returns the same error.
+// errors, even at the best point on the line from the initial to the averaged weights that
+// [Tuner.Run] searches. The network then has the average of the weights, and Share is its share.
+// Every later Run returns the same error.
 //
 // More steps, a higher rate or a larger network may close the gap. A network cannot generate less
 // of a concept than its own errors produce. For example, a small network was trained from the start
@@ -689,11 +692,12 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// Lambda returns a copy of the multipliers λ. During the run, they are those of the next training
-// steps. After the run, they are a mean over the second half of the steps, with weights
-// proportional to the number of steps that were left. The learning rate falls in about the same
-// way, so this is the λ that shaped the weights. The last λ is not: at the end of the run the
-// network hardly follows λ any more, so λ drifts with the noise of the draws.
+// Lambda returns a copy of the multipliers λ, one per concept. During the run, they are those of
+// the next training steps. After the run, they are a mean over the second half of the steps, with
+// weights proportional to the number of steps that were left. The learning rate falls in about the
+// same way, so this mean is close to the λ that shaped the weights. The last λ is not, because at
+// the end of the run the network hardly follows λ any more, so λ drifts with the noise of the
+// draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns, for every concept, its mean share in the samples of the network. During the run it

@@ -299,10 +299,10 @@ type Candidate struct {
 
 	Steps int     // number of steps in trials, from which Cost and Time are computed
 	Cost  float64 // counted cost of a step of one chain, approximately in nanoseconds
-	Time  float64 // τ, the number of steps per effective draw; 0 if unknown
+	Time  float64 // τ, the number of steps per effectively independent draw; 0 if unknown
 }
 
-// Rate returns the number of effective draws per second of counted cost on one core,
+// Rate returns the number of effectively independent draws per second of counted cost on one core,
 // 10⁹/(Cost·Time), or 0 if the candidate was not tried.
 func (c Candidate) Rate() float64 {
 	if c.Steps == 0 || !(c.Cost > 0) || !(c.Time > 0) {

@@ -24,7 +24,7 @@ import (
 //	E(x') + E(y') = E(x) + E(y)
 //
 // for the new states x' and y', and the exchange is always accepted, for any couplings, fields and
-// levels. It leaves p(x)·p(y) invariant, where p ∝ exp(−E), and is its own reverse.
+// levels. The exchange leaves p(x)·p(y) invariant, where p ∝ exp(−E), and is its own reverse.
 //
 // The exchange carries whole domains over barriers that single-site changes do not cross. It helps
 // in spin glasses on two-dimensional lattices or diluted graphs, where differing sites form many
@@ -41,9 +41,10 @@ import (
 // overstate the gain: an exchange at a high temperature, where clusters are large, changes which
 // replica has which state rather than the states.
 //
-// Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and temperatures at
-// once. They draw up to eight sites until the replicas differ at one. If the cluster has more than half
-// of all sites, they exchange the other differing sites instead, which gives the same two states.
+// Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and temperatures
+// at once. They draw up to eight sites until the replicas differ at one. If the cluster has more
+// than half of all sites, they exchange the other differing sites instead, which gives the same two
+// states.
 //
 // The model must be energy.Graphical. If an exchange leads to a state from which Base cannot start,
 // such as one that its field Within does not allow, the exchange is undone. This leaves p

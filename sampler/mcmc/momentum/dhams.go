@@ -46,9 +46,9 @@ import (
 // On Ising models DHAMS mixes about as fast as mcmc.DMALA, whatever its settings. [PDHAMS] is
 // faster if the energy is nearly quadratic.
 type DHAMS struct {
-	// StepSize is δ. If it is 0, δ starts at 0.5 and is tuned during warm-up. A positive value
-	// stays fixed. If Persistence and Relaxation are 0, δ² has the same effect as the α of
-	// mcmc.DMALA.
+	// StepSize is the step size δ of the proposal (see [DHAMS]). If it is 0, δ starts at 0.5 and is
+	// tuned during warm-up. A positive value stays fixed. If Persistence and Relaxation are 0, δ²
+	// has the same effect as the α of mcmc.DMALA.
 	StepSize float64
 
 	// Target is the mean acceptance probability to which warm-up tunes the step size; 0 means
@@ -58,16 +58,17 @@ type DHAMS struct {
 	// Persistence is ρ, in [0, 1): the fraction of its momentum that a site keeps in a step.
 	Persistence float64
 
-	// Correction is φ, the factor of the gradient in the momentum. It must be finite; 0 omits the
-	// gradient. Use 0 for models with states of probability zero. With any other value, a chain
-	// never leaves a state next to such a state, because the energy difference is infinite.
+	// Correction is φ, the factor of the change of the gradient in the new momentum (see [DHAMS]).
+	// It must be finite; 0 omits the gradient. Use 0 for models with states of probability zero.
+	// With any other value, a chain never leaves a state next to such a state, because the energy
+	// difference is infinite.
 	Correction float64
 
-	// Relaxation, in [0, 1], is the probability that a site moves by reflection. Otherwise it draws
-	// its level independently of its present level. Reflection divides [0, 1] into one interval per
-	// level, whose lengths are the probabilities q_i. It draws a uniform point w in the interval of
-	// the present level and moves to the level whose interval contains 1−w. This leaves q_i
-	// invariant. It is Neal's ordered over-relaxation (1998) in the limit of many draws.
+	// Relaxation, in [0, 1], is the probability that a site moves by reflection. Otherwise the site
+	// draws a level independently of its present one. Reflection divides [0, 1] into one interval
+	// per level, whose lengths are the probabilities q_i. It draws a uniform point w in the
+	// interval of the present level and moves to the level whose interval contains 1−w. This leaves
+	// q_i invariant. It is Neal's ordered over-relaxation (1998) in the limit of many draws.
 	//
 	// Between two levels the site moves with probability min(1, q_i/(1−q_i)), where q_i is the
 	// probability of the other level. The over-relaxation of the paper is different; this package

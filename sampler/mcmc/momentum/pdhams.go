@@ -31,20 +31,22 @@ import (
 // step takes sites² operations and one evaluation of the model. The number of sites is at most
 // 2048.
 type PDHAMS struct {
-	// Curvature is W, row by row: sites × sites, symmetric and finite. If it is nil, W is computed
-	// from the model's energy differences at the state x = 0 and at its neighbours. This is exact
-	// if E is quadratic.
+	// Curvature is the matrix W, the curvature of −E that the proposal uses, row by row: sites ×
+	// sites, symmetric and finite. If it is nil, W is computed from the model's energy differences
+	// at the state x = 0 and at its neighbours. This is exact if E is quadratic.
 	Curvature []float64
 
-	// StepSize is δ, which stays fixed; 0 means 5. Moves get longer as δ grows, up to the point
-	// where W + D is nearly singular.
+	// StepSize is the step size δ of the proposal (see [PDHAMS]), which warm-up does not tune; 0
+	// means 5. Moves get longer as δ grows, up to the point where the matrix W + D is nearly
+	// singular.
 	StepSize float64
 
 	// Persistence is ρ, the fraction of its momentum that a site keeps in a step; 0 means 0.7.
-	// Relaxation is the probability of reflection; 0 means 1. For both, −1 means 0. See [DHAMS].
+	// Relaxation is the probability that a site moves by reflection; 0 means 1. For both, −1 means
+	// 0. See [DHAMS].
 	Persistence, Relaxation float64
 
-	// Correction is φ, the factor of the gradient in the momentum; see [DHAMS].
+	// Correction is φ, the factor of the change of the gradient in the new momentum; see [DHAMS].
 	Correction float64
 }
 
