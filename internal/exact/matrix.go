@@ -127,7 +127,8 @@ func (m *Matrix) check(pi []float64) {
 }
 
 // Stationary returns the distribution π with πP = π. It panics if there is more than one such
-// distribution, that is, if the chain has two closed classes. The chain may be periodic.
+// distribution, that is, if the chain has two or more closed communicating classes. The chain may
+// be periodic.
 //
 // It eliminates states one by one without a subtraction (Grassmann, Taksar and Heyman 1985).
 // Every entry of π, however small, is therefore accurate to a relative error of about n³

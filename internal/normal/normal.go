@@ -54,8 +54,8 @@ const (
 	few    = 8  // maximum length for which drawing pair by pair is faster
 )
 
-// Pair returns two independent standard normal numbers. The uniforms have a resolution of 2⁻³¹,
-// which limits the numbers to about ±9.
+// Pair returns two independent standard normal numbers. They are computed from uniform numbers with
+// a resolution of 2⁻³¹, so their absolute values do not exceed about 9.
 func Pair(src rand.Source) (a, b float64) {
 	for {
 		if u, v, r := disc(src); r < 1 {

@@ -25,7 +25,7 @@ type Flags struct {
 // when building a program.
 var interval = "10s"
 
-// Every is the time between two saves. Tests shorten it.
+// Every is the time between two saves. Tests set a shorter time.
 var Every, _ = time.ParseDuration(interval)
 
 // Define adds the flags -checkpoint and -resume to a flag set.
@@ -34,7 +34,7 @@ func (c *Flags) Define(f *flag.FlagSet) {
 	f.BoolVar(&c.Resume, "resume", false, "resume from -checkpoint")
 }
 
-// Check returns an error for -resume without -checkpoint.
+// Check returns an error if the command line has -resume without -checkpoint.
 func (c *Flags) Check() error {
 	if c.Resume && c.Checkpoint == "" {
 		return errors.New("-resume without -checkpoint")
@@ -57,8 +57,8 @@ type File struct {
 	was   fs.FileInfo // state of the file when this run last read or wrote it; nil before that
 }
 
-// Path returns the file name for a part of the run, or "" without -checkpoint. It is for runners
-// that save themselves.
+// Path returns the name of the checkpoint file for one part of the run, or "" if -checkpoint is not
+// given. It is meant for runners that write their checkpoints themselves.
 func (c *Flags) Path(name string) string {
 	if c.Checkpoint == "" {
 		return ""
@@ -191,8 +191,8 @@ func Write(path string, write func(w io.Writer) error) error {
 	return os.Rename(f.Name(), path)
 }
 
-// Clock counts the steps of a run and the time spent on them. A checkpoint stores it with the
-// run.
+// Clock counts the steps of a run and the time spent on them. A checkpoint stores the clock
+// together with the state of the run.
 type Clock struct {
 	Steps   int
 	Seconds float64
@@ -201,9 +201,10 @@ type Clock struct {
 // looks is the number of times that a run checks whether to save.
 const looks = 200
 
-// Run calls step repeatedly, each time with the number of steps to make, until the total is
-// steps. It saves periodically and at the end, and calls progress after each call of step. After
-// an error, the last saved file contains only complete calls.
+// Run calls the function step repeatedly, each time with the number of steps to make, until the run
+// has made the given number of steps in total. It saves periodically and at the end, and calls
+// progress after each call of step. After an error, the last saved file contains only complete
+// calls.
 func (c *Clock) Run(steps int, step func(n int) error, saved *File, progress func(done, total int)) error {
 	for c.Steps < steps {
 		start := time.Now()
