@@ -65,8 +65,8 @@ func (s *flipTerms) addTo(t *FlipTally) {
 	}
 }
 
-// FlipBits draws which sites of the string own flip, all at once, and stores their new states in
-// dst. Bit i of dst is
+// FlipBits draws for every site of the string own whether it flips, given the old states of its
+// neighbours, and stores the new states in dst. Bit i of dst is
 //
 //	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i,
 //
@@ -85,13 +85,14 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 	}
 }
 
-// TallyFlips counts the flips between two strings. It adds to the tally forth the sites of the
-// first string, from, and those that flip on the way to the second string, to. It adds to the
-// tally back the sites of the second string, and those that flip on the way back. The slices
-// before and after hold the numbers of neighbours in the first and in the second string, in the
-// layout of [GridBits]. Only sites that are set in valid count. It panics unless len(from) is a
-// multiple of 8, at most 512. The strings to and valid must have the same length, and before and
-// after three times that length. The result is undefined if a number of neighbours is above 4.
+// TallyFlips counts the flips between two strings, by the data on which the probability of a flip
+// depends (see [FlipTally]). It adds to the tally forth the sites of the first string, from, and
+// those that flip on the way to the second string, to. It adds to the tally back the sites of the
+// second string, and those that flip on the way back. The slices before and after hold the numbers
+// of neighbours in the first and in the second string, in the layout of [GridBits]. Only sites that
+// are set in valid count. It panics unless len(from) is a multiple of 8, at most 512. The strings
+// to and valid must have the same length, and before and after three times that length. The result
+// is undefined if a number of neighbours is above 4.
 func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64) {
 	checkBits("from", len(from), maxBits/64)
 	checkLen("to", len(to), len(from))

@@ -9,8 +9,8 @@ type PairScratch struct {
 	stop  pairStop
 }
 
-// PairOfRows reports whether, with the backend in use, one call of [HeatPairs] takes less time
-// than two calls of [HeatRows].
+// PairOfRows reports whether the backend in use makes one call of [HeatPairs] in less time than two
+// calls of [HeatRows].
 func PairOfRows() bool { return hasHeatEights() }
 
 // HeatPairs makes two calls of [HeatRows] in one, with the same bits, for two blocks of chains of

@@ -148,8 +148,8 @@ type Source struct {
 	Seed, Chain, Group uint64 // key, number of the stream, and first group
 }
 
-// Tally counts, for sites of one colour, the bonds between two sites in state 1, the sites in
-// state 1, and the sites that a redraw changed.
+// Tally holds counts for sites of one colour: the bonds (pairs of neighbours) of which both sites
+// are in state 1, the sites in state 1, and the sites that a redraw changed.
 type Tally struct{ Bonds, Up, Moved int }
 
 // Add adds the counts of u to t.
@@ -265,7 +265,7 @@ func (s *State) Pack(x []int32) {
 	}
 }
 
-// Differ returns the number of sites at which the two states differ.
+// Differ returns the number of sites at which the states of two chains differ.
 func (s *State) Differ(from *State) (n int) {
 	for c := range s.colour {
 		n += differ(s.colour[c][s.pad:], from.colour[c][s.pad:], s.valid)
