@@ -58,9 +58,9 @@ func NewWriter(path string, head Head) *Writer {
 	return &Writer{path: path, head: head, have: make([]int, head.blocks())}
 }
 
-// Open opens or creates the file, and locks it until Close. It returns an error if the file has
-// other settings or is open in another run. An incomplete frame at the end, as a killed process
-// leaves it, is cut off.
+// Open opens or creates the file, and locks it until Close. It returns an error if the settings in
+// the file are not those of this run, or if another run has opened the file. If the file ends with
+// an incomplete frame, as a killed process leaves it, Open removes that frame.
 func (w *Writer) Open() (err error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -34,9 +34,10 @@ func (c countdown) Err() error {
 	return nil
 }
 
-// Cancelled runs a computation once for every point at which it polls its context. Each run is
-// cancelled at that point, and its error is passed to check. If there are many points, some are
-// skipped. Cancelled returns the number of polls in a run that succeeds.
+// Cancelled tests that a computation can be cancelled wherever it polls its context. It runs the
+// computation once for every poll, cancels the context at that poll, and passes the error of the
+// computation to the function check. If there are many points, some are skipped. Cancelled returns
+// the number of polls in a run that succeeds.
 func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
 	for ; ; looks++ {
 		left := looks

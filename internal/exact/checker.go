@@ -22,7 +22,8 @@ type Test interface {
 // [energy.As], with a plain formula for its energy on every state.
 type Checker struct {
 	Model energy.Model
-	Brute func(x []int32) float64 // formula for the energy of a state
+	// plain formula for the energy of a state, with which the methods of the model are compared
+	Brute func(x []int32) float64
 
 	// Exact requires equality. Otherwise energies and differences may be off by 2⁻⁴⁴ times the
 	// largest |energy| + 1, which allows 2⁹ roundings of 2⁻⁵³ each. The models tested have far

@@ -188,9 +188,9 @@ func (r Rule) compile() rule {
 	return rule{r, simd.Log(r.Margin), !r.Reverse && r.Margin == 1 && !r.Gap}
 }
 
-// Pool replaces the log-weights w of the loaded row by the log-probabilities of the nearest row
-// in which v is most likely by the margin (see [Row]). Call it only if [Row.Satisfied] returns
-// false. Projecting a row a second time then leaves every bit unchanged.
+// Pool replaces the log-weights w of the loaded row by the log-probabilities of the nearest row in
+// which v is most likely by the margin (see [Row]). Call Pool only if [Row.Satisfied] returns
+// false. A row that has been projected is satisfied, so projecting it again changes no bit.
 func (r *Row) Pool(w []float32, v int32) {
 	if r.Reverse {
 		r.poolReverse(w, v)

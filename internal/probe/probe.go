@@ -31,8 +31,8 @@ type Named interface{ Name() string }
 // levels, the method with all its fields, and the model's name if it has one. They also include the
 // model's energies at test states (see [States]), and the model's energy differences (its field or
 // its table) at one of these states. The function intN draws the random states. If the model
-// implements energy.Supported, it is used to change the test states to states of positive
-// probability.
+// implements energy.Supported, its method Repair changes test states of probability zero to states
+// of positive probability.
 func Target(add func(name string, value any), m energy.Model, method any, intN func(n int) int) {
 	sites, levels := m.Shape()
 	add("levels", levels)

@@ -64,10 +64,10 @@ func (g *Graph) Accepts(x []int32) bool {
 	return len(c.Stack) == 0 && g.m.Accept[c.State]
 }
 
-// Machine returns the machine that was lifted.
+// Machine returns the machine over bytes from which [Lift] made the graph.
 func (g *Graph) Machine() *Machine { return g.m }
 
-// Vocabulary returns the vocabulary to which the machine was lifted.
+// Vocabulary returns the vocabulary whose tokens the graph reads.
 func (g *Graph) Vocabulary() *Vocabulary { return g.v }
 
 // Spells reports whether the token can occur in a text of the language: the token is not padding,
@@ -235,8 +235,8 @@ func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token i
 	return n, f.meter.Err()
 }
 
-// Cells returns the maximum number of sums over spans (parts of a sequence) that a runner stores
-// for sequences of the given length.
+// Cells returns the maximum number of sums that a [Runner] stores for sequences of the given
+// length. Each is a sum over the ways to read one span, a part of the sequence.
 func (g *Graph) Cells(sites int) int {
 	n := 0
 	for _, s := range g.order {

@@ -56,8 +56,9 @@ type adjoints interface {
 	of(site, w int) (nested float64, whole algebra.Number)
 }
 
-// NewRunner returns a runner for sequences with the given number of sites. Each row of weights
-// has levels ≥ g.Tokens() entries, and levels that are not tokens of g have probability zero.
+// NewRunner returns a runner for sequences with the given number of sites. Each row of log-weights
+// must have the number of entries given by levels, which must be ≥ g.Tokens(). Levels that are not
+// tokens of g have probability zero.
 func NewRunner(g *Graph, sites, levels int) *Runner {
 	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites, least: aheadLeast}
 }
@@ -66,12 +67,13 @@ func NewRunner(g *Graph, sites, levels int) *Runner {
 // an error, the results of the last Filter are lost.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
-// Unwatch ends the effect of [Runner.Watch].
+// Unwatch ends the effect of [Runner.Watch]: later calls ignore the context.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
-// Filter computes log Z = log Σ_x exp(Σ_i v[i,x_i]) over the sequences x of the language. The
-// error is a [*algebra.DeadError] or a [*algebra.WeightError]. The runner keeps a reference to v
-// until the next Filter.
+// Filter prepares draws and marginals for the log-weights v. It computes and returns log Z = log
+// Σ_x exp(Σ_i v[i,x_i]), where x runs over the sequences of the language. The error is a
+// [*algebra.DeadError] or a [*algebra.WeightError]. The runner keeps a reference to v until the
+// next Filter.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	check.Len("pushdown", "v", len(v), r.sites*r.levels)
 	r.v, r.exact = nil, false

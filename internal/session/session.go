@@ -7,8 +7,8 @@
 // The rules:
 //
 //   - Run(ctx, n) makes n more steps. After a stop at step k of n, Run(ctx, n−k) reaches the
-//     state that Run(ctx, n) would have reached. Runs of a fixed
-//     length, such as annealed importance sampling, take no n and make the remaining steps.
+//     state that Run(ctx, n) would have reached. Runs of a fixed length, such as annealed
+//     importance sampling, take no n and make the remaining steps.
 //   - A nil context, a negative n, and a call during another call are errors, checked in this
 //     order.
 //   - The context is checked before every step, and inside long steps. If it ends, Run returns
@@ -139,8 +139,8 @@ func (s *Session) Unlock() {
 	s.lock = nil
 }
 
-// End ends a call and releases its lock. Defer it in a function that may panic; it turns a panic
-// into a *pool.Panic.
+// End ends a call and releases the call's lock on the checkpoint file. If the call may panic, defer
+// End: it turns a panic into a *pool.Panic.
 func (s *Session) End() {
 	if s.locked {
 		s.Unlock()

@@ -105,12 +105,12 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 }
 
 // GridBits stores in near the number of neighbours in state 1, for each of the sites first,
-// first+1, …, first+64·len(a)−1 of the string own. The positions of the neighbours are in t. Site
-// i is bit i mod 64 of word pad + ⌊i/64⌋ of own. near[24r + 8p + w] holds binary digit p of the
-// numbers for word 8r + w, counted from first. The masks a and b start at first, a multiple of
-// 64. With the positions near of [NewBitTorus], every site has near[0] and near[1]. It has
-// near[2] if its bit in a is set, and near[3] otherwise. It has near[4] if its bit in b is set,
-// and near[5] otherwise.
+// first+1, …, first+64·len(a)−1 of the string own. The positions of the neighbours are in t. Site i
+// is bit i mod 64 of word pad + ⌊i/64⌋ of own. The word near[24r + 8p + w] holds binary digit p of
+// the numbers for the 64 sites of word 8r + w, counted from the word of site first. The masks a and
+// b start at first, a multiple of 64. With the positions near of [NewBitTorus], every site has
+// near[0] and near[1]. It has near[2] if its bit in a is set, and near[3] otherwise. It has near[4]
+// if its bit in b is set, and near[5] otherwise.
 //
 // It panics unless lengths fit: len(a) is a multiple of 8, at most 512, and own reaches 64 bits
 // beyond all positions.

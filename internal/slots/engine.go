@@ -21,8 +21,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Steps is the part of diffusion.Steps that an engine needs: the signal level at a time and the
-// initial state of a sample.
+// Steps is the part of diffusion.Steps that an engine needs. Alpha returns the signal level ᾱ at
+// time t, which is 1 for clean samples and falls towards 0 as noise is added. Prior draws the
+// initial state of a sample, which is noise.
 type Steps[S energy.Site] interface {
 	Alpha(t float64) float64
 	Prior(x []S, r *sampler.Stream)
@@ -44,9 +45,9 @@ type Policy struct {
 	// report progress.
 	Judge func() error
 
-	// Retry, unless nil, is called in order for every slot that has ended in a round. The
-	// argument fault is the error of the slot, or nil. Retry may start the slot again. If
-	// Retry returns an error, the run ends.
+	// Retry, unless nil, is called in order for every slot that has ended in a round. The argument
+	// fault is the error of the slot, or nil. Retry may start the same or another sample in the
+	// slot. If Retry returns an error, the run ends.
 	Retry func(i int, fault error) error
 
 	// Fault adds context to an error of the denoiser and returns the result. If the field Blame is
@@ -71,7 +72,8 @@ type Slot[S energy.Site] struct {
 	Known  bool    // whether V holds the prediction for X
 	// whether V still holds what the denoiser computed, without a change by the policy
 	Fresh bool
-	Row   int // index of the slot in the denoiser call that computed V
+	// index of the slot among those for which the same call of the denoiser made predictions
+	Row int
 
 	Clean []bool // for each site: whether it is clamped
 	Given []S    // values of the clamped sites; other entries are unused
@@ -158,9 +160,9 @@ func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Ste
 // predictions that fit in 256 MiB, but at least 1 and at most 64.
 func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
-// Model returns the shape of a denoiser. It returns an error if the denoiser is nil or has no
-// sites or levels. If the denoiser is a [noise.Checked], Model also returns the error of its
-// Check method. Messages begin with who.
+// Model returns the numbers of sites and levels of a denoiser. It returns an error if the denoiser
+// is nil or has no sites or levels. If the denoiser is a [noise.Checked], Model also returns the
+// error of its Check method. Messages begin with who.
 func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
 	if check.Nil(model) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -218,7 +220,8 @@ func Bind[T any](ctx context.Context, who string, model interface{ Shape() (site
 	return steps, nil
 }
 
-// Begin draws the state of slot i from the prior and sets its time to 1.
+// Begin draws the state of slot i from the prior distribution, that is, noise, and sets the time of
+// the slot to 1.
 func (e *Engine[S]) Begin(i int) {
 	s := &e.Slots[i]
 	s.steps.Prior(s.X, &s.Stream)

@@ -17,16 +17,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Renoiser is the interface diffusion.Renoiser plus Next, the method that returns the time of the
-// next step.
+// Renoiser holds the steps of a diffusion process that can move a state towards a given clean
+// sample x0. It is the interface diffusion.Renoiser plus the method Next, which returns the time s
+// to which the next step goes.
 type Renoiser interface {
 	Next(x []int32, t float64, step, steps int, r *sampler.Stream) (s float64)
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// Joint is the interface diffusion.Joint plus Next, the method that returns the time of the next
-// step.
+// Joint is a [Renoiser] that can also compute how likely a step was for each clean token. It is the
+// interface diffusion.Joint plus the method Next.
 type Joint interface {
 	Renoiser
 	Reweight(v []float32, xt, xs []int32, t, s float64)

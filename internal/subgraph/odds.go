@@ -140,8 +140,9 @@ func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 }
 
 // Forest is the plan for redrawing a forest, a set of sites of a model [Pairs] whose edges form no
-// cycle. The messages are odds of a site's level 1 against level 0. It is immutable. Loops over it
-// avoid branches, because levels are nearly random and branches would be mispredicted.
+// cycle. The messages are odds of a site's level 1 against level 0. A Forest is immutable. The code
+// that draws it avoids branches, because levels are nearly random and branches would be
+// mispredicted.
 //
 // If neither a site nor any site below it in its tree has a neighbour outside the forest, the odds
 // of the site are constant. Such sites form pendant trees, in which a draw only compares random

@@ -150,7 +150,7 @@ func CheckStart(e []float64, lo, hi int) error {
 }
 
 // Fields reads or writes the position of the cursor and, within a step, Info. A kernel calls Fields
-// after it has read or written its other fields, because the fields of the cursor end its
+// after it has read or written its other fields, because the fields of the cursor come last in a
 // checkpoint. The argument updates is the number of updates per chain and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {

@@ -8,11 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Locals is the base of kernels that move one chain after the other, update by update. It holds the
-// energy of every chain, which updates keep current (the running energy). For kernels that change
-// one site at a time, it also holds exact single-site energies, the energies for all levels of a
-// site. These are cached if the model is energy.Local. It provides the methods Reset, AppendBinary
-// and UnmarshalBinary of [sampler.Transition].
+// Locals is the base of kernels that move one chain after the other, by small updates such as a
+// change of one site. It holds the energy of every chain, which updates keep current (the running
+// energy). For kernels that change one site at a time, it also holds exact single-site energies,
+// the energies for all levels of a site. These are cached if the model is energy.Local. Locals
+// provides the methods Reset, AppendBinary and UnmarshalBinary of [sampler.Transition].
 type Locals struct {
 	Model energy.Model
 	// the model, which updates the cache; nil if the model is not energy.Local
@@ -79,13 +79,14 @@ func (c *Locals) Compute(lo, hi int, x []int32) error {
 
 // Walker is a kernel that makes a step by updating one chain after the other.
 type Walker interface {
-	// Walk makes the next n updates of chain s, whose state is x. It makes fewer if it is stopped.
-	// It returns the number of updates made.
+	// Walk makes the next n updates of chain s, whose state is x, and returns the number of updates
+	// made, which is smaller than n if Walk is stopped.
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
 
-// Make makes a step of every chain, which consists of Updates updates. It returns 1, or 0 if the
-// step was stopped before its end. It recomputes the caches once in refreshEvery steps.
+// Make makes a step of every chain, in which the chain is updated as many times as the field
+// Updates says. It returns the number of steps completed: 1, or 0 if the step was stopped before
+// its end. It recomputes the caches once in refreshEvery steps.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.At.Begin(ctl.Stop)
 	for ; c.At.Chain < len(info); c.At.Next() {

@@ -48,10 +48,11 @@ func (t *List) Beta() float64 { return t.beta }
 // row returns the values g of the inequalities in state k.
 func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
 
-// Value returns the dual function −β log Z(λ) at the multipliers λ = lambda. It is a
-// [concave.Func]. Its gradient is E_λ[g], its curvature is Cov_λ(g)/β, and the size of its gradient
-// is E_λ|g − E_λ[g]|. Value returns +Inf if λᵀg > 0 in every state. In that case no distribution
-// satisfies the inequalities, and the function grows without bound along λ.
+// Value returns the dual function −β log Z(λ) at the multipliers λ = lambda. The method is a
+// [concave.Func]. The gradient is E_λ[g], the curvature is Cov_λ(g)/β, and the size of each
+// gradient component is that of E_λ|g − E_λ[g]|, where E_λ is the mean under p_λ. Value returns
+// +Inf if λᵀg > 0 in every state. In that case no distribution satisfies the inequalities, and the
+// function grows without bound along λ.
 func (t *List) Value(lambda, grad, curv, size []float64) float64 {
 	t.values++
 	logZ, proven := t.weigh(lambda)

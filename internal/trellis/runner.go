@@ -13,7 +13,7 @@ import (
 )
 
 // Runner computes sums, draws, marginals and best sequences over the sequences of one [Graph]. It
-// holds the workspace of one goroutine. Its methods do not allocate once its buffers have grown,
+// holds the workspace of one goroutine. The methods do not allocate once the buffers have grown,
 // except on the first use of each operation.
 type Runner struct {
 	g *Graph
@@ -172,7 +172,7 @@ func NewRunner(g *Graph) *Runner {
 // filter are lost.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
-// Unwatch ends the effect of [Runner.Watch].
+// Unwatch ends the effect of [Runner.Watch]: later calls ignore the context.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
 // watched returns the meter of the watched context as a Stopper, or nil if no context is
@@ -406,9 +406,9 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 }
 
 // Draw stores in x an exact draw from the distribution w(x)/Z, where w and Z are the weights and
-// their sum in the last Filter. It uses one value of src per site. It uses a second one if the
-// class of the token has other tokens, and a third one if there are many of them. It panics unless
-// a Filter succeeded and len(x) = sites.
+// their sum in the last Filter. It takes one value from src per site. It takes a second value if
+// the class of the token contains other tokens, and a third value if it contains many. It panics
+// unless a Filter succeeded and len(x) = sites.
 //
 // Filter sums backward, so the draw runs forward. At site i it chooses token l with probability
 // proportional to exp(v[i,l]) times the sum over all continuations, by inverse CDF with 53 random
@@ -662,10 +662,10 @@ func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
 //
-// under the distribution of the last Filter. They are −Inf for tokens that cannot occur. If tokens
-// that are unlikely but possible would underflow to zero, Marginals filters again with logarithms.
-// It uses separate scratch for this, so draws are not affected. It returns an error only if a
-// watched context ends. It panics unless a Filter succeeded and len(dst) = sites·levels.
+// under the distribution of the last Filter. They are −Inf for tokens that cannot occur. If
+// probabilities of possible tokens would underflow to zero, Marginals repeats the filter with
+// logarithms, in separate memory, so that draws are not affected. Marginals returns an error only
+// if a watched context ends. It panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
 	g.checkTable("dst", len(dst))
@@ -710,8 +710,8 @@ var ErrStopped = errors.New("trellis: stopped")
 
 // FilterUntil is like [Runner.Filter], except that the argument stop can end it early with the
 // error [ErrStopped]. If stop is nil, it runs to the end. After ErrStopped, the runner has no
-// results for v. A call with again = true continues where the last one was stopped; the log-weights
-// v must be unchanged.
+// results, not even those of an earlier filter. A call with again = true continues where the last
+// one was stopped; the log-weights v must be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	return r.until(v, stop, again, false)
 }

@@ -49,7 +49,8 @@ type Saver interface {
 	Load(ctx context.Context, r io.Reader) error
 }
 
-// File is the checkpoint of one part of a run. The zero value saves nothing.
+// File is the checkpoint file of one part of a run. The zero value stands for a run without
+// checkpoints and saves nothing.
 type File struct {
 	path  string
 	parts []Saver
@@ -66,8 +67,8 @@ func (c *Flags) Path(name string) string {
 	return c.Checkpoint + "." + name
 }
 
-// Load calls the function load with the path of the file for a part of the run, if the file
-// exists and -resume is given. Without -resume an existing file is an error, because the run
+// Load calls the function load with the path of the checkpoint file for a part of the run, if this
+// file exists and -resume is given. Without -resume an existing file is an error, because the run
 // would overwrite it.
 func (c *Flags) Load(ctx context.Context, name string, load func(ctx context.Context, path string) error) error {
 	path := c.Path(name)
@@ -93,9 +94,9 @@ func taken(path string) error {
 	return fmt.Errorf("%s exists: resume from it with -resume, or remove it to start again", path)
 }
 
-// Open returns the checkpoint of a part of the run. With -resume it loads the file if it exists.
-// The file is missing if the earlier run stopped before it reached this part. Without -resume an
-// existing file is an error, because the run would overwrite it.
+// Open returns the checkpoint of a part of the run. With -resume, Open loads the checkpoint file if
+// it exists. The file does not exist if the earlier run was interrupted before it reached this
+// part. Without -resume an existing file is an error, because the run would overwrite it.
 func (c *Flags) Open(ctx context.Context, name string, parts ...Saver) (*File, error) {
 	if c.Checkpoint == "" {
 		return &File{}, nil
