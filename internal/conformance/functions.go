@@ -11,9 +11,9 @@ import (
 )
 
 // Making returns the names of the exported functions outside internal/…, such as
-// "constraint.Union", that make an implementation of an interface of the module and return it as
-// the first result. It includes only functions whose first result is an interface or an unexported
-// type. Such functions need an entry in a registry, as exported types do.
+// "constraint.Union", whose first result implements an interface of the module. It includes only
+// functions whose first result is an interface or an unexported type. Such functions need an entry
+// in a registry, as exported types do.
 func (m *Module) Making(pkg, name string) (names []string, err error) {
 	wanted, err := m.interfaces(pkg, name)
 	if err != nil {

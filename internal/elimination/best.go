@@ -15,8 +15,9 @@ import (
 // are 0. There may be fewer than k states of finite energy.
 //
 // One backward pass finds the first state. At each variable the pass records the levels that it
-// does not choose, and the energies of the best states with these levels. The cheapest of these
-// alternatives begins the next state (Flerova, Marinescu and Dechter 2016).
+// does not choose, and the energies of the best states that have these levels and agree with the
+// choices made before. The cheapest of these alternatives begins the next state (Flerova, Marinescu
+// and Dechter 2016).
 func (r *Run) Best(ctx context.Context, tables [][]float64, k int) (x []int32, e []float64, err error) {
 	best, err := r.start(ctx, tables, maximal, true)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 // MiB, and [Matrix.Stationary] costs n³.
 const maxMatrix = 1024
 
-// Matrix is a dense transition matrix: entry (x, y) is the probability of moving from state x to
-// state y in one step. Distributions are row vectors, multiplied from the left.
+// Matrix is the dense transition matrix P of a Markov chain: entry (x, y) is the probability P(x →
+// y) of moving from state x to state y in one step. A distribution is a row vector π, and πP is the
+// distribution one step later.
 type Matrix struct {
 	n int
 	p []float64

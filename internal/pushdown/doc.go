@@ -1,6 +1,7 @@
 // Package pushdown computes exact sums, draws, marginals and best sequences over the sequences that
-// a deterministic pushdown automaton accepts. It uses a dynamic program over nested spans (parts of
-// a sequence) and does not limit the depth of the stack.
+// a deterministic pushdown automaton accepts. The dynamic program over nested spans (parts of a
+// sequence) does not limit the stack's depth. A [Graph] is safe for concurrent use; a [Runner] is
+// not.
 //
 // # The language
 //
@@ -36,14 +37,11 @@
 //
 // # Numerics
 //
-// Sums are computed in float64 by vector kernels (type spans). Sums of a level for calls at
-// neighbouring sites share a common scale factor. If underflow could change the result, they are
-// computed again with [algebra.Number], which neither overflows nor underflows. A sum is then zero
-// only if the language is empty under the weights. Marginals are computed by the adjoint of spans
-// (type outside); for the outermost level the adjoint uses Numbers. If a probability inside a
-// nested level is too small for a float64, the adjoint uses Numbers for all levels. The best
-// sequence and counts always use the charts. A weight of NaN or +Inf for a token that the machine
-// can use is an error; −Inf is probability zero.
-//
-// A [Graph] is safe for concurrent use; a [Runner] is not.
+// Sums are computed in float64 by vector kernels (type spans), with a common scale factor for the
+// calls of a level at neighbouring sites. If underflow could change the result, they are computed
+// again with [algebra.Number], which neither overflows nor underflows. A sum is then zero only if
+// the language is empty under the weights. Marginals are computed by the adjoint of spans (type
+// outside). It uses Numbers for the outermost level, and for all levels if a probability inside a
+// nested level is too small for a float64. The best sequence and counts always use the charts. A
+// weight of NaN or +Inf for a token that the machine can use is an error; −Inf is probability zero.
 package pushdown

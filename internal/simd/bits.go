@@ -28,8 +28,8 @@ const (
 // three planes of bits: bit s of plane i is binary digit i of the number for site s.
 type Counts [3][maxBits / 64]uint64
 
-// Odds holds the probability that a redraw puts a site in state 1, for each number of its
-// neighbours in state 1. It is immutable.
+// Odds holds, for each number of neighbours in state 1, the probability that a redraw puts a site
+// in state 1. It is immutable.
 type Odds struct {
 	// digits[p] describes binary digit p of the probability as a function of the number of
 	// neighbours, whose binary digits are c_0, c_1 and c_2. The digit is a sum modulo 2 of products

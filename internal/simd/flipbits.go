@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// FlipOdds holds the probability that a site flips, for each of its states and each number of its
-// neighbours in state 1. With the zero value no site flips.
+// FlipOdds holds, for each state of a site and each number of neighbours in state 1, the
+// probability that the site flips, that is, changes its state. With the zero value no site flips.
 type FlipOdds struct {
 	// digits[p] describes binary digit p of the probabilities in the form of [Odds]. Entries 0 … 7
 	// are the coefficients for sites in state 0. For sites in state 1, the other entries are added

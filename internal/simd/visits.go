@@ -56,9 +56,9 @@ func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint
 	return v
 }
 
-// Visited reports the changes made by a call of [Visits.Visit]. It holds the number of changed
-// sites, the change in the number of sites in state 1, and the change in the number of edges
-// between equal states. Accept is the sum of the numbers accept (see [NewVisits]) modulo 2⁶⁴.
+// Visited reports the changes made by a call of [Visits.Visit]: the number of changed sites, the
+// change in the number of sites in state 1, and the change in the number of edges between equal
+// states. Accept is the sum of the numbers accept (see [NewVisits]) modulo 2⁶⁴.
 type Visited struct {
 	Moved, Ones, Equal int
 	Accept             uint64

@@ -1,9 +1,9 @@
 // Package slots draws many samples by diffusion at once. A sample begins as pure noise at time 1
 // and is denoised step by step until time 0. Each sample in progress occupies a slot of an
 // [Engine]. In every round, one call of the denoiser predicts the clean states of all slots that
-// need a prediction. Workers then make one step of every slot concurrently. A [Policy] defines how
-// a slot uses its prediction to make a step, what happens when a sample ends, and whether the slot
-// then starts another sample.
+// need a prediction. Workers then advance the slots concurrently. A [Policy] defines how a slot
+// uses its prediction to make a step, what happens when a sample ends, and whether the slot then
+// starts another sample.
 package slots
 
 import (

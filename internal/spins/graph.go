@@ -327,8 +327,9 @@ func swapLanes(a, b []uint64, chains []int, moved []int) {
 	}
 }
 
-// Joint holds the states of up to simd.JointBlocks blocks of chains on a graph, interleaved. It
-// redraws all blocks together. Each block gets the same bits as if it were redrawn alone.
+// Joint holds the states of up to simd.JointBlocks blocks of chains on a graph, interleaved in
+// memory, so that all blocks are redrawn together. The results are bit-identical to those of
+// separate redraws.
 type Joint struct {
 	*Graph
 	bits []uint32 // lane p of block b is at index p·simd.JointBlocks + b

@@ -397,8 +397,8 @@ func (l *RowLayout) eights() (order []int32, together int) {
 	return append(order, singles...), len(order)
 }
 
-// RowPair holds the states of two blocks of chains on a graph, interleaved. It redraws both
-// together. Each block gets the same bits as if it were redrawn alone.
+// RowPair holds the states of two blocks of chains on a graph, interleaved in memory, so that both
+// blocks are redrawn together. The results are bit-identical to those of separate redraws.
 type RowPair struct {
 	*RowGraph
 	rows  []simd.Row

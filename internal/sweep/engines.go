@@ -192,9 +192,9 @@ func made[K any, P interface {
 	return k, nil
 }
 
-// FewestFree is the minimum number of free sites from which on a specialised kernel is faster than
-// a general one on a clamped model, whose other sites are fixed (BenchmarkAffine). Tests set it
-// lower.
+// FewestFree is the number of free sites at which a specialised kernel becomes faster than a
+// general one for a clamped model, in which the other sites are fixed (BenchmarkAffine). Tests set
+// it lower.
 var FewestFree = 8
 
 // few reports whether some sites are fixed and fewer than FewestFree are free.
