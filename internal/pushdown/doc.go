@@ -1,7 +1,6 @@
 // Package pushdown computes exact sums, draws, marginals and best sequences over the sequences that
 // a deterministic pushdown automaton accepts. The dynamic program over nested spans (parts of a
-// sequence) does not limit the stack's depth. A [Graph] is safe for concurrent use; a [Runner] is
-// not.
+// sequence) allows any stack depth. A [Graph] is safe for concurrent use; a [Runner] is not.
 //
 // # The language
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Target is the mean acceptance probability to which step sizes are adapted by default. It is
-// optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so
-// in discrete ones (Sun, Dai and Schuurmans 2022).
+// Target is the mean acceptance probability at which step sizes are aimed by default. It is optimal
+// for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so in
+// discrete ones (Sun, Dai and Schuurmans 2022).
 const Target = 0.574
 
 // Tuner adapts the step size α of a Markov chain method during warm-up, until the mean acceptance
@@ -99,7 +99,7 @@ func Start(who string, alpha, usual, target float64) (float64, *Tuner, error) {
 	return usual, t, err
 }
 
-// Adapt updates the step size after warm-up step k of n, counted from 0, and returns it. The
+// Adapt updates the step size α after step k of n warm-up steps, counted from 0, and returns α. The
 // argument accept is the mean acceptance probability of that step.
 func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 	gain := simd.Exp(-exponent * simd.Log1p(float64(k)/delay))

@@ -32,7 +32,8 @@ func NewSeen(c *Corpus, path projection.Path) *Seen {
 	return &Seen{c, novelty.Projector{Seen: lexicon, Path: path}}
 }
 
-// Bind returns the projection for one run. It implements [diffusion.Projector].
+// Bind returns a projection for one run, which remembers the samples drawn in the run. It
+// implements [diffusion.Projector].
 func (s *Seen) Bind(ctx context.Context, sites, levels, samples int) (diffusion.Projection, error) {
 	p, err := s.novel.Bind(ctx, sites, levels, samples)
 	if err != nil {

@@ -101,8 +101,8 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// ObservedKernel is like [Observed], but takes a kernel of a whole block of chains. The function
-// before is called ahead of every step.
+// ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. It calls
+// the function before ahead of every step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
@@ -247,8 +247,8 @@ func Distribution(m energy.Model) (free []int, p []float64) {
 	return free, p
 }
 
-// Pinned returns m with all sites fixed for which keep is false. The levels at which they are
-// fixed vary from site to site.
+// Pinned returns a version of m in which the sites whose entry of keep is false are fixed. The
+// levels of the fixed sites vary from site to site.
 func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	sites, levels := m.Shape()
 	fixed := map[int]int32{}
