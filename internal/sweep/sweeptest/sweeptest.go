@@ -247,7 +247,7 @@ func Distribution(m energy.Model) (free []int, p []float64) {
 	return free, p
 }
 
-// Pinned returns a version of m in which the sites whose entry of keep is false are fixed. The
+// Pinned returns a version of m in which the sites for which keep returns false are fixed. The
 // levels of the fixed sites vary from site to site.
 func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	sites, levels := m.Shape()
