@@ -1,5 +1,6 @@
 // Package activeset projects a point onto the solutions of linear inequalities by a dense dual
-// active-set method. The method does not fail on dependent or degenerate rows. It solves
+// active-set method. The method does not fail if the rows (the inequalities) are linearly dependent
+// or degenerate. It solves
 //
 //	min_x ½‖x−v‖² + Σ_j cap_j·distance(a_jᵀx, [lo_j, hi_j]),
 //
@@ -8,12 +9,12 @@
 // an equation. A [Solver] uses the Euclidean norm. A [Metric] and, for larger n, a [Gram] use the
 // norm of any positive semidefinite matrix P instead.
 //
-// The method is that of Goldfarb and Idnani (Mathematical Programming 27, 1983) with upper limits
-// on the multipliers. It maintains x = v − Aᵀu with multipliers u of the right sign, adds one
-// violated row at a time, and removes rows whose multiplier would leave its range. The tight
-// rows, which hold with equality, have a thin QR factorisation, built by repeated Gram–Schmidt
-// and updated by rotations. With q tight rows, each row added or removed costs about n·q
-// operations, so the method is meant for n up to some hundreds.
+// The method is that of Goldfarb and Idnani (Mathematical Programming 27, 1983) with the upper
+// limits cap_j on the absolute values of the multipliers u. It maintains x = v − Aᵀu with
+// multipliers of the right sign, adds one violated row at a time, and removes rows whose multiplier
+// would leave its range. The tight rows, which hold with equality, have a thin QR factorisation,
+// built by repeated Gram–Schmidt and updated by rotations. With q tight rows, each row added or
+// removed costs about n·q operations, so the method is meant for n up to some hundreds.
 //
 // Four measures prevent failure. First, a row within 1e-6 of the span of the tight rows enters
 // only if it is violated by more than rounding explains. Second, the step length is chosen by

@@ -2,12 +2,12 @@ package activeset
 
 import "math"
 
-// Gram solves the problem of a [Metric] for larger n. For the set T of tight rows, which hold
-// with equality, it stores the Cholesky factor of their Gram matrix A_T·P·A_Tᵀ instead of an
-// orthogonal basis. Rows stay sparse. With q tight rows, an iteration costs about n·q + q²
-// operations, and a new metric costs only the rows of P. The price is accuracy: nearly dependent
-// rows are treated as dependent earlier than by a Metric. A Gram is not safe for concurrent use.
-// After the first calls it does not allocate.
+// Gram solves the problem of a [Metric], a projection in the norm of a matrix P, for larger numbers
+// n of variables. For the set T of tight rows, which hold with equality, it stores the Cholesky
+// factor of their Gram matrix A_T·P·A_Tᵀ instead of an orthogonal basis. Rows stay sparse. With q
+// tight rows, an iteration costs about n·q + q² operations, and a new metric costs only the rows of
+// P. The price is accuracy: a Gram treats rows as linearly dependent that a Metric can still tell
+// apart. A Gram is not safe for concurrent use. After the first calls it does not allocate.
 type Gram struct {
 	a      Rows // rows as given to NewGram
 	inner  *Solver
@@ -20,7 +20,7 @@ type Gram struct {
 	x      []float64
 }
 
-// NewGram returns a solver for the sparse rows of a. Call Factor to set its metric before Solve.
+// NewGram returns a solver for the sparse rows of a. Call Factor to set the matrix P before Solve.
 func NewGram(a Rows) *Gram {
 	n, m := a.N, len(a.Lo)
 	f := &Gram{
@@ -42,8 +42,8 @@ func NewGram(a Rows) *Gram {
 	return f
 }
 
-// Factor sets the metric P. The function apply stores P·src in dst. Factor calls it n times, with
-// unit vectors as src.
+// Factor sets the matrix P of the metric. The function apply stores P·src in dst. Factor calls it n
+// times, with unit vectors as src.
 func (f *Gram) Factor(apply func(dst, src []float64)) {
 	n := f.a.N
 	for i := range n {
@@ -54,7 +54,8 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh prepares the rows first, first+1, … for the metric. Call it after changing these rows.
+// Refresh computes what the solver keeps for the rows first, first+1, … and the matrix P. Call
+// Refresh after changing these rows.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -79,8 +80,8 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve solves the problem from the point v and stores the displacement z − v = −PAᵀu in the slice
-// change. The other arguments and the result are those of [Solver.Solve].
+// Solve projects the point v to the point z that satisfies the rows, and stores the displacement z
+// − v = −PAᵀu in the slice change. The other arguments and the result are those of [Solver.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)

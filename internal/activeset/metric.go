@@ -2,7 +2,8 @@ package activeset
 
 import "math"
 
-// Metric solves the problem in the metric of a positive semidefinite matrix P,
+// Metric projects a point v onto the solutions of linear inequalities, in the norm defined by a
+// positive semidefinite matrix P. It solves
 //
 //	min_z ½(z−v)ᵀP⁻¹(z−v) + Σ_j cap_j·distance(a_jᵀz, [lo_j, hi_j]),
 //
@@ -22,7 +23,7 @@ type Metric struct {
 	x      []float64
 }
 
-// NewMetric returns a solver for the sparse rows of a. Call Factor to set its metric before
+// NewMetric returns a solver for the sparse rows of a. Call Factor to set the matrix P before
 // Solve.
 func NewMetric(a Rows) *Metric {
 	n, m := a.N, len(a.Lo)
@@ -35,9 +36,10 @@ func NewMetric(a Rows) *Metric {
 	return f
 }
 
-// Factor sets the metric P and computes its Cholesky factor. The function apply stores P·src in
-// dst and is called n times. The factorisation takes n³/3 operations. It is pivoted, and stops
-// when only rounding error of P is left.
+// Factor sets the matrix P of the metric and computes its Cholesky factor. The function apply
+// stores P·src in dst; Factor calls apply n times, once for each unit vector. The factorisation
+// takes n³/3 operations. It is pivoted, and stops when the rest of P is no larger than rounding
+// errors.
 func (f *Metric) Factor(apply func(dst, src []float64)) {
 	n := f.a.N
 	for i := range n {
@@ -84,7 +86,8 @@ func (f *Metric) eliminate(k, at int) {
 	f.pivot[at] = math.Inf(-1)
 }
 
-// Refresh transforms the rows first, first+1, … to the metric. Call it after changing these rows.
+// Refresh transforms the rows first, first+1, … by the Cholesky factor of P. Call Refresh after
+// changing these rows.
 func (f *Metric) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -104,8 +107,8 @@ func (f *Metric) Refresh(first int) {
 	}
 }
 
-// Solve solves the problem from the point v and stores the displacement z − v = −PAᵀu in the slice
-// change. The other arguments and the result are those of [Solver.Solve].
+// Solve projects the point v to the point z that satisfies the rows, and stores the displacement z
+// − v = −PAᵀu in the slice change. The other arguments and the result are those of [Solver.Solve].
 func (f *Metric) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	f.scale(u, v, limit, m)
 	status := f.inner.Solve(f.x, f.u, f.zero, f.limit, m, least)

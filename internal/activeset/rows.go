@@ -6,12 +6,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Rows is the system lo ≤ A·x ≤ hi with rows of norm 1 (or 0), sparse or dense.
-// The slices are read in every call, so a caller may change them between calls.
+// Rows is the system lo ≤ A·x ≤ hi with rows of norm 1 (or 0), sparse or dense. A solver reads the
+// slices in every call, so a caller may change their entries between calls.
 type Rows struct {
 	N          int     // number of variables in x
 	Start, End []int32 // row j has the entries Start[j] … End[j]−1 of Index and Value
-	// variables of the entries; nil for dense rows, where row j is Value[j·N:(j+1)·N]
+	// number of the variable of each entry; nil for dense rows, where row j is Value[j·N:(j+1)·N]
 	Index  []int32
 	Value  []float64 // values of the entries
 	Lo, Hi []float64 // bounds of each row; −Inf or +Inf means no bound on that side

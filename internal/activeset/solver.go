@@ -47,9 +47,10 @@ const (
 	capped              // the row's multiplier is at ±cap
 )
 
-// Solver solves a sequence of problems for the same rows, each starting from the multipliers that
-// the caller passes. The result depends only on the arguments of Solve. A Solver is not safe for
-// concurrent use. After the first calls it does not allocate.
+// Solver projects points onto the solutions of the same linear inequalities, one point after the
+// other. Each projection starts from the multipliers that the caller passes. The result depends
+// only on the arguments of Solve. A Solver is not safe for concurrent use. After the first calls it
+// does not allocate.
 type Solver struct {
 	factor
 	a     Rows
@@ -90,7 +91,7 @@ func New(a Rows) *Solver {
 	}
 }
 
-// Conflict returns rows that cannot hold together, and their weights w_j, after a Solve that
+// Conflict returns rows that no point satisfies together, and their weights w_j, after a Solve that
 // returned [Infeasible]. Σ_j w_j·a_j is zero, but the bounds require Σ_j w_j·(a_j·x) < 0. If any
 // one of these rows is removed, the others can hold together. The slices are valid until the next
 // Solve.
@@ -99,7 +100,7 @@ func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict,
 // Steps returns the number of iterations of the last Solve.
 func (s *Solver) Steps() int { return s.ops }
 
-// Tight returns the number of rows that hold with equality at the last solution (tight rows).
+// Tight returns the number of tight rows: those that hold with equality at the last solution.
 func (s *Solver) Tight() int { return len(s.rows) }
 
 // bounded reports whether row j has a bound on the side of multiplier u.
@@ -367,11 +368,12 @@ func (s *Solver) refineInside() {
 	}
 }
 
-// Solve stores in x the solution for the point v and rows 0 … m−1, and in u the multipliers, so
-// that x = v − Aᵀu. It starts from the multipliers in u. If u_j > 0, row j is at or above hi_j; if
-// u_j < 0, it is at or below lo_j. The slice limit holds cap_j, from 0 to +Inf, for every row.
-// Tolerances are relative to the scale of the data. The number least is a lower bound on this
-// scale; 0 means no bound. The slices x and v may be the same.
+// Solve stores in x the projection of the point v onto the solutions of rows 0 … m−1, and in u the
+// multipliers of the rows, so that x = v − Aᵀu. The method starts from the multipliers that u holds
+// at the call. If u_j > 0, then a_jᵀx ≥ hi_j; if u_j < 0, then a_jᵀx ≤ lo_j. The slice limit holds
+// for every row the penalty cap_j per unit of violation, from 0 to +Inf. Tolerances are relative to
+// the scale of the data. The number least is a lower bound on this scale; 0 means no bound. The
+// slices x and v may be the same.
 func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 	s.v, s.u, s.limit, s.m = v, u, limit, m
 	s.begin(least)

@@ -1,15 +1,16 @@
 // Package algebra holds the number types and algorithms that the dynamic programs over sequences
 // share. It has numbers with an unbounded exponent, and semirings over these numbers, over
-// log-weights and over counts. It refines partitions of labelled graphs. Its errors name the weight
-// at which a sum failed, or the site (position in the sequence).
+// log-weights and over counts. It also computes partitions of labelled graphs into equivalent
+// elements, by which automata are minimised. Its errors name the weight at which a sum failed, or
+// the site (position in the sequence).
 package algebra
 
 import "fmt"
 
 // DeadError reports that no sequence of the language has positive weight.
 type DeadError struct {
-	// Site is the first site at which no usable token leads to an accepted sequence. It
-	// is the number of sites if every site has a token but no sequence is accepted.
+	// Site is the first site at which no token of positive weight leads to an accepted sequence. If
+	// every site has such a token but no sequence is accepted, Site is the number of sites.
 	Site int
 }
 
@@ -22,7 +23,7 @@ type WeightError struct {
 	Weight      float64
 }
 
-// Error returns a message with the site, the level and the weight.
+// Error returns a message with the site, the level (token) and the log-weight.
 func (e *WeightError) Error() string {
 	return fmt.Sprintf("weight at site %d, level %d is %v", e.Site, e.Level, e.Weight)
 }

@@ -23,8 +23,8 @@ const (
 	wordDown = 0x1p-512
 )
 
-// Normal returns x with M in the range that [Number] requires. It accepts an x.M that is the sum
-// or product of two numbers in that range.
+// Normal returns the value of x with the mantissa M in the range that [Number] requires. The
+// mantissa of x may be the sum or the product of two mantissas in that range.
 func (x Number) Normal() Number {
 	switch {
 	case x.M == 0:
@@ -40,7 +40,8 @@ func (x Number) Normal() Number {
 // Times returns x·y.
 func (x Number) Times(y Number) Number { return Number{x.M * y.M, x.E + y.E}.Normal() }
 
-// Plus returns x + y. It ignores the smaller term only if the exponents E differ by 2 or more.
+// Plus returns x + y. It ignores the smaller term only if the exponents E of the two terms differ
+// by 2 or more.
 func (x Number) Plus(y Number) Number {
 	switch {
 	case x.M == 0:
@@ -189,7 +190,8 @@ var halves = func() (h [128]float64) {
 	return h
 }()
 
-// LogSum returns log Σ e^x, computed relative to the greatest x, or −Inf for an empty sum.
+// LogSum returns log Σ_x e^x, where x runs over the given numbers, or −Inf for an empty sum. It
+// divides all terms by the greatest one, so that they do not overflow.
 func LogSum(x []float64) float64 {
 	top := math.Inf(-1)
 	for _, v := range x {

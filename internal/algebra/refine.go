@@ -21,15 +21,15 @@ func (e *Edges) Grow(n int) {
 	e.tail, e.label, e.head = slices.Grow(e.tail, n), slices.Grow(e.label, n), slices.Grow(e.head, n)
 }
 
-// Refine computes the coarsest partition of the elements such that all elements of one block have
-// edges with the same labels to the same blocks. The partition refines an initial one: first[i] <
-// blocks is the initial block of element i. Refine returns the block of every element and the
-// number n of blocks. Blocks are numbered in no particular order. The only error is the cause of
-// the context's end.
+// Refine divides the elements of a graph into blocks. It computes the coarsest partition in which
+// all elements of one block have edges with the same labels to the same blocks. The partition
+// refines an initial one: first[i] < blocks is the initial block of element i. Refine returns the
+// block of every element and the number n of blocks. Blocks are numbered in no particular order.
+// The only error is the cause of the context's end.
 //
 // This is Hopcroft's algorithm in the form for partial automata (Valmari 2012, "Fast brief
 // practical DFA minimization"). A partition of the elements and a partition of the edges refine
-// each other. When a block is split, its smaller half is relabelled. It takes O(m log n) steps
+// each other. When a block is split, the smaller half gets a new number. It takes O(m log n) steps
 // for n elements and m edges. Missing edges cost nothing.
 func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []int32, n int, err error) {
 	var meter poll.Meter

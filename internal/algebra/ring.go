@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Ring is a semiring over values of type T. Its methods include the inner loops of the dynamic
-// programs. Its implementations are empty structs, so that generic code is compiled separately for
-// each implementation.
+// Ring is a semiring over values of type T. In addition to the sum and the product, the methods
+// include the inner loops of the dynamic programs. The implementations are empty structs, so that
+// generic code is compiled separately for each implementation.
 type Ring[T any] interface {
 	Zero() T
 	One() T

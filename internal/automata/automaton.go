@@ -8,8 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Automaton is a deterministic automaton over token ids. It is identical to constraint.Automaton.
-// This package imports no public package of the module, so it declares the interface again.
+// Automaton is a deterministic automaton that reads token ids. It is identical to
+// constraint.Automaton. This package imports no public package of the module, so it declares the
+// interface again.
 type Automaton interface {
 	States() int
 	Start() int
@@ -49,9 +50,9 @@ func Validate(a any) error {
 	return nil
 }
 
-// Tabulable returns an error if the language is invalid or if no table can hold it. The error is
-// that of [Validate] or, if the language implements [Finite], that of its method Finite. All code
-// that builds a table calls Tabulable.
+// Tabulable returns an error if the language is invalid, or if no table can hold its automaton
+// because the number of states is infinite. The error is that of [Validate] or, if the language
+// implements [Finite], that of the method Finite. All code that builds a table calls Tabulable.
 func Tabulable(a any) error {
 	if err := Validate(a); err != nil {
 		return err

@@ -11,10 +11,10 @@ type classed interface {
 	Classes(levels int) (of []int32, n int)
 }
 
-// Classes returns the class of every token 0 … levels−1 in the automaton a. From any given state,
-// all tokens of a class lead to the same next state. If a does not report classes, every token is a
-// class by itself. The slice may be shared with the automaton and must not be modified. Classes
-// panics if levels < 0.
+// Classes returns, for every token 0 … levels−1, the class to which the automaton a assigns the
+// token. From any given state, all tokens of a class lead to the same next state. If a does not
+// report classes, every token is a class by itself. The slice may be shared with the automaton and
+// must not be modified. Classes panics if levels < 0.
 func Classes(a Automaton, levels int) (of []int32, n int) {
 	checkLevels(levels)
 	if c, ok := a.(classed); ok {

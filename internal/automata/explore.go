@@ -8,9 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// StateWork and NextWork are costs for a [poll.Meter], in elementary operations. StateWork is the
-// cost of visiting a state, including a look-up by its number, and NextWork that of computing a
-// transition. Transitions of user-defined automata and of large products are slow.
+// StateWork and NextWork are estimated costs, in elementary operations, for a [poll.Meter], which
+// uses them to decide when to check a context. StateWork is the cost of visiting a state, including
+// a look-up by its number, and NextWork is the cost of computing a transition. Transitions of
+// user-defined automata and of large products are slow.
 const (
 	StateWork = 256
 	NextWork  = 8
@@ -23,7 +24,8 @@ const blockEntries = 1 << 16
 // Explore tabulates the automaton a over tokens 0…levels−1. It numbers states in breadth-first
 // order. After every state, it calls check with the numbers of states and of table entries so far.
 // If check returns an error, Explore returns that error. The only other error is the cause of the
-// context's end. A negative start state is dead, and the table then has this one state.
+// context's end. If the start state of a is negative, a accepts nothing, and the table has one
+// state, which is dead.
 func Explore(ctx context.Context, a Automaton, levels int, check func(states, entries int) error) (*Table, error) {
 	return explore(ctx, a, levels, math.MaxInt, check)
 }

@@ -61,8 +61,8 @@ func (b *Bonds) Check(sites int) error {
 	return nil
 }
 
-// Reach returns max_i (Σ_j |w_ij| + |f_i|) over the sites i, a bound on the energy change when one
-// site changes.
+// Reach returns max_i (Σ_j |w_ij| + |f_i|) over the sites i, where w_ij are the weights and f_i the
+// fields. It bounds how much the energy can change when one site changes.
 func (b *Bonds) Reach() float64 {
 	most := 0.0
 	for i, f := range b.Field {
@@ -86,8 +86,9 @@ const (
 )
 
 // Integers returns the weights and fields as multiples of their largest common unit, up to
-// rounding. If all numbers are 0, the unit is 1. The result ok is false if there is no common
-// unit, or if changing one site can change the energy by more units than the argument most.
+// rounding. If all numbers are 0, the unit is 1. The result ok is false if there is no common unit,
+// or if a change of one site can change the energy by more than the number of units given by the
+// argument most.
 func (b *Bonds) Integers(most int) (weight, field []int32, unit float64, ok bool) {
 	reach := b.Reach()
 	if !(reach <= math.MaxFloat64) {

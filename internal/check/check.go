@@ -20,8 +20,8 @@ func Len(who, name string, got, want int) {
 }
 
 // Rows returns the number of rows in a slice of length got, if each row has n entries. It panics
-// unless n ≥ 1 and n divides got. The arguments who and name begin the message; name is that of the
-// slice.
+// unless n ≥ 1 and n divides got. The message begins with who, the calling package, and name, the
+// name of the slice.
 func Rows(who, name string, got, n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))
@@ -39,8 +39,8 @@ func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // than a screen.
 const shown = 80
 
-// Clip truncates a long user text for a message, because a message must not grow with a hostile
-// input.
+// Clip truncates a long text from the user for use in a message. A hostile input can thus not make
+// messages arbitrarily long.
 func Clip(s string) string {
 	end := 0
 	for i := 0; i < shown && end < len(s); i++ {
@@ -75,9 +75,9 @@ func Nil(v any) bool {
 }
 
 // Shape returns the numbers of sites and levels of a model. It returns an error if the model is nil
-// or has no sites or levels, or if the number of chains is not 1 … most. It also returns an error
-// if chains × sites × levels exceeds [MaxEntries]. The argument who, such as "mcmc: DMALA", begins
-// the error message.
+// or has no sites or levels, or if the number of chains is not in the range 1 … most. It also
+// returns an error if chains × sites × levels exceeds [MaxEntries]. The argument who, such as
+// "mcmc: DMALA", begins the error message.
 func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -162,8 +162,8 @@ type Setting struct {
 	least, usual int
 }
 
-// Number returns a setting with the given name, stored in value. Its smallest valid value is the
-// argument least. The value 0 selects the default, which is the argument usual.
+// Number returns the setting with the given name that is stored in *value. The argument least is
+// its smallest valid value. The argument usual is its default, which the value 0 selects.
 func Number(name string, value *int, least, usual int) Setting {
 	return Setting{name, value, least, usual}
 }
@@ -244,10 +244,10 @@ func Probabilities(who, caller, name string, p []float64, length int) error {
 	return nil
 }
 
-// States replaces the panic of a failed bounds check by one that names the invalid level. Functions
-// that index a table by the levels of x must defer States. If the function panics and x has a level
-// outside 0 … levels−1, States panics with a message that names the level. Otherwise the panic
-// continues unchanged.
+// States turns the panic of a failed bounds check into a message about the invalid level that
+// caused it. Functions that index a table by the levels of a state x must defer States. If the
+// calling function panics and x has a level outside 0 … levels−1, States replaces the panic by one
+// whose message names that level. Otherwise the panic continues unchanged.
 func States(who string, x []int32, levels int) {
 	p := recover()
 	if p == nil {

@@ -12,8 +12,8 @@ type named interface {
 	String() string
 }
 
-// Name returns names[v], or "kind(v)" if v is outside names. It implements the String method of
-// an enumeration.
+// Name returns names[v], or the text kind followed by v in parentheses if v is not an index of
+// names. It implements the String method of an enumeration.
 func Name[E ~int | ~uint8](kind string, v E, names ...string) string {
 	if v < 0 || int(v) >= len(names) {
 		return fmt.Sprintf("%s(%d)", kind, int(v))

@@ -7,9 +7,9 @@ import "math"
 //	q(δ) = ḡᵀδ − ½·Scale·δᵀ(C + diag H)δ
 //
 // on a box. Here the field Mean holds ḡ, C is a symmetric positive semidefinite n × n matrix, and
-// diag H is the diagonal matrix of H. It is a model of a dual function near the current
-// multipliers. A rule that updates multipliers maximises it in every step. A coordinate with C_jj +
-// H_j = 0 stays at 0.
+// diag H is the diagonal matrix of H. The function models a dual function near the current
+// multipliers, and δ is the change of the multipliers. A method that updates multipliers maximises
+// a Quadratic in every step. A coordinate with C_jj + H_j = 0 stays at 0.
 type Quadratic struct {
 	Mean, C, H []float64
 	Scale      float64
@@ -18,11 +18,10 @@ type Quadratic struct {
 	Residual []float64 // ḡ − Scale·C·δ, set by Maximize
 }
 
-// Maximize stores in d the point of the box at which q is largest, and returns dᵀ(C + diag H)d.
+// Maximize stores in d the point δ of the box at which q is largest, and returns dᵀ(C + diag H)d.
 // It uses coordinate ascent from 0, with forward and backward sweeps in turn. It stops after the
-// given number of sweeps, or when a sweep moves no coordinate by more than 10⁻⁴ standard
-// deviations. Clipping a Newton step to the box would be cheaper but fails when many bounds are
-// active.
+// given number of sweeps, or when a sweep moves no coordinate j by 10⁻⁴/(Scale·√C_jj) or more.
+// Clipping a Newton step to the box would be cheaper but fails when many bounds are active.
 func (q *Quadratic) Maximize(d []float64, sweeps int) float64 {
 	n := len(d)
 	clear(d)

@@ -1,8 +1,9 @@
-// Package conformance checks every part of the module against the laws of its kind: the laws of
-// the public test packages (samplertest, energytest, …). It has a registry for each kind:
-// methods, models, runners, processes, projectors, languages, rules, denoisers, readers. If a
-// part is exported but not registered, a test fails and names it. Registering a part takes one
-// line in the registry of its kind. Only tests import this package.
+// Package conformance checks every part of the module, such as a model or a method, against the
+// laws of its kind. Laws are the properties that the public test packages (samplertest, energytest,
+// …) check for every implementation of an interface. It has a registry for each kind: methods,
+// models, runners, processes, projectors, languages, rules, denoisers, readers. If a part is
+// exported but not registered, a test fails and names it. Registering a part takes one line in the
+// registry of its kind. Only tests import this package.
 package conformance
 
 import (
@@ -105,9 +106,10 @@ func (m *Module) Import(name string) (*types.Package, error) {
 // sites lists the site types with which generic types are instantiated.
 var sites = []types.Type{types.Typ[types.Int32], types.Typ[types.Float32]}
 
-// Implementing returns, in order, the exported types outside internal/… that implement an
-// interface of the module by value or by pointer. It returns their names, such as "mcmc.Gibbs".
-// A type or interface that is generic over sites counts if it matches for tokens or for reals.
+// Implementing returns the sorted names, such as "mcmc.Gibbs", of the exported types outside
+// internal/… that implement an interface of the module by value or by pointer. If a type or the
+// interface has the type of a site as a type parameter, it is enough that they match for tokens
+// (int32) or for reals (float32).
 func (m *Module) Implementing(pkg, name string) ([]string, error) {
 	p := m.packages[path.Join(module, pkg)]
 	if p == nil {
@@ -181,8 +183,8 @@ func instances(t types.Type) []types.Type {
 	return all
 }
 
-// Missing returns a line for each of the wanted types that has no entry in a registry. An entry
-// is "mcmc.Gibbs", or "mcmc.Gibbs" followed by a space and a description of the entry.
+// Missing returns a line for each of the wanted types that has no entry in a registry. An entry is
+// the name of a type, such as "mcmc.Gibbs", optionally followed by a space and a description.
 func Missing(wanted, entries []string, what, file string) (lines []string) {
 	have := map[string]bool{}
 	for _, e := range entries {

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Making returns the exported functions outside internal/…, such as "constraint.Union", whose
-// first result implements an interface of the module. It includes only functions whose first
-// result is an interface or an unexported type. Such functions need an entry in a registry, as
-// exported types do.
+// Making returns the names of the exported functions outside internal/…, such as
+// "constraint.Union", whose first result implements an interface of the module. It includes only
+// functions whose first result is an interface or an unexported type. Such functions need an entry
+// in a registry, as exported types do.
 func (m *Module) Making(pkg, name string) (names []string, err error) {
 	wanted, err := m.interfaces(pkg, name)
 	if err != nil {
@@ -65,8 +65,8 @@ func (m *Module) public() (all []*types.Package) {
 }
 
 // Reading returns the exported functions outside internal/… with an io.Reader or io.ReaderAt
-// parameter, such as "read.UAI". It searches the source text, because packages of other modules,
-// io included, are empty in a Module.
+// parameter, such as "read.UAI". Reading searches the source text, because a Module contains no
+// declarations of other modules and of the standard library.
 func (m *Module) Reading() (names []string, err error) {
 	for _, p := range m.public() {
 		dir := filepath.Join(m.root, filepath.FromSlash(strings.TrimPrefix(p.Path(), module)))

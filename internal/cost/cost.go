@@ -5,7 +5,7 @@ package cost
 
 import "github.com/gibbsite-go/gibbsite/energy"
 
-// Model holds the costs of evaluating one state of a model, in nanoseconds.
+// Model holds the estimated costs of evaluating one state of a model, in nanoseconds.
 type Model struct {
 	Sites, Levels int
 	// average number of neighbours of a site; if the neighbours are not known, the number of
@@ -15,7 +15,7 @@ type Model struct {
 	Energy float64 // cost of E(x)
 	Table  float64 // cost of E(x) and of a table: the energy differences to all levels of all sites
 	Row    float64 // cost of the exact energy differences to all levels of one site
-	Move   float64 // cost of updating the exact table after changing one site
+	Move   float64 // cost of updating the table after changing one site, without an approximation
 
 	// Field is the cost of updating a field after sites have changed (see [energy.Incremental]),
 	// and Changed is the additional cost per changed site. If the model does not implement
@@ -97,8 +97,8 @@ func Of(m energy.Model) Model {
 // Memo caches the costs of a model.
 type Memo struct{ known *Model }
 
-// Of returns the costs of m. It computes them in the first call only, so all calls must pass the
-// same model.
+// Of returns the costs of m. The first call computes them and later calls return the cached result,
+// so all calls must pass the same model.
 func (p *Memo) Of(m energy.Model) Model {
 	if p.known == nil {
 		c := Of(m)

@@ -11,16 +11,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Draw is one draw of one chain.
+// Draw is one recorded state of one chain, with what the chain reported about the step that led to
+// the state.
 type Draw[S energy.Site] struct {
 	Chain, Draw    int     // numbers of the chain and of the draw
 	X              []S     // state; overwritten by the next draw
-	Energy, Accept float64 // energy of X and mean acceptance probability of the step
-	Moved, Invalid int     // number of sites that moved and number of invalid proposals
+	Energy, Accept float64 // energy of X, and mean acceptance probability of the step
+	// number of sites that changed in the step, and number of its invalid proposals
+	Moved, Invalid int
 }
 
-// Read calls visit for every draw in the file and returns the number of draws per chain. It
-// visits the draws of each chain in order.
+// Read calls the function visit for every draw in the file and returns the number of draws per
+// chain. It visits the draws of each chain in order.
 func Read[S energy.Site](path string, visit func(*Draw[S])) (draws int, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package drawfile reads and writes the files in which chains record their draws while they run.
-// A file is a frame with a head, followed by frames of a few consecutive draws of one block of
-// chains, in the order of writing:
+// Package drawfile reads and writes the files in which chains record their draws while they run. A
+// draw is the state of a chain that a run records, with its energy. Chains that move together form
+// a block. A file begins with a frame that holds a head. Frames in the order of writing follow,
+// each with a few consecutive draws of one block:
 //
 //	head:  kind of site, sites, first chain, chains, chains of a block, bits per
 //	       site, settings
@@ -8,13 +9,13 @@
 //	       per draw the states (of each chain, in whole bytes) and, for every chain,
 //	       energy, acceptance, sites moved and invalid proposals
 //
-// A site takes 1, 2, 4, 8, 16 or 32 bits, depending on the levels of the model; a real takes 32.
-// A run that resumes from a checkpoint repeats some draws. A frame therefore replaces the draws
-// of its block in earlier frames, from the number of its own first draw on. An incomplete frame
-// at the end, as a killed process leaves it, is cut off. Any other fault is an error: a frame
-// that is damaged, is out of order, or skips draws. If chains have missed draws, a frame without
-// draws precedes the first draw after the gap. Files of version 1, with 32 bits per site and
-// without frame numbers, can be read but not continued.
+// A site takes 1, 2, 4, 8, 16 or 32 bits, depending on the levels of the model; a real takes 32. A
+// run that resumes from a checkpoint repeats some draws. A frame therefore replaces all earlier
+// draws of its block that have the number of its first draw or a higher one. An incomplete frame at
+// the end, as a killed process leaves it, is cut off. Any other fault is an error: a frame that is
+// damaged, is out of order, or skips draws. If chains have missed draws, a frame without draws
+// precedes the first draw after the gap. Files of version 1, with 32 bits per site and without
+// frame numbers, can be read but not continued.
 //
 // A writer locks its file while it is open.
 package drawfile
@@ -57,9 +58,9 @@ func NewWriter(path string, head Head) *Writer {
 	return &Writer{path: path, head: head, have: make([]int, head.blocks())}
 }
 
-// Open opens or creates the file, and locks it until Close. It returns an error if the file has
-// other settings or is open in another run. An incomplete frame at the end, as a killed process
-// leaves it, is cut off.
+// Open opens or creates the file, and locks it until Close. It returns an error if the settings in
+// the file are not those of this run, or if another run has opened the file. If the file ends with
+// an incomplete frame, as a killed process leaves it, Open removes that frame.
 func (w *Writer) Open() (err error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -141,7 +142,7 @@ func (w *Writer) torn(size int64, start []byte) bool {
 	return string(b) == string(start[:size])
 }
 
-// Have returns the number of draws of the given block that the file contains.
+// Have returns the number of draws that the file contains of the given block of chains.
 func (w *Writer) Have(block int) int { return w.have[block] }
 
 // Sync flushes the file to the disk and returns the first error of Append.
@@ -203,8 +204,8 @@ func (w *Writer) Append(p *Page) {
 	}
 }
 
-// Skip records a gap: the draws of a block after the last one in the file, up to draw next−1, are
-// missing.
+// Skip records a gap in the draws of a block: the file will contain no draws between the last one
+// so far and draw number next.
 func (w *Writer) Skip(block, next int) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -237,8 +238,8 @@ type Page struct {
 // Begin empties the page and prepares it for draws of the given block.
 func (p *Page) Begin(block int) { p.block, p.many, p.body, p.err = block, 0, p.body[:0], nil }
 
-// States begins a draw. It adds the states x of all chains of the block to the page, in the format
-// of the file that w writes.
+// States begins a new draw in the page. It adds the states x of all chains of the block, in the
+// format of the file that w writes.
 func States[S energy.Site](w *Writer, p *Page, draw int, x []S) {
 	if p.many == 0 {
 		p.first = draw

@@ -19,8 +19,9 @@ type fault interface {
 	Addr() uintptr
 }
 
-// Guard calls read, which accesses a file that is mapped into memory. If the access causes a memory
-// fault because the file has been truncated, Guard returns the fault. Other panics pass through.
+// Guard calls the function read, which accesses a file that is mapped into memory. If the access
+// causes a memory fault because the file has been truncated, Guard returns the fault. Other panics
+// pass through.
 func Guard(read func()) (broken error) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {

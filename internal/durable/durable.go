@@ -32,7 +32,7 @@ type File interface {
 	Close() error
 }
 
-// Previous returns the name of the previous generation of the file path.
+// Previous returns the name under which the previous generation of the file path is kept.
 func Previous(path string) string { return path + ".old" }
 
 func temporary(path string) string { return path + ".tmp" }
@@ -166,9 +166,10 @@ func verify(fs FS, name string, want *sum) error {
 	return nil
 }
 
-// Load calls read with the file path. If path is missing, or if read returns an error for which
-// final returns false, it calls read with the previous generation. If both fail, Load returns the
-// error of path, unless only the previous generation exists.
+// Load calls read with the file path. If this file is missing, or if read returns an error for
+// which the function final returns false, Load calls read with the previous generation. If both
+// fail, Load returns the error for the file path, or that for the previous generation if only the
+// latter exists.
 func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {
 	err := load(fs, path, read)
 	if err == nil || final(err) {
@@ -209,7 +210,7 @@ func (OS) Create(name string) (File, error) { return os.Create(name) }
 // Open opens a file for reading. It implements [FS].
 func (OS) Open(name string) (io.ReadCloser, error) { return os.Open(name) }
 
-// Rename renames a file. It implements [FS].
+// Rename renames a file, and replaces the destination if it exists. It implements [FS].
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 
 // Remove deletes a file. It implements [FS].

@@ -24,9 +24,10 @@ const (
 // settingsLimit is the maximum length of the settings frame.
 const settingsLimit = 1 << 20
 
-// Write writes a checkpoint to w: a frame with the settings l, and the given number of frames of
-// state. The function state appends the contents of frame i to body and returns the result. The
-// function inside, if not nil, then writes the data of nested runs.
+// Write writes a checkpoint to w: a frame with the settings l of the run, and then the given number
+// of frames with the state of the run. The function state appends the contents of frame i to body
+// and returns the result. The function inside, if not nil, then writes the checkpoints of runs
+// within the run.
 func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
 	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
 		return err
@@ -151,8 +152,9 @@ func (l *Lock) Replace(write func(io.Writer) error) error {
 	return Replace(OS{}, l.target, temporary(l.target), write)
 }
 
-// LoadFile restores a run saved by [SaveFile]. It loads the previous generation if the file is
-// missing or damaged. A checkpoint with other settings is an error.
+// LoadFile restores a run saved by [SaveFile]. It loads the previous generation of the file if the
+// file is missing or damaged. It returns an error if the settings in the checkpoint differ from
+// those of the run.
 func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
 	target, err := Target(path)
 	if err == nil {
@@ -164,8 +166,8 @@ func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
 	return nil
 }
 
-// Foreign reports whether err means that a checkpoint belongs to another run. Loading the
-// previous generation would then fail, too.
+// Foreign reports whether err, an error of loading a checkpoint, means that the checkpoint belongs
+// to another run. Loading the previous generation would then fail, too.
 func Foreign(err error) bool {
 	var other *fingerprint.Mismatch
 	return errors.As(err, &other)

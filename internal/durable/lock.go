@@ -94,7 +94,8 @@ func (l *Lock) Release() {
 	}
 }
 
-// Stamp identifies a generation of a file (see [Save]), so that a replacement can be detected.
+// Stamp identifies a generation of a file, that is, the version that one [Save] wrote, so that a
+// replacement of the file can be detected.
 type Stamp struct{ info os.FileInfo }
 
 // StampOf returns the stamp of the file path, or the zero value if the file is missing.
@@ -106,8 +107,8 @@ func StampOf(path string) Stamp {
 	return Stamp{info}
 }
 
-// Replaced reports whether the file was replaced between s and now. If it was missing at either
-// time, Replaced returns false.
+// Replaced reports whether the file was replaced after the stamp s and before the stamp now. If the
+// file was missing at either time, Replaced returns false.
 func (s Stamp) Replaced(now Stamp) bool {
 	if s.info == nil || now.info == nil {
 		return false

@@ -1,13 +1,13 @@
 // Package elimination computes sums, maxima and exact draws for products of tables over a few
 // variables each, by bucket elimination (Dechter 1999). Variables are summed out one after the
 // other: the tables that contain a variable are multiplied, and the product is summed over the
-// variable. The cost is proportional to the size of the largest intermediate table, whose log₂ is
-// called the width.
+// variable. The cost is proportional to the number of entries of the largest intermediate table.
+// The logarithm of this number to base 2 is called the width.
 //
 // A [Plan] holds everything that depends only on the scopes (the variables of each table): the
-// order of elimination and the buckets. A [Run] of a Plan holds the messages, which are the
-// intermediate tables, of one worker. Each call takes the tables as an argument; they may differ
-// between calls.
+// order of elimination and, for each variable, its bucket: the tables to multiply when the variable
+// is summed out. A [Run] of a Plan holds the messages, which are the intermediate tables, of one
+// worker. Each call takes the tables as an argument; they may differ between calls.
 //
 // # Numbers
 //

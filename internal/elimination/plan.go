@@ -15,7 +15,7 @@ const DefaultBytes = 1 << 30
 // Options holds the options of [New]. The zero value is the recommended one for sums.
 type Options struct {
 	Bytes int64  // bound on the memory in bytes for messages of a Run; 0 means DefaultBytes
-	Late  []bool // variables to eliminate after all others; nil for none
+	Late  []bool // variables to eliminate after all other variables; nil for none
 }
 
 // Plan is an order in which to sum out the variables of a product of tables, with the operations
@@ -63,8 +63,9 @@ type part struct {
 // small is the largest number of entries of a product of several parts: 4 KiB.
 const small = 1 << 9
 
-// New returns a plan for tables over the given scopes, where variable i has cards[i] levels. The
-// error is a *[energy.WidthError] if messages would need too many bytes.
+// New returns a plan for tables over the given scopes. The scope of a table is the list of its
+// variables, and variable i has cards[i] levels. The error is a *[energy.WidthError] if messages
+// would need too many bytes.
 func New(ctx context.Context, cards []int32, scopes [][]int32, o Options) (*Plan, error) {
 	if o.Bytes == 0 {
 		o.Bytes = DefaultBytes

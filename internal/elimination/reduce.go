@@ -2,8 +2,9 @@ package elimination
 
 import "math"
 
-// Reduced describes a product of tables without the levels that single-variable tables forbid.
-// Variables keep their remaining levels, and those with a single level are removed.
+// Reduced describes a product of tables after the removal of all levels that a table of a single
+// variable forbids. Variables keep their remaining levels, and those with a single level are
+// removed.
 type Reduced struct {
 	Cards  []int32     // number of levels of each remaining variable
 	Scopes [][]int32   // remaining variables of each table, by their new numbers
@@ -55,8 +56,8 @@ func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, erro
 }
 
 // States converts n states of the remaining variables to the original ones. It stores in the n rows
-// of x the levels of the first len(x)/n original variables. The rows of y, n levels each, belong to
-// the remaining variables, whose levels are counted among their remaining levels.
+// of x the levels of the first len(x)/n original variables. The rows of y, n entries each, belong
+// to the remaining variables. An entry of y is an index into the remaining levels of its variable.
 func (r *Reduced) States(x, y []int32, n int) {
 	sites := len(x) / n
 	for from := 0; from < n; from += tile {
@@ -106,8 +107,9 @@ func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	return left
 }
 
-// Spread returns the table over the whole original scope. The entries of the reduced table, the
-// argument left, are at their original positions; all other entries are 0.
+// Spread undoes the reduction of a table: it returns the table over the whole original scope. The
+// entries of the reduced table, the argument left, return to their original positions. All other
+// entries are 0.
 func (r *Reduced) Spread(cards, scope []int32, left []float64) []float64 {
 	size := 1
 	for _, v := range scope {

@@ -26,8 +26,8 @@ const (
 	maximal                 // logarithms, maximised over variables; early variables are summed out
 )
 
-// Run holds the tables and messages of a calculation with a plan. It must be used by one
-// goroutine at a time.
+// Run holds the tables and messages (intermediate tables) of a calculation with a plan. It must be
+// used by one goroutine at a time.
 type Run struct {
 	p      *Plan
 	tables [][]float64 // energies, the tables of the current call

@@ -73,8 +73,8 @@ func checkRate(rate float64) {
 	}
 }
 
-// Score compares the model's score, the gradient of −energy, with finite differences of its energy
-// at the states x.
+// Score checks the score of a model, the gradient of its negative energy, at the states x. It
+// compares the score with finite differences of the energy.
 func Score(t Test, m energy.Scored, x []float32) {
 	t.Helper()
 	n := m.Sites()

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Must returns v, and panics on an error.
+// Must returns v if err is nil, and panics otherwise.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -34,9 +34,10 @@ func (c countdown) Err() error {
 	return nil
 }
 
-// Cancelled runs a computation once for every point at which it polls its context. Each run is
-// cancelled at that point, and its error is passed to check. If there are many points, some are
-// skipped. Cancelled returns the number of polls in a run that succeeds.
+// Cancelled tests that a computation can be cancelled wherever it polls its context. It runs the
+// computation once for every poll, cancels the context at that poll, and passes the error of the
+// computation to the function check. If there are many points, some are skipped. Cancelled returns
+// the number of polls in a run that succeeds.
 func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
 	for ; ; looks++ {
 		left := looks
@@ -51,17 +52,18 @@ func Cancelled(run func(ctx context.Context) error, check func(err error)) (look
 	}
 }
 
-// Looks runs a computation and returns the number of times that it polled its context, and its
-// error.
+// Looks runs a computation. It returns the number of times that the computation polled its context,
+// and the computation's error.
 func Looks(run func(ctx context.Context) error) (int, error) {
 	left := math.MaxInt
 	err := run(countdown{context.Background(), &left})
 	return math.MaxInt - left, err
 }
 
-// Steady asserts that f does not allocate once pools of buffers are filled. It measures several
-// times, because a garbage collection, which empties pools, or another goroutine may cause an
-// allocation. Under the race detector, which makes pools drop items, it only calls f.
+// Steady asserts that the function f does not allocate memory after the first calls, which fill
+// pools of buffers. It measures several times, because a garbage collection, which empties pools,
+// or another goroutine may cause an allocation. Under the race detector, which makes pools drop
+// items, it only calls f.
 func Steady(t *testing.T, name string, f func()) {
 	t.Helper()
 	if Race {
@@ -76,7 +78,8 @@ func Steady(t *testing.T, name string, f func()) {
 	require.Zero(t, least, name)
 }
 
-// NoAllocations asserts that the model methods that a kernel calls in a step do not allocate.
+// NoAllocations asserts that a model does not allocate memory in the methods that a sampling kernel
+// calls in every step.
 func NoAllocations(t *testing.T, m energy.Model) {
 	t.Helper()
 	sites, levels := m.Shape()

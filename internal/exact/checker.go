@@ -22,7 +22,8 @@ type Test interface {
 // [energy.As], with a plain formula for its energy on every state.
 type Checker struct {
 	Model energy.Model
-	Brute func(x []int32) float64 // formula for the energy of a state
+	// plain formula for the energy of a state, with which the methods of the model are compared
+	Brute func(x []int32) float64
 
 	// Exact requires equality. Otherwise energies and differences may be off by 2⁻⁴⁴ times the
 	// largest |energy| + 1, which allows 2⁹ roundings of 2⁻⁵³ each. The models tested have far
@@ -87,8 +88,9 @@ func (c *Checker) Near(t Test, want, got, slack float64, what ...any) {
 	require.Failf(t, "wrong", "%v: got %v, want %v ± %g", what, got, want, slack)
 }
 
-// Tables checks the methods Gradient, Field and Window on all states in one call. It also checks
-// that the results for one state do not depend on the others.
+// Tables checks the methods of the model that return energy differences: Gradient, Field and
+// Window. It calls each for all states at once, and checks that the results for one state do not
+// depend on the other states.
 func (c *Checker) Tables(t Test, energies []float64, all []int32) {
 	t.Helper()
 	sites, levels := c.Model.Shape()
@@ -141,8 +143,8 @@ func (c *Checker) Table(t Test, g []float32, x []int32) {
 	}
 }
 
-// Single checks the methods Conditional, Locals and Move on the state x, which has a finite
-// energy.
+// Single checks the methods of the model that concern a single site: Conditional, Locals and Move.
+// It calls them for the state x, which must have a finite energy.
 func (c *Checker) Single(t Test, x []int32) {
 	t.Helper()
 	sites, levels := c.Model.Shape()
@@ -189,7 +191,8 @@ func (c *Checker) Single(t Test, x []int32) {
 	}
 }
 
-// Graph checks that neighbour lists are sorted, symmetric and complete.
+// Graph checks that the model's lists of the neighbours of each site are sorted, symmetric and
+// complete.
 func (c *Checker) Graph(t Test) {
 	t.Helper()
 	m, ok := energy.As[energy.Graphical](c.Model)

@@ -1,8 +1,8 @@
 // Package exact provides reference computations for the test suites. Only tests may import it.
 //
-// A sampler is tested on spaces small enough to enumerate. [Law] enumerates a model, [Matrix]
-// holds a kernel's transition probabilities over the same states, and [Counts] tests whether
-// draws agree with such a distribution at a given error rate:
+// A sampler is tested on spaces small enough to enumerate. [Law] computes the probabilities of all
+// states of a model, [Matrix] holds a kernel's transition probabilities between these states, and
+// [Counts] tests whether draws agree with such a distribution at a given error rate:
 //
 //	pi, logZ := exact.Law(model)
 //	p := exact.NewMatrix(len(pi), func(x int, dst []float64) { … })

@@ -11,14 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rate is the false-positive rate of a statistical test. It is for the whole test: several
-// comparisons in one test share it (Bonferroni correction).
+// Rate is the false-positive rate of a statistical test. The rate applies to the whole test:
+// several comparisons in one test share it (Bonferroni correction).
 const Rate = 1e-6
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Golden compares got with a golden file, whose path is relative to the module's root, and
-// reports the lines that differ. With the flag -update it rewrites the file.
+// Golden fails the test if the text got differs from the contents of a golden file, and reports the
+// lines that differ. The path of the file is relative to the module's root. With the flag -update
+// it writes got to the file instead.
 func Golden(t *testing.T, path, got string) {
 	t.Helper()
 	path = filepath.Join(root(t), filepath.FromSlash(path))

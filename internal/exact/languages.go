@@ -9,8 +9,8 @@ type Language interface {
 	Accepting(state int) bool
 }
 
-// Tabled is a Language with a dense transition table over token classes: next[s·classes + c] is
-// the state after state s and a token of class c.
+// Tabled is a Language with a dense transition table. Tokens that no state distinguishes form a
+// class, and next[s·classes + c] is the state after state s and a token of class c.
 type Tabled interface {
 	Language
 	Table() (next []int32, classes int)
@@ -58,8 +58,9 @@ func Accepts(tb TB, a Language, levels, length int, want func(x []int32) bool) {
 }
 
 // Minimal checks that d is a minimal automaton: no two states are equivalent, and every state is
-// reachable and leads to an accepting one. It also checks that no two classes have equal
-// columns. Equivalence is decided by the table-filling method.
+// reachable and leads to an accepting one. It also checks that no two token classes have equal
+// columns in the transition table, because these classes should be one. Equivalence is decided by
+// the table-filling method.
 func Minimal(tb TB, d Tabled) {
 	tb.Helper()
 	next, k := d.Table()

@@ -7,12 +7,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Mangle returns a checkpoint with bytes in its frames changed and lengths and checksums
-// corrected. A fuzz target thus reaches the code that reads the bodies. The argument edits holds
-// edits of five bytes each. The first byte selects the frame. The next two are the position in
-// the frame's body, counted from the start or, if the first of the two is ≥ 128, from the end.
-// The fourth byte is the value to xor. If it is 0, the fifth byte decides between truncating the
-// body at the position and repeating the rest.
+// Mangle damages a checkpoint for a fuzz test. It changes bytes in the bodies of the frames, and
+// corrects the lengths and checksums of the frames accordingly. The damaged checkpoint therefore
+// reaches the code that reads the bodies. The argument edits holds edits of five bytes each. The
+// first byte selects the frame. The next two are the position in the frame's body, counted from the
+// start or, if the first of the two is ≥ 128, from the end. The fourth byte is the value to xor. If
+// it is 0, the fifth byte decides between truncating the body at the position and repeating the
+// rest.
 func Mangle(file, edits []byte) []byte {
 	var magics []string
 	var bodies [][]byte

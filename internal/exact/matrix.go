@@ -11,8 +11,9 @@ import (
 // MiB, and [Matrix.Stationary] costs n³.
 const maxMatrix = 1024
 
-// Matrix is a dense transition matrix: entry (x, y) is the probability of moving from state x to
-// state y in one step. Distributions are row vectors, multiplied from the left.
+// Matrix is the dense transition matrix P of a Markov chain: entry (x, y) is the probability P(x →
+// y) of moving from state x to state y in one step. A distribution is a row vector π, and πP is the
+// distribution one step later.
 type Matrix struct {
 	n int
 	p []float64
@@ -127,7 +128,8 @@ func (m *Matrix) check(pi []float64) {
 }
 
 // Stationary returns the distribution π with πP = π. It panics if there is more than one such
-// distribution, that is, if the chain has two closed classes. The chain may be periodic.
+// distribution, that is, if the chain has two or more closed communicating classes. The chain may
+// be periodic.
 //
 // It eliminates states one by one without a subtraction (Grassmann, Taksar and Heyman 1985).
 // Every entry of π, however small, is therefore accurate to a relative error of about n³

@@ -6,14 +6,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NearestRow solves the row problem of a projection,
+// NearestRow finds the distribution y nearest to a distribution x in which a given entry v is the
+// largest. It solves
 //
 //	min_y KL(x‖y)  or, in reverse,  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v,
 //
 // where x and y are rows of n probabilities, κ is kappa, and v is the entry that must become the
-// largest. It uses a logarithmic barrier with parameter t and Newton's method on dense matrices.
-// It does not use the structure on which a closed form relies. With 2n−1 inequalities the
-// objective is within (2n−1)/t of the optimum, and t = 1e12 at the end.
+// largest. It uses a logarithmic barrier with parameter t and Newton's method on dense matrices. It
+// makes no use of the structure of the problem, which the closed form under test relies on. With
+// 2n−1 inequalities the objective is within (2n−1)/t of the optimum, and t = 1e12 at the end.
 func NearestRow(x []float64, v int, kappa float64, reverse bool) (cost float64, y []float64) {
 	n := len(x)
 	y = make([]float64, n)

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Rugged is a model with an arbitrary energy for every state. Its tables of energy differences
-// are deliberately wrong by an amount that depends on the state, because a kernel must be exact
-// for any table of proposals.
+// Rugged is a model with an arbitrary energy for every state. Its tables of energy differences are
+// deliberately wrong by an amount that depends on the state, because a kernel that uses the tables
+// only to propose moves must be exact whatever the tables hold.
 type Rugged struct {
 	sites, levels int
 	E             []float64 // energy of each state, by [Index]
@@ -116,9 +116,9 @@ func (m Ordinal) Window(e []float64, g []float32, x []int32, w int) {
 	}
 }
 
-// Quadratic is the energy E = −½ sᵀAs − bᵀs of spins. For this energy, the stationary
-// distribution of the discrete unadjusted Langevin algorithm (DULA) has a closed form. The method
-// Field is exact.
+// Quadratic is the energy E = −½ sᵀAs − bᵀs of spins. For this energy, the stationary distribution
+// of the discrete unadjusted Langevin algorithm (DULA) has a closed form. The table that the method
+// Field returns is exact.
 type Quadratic struct {
 	a [][]float64 // couplings A: symmetric, zero diagonal
 	b []float64
@@ -143,7 +143,7 @@ func NewQuadratic(sites int, seed uint64) *Quadratic {
 
 func (q *Quadratic) Shape() (int, int) { return len(q.b), 2 }
 
-// Force returns Σ_j A_ij s_j + b_i for site i.
+// Force returns Σ_j A_ij s_j + b_i for site i, the negative derivative of the energy.
 func (q *Quadratic) Force(i int, x []int32) float64 {
 	f := q.b[i]
 	for j, l := range x {
@@ -200,9 +200,9 @@ func Library(t testing.TB) map[string]energy.Model {
 	return map[string]energy.Model{"ising": ising, "glass": glass, "potts": potts, "rbm": RBM(t)}
 }
 
-// Pocked returns a model whose energy is v in states with three ones, and a tenth of the number
-// of ones in other states. With v = NaN the states with three ones fail; with v = +Inf they are
-// forbidden.
+// Pocked returns a model in which states with exactly three ones have the energy v. All other
+// states have an energy of a tenth of their number of ones. With v = NaN the evaluation of states
+// with three ones fails; with v = +Inf these states are forbidden.
 func Pocked(v float64) energy.Func {
 	return energy.Func{Sites: 5, Levels: 2, E: func(x []int32) float64 {
 		sum := 0

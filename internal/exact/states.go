@@ -17,7 +17,7 @@ func State(x []int32, k, levels int) { laws.State(x, k, levels) }
 // States returns all states in the order of their index; see [laws.States].
 func States(sites, levels int) [][]int32 { return laws.States(sites, levels) }
 
-// Tally counts the rows of x by the index of their state; see [laws.Tally].
+// Tally counts how often each state occurs among the rows of x; see [laws.Tally].
 func Tally(counts []int, x []int32, sites, levels int) { laws.Tally(counts, x, sites, levels) }
 
 // Law returns the distribution of a model over all states, and log Z; see [laws.Distribution].

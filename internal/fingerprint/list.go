@@ -3,8 +3,8 @@
 // that differs.
 //
 // A setting is either a text ("DMALA.StepSize" is "0.2"), compared byte by byte, or a row of
-// numbers ("energies of test states"). Rows are compared up to rounding, relative to their
-// magnitude, so that their units do not matter.
+// numbers ("energies of test states"). Rows are compared up to rounding errors, relative to the
+// largest number in the row, so that the units of the numbers do not matter.
 package fingerprint
 
 import (
@@ -23,11 +23,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// List holds the settings of a run in the order in which they were added. A setting that
-// explains others (the method) comes before them (its fields). Names are unique.
+// List holds the settings of a run in the order in which they were added. A setting on which others
+// depend (such as the method) comes before the others (the fields of the method). Names are unique.
 type List struct {
-	// Sites and Levels are the numbers of sites and levels for which languages among the
-	// settings are hashed. They are not settings themselves.
+	// If a setting is a language, the list holds a hash of the sequences of Sites tokens below
+	// Levels that the language accepts. They are not settings themselves.
 	Sites, Levels int
 
 	all []setting
@@ -78,8 +78,8 @@ func (l *List) Append(b []byte) []byte {
 	return b
 }
 
-// Sum returns a digest of the list. The parts of a checkpoint contain it, which ties them to the
-// list.
+// Sum returns a digest of the list. Every part of a checkpoint contains this digest, which shows
+// that the part belongs to the list.
 func (l *List) Sum() uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(l.Append(nil))
@@ -161,10 +161,11 @@ func Compare(saved, here *List) error {
 	return nil
 }
 
-// Energies returns a *[Mismatch] for the first energy of this run, in the slice here, that
-// differs from the one in the slice saved. Two energies may differ by 1e-6 times the largest
-// finite energy or the argument least, whichever is larger. Pass least = 0, or least = 1 for
-// running sums that were updated as their terms changed, because their terms may have cancelled.
+// Energies compares the energies of this run, in the slice here, with those of the saved run, in
+// the slice saved. It returns a *[Mismatch] for the first energy that differs. Two energies may
+// differ by 1e-6 times the largest finite energy or the argument least, whichever is larger. Pass
+// least = 0 for energies that were computed from scratch. Pass least = 1 for energies that were
+// updated as the state changed, because their terms may have cancelled.
 func Energies(name string, saved, here []float64, least float64) error {
 	return rows(name, saved, here, singles, least)
 }

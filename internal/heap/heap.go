@@ -1,6 +1,6 @@
-// Package heap implements a binary heap in a slice h. The caller's function before defines the
-// order: no element comes before h[0]. The order of tied elements depends only on the sequence of
-// pushes and pops.
+// Package heap implements a binary heap in a slice h. The caller's function before(x, y) defines
+// the order: it reports whether x must leave the heap before y. No element comes before h[0]. The
+// order of tied elements depends only on the sequence of pushes and pops.
 package heap
 
 // Push adds x to the heap h and returns the extended slice.
@@ -27,8 +27,8 @@ func Pop[T any](h []T, before func(a, b T) bool) ([]T, T) {
 	return h, x
 }
 
-// Down moves element i down until the heap order holds below it. Calling it for every i from the
-// middle of a slice down to 0 turns the slice into a heap.
+// Down restores the heap order below element i, by moving the element down as far as necessary.
+// Calling it for every i from the middle of a slice down to 0 turns the slice into a heap.
 func Down[T any](h []T, i int, before func(a, b T) bool) {
 	for {
 		down := 2*i + 1

@@ -67,7 +67,8 @@ func BinomialPValue(k, n int, p float64) float64 {
 	return min(1, 2*min(lower, upper))
 }
 
-// WorstCell returns the cell whose count has the smallest two-sided tail, and that tail.
+// WorstCell returns the cell whose count is the least likely: the one with the smallest two-sided
+// binomial p-value, and this p-value.
 func WorstCell(counts []int, p []float64) (cell int, tail float64) {
 	n := Total(counts)
 	tail = math.Inf(1)

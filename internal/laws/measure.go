@@ -10,10 +10,10 @@ import (
 // Rate is the false-positive rate for testing a law with random draws.
 const Rate = 1e-6
 
-// Allocations returns the number of allocations in a call of f after pools are filled. It takes
-// the minimum of five measurements of twenty calls, because a garbage collection empties pools
-// and other goroutines allocate. Under the race detector, whose pools drop items, it calls f
-// once and returns 0.
+// Allocations returns the number of memory allocations in a call of f. It first calls f, so that
+// pools of buffers are filled. It then makes five measurements of twenty calls each and takes the
+// minimum, because a garbage collection may empty the pools and other goroutines may allocate.
+// Under the race detector, whose pools drop items, it calls f once and returns 0.
 func Allocations(f func()) float64 {
 	f()
 	if Race {
@@ -35,8 +35,8 @@ func Allocations(f func()) float64 {
 	return float64(least / calls)
 }
 
-// Polled is a context that ends at the n-th call of Err, counted from 1. Done returns a channel
-// that is closed then.
+// Polled is a context for tests. It ends at the n-th call of its method Err, counted from 1. The
+// channel that Done returns is closed at that call.
 type Polled struct {
 	context.Context
 	left  atomic.Int64
@@ -72,7 +72,7 @@ func Panic(f func()) (value any) {
 	return nil
 }
 
-// Text returns the message of a panic value or an error.
+// Text returns the message of v, which is a panic value or an error.
 func Text(v any) string {
 	if err, ok := v.(error); ok {
 		return err.Error()

@@ -12,14 +12,14 @@ type Part struct {
 	Value   any
 }
 
-// Given returns the value v, called name in messages, as a part that is tested by package pkg. It
-// returns an error if v is nil.
+// Given returns the value v as a part. Messages call the part name, and say that the test package
+// pkg checks it. It returns an error if v is nil.
 func Given(pkg, name string, v any) (Part, error) {
 	return Part{pkg, v}, check.Given(pkg, name, v)
 }
 
-// Broken returns the error for a violated law: the law's name and a case that reproduces the
-// violation.
+// Broken returns the error for a violated law. The message contains the name of the law and a case
+// that reproduces the violation.
 func (p Part) Broken(law, format string, args ...any) error {
 	return fmt.Errorf("%s: %T: %s: %s", p.Package, p.Value, law, fmt.Sprintf(format, args...))
 }

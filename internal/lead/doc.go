@@ -1,8 +1,8 @@
-// Package lead projects one probability row in closed form. It finds the nearest distribution in
-// which a given token leads, that is, is the most likely token. It also computes the cost of this
-// change.
+// Package lead changes a distribution over tokens (a row) as little as possible so that a given
+// token leads, that is, is the most likely token. The nearest such distribution, in the sense of a
+// Kullback–Leibler divergence, has a closed form. The cost of the token is the divergence.
 //
-// The cost of a projection onto a sequence is a sum over sites. Every search for a sequence, by a
-// shortest path, by branch and bound or by exchanges, gets the costs of tokens from a [Row].
-// [Row.Pool] then makes the chosen token the most likely one.
+// The cost of a projection onto a sequence is a sum over sites. Every search for the cheapest
+// sequence, whether by shortest paths, by branch and bound or by exchanges of tokens, gets the
+// costs of tokens from a [Row]. [Row.Pool] then makes the chosen token the most likely one.
 package lead

@@ -57,9 +57,9 @@ func New(levels int, by Rule) *Row {
 	return r
 }
 
-// Load normalises a row of log-weights and prepares it for the other methods. It returns the
-// index of a weight that is NaN or +Inf, or −1. The result ok is false if there is such a weight
-// or all weights are −Inf.
+// Load normalises a row of log-weights and prepares the Row r for calls of the other methods on
+// this row. It returns the index of a weight that is NaN or +Inf, or −1. The result ok is false if
+// there is such a weight or all weights are −Inf.
 func (r *Row) Load(w []float32) (bad int, ok bool) {
 	top := float32(math.Inf(-1))
 	for l, x := range w {
@@ -163,13 +163,14 @@ func entropyTerm(p, logp float64) float64 {
 	return float64(p * logp)
 }
 
-// Rule defines which row counts as nearest, and the cost of making a token the most likely one.
-// The zero value is the forward divergence without a margin.
+// Rule defines which distribution counts as nearest, and thus the cost of making a token the most
+// likely one. The zero value is the forward divergence without a margin.
 type Rule struct {
 	Reverse bool    // minimise KL(y‖x) instead of KL(x‖y)
 	Margin  float64 // margin κ ≥ 1 of the most likely token over each other token; 0 means 1
-	Gap     bool    // the cost is max_u x_u − x_v instead of the divergence
-	Revive  bool    // forward only: a token of probability zero may become the most likely one
+	// the cost of token v is max_u x_u − x_v, the gap of probabilities, instead of the divergence
+	Gap    bool
+	Revive bool // forward only: a token of probability zero may become the most likely one
 }
 
 // rule is a Rule with values derived from it.
@@ -187,9 +188,9 @@ func (r Rule) compile() rule {
 	return rule{r, simd.Log(r.Margin), !r.Reverse && r.Margin == 1 && !r.Gap}
 }
 
-// Pool replaces the log-weights w of the loaded row by the log-probabilities of the nearest row
-// in which v is most likely by the margin (see [Row]). Call it only if [Row.Satisfied] returns
-// false. Projecting a row a second time then leaves every bit unchanged.
+// Pool replaces the log-weights w of the loaded row by the log-probabilities of the nearest row in
+// which v is most likely by the margin (see [Row]). Call Pool only if [Row.Satisfied] returns
+// false. A row that has been projected is satisfied, so projecting it again changes no bit.
 func (r *Row) Pool(w []float32, v int32) {
 	if r.Reverse {
 		r.poolReverse(w, v)
@@ -277,8 +278,8 @@ func (r *Row) lift(w []float32, v int32, logc float32) {
 	}
 }
 
-// At returns the token of the given rank in ascending order of cost, and the token's cost. The
-// result ok is false if there is no such token or its cost is infinite.
+// At returns the token of the given rank, when tokens are sorted by ascending cost, and the token's
+// cost. The result ok is false if there is no such token or its cost is infinite.
 func (r *Row) At(rank int) (token int32, cost float64, ok bool) {
 	if !r.find(rank) {
 		return -1, math.Inf(1), false

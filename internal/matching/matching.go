@@ -17,7 +17,8 @@ type Edge struct {
 	W    int64
 }
 
-// Set is a set of an odd number of vertices. Z is the value of its dual variable.
+// Set is a set of an odd number of vertices, to which a variable Z of the dual problem belongs; see
+// [Matching].
 type Set struct {
 	Members []int32
 	Z       int64

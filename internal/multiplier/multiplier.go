@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Check returns an error that begins with who if a multiplier is not finite or is negative.
-// Multipliers of equalities, which the slice equal marks, may be negative. If equal is nil, there
-// are no equalities.
+// Check returns an error if a Lagrange multiplier is not finite or is negative. The error begins
+// with who. Multipliers of equalities, which the slice equal marks, may be negative. If equal is
+// nil, there are no equalities.
 func Check(who string, lambda []float64, equal []bool) error {
 	for j, v := range lambda {
 		if equal != nil && equal[j] {
@@ -27,9 +27,10 @@ func Check(who string, lambda []float64, equal []bool) error {
 	return nil
 }
 
-// Range checks and completes the fields Start and Max of a configuration for n multipliers. It
-// returns a copy of start, or n zeros if start is nil. It also returns the bound, or +Inf if
-// bound is nil. Entries of start must lie in [0, bound], or in [−bound, bound] for the
+// Range checks and completes two fields of a configuration for n Lagrange multipliers: Start, their
+// initial values (the argument start), and Max, the bound on their absolute values (the argument
+// bound). It returns a copy of start, or n zeros if start is nil. It also returns the bound, or
+// +Inf if bound is nil. Entries of start must lie in [0, bound], or in [−bound, bound] for the
 // equalities, which the slice equal marks. If equal is nil, there are no equalities. The error
 // begins with who, the name of the configuration.
 func Range(who string, n int, start []float64, bound *float64, equal []bool) ([]float64, float64, error) {

@@ -8,11 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Fill fills dst with independent standard normal numbers by the polar method of Marsaglia and
-// Bray 1964. The halves of a random 64-bit word are used as signed fractions. The method needs
-// only a logarithm and a square root, and gives the same bits on every machine. It takes about
-// 1.3 words per pair of numbers. For an odd dst it discards one number of the last pair, because
-// it keeps no state between calls.
+// Fill fills dst with independent standard normal numbers by the polar method of Marsaglia and Bray
+// 1964. The halves of a random 64-bit word are used as signed fractions. The method needs only a
+// logarithm and a square root, and gives the same bits on every machine. It takes about 1.3 words
+// per pair of numbers. If len(dst) is odd, Fill discards one number of the last pair, because no
+// state is kept between calls.
 func Fill[T float32 | float64](dst []T, src rand.Source) {
 	for len(dst) > few {
 		n := min(len(dst), 2*points)
@@ -54,8 +54,8 @@ const (
 	few    = 8  // maximum length for which drawing pair by pair is faster
 )
 
-// Pair returns two independent standard normal numbers. The uniforms have a resolution of 2⁻³¹,
-// which limits the numbers to about ±9.
+// Pair returns two independent standard normal numbers. They are computed from uniform numbers with
+// a resolution of 2⁻³¹, so their absolute values do not exceed about 9.
 func Pair(src rand.Source) (a, b float64) {
 	for {
 		if u, v, r := disc(src); r < 1 {

@@ -1,7 +1,8 @@
 package padded
 
-// Pair holds two copies of per-chain data: Now for the current states, and Next for the proposed
-// states loaded last, which become current if they are accepted.
+// Pair holds two copies of data that depend on the states of chains. Now holds the data of the
+// current states. Next holds those of the proposed states that were loaded last. If a proposal is
+// accepted, the data of the chain in Next become current.
 type Pair[T any] struct {
 	Now, Next []T
 	each      int // entries per chain
@@ -13,8 +14,8 @@ func NewPair[T any](chains, each int) Pair[T] {
 	return Pair[T]{Make[T](chains * each), Make[T](chains * each), each}
 }
 
-// Accept makes the loaded data of the chains lo … hi−1 current. Next is undefined for these
-// chains until they are loaded again.
+// Accept makes the data in Next current for the chains lo … hi−1. Until proposed states are loaded
+// again, Next is undefined for these chains.
 func (p *Pair[T]) Accept(lo, hi int) {
 	from, to := lo*p.each, hi*p.each
 	if to-from == len(p.Now) {
@@ -24,7 +25,7 @@ func (p *Pair[T]) Accept(lo, hi int) {
 	copy(p.Now[from:to], p.Next[from:to])
 }
 
-// Chain returns the data of chain s: the loaded data if loaded is set, else the current data.
+// Chain returns the data of chain s: those in Next if loaded is true, and those in Now otherwise.
 func (p *Pair[T]) Chain(s int, loaded bool) []T {
 	if loaded {
 		return p.Next[s*p.each : (s+1)*p.each]

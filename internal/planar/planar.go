@@ -9,13 +9,13 @@ import (
 )
 
 // Faces returns the faces of the two-connected parts of a planar graph with n vertices, each as a
-// closed walk (a list of edges). Every edge that is not a bridge is in exactly two walks, or twice
-// in one. Every cycle is a sum of walks, where edges that occur an even number of times cancel. The
-// result ok is false if the graph is not planar. The graph must have no loops and no parallel
+// closed walk (a list of edges). Every edge that is not a bridge occurs exactly twice, in two walks
+// or in one. Every cycle is a sum of walks, where edges that occur an even number of times cancel.
+// The result ok is false if the graph is not planar. The graph must have no loops and no parallel
 // edges.
 //
-// Each part grows from a cycle by adding paths through its faces (Demoucron, Malgrange and
-// Pertuiset 1964). This takes O(n·m) steps for m edges.
+// The embedding of each part grows from a cycle by adding paths of edges that cross a face
+// (Demoucron, Malgrange and Pertuiset 1964). This takes O(n·m) steps for m edges.
 func Faces(ctx context.Context, n int, edges [][2]int32) (faces [][]int32, ok bool, err error) {
 	if n >= 3 && len(edges) > 3*n-6 {
 		return nil, false, nil

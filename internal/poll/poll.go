@@ -16,13 +16,13 @@ func Err(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Every is the number of elementary operations, such as additions, between two polls of a
-// [Meter]. These operations take about 50 µs. A poll takes less than a thousandth of that time,
-// and the delay is too short for a user to notice.
+// Every is the number of elementary operations, such as additions, after which a [Meter] polls its
+// context again. These operations take about 50 µs. A poll takes less than a thousandth of that
+// time, and the delay is too short for a user to notice.
 const Every = 1 << 16
 
-// Meter counts work and polls a context from time to time. The zero Meter and a nil Meter have no
-// context and never report an end.
+// Meter counts the work of a long loop, and polls a context each time enough work has been done.
+// The zero Meter and a nil Meter have no context and never report an end.
 type Meter struct {
 	ctx  context.Context
 	work int

@@ -9,10 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 )
 
-// Burst runs numbered jobs on the calling goroutine and on helper goroutines. Like a [Pool], it
-// allocates nothing while it works. It need not be stopped: a helper ends after a short time
-// without a call (the constant linger). Starting one again may take 0.1 ms, because a processor may
-// have to wake.
+// Burst runs numbered jobs on the calling goroutine and on helper goroutines. Like a [Pool], a
+// Burst allocates nothing while it works. Unlike a Pool, it need not be stopped: a helper goroutine
+// ends by itself after a short time without a call (the constant linger). Starting the helper again
+// may take 0.1 ms, because a processor may have to wake.
 type Burst struct {
 	do    func(worker, job int)
 	jobs  int64

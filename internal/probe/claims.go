@@ -11,15 +11,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Claims tests the optional methods of a model, those besides its energy. It changes the state x at
-// one or two random sites and compares what these methods claim with the energies. It checks
-// single-site differences and their updates after a change, the energies that tables report, and
-// that sites without an edge do not interact. It also checks the formulas that a model declares as
-// a torus, a matching, pairs, a clamp or layers. The error names the claim, the sites and both
-// values. A claim is wrong if it is off by more than float32 rounding.
+// Claims tests whether the optional methods of a model agree with its energy. It changes the state
+// x at one or two random sites and compares the results of these methods with energies. It checks
+// the energy differences of single sites and their updates after a change, and the energies that
+// are returned with tables of differences. It checks that sites without an edge between them do not
+// interact. If a model declares a special form (torus, matching, pairs, clamp or layers), it checks
+// the formula of that form. The error names the claim, the sites and both values. A claim is wrong
+// if it is off by more than float32 rounding.
 //
-// Claims takes the time of about ten evaluations of the energy, and of a table if the model keeps
-// one. It draws from its own stream and does not modify x. If ctx ends, it returns nil.
+// Claims takes the time of about ten evaluations of the energy, plus one table of differences if
+// the model keeps one. It draws from a random stream of its own and does not modify x. If ctx ends,
+// it returns nil.
 func Claims(ctx context.Context, m energy.Model, x []int32, seed uint64) error {
 	sites, levels := m.Shape()
 	if levels < 2 {

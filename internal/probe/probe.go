@@ -1,6 +1,6 @@
-// Package probe examines models. It records a target and a method in a checkpoint in enough
-// detail to distinguish them from others of the same shape. It also tests the claims of a
-// model's interfaces against its energies.
+// Package probe examines models. It describes a model and a method for a checkpoint, in enough
+// detail to distinguish them from others with the same numbers of sites and levels. It also tests
+// whether the optional methods of a model agree with its energies.
 package probe
 
 import (
@@ -12,9 +12,10 @@ import (
 )
 
 // States is the seed of the random states whose energies distinguish models. Their number is the
-// constant random. They are followed by states in which all sites have the same level: the last
-// level, the one before it, and so on. For two levels, a random state detects a coupling of two
-// sites at level 1 with probability ¼, and the state in which all sites have level 1 always does.
+// constant random. The random states are followed by states in which all sites have the same level:
+// the last level, the one before it, and so on. For two levels, a random state detects a coupling
+// of two sites at level 1 with probability ¼, and the state in which all sites have level 1 always
+// does.
 const (
 	States   = 4
 	random   = 8 // number of random states
@@ -25,11 +26,13 @@ const (
 // which this package cannot import.
 type Named interface{ Name() string }
 
-// Target records settings that identify a model and a method, by calls of the function add. They
-// are the number of levels, the method with all its fields, and the model's name if it has one.
-// They also include the model's energies at test states (see [States]), and its field or table at
-// one of these. The function intN draws the random states. If the model implements
-// energy.Supported, it repairs the states.
+// Target describes a model and a method by settings, so that a checkpoint cannot be loaded into a
+// run with others. It calls the function add for each setting. The settings are the number of
+// levels, the method with all its fields, and the model's name if it has one. They also include the
+// model's energies at test states (see [States]), and the model's energy differences (its field or
+// its table) at one of these states. The function intN draws the random states. If the model
+// implements energy.Supported, its method Repair changes test states of probability zero to states
+// of positive probability.
 func Target(add func(name string, value any), m energy.Model, method any, intN func(n int) int) {
 	sites, levels := m.Shape()
 	add("levels", levels)
@@ -106,7 +109,7 @@ func sample(g []float32) []float64 {
 	return Spread([]float64{sum}, g, shown)
 }
 
-// Spread appends evenly spaced entries of g to v. The argument most is their maximum number.
+// Spread appends to v at most the given number most of evenly spaced entries of g.
 func Spread(v []float64, g []float32, most int) []float64 {
 	for i := 0; i < len(g); i += (len(g) + most - 1) / most {
 		v = append(v, float64(g[i]))

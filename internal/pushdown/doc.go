@@ -1,27 +1,29 @@
-// Package pushdown computes exact sums, draws, marginals and best sequences over the sequences
-// that a deterministic pushdown automaton accepts. It uses a dynamic program over nested spans
-// and does not bound the depth of the stack.
+// Package pushdown computes exact sums, draws, marginals and best sequences over the sequences that
+// a deterministic pushdown automaton accepts. The dynamic program over nested spans (parts of a
+// sequence) allows any stack depth. A [Graph] is safe for concurrent use; a [Runner] is not.
 //
 // # The language
 //
 // A [Machine] reads one byte at every move. States are divided into levels, one for each rule, or
-// group of rules, of a grammar. On a byte, a state has no move, or it moves inside its level,
-// calls or returns. A call pushes a symbol γ and enters another level at a start state. A return
-// passes a symbol ρ to the caller, which continues at Resume[γ][ρ]. Each string has exactly one
-// run (sequence of moves), so sums over runs are sums over strings.
+// group of rules, of a grammar. On a byte, a state either has no move, or its move is of one of
+// three kinds: inside the level, a call, or a return. A call pushes a symbol γ and enters another
+// level at a start state. A return passes a symbol ρ to the caller, which continues at
+// Resume[γ][ρ]. Each string has exactly one run (sequence of moves), so sums over runs are sums
+// over strings.
 //
-// [Lift] converts a machine to the tokens of a vocabulary. Calls and returns that match inside a
-// token cancel. When a token is read in some state, at least one move remains, and the first
-// remaining move is the token's outcome. If more moves follow, the caller continues at a
-// half-position, which lies between the moves of one token. The weight of the token is charged at
-// its first move. Tokens with equal outcomes from all states form a class.
+// [Lift] converts a machine to the tokens of a vocabulary. A token is a string of bytes, so reading
+// it takes several moves. A call and the matching return inside one token cancel. Of the other
+// moves, of which there is at least one, the first is called the token's outcome in the state. If
+// more moves follow, the caller continues at a half-position, which lies between the moves of one
+// token. The weight of the token is charged at its first move. Tokens with equal outcomes from all
+// states form a class.
 //
 // # The sum
 //
-// Let R[c][s][κ][e] be the sum over all ways to enter a level by start s at site c and leave it
-// by exit κ at site e. For each pair (c, s), from the last site to the first, a chart computes R
-// from the sums of nested levels. F holds the sums of states, K those of calls, X those of
-// returns, and W the edge weights:
+// Let R[c][s][κ][e] be the total weight of all runs that enter a level in its start state s at site
+// c and leave the level through the exit κ at site e. An exit is a return symbol. For each pair (c,
+// s), from the last site to the first, a chart computes R from the sums of nested levels. F holds
+// the sums of states, K those of calls, X those of returns, and W the edge weights:
 //
 //	F[j+1][r] += F[j][q]·W_j[q→r]
 //	K[j][k]   += F[j][q]·W_j[q→k]                      a call
@@ -34,14 +36,11 @@
 //
 // # Numerics
 //
-// Sums are computed in float64 by vector kernels (type spans). Rows of a level that are called at
-// neighbouring sites have a common scale. If underflow could change the result, they are computed
+// Sums are computed in float64 by vector kernels (type spans), with a common scale factor for the
+// calls of a level at neighbouring sites. If underflow could change the result, they are computed
 // again with [algebra.Number], which neither overflows nor underflows. A sum is then zero only if
 // the language is empty under the weights. Marginals are computed by the adjoint of spans (type
-// outside), with the top level in Numbers. If a probability inside a nested level is too small,
-// all levels are computed in Numbers. The best sequence and counts always use the charts. A
-// weight of NaN or +Inf for a token that the machine can use is an error; −Inf is probability
-// zero.
-//
-// A [Graph] is safe for concurrent use; a [Runner] is not.
+// outside). It uses Numbers for the outermost level, and for all levels if a probability inside a
+// nested level is too small for a float64. The best sequence and counts always use the charts. A
+// weight of NaN or +Inf for a token that the machine can use is an error; −Inf is probability zero.
 package pushdown

@@ -64,19 +64,20 @@ func (g *Graph) Accepts(x []int32) bool {
 	return len(c.Stack) == 0 && g.m.Accept[c.State]
 }
 
-// Machine returns the machine that was lifted.
+// Machine returns the machine over bytes from which [Lift] made the graph.
 func (g *Graph) Machine() *Machine { return g.m }
 
-// Vocabulary returns the vocabulary to which the machine was lifted.
+// Vocabulary returns the vocabulary whose tokens the graph reads.
 func (g *Graph) Vocabulary() *Vocabulary { return g.v }
 
-// Spells reports whether the token is not padding and some state can read it.
+// Spells reports whether the token can occur in a text of the language: the token is not padding,
+// and some state can read it.
 func (g *Graph) Spells(token int32) bool {
 	return g.class[token] >= 0 && !slices.Contains(g.v.Pad, token)
 }
 
-// Classes returns the class of every token 0…levels−1, and the number of classes. Tokens that no
-// state can read share a class.
+// Classes returns the class of every token 0…levels−1, and the number of classes. Tokens of a class
+// have the same effect in every state. Tokens that no state can read share a class.
 func (g *Graph) Classes(levels int) (of []int32, n int) {
 	return automata.ClassesBy(levels, func(token int32) int32 {
 		if int(token) < len(g.class) {
@@ -203,9 +204,9 @@ func (g *Graph) enter(need []bool, lv int32, k int, next, called [][]bool) {
 	}
 }
 
-// Count returns the number of accepted sequences of the given length. It counts only sequences
-// for which the function may allows every token at its site. The only error is the cause of the
-// context's end.
+// Count returns the number of accepted sequences of the given length. It counts only sequences in
+// which the function may returns true for every site and its token. The only error is the cause of
+// the context's end.
 func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token int32) bool) (*big.Int, error) {
 	f := newFilter[*big.Int, algebra.Counts](g, sites)
 	f.meter = new(poll.Meter)
@@ -234,8 +235,8 @@ func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token i
 	return n, f.meter.Err()
 }
 
-// Cells returns the maximum number of sums over spans (parts of a sequence) that a runner stores
-// for sequences of the given length.
+// Cells returns the maximum number of sums that a [Runner] stores for sequences of the given
+// length. Each is a sum over the ways to read one span, a part of the sequence.
 func (g *Graph) Cells(sites int) int {
 	n := 0
 	for _, s := range g.order {

@@ -282,8 +282,9 @@ func (l *lifter) number(o outcome) int32 {
 	return i
 }
 
-// Lift converts m, which must have passed [Machine.Check], to the tokens of v. The error is the
-// cause of ctx or a [*constraint.LimitError].
+// Lift converts the machine m, which reads bytes, to a graph that reads the tokens of the
+// vocabulary v. The machine must have passed [Machine.Check]. The error is the cause of ctx or a
+// [*constraint.LimitError].
 func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 	l := newLifter(m, v)
 	if err := l.read(ctx); err != nil {
@@ -343,8 +344,8 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	return g, meter.Poll()
 }
 
-// Vocabulary holds the text of every token and, for [Lift], an order of the tokens by text. It can
-// be used for any number of calls of Lift. It is immutable.
+// Vocabulary holds the text of every token and, for [Lift], an order of the tokens by text. One
+// vocabulary can be used for many calls of Lift. It is immutable.
 type Vocabulary struct {
 	Tokens []string // text of each token
 	// tokens that may follow an accepted text; after one of them, only such tokens may follow

@@ -2,14 +2,14 @@ package pushdown
 
 import "fmt"
 
-// Kind says what a [Move] does when a state reads a byte.
+// Kind is the kind of a [Move], the action of a machine when it reads a byte.
 type Kind uint8
 
 const (
 	Dead   Kind = iota // no move: the text is rejected
-	Inside             // continue at state To in the same level
-	Call               // push Symbol and continue at state To, in another level
-	Return             // pop the stack symbol γ and continue at Resume[γ][Symbol]
+	Inside             // continue in state To of the same level
+	Call               // push Symbol and continue in state To of another level
+	Return             // pop a symbol γ from the stack and continue in state Resume[γ][Symbol]
 )
 
 // Move is one entry of a machine's table.
@@ -19,8 +19,9 @@ type Move struct {
 	To     int32 // next state; unused for Return
 }
 
-// Machine is a deterministic pushdown automaton over bytes without ε-moves. It accepts a text if,
-// after the last byte, its state is accepting (see Accept) and its stack is empty. It is immutable.
+// Machine is a deterministic pushdown automaton over bytes without ε-moves. The machine accepts a
+// text if, after the last byte, the state is accepting (see Accept) and the stack is empty. A
+// Machine is immutable.
 type Machine struct {
 	// Class[b] < Classes is the class of byte b.
 	Class   [256]uint8
@@ -98,8 +99,9 @@ type Config struct {
 // Begin returns the configuration before the first byte.
 func (m *Machine) Begin() Config { return Config{State: m.Start} }
 
-// Read reads a text in configuration c and returns the configuration after it. The second result is
-// false if no move is possible at some byte. Read may overwrite c.Stack.
+// Read lets the machine read a text, beginning in configuration c, and returns the configuration
+// after the text. The second result is false if no move is possible at some byte. Read may
+// overwrite c.Stack.
 func (m *Machine) Read(c Config, text string) (Config, bool) {
 	for i := range len(text) {
 		a := m.move(c.State, text[i])

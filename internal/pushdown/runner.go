@@ -11,8 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Runner computes sums, draws, marginals and best sequences over a Graph, for sequences of a
-// fixed length. It is the scratch of one worker. Log-weights v are sites × levels, row-major.
+// Runner computes sums, draws, marginals and best sequences over the sequences of a fixed length
+// that a [Graph] accepts. A Runner holds the workspace of one goroutine. The weight of a sequence
+// is given by log-weights v of the tokens at every site, a row-major table of sites × levels.
 type Runner struct {
 	g      *Graph
 	sites  int
@@ -55,22 +56,24 @@ type adjoints interface {
 	of(site, w int) (nested float64, whole algebra.Number)
 }
 
-// NewRunner returns a runner for sequences with the given number of sites. Each row of weights
-// has levels ≥ g.Tokens() entries, and levels that are not tokens of g have probability zero.
+// NewRunner returns a runner for sequences with the given number of sites. Each row of log-weights
+// must have the number of entries given by levels, which must be ≥ g.Tokens(). Levels that are not
+// tokens of g have probability zero.
 func NewRunner(g *Graph, sites, levels int) *Runner {
 	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites, least: aheadLeast}
 }
 
-// Watch makes later calls, except Draw, fail with the cause of ctx once ctx has ended. After
-// such an error, r has no results.
+// Watch makes later calls, except Draw, fail with the cause of ctx once ctx has ended. After such
+// an error, the results of the last Filter are lost.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
-// Unwatch ends the effect of [Runner.Watch].
+// Unwatch ends the effect of [Runner.Watch]: later calls ignore the context.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
-// Filter computes log Z = log Σ_x exp(Σ_i v[i,x_i]) over the sequences x of the language. The
-// error is a [*algebra.DeadError] or a [*algebra.WeightError]. The runner keeps a reference to v
-// until the next Filter.
+// Filter prepares draws and marginals for the log-weights v. It computes and returns log Z = log
+// Σ_x exp(Σ_i v[i,x_i]), where x runs over the sequences of the language. The error is a
+// [*algebra.DeadError] or a [*algebra.WeightError]. The runner keeps a reference to v until the
+// next Filter.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	check.Len("pushdown", "v", len(v), r.sites*r.levels)
 	r.v, r.exact = nil, false
@@ -273,8 +276,9 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Nu
 }
 
 // Best stores in x the sequence of the language with the greatest sum of weight(i, x_i) and returns
-// the sum. Among sequences with equal sums, it chooses the first in the order of the automaton. It
-// calls the function weight once for every token of every class, site by site.
+// the sum. Among sequences with equal sums, it chooses the first in the order in which the
+// automaton stores its edges and tokens. Best calls the function weight once for every token of
+// every class, site by site.
 func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (float64, error) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	if r.best == nil {

@@ -1,4 +1,5 @@
-// Package resample selects weighted particles according to their weights.
+// Package resample selects particles, the weighted samples of a particle method, according to their
+// weights.
 package resample
 
 import (
@@ -7,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Moments returns the largest log-weight in w, called top, and the sums Σ e^{w−top} and Σ
-// e^{2(w−top)}. At least one entry of w must be finite.
+// Moments returns the largest of the log-weights w, called top, and two sums over the log-weights:
+// Σ e^{w−top} and Σ e^{2(w−top)}. At least one entry of w must be finite.
 func Moments(w []float64) (top, sum, squares float64) {
 	top = slices.Max(w)
 	for _, l := range w {
@@ -20,9 +21,10 @@ func Moments(w []float64) (top, sum, squares float64) {
 }
 
 // Systematic stores in count[j] the number of copies of particle j in systematic resampling, given
-// the log-weights w of n particles. The cumulative weights e^w divide [0, 1) among the particles.
-// Given u in [0, 1), count[j] is the number of points (u+k)/n, k = 0 … n−1, in the interval of
-// particle j. Every particle gets its expected number of copies, rounded up or down.
+// the log-weights w of n particles. The interval [0, 1) is divided among the particles in
+// proportion to their weights e^w. Given u in [0, 1), count[j] is the number of points (u+k)/n, k =
+// 0 … n−1, in the interval of particle j. Every particle gets its expected number of copies,
+// rounded up or down.
 func Systematic(count []int, w []float64, u float64) {
 	clear(count)
 	n := len(w)
@@ -61,8 +63,9 @@ func Spread(count []int, replace func(none, more int)) {
 	}
 }
 
-// ByWeight returns the index of the particle in whose interval the point u in [0, 1) lies. The
-// cumulative weights e^w divide [0, 1) among the particles.
+// ByWeight chooses a particle with probability proportional to its weight e^w, given a uniform
+// number u in [0, 1). The interval [0, 1) is divided among the particles in proportion to their
+// weights, and ByWeight returns the index of the particle in whose part u lies.
 func ByWeight(w []float64, u float64) int {
 	top, sum, _ := Moments(w)
 	goal := float64(u * sum)
@@ -78,9 +81,9 @@ func ByWeight(w []float64, u float64) int {
 	return last
 }
 
-// LeastCap returns the logarithm of the smallest cap c on the weights W that removes at most the
-// given share of their sum: Σ max(0, W−c) ≤ share·ΣW. The slice logW holds the logarithms of W,
-// of which at least one must be finite. The share must be in (0, 1).
+// LeastCap returns log c for the smallest cap c to which weights W can be truncated if at most the
+// given share of their sum may be lost: Σ max(0, W−c) ≤ share·ΣW. The slice logW holds the
+// logarithms of W, of which at least one must be finite. The share must be in (0, 1).
 func LeastCap(logW []float64, share float64) float64 {
 	w := slices.Sorted(slices.Values(logW))
 	top, total := w[len(w)-1], 0.0

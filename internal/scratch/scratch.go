@@ -41,8 +41,8 @@ type Stock[T any] struct {
 	idle []*T
 }
 
-// Take returns an unused value from the stock, in the state in which its last user left it. If the
-// stock is empty, Take returns a new value that the function fresh creates.
+// Take removes a value from the stock and returns it, in the state in which its last user left it.
+// If the stock is empty, Take returns a new value that the function fresh creates.
 func (s *Stock[T]) Take(fresh func() *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// BlockSize is the largest number of consecutive chains that a kernel moves together.
+// BlockSize is the largest number of consecutive chains in a block. A kernel moves the chains of a
+// block together.
 const BlockSize = 32
 
 // fewBlocks is the number of blocks in a run with fewer than 2·BlockSize chains.
@@ -48,9 +49,10 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 	return nil
 }
 
-// Share returns the element at which part k of n begins, if all elements are divided into blocks
-// of the given size. The first parts may have one extra block. For k = n, it returns the argument
-// all, the number of elements.
+// Share returns the first element of part k if elements, such as chains, are divided into n parts.
+// The elements are grouped into blocks of the given size, and a part consists of whole blocks. The
+// first parts may have one extra block. For k = n, it returns the argument all, the number of
+// elements.
 func Share(all, size, k, n int) int {
 	if k == n {
 		return all
@@ -59,10 +61,10 @@ func Share(all, size, k, n int) int {
 	return (k*(blocks/n) + min(k, blocks%n)) * size
 }
 
-// Count returns the number of chains in the part of a run that begins with chain first. This is
-// the argument count or, if count is 0, the number of all chains from there on. The argument size
-// is the number of chains in a block. Count returns an error if first or count is out of range or
-// divides a block.
+// Count returns the number of chains in the part of a run that begins with chain first. This is the
+// argument count or, if count is 0, the number of all chains from there on. The argument size is
+// the number of chains in a block. Count returns an error if first or count is out of range or if
+// the part would not consist of whole blocks.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first
 	count = cmp.Or(count, rest)

@@ -1,12 +1,14 @@
-// Package session implements the life cycle that all runs share. It checks calls, and allows one
-// call at a time. It decides when a checkpoint is due, and writes and reads checkpoints in
-// streams and files. It also defines the state of a run after it was stopped.
+// Package session implements the life cycle that all runs share. A run is a computation in steps,
+// such as Markov chains, that can be stopped, saved to a checkpoint and continued. The package
+// checks the arguments of calls, and allows one call at a time. It decides when a checkpoint is
+// due, and writes and reads checkpoints in streams and files. It also defines the state of a run
+// after a stop.
 //
 // The rules:
 //
 //   - Run(ctx, n) makes n more steps. After a stop at step k of n, Run(ctx, n−k) reaches the
-//     state that Run(ctx, n) would have reached. Runs of fixed length (AIS, stepping stones) take
-//     no n and make the remaining steps.
+//     state that Run(ctx, n) would have reached. Runs of a fixed length, such as annealed
+//     importance sampling, take no n and make the remaining steps.
 //   - A nil context, a negative n, and a call during another call are errors, checked in this
 //     order.
 //   - The context is checked before every step, and inside long steps. If it ends, Run returns
@@ -77,8 +79,9 @@ type Session struct {
 // ErrDone is the error that a step returns to end its Run early and successfully.
 var ErrDone = errors.New("session: the run is done")
 
-// Begin marks the start of a method call that will advance the run by n steps. It returns an error
-// if another call is under way. Every successful Begin must be followed by an End.
+// Begin marks the start of a method call that will advance the run by n steps. It checks ctx and n,
+// and returns an error if another call is under way. Every successful Begin must be followed by an
+// End.
 func (s *Session) Begin(ctx context.Context, call string, n int) error {
 	if ctx == nil {
 		return fmt.Errorf("%s: %s: ctx = nil", s.Who, call)
@@ -104,7 +107,8 @@ func (s *Session) BeginSaving(ctx context.Context, call string, n int) error {
 	return err
 }
 
-// Hold locks the checkpoint file until [Session.End] ends the current call; see [Session.Lock].
+// Hold locks the checkpoint file like [Session.Lock], but only until the current call ends with
+// [Session.End].
 func (s *Session) Hold(call string) error {
 	s.locked = s.lock == nil
 	return s.Lock(call)
@@ -135,8 +139,8 @@ func (s *Session) Unlock() {
 	s.lock = nil
 }
 
-// End ends a call and releases its lock. Defer it in a function that may panic; it turns a panic
-// into a *pool.Panic.
+// End ends a call and releases the call's lock on the checkpoint file. If the call may panic, defer
+// End: it turns a panic into a *pool.Panic.
 func (s *Session) End() {
 	if s.locked {
 		s.Unlock()
@@ -148,9 +152,9 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling step. Each call of step makes one or more steps, but does not
-// go beyond the step whose number is its argument to. At that step a checkpoint is due or the Run
-// ends.
+// Run makes n more steps by calling step. Each call of the function step must make at least one
+// step, and must not go beyond the step with the number given by its argument to. At that step, a
+// checkpoint is due or the Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -194,7 +198,8 @@ func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) e
 // Unfiled returns the number of steps made since the checkpoint file was last saved.
 func (s *Session) Unfiled() int { return s.Len() - s.filed }
 
-// Keep saves the checkpoint file if Checkpoint.Every steps have been made since the last save.
+// Keep saves the checkpoint file if at least Checkpoint.Every steps have been made since the last
+// save.
 func (s *Session) Keep() error {
 	if every := s.Checkpoint.Every; every == 0 || s.Unfiled() < every {
 		return nil
@@ -202,9 +207,9 @@ func (s *Session) Keep() error {
 	return s.save()
 }
 
-// Finish ends the work of a call. The argument err is the call's error so far. If err is nil or
-// the context has ended, Finish saves the checkpoint file. It returns err joined with any error
-// of saving.
+// Finish completes the work of a call that advances the run, before [Session.End]. The argument err
+// is the call's error so far. If err is nil or the context has ended, Finish saves the checkpoint
+// file. It returns err joined with any error of saving.
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err

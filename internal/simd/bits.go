@@ -8,12 +8,14 @@ import (
 
 // Sites of two levels may be held as one bit each, 512 of them in a register.
 
-// BitSites is the number of sites that the kernels on bit strings process together. The lengths
-// of bit strings are multiples of it.
+// BitSites is the number of sites that the kernels on bit strings process together. A bit string
+// holds the states, 0 or 1, of many sites, one per bit. The lengths of bit strings are multiples of
+// BitSites.
 const BitSites = 512
 
-// BitGroups is the number of groups of a random stream (see [GroupWords]) that are reserved for
-// BitSites sites: 64 bits for each site. Most of them are never computed.
+// BitGroups is the number of groups of a random stream (see [GroupWords]) that are reserved for a
+// redraw of BitSites sites: 64 random bits for each site. Most of these bits are not needed and
+// never computed.
 const BitGroups = 16
 
 const (
@@ -26,8 +28,8 @@ const (
 // three planes of bits: bit s of plane i is binary digit i of the number for site s.
 type Counts [3][maxBits / 64]uint64
 
-// Odds holds the probability that a redraw puts a site in state 1, for each number of its
-// neighbours in state 1. It is immutable.
+// Odds holds, for each number of neighbours in state 1, the probability that a redraw puts a site
+// in state 1. It is immutable.
 type Odds struct {
 	// digits[p] describes binary digit p of the probability as a function of the number of
 	// neighbours, whose binary digits are c_0, c_1 and c_2. The digit is a sum modulo 2 of products
@@ -112,11 +114,12 @@ type BitTorus struct {
 	asm  [6][4]int // for each neighbour: offset in bytes, right shift and left shift
 }
 
-// NewBitTorus returns the neighbours at the given positions. The kernels receive the masks rows,
-// a and b. With two colours, every site has the neighbours at near[0], near[1] and its own
-// position. A site whose bit in the mask rows is set also has near[2] if its bit in mask a is
-// set, and near[3] otherwise. Any other site has near[4] if its bit in mask b is set, and near[5]
-// otherwise.
+// NewBitTorus returns a BitTorus for neighbours at the given positions, relative to the position of
+// a site. Which of the six positions belong to a site depends on bit masks that the kernels
+// receive: rows, a and b. With two colours, every site has the neighbours at near[0], near[1] and
+// its own position. A site whose bit in the mask rows is set also has near[2] if its bit in mask a
+// is set, and near[3] otherwise. Any other site has near[4] if its bit in mask b is set, and
+// near[5] otherwise.
 func NewBitTorus(near [6]int) *BitTorus {
 	t := &BitTorus{near: near, ends: [2]int{slices.Min(near[:]), slices.Max(near[:])}}
 	for j, at := range near {
@@ -126,8 +129,8 @@ func NewBitTorus(near [6]int) *BitTorus {
 	return t
 }
 
-// HeatBits redraws sites given their neighbours by heat bath: for site i, bit i of the string dst
-// is
+// HeatBits redraws sites by heat bath: it draws the state of each site from the site's distribution
+// given its neighbours. For site i, bit i of the string dst is
 //
 //	dst_i = 1 if u_i < p[k_i], else 0,
 //

@@ -25,9 +25,10 @@ func Pick(p []float32, total, u float64) int {
 	return pick(p, float64(u*total))
 }
 
-// Categorical draws one index per row from rows of log-weights. It stores in idx[r] the [Pick] at
-// u[r] from the [Weights] (floor 0) of row r. If the row has no positive weight or has a NaN, it
-// stores −1. It panics unless cols ≥ 1, len(w) = len(idx)·cols and len(u) = len(idx).
+// Categorical draws one index per row from rows of log-weights. It stores in idx[r] the index that
+// [Pick] selects by the uniform number u[r] from the [Weights] of row r, without a floor. If the
+// row has no positive weight or has a NaN, it stores −1. It panics unless cols ≥ 1, len(w) =
+// len(idx)·cols and len(u) = len(idx).
 func Categorical(idx []int32, w []float32, cols int, u []float64) {
 	checkRows(w, cols)
 	checkLen("idx", len(idx), len(w)/cols)

@@ -21,7 +21,7 @@ const TallyDown = 7
 // changed sites (see [TallyBits]).
 type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
-// GraphBits stores in lanes 0 … n−1 of count the number of neighbours in state 1 of a site, for
+// GraphBits stores in lanes 0 … n−1 of count the numbers of neighbours in state 1 of n sites, for
 // every chain. For lane p this is the sum over k = 0, …, degree−1 of lane near[k·n + p] & (2³¹−1)
 // of own. All bits of that lane are flipped if near[k·n + p] is negative. Lanes of count from n on
 // are not changed.

@@ -50,10 +50,10 @@ func (c *Changes) Len() (n int) {
 //
 //	dst_j = src_j + Σ_i (y_i − x_i)·w[i, j],
 //
-// where x is the earlier and y the present state k. The entry f_j is dst_j rounded to float32.
-// Terms are added in ascending order of i, each sum rounded to float64. If every sum is exact, the
-// order does not matter, and the result has the same bits as a sum computed from scratch. The slice
-// dst may be src. It panics unless len(f) = len(src) = len(dst) and w has the right length.
+// where x is the earlier and y the present state k. Add also stores dst_j, rounded to float32, in
+// f_j. Terms are added in ascending order of i, each sum rounded to float64. If every sum is exact,
+// the order does not matter, and the result has the same bits as a sum computed from scratch. The
+// slice dst may be src. It panics unless len(f) = len(src) = len(dst) and w has the right length.
 func (c *Changes) Add(k int, dst []float64, f []float32, src []float64, w []float32) {
 	n := len(dst)
 	checkLen("f", len(f), n)

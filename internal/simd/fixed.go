@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Fixed is a matrix b of k×n entries in fixed point, for products with a matrix of numbers in [−½,
-// ½] that have 13 binary places. The entries of b are rounded in each column,
+// Fixed is a matrix b of k×n entries in fixed point, for products a·b with a matrix a of numbers in
+// [−½, ½] that have 13 binary places. The entries of b are rounded in each column,
 //
 //	B[l,j] = b[l,j]/u_j  to the nearest integer, ties to even,
 //
@@ -31,8 +31,8 @@ func (f *Fixed) at(l, j int) int {
 	return j/fixedColumns*fixedColumns*f.Words() + (l/2*fixedColumns+j%fixedColumns)*2 + l%2
 }
 
-// Words returns the number of entries in a row of the other matrix: k or, if k is odd, k + 1. The
-// extra entry has no effect.
+// Words returns the number of entries in a row of a, the other factor of a product: k or, if k is
+// odd, k + 1. The extra entry has no effect.
 func (f *Fixed) Words() int { return f.k + f.k&1 }
 
 // Unit returns u_j, the unit of column j.
@@ -99,7 +99,8 @@ func fixedUnits(b []float32, n, k int) []float64 {
 	return units
 }
 
-// Gemm stores the product of a and the matrix, plus origin, in the m rows of c:
+// Gemm stores the product of a and the matrix b, plus origin, in the m rows of c. The matrix a
+// holds integers in units of 2⁻¹³:
 //
 //	c[i,j] = origin_j + u_j·Σ_l 2⁻¹³·a[i,l]·B[l,j].
 //

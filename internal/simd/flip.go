@@ -17,8 +17,8 @@ import (
 // ½ and c = 1/(2α). Sites are drawn with these integers, so the probability in the Hastings ratio
 // is exactly that of the draw.
 //
-// c has one entry for all sites or one per site. It panics unless len(t) = len(x) = len(h) and
-// len(c) is 1 or len(h).
+// The slice c holds one entry for all sites or one per site. FlipThresholds panics unless len(t) =
+// len(x) = len(h) and len(c) is 1 or len(h).
 func FlipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32) {
 	checkLen("t", len(t), len(h))
 	checkLen("x", len(x), len(h))

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// FlipOdds holds the probability that a site flips, for each of its states and each number of its
-// neighbours in state 1. With the zero value no site flips.
+// FlipOdds holds, for each state of a site and each number of neighbours in state 1, the
+// probability that the site flips, that is, changes its state. With the zero value no site flips.
 type FlipOdds struct {
 	// digits[p] describes binary digit p of the probabilities in the form of [Odds]. Entries 0 … 7
 	// are the coefficients for sites in state 0. For sites in state 1, the other entries are added
@@ -65,8 +65,8 @@ func (s *flipTerms) addTo(t *FlipTally) {
 	}
 }
 
-// FlipBits draws which sites of the string own flip, all at once, and stores their new states in
-// dst. Bit i of dst is
+// FlipBits draws for every site of the string own whether it flips, given the old states of its
+// neighbours, and stores the new states in dst. Bit i of dst is
 //
 //	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i,
 //
@@ -85,13 +85,14 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 	}
 }
 
-// TallyFlips counts the flips between two strings. It adds to the tally forth the sites of the
-// first string, from, and those that flip on the way to the second string, to. It adds to the
-// tally back the sites of the second string, and those that flip on the way back. The slices
-// before and after hold the numbers of neighbours in the first and in the second string, in the
-// layout of [GridBits]. Only sites that are set in valid count. It panics unless len(from) is a
-// multiple of 8, at most 512. The strings to and valid must have the same length, and before and
-// after three times that length. The result is undefined if a number of neighbours is above 4.
+// TallyFlips counts the flips between two strings, by the data on which the probability of a flip
+// depends (see [FlipTally]). It adds to the tally forth the sites of the first string, from, and
+// those that flip on the way to the second string, to. It adds to the tally back the sites of the
+// second string, and those that flip on the way back. The slices before and after hold the numbers
+// of neighbours in the first and in the second string, in the layout of [GridBits]. Only sites that
+// are set in valid count. It panics unless len(from) is a multiple of 8, at most 512. The strings
+// to and valid must have the same length, and before and after three times that length. The result
+// is undefined if a number of neighbours is above 4.
 func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64) {
 	checkBits("from", len(from), maxBits/64)
 	checkLen("to", len(to), len(from))
@@ -104,12 +105,12 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 }
 
 // GridBits stores in near the number of neighbours in state 1, for each of the sites first,
-// first+1, …, first+64·len(a)−1 of the string own. The positions of the neighbours are in t. Site
-// i is bit i mod 64 of word pad + ⌊i/64⌋ of own. near[24r + 8p + w] holds binary digit p of the
-// numbers for word 8r + w, counted from first. The masks a and b start at first, a multiple of
-// 64. With the positions near of [NewBitTorus], every site has near[0] and near[1]. It has
-// near[2] if its bit in a is set, and near[3] otherwise. It has near[4] if its bit in b is set,
-// and near[5] otherwise.
+// first+1, …, first+64·len(a)−1 of the string own. The positions of the neighbours are in t. Site i
+// is bit i mod 64 of word pad + ⌊i/64⌋ of own. The word near[24r + 8p + w] holds binary digit p of
+// the numbers for the 64 sites of word 8r + w, counted from the word of site first. The masks a and
+// b start at first, a multiple of 64. With the positions near of [NewBitTorus], every site has
+// near[0] and near[1]. It has near[2] if its bit in a is set, and near[3] otherwise. It has near[4]
+// if its bit in b is set, and near[5] otherwise.
 //
 // It panics unless lengths fit: len(a) is a multiple of 8, at most 512, and own reaches 64 bits
 // beyond all positions.

@@ -9,8 +9,8 @@ import (
 // one byte per site, in which bit c is the level of chain c.
 const ForestChains = 8
 
-// ForestLink is a site of a forest and its link to its parent. The index of a link in
-// Forest.Links is the place of the site.
+// ForestLink is a site of a [Forest] and its link to its parent in the forest. The index of the
+// link in Forest.Links is called the place of the site.
 type ForestLink struct {
 	Site, Parent int32 // number of the site and of its parent; a root is its own parent
 	Place        int32 // place of the parent; for a root, len(Forest.Links)
@@ -36,8 +36,8 @@ type Forest struct {
 	From  []int32      // bonds of place k: Bonds[From[k]:From[k+1]], whose Factor[0] is 1
 }
 
-// HasForests reports whether the backend draws forests of eight chains at once. If it does not,
-// moving one chain after the other is as fast.
+// HasForests reports whether the backend has fast code that draws forests of eight chains at once.
+// If it has not, drawing one chain after the other is as fast.
 func HasForests() bool { return best >= forestOddsLevel }
 
 // forestTerms bounds the sites and bonds of a call of assembly.
@@ -46,8 +46,8 @@ const forestTerms = 1 << 12
 // Odds computes the odds of level 1 of the places lo … hi−1 in eight chains. It multiplies them by
 // the factors of the neighbours outside the forest and of the children. It must be called for
 // consecutive ranges of places. The call with lo = 0 first sets all odds to Field. The slice odds
-// has ForestChains entries for each place and for one extra place. Package subgraph does the same
-// for a single chain (Forward).
+// has ForestChains entries for each place and for one extra place. The method Forest.Forward of
+// package subgraph does the same for a single chain.
 func (f *Forest) Odds(odds []float64, own []uint8, lo, hi int) {
 	n := len(f.Links)
 	checkLen("odds", len(odds), ForestChains*(n+1))

@@ -4,8 +4,8 @@ import (
 	"sync"
 )
 
-// Packed is a matrix b of k×n entries, row-major, prepared for many products: it holds a copy in
-// the panels that the backend reads.
+// Packed is a row-major matrix b of k×n entries, prepared for many products: it also holds a copy
+// of b in the order in which the backend reads the entries.
 type Packed struct {
 	b, panels []float32
 	n, k      int

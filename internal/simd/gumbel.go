@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Gumbel stores standard Gumbel noise −log(−log(1−v)) with v = (bits[i]+½)/2³². Both tails have a
-// resolution of 33 bits, down to 1.2e−10. The error is below 2e−6. It panics unless len(bits) =
-// len(dst).
+// Gumbel stores in dst[i] a standard Gumbel variate −log(−log(1−v)) computed from random bits, with
+// v = (bits[i]+½)/2³². Both tails have a resolution of 33 bits, down to 1.2e−10. The error is below
+// 2e−6. It panics unless len(bits) = len(dst).
 func Gumbel(dst []float32, bits []uint32) {
 	checkLen("bits", len(bits), len(dst))
 	gumbel(dst, bits)

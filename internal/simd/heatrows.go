@@ -10,10 +10,10 @@ import (
 // Sites of up to ChainBits chains may be held as rows of bytes, so that the neighbours
 // of a site are counted by adding rows.
 
-// Row is the state of one site, 0 or 1, in each chain.
+// Row holds the state of one site, 0 or 1, in each of up to ChainBits chains, one byte per chain.
 type Row [ChainBits]byte
 
-// RowVisit describes the redraw of one site.
+// RowVisit describes one visit to a site, in which the site is redrawn given its neighbours.
 type RowVisit struct {
 	Row int32 // index of the site's row
 	// number of neighbours whose states are added, and number of those after them whose
@@ -24,8 +24,9 @@ type RowVisit struct {
 	Odds int32
 
 	// Eight is 0, or the position 1 … 8 of the visit in a group of eight consecutive visits that
-	// can be made at once, with the same bits. The sites of a group have consecutive rows and are
-	// not neighbours of each other. They have the same table of odds, and the same Plus and Minus.
+	// can be made at once, with the same bits. The sites of such a group have consecutive rows and
+	// are not neighbours of each other. Their visits have the same table of odds, and the same Plus
+	// and Minus.
 	Eight int32
 	_     [2]int32
 }
@@ -48,7 +49,8 @@ func behind(near []int32, visits []RowVisit) []int32 {
 	return near[n:]
 }
 
-// RowCounts is the number of sums for which a RowOdds holds a probability.
+// RowCounts is the number of values that the sum over the neighbours of a site can take: 0 …
+// RowCounts−1. A RowOdds holds a probability for each of them.
 const RowCounts = 128
 
 // RowOdds holds the probability that a site is in state 1 for each sum 0 … RowCounts−1 over its
@@ -131,8 +133,9 @@ type RowScratch struct {
 // number of visits. Most of them are never computed.
 func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + visits) }
 
-// HeatRows redraws sites in all chains given their neighbours by heat bath, one visit after the
-// other. In a visit v, chain c of site v.Row becomes
+// HeatRows redraws sites in all chains by heat bath: it draws the state of a site from the site's
+// distribution given its neighbours. It makes one visit after the other. In a visit v, chain c of
+// site v.Row becomes
 //
 //	1 if u < p, else 0,
 //
@@ -229,7 +232,7 @@ func SumRows(sum *[ChainBits]int32, rows []Row) {
 }
 
 // CountRows stores in row v.Row of kept, for every visit v and each chain, the sum over the
-// neighbours of the visit.
+// neighbours that [HeatRows] uses in the visit.
 func CountRows(kept, rows []Row, visits []RowVisit, near []int32) {
 	for _, v := range visits {
 		kept[v.Row] = refCountRow(rows, near[:v.Plus+v.Minus], v)

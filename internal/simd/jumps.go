@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// JumpRate selects the rate g(t) of a jump to a state with the probability ratio t, for
-// [JumpThresholds].
+// JumpRate selects the rate g(t) at which a jump process goes to another state, as a function of
+// the ratio t of the new to the old state's probability. See [JumpThresholds].
 type JumpRate int
 
 const (
@@ -16,8 +16,8 @@ const (
 	MaxRate                    // g(t) = max(1, t)
 )
 
-// Gone returns 1 − exp(−r), the probability of a jump, for r ≥ 0. The argument e must be exp(−r).
-// The relative error is 10⁻⁶.
+// Gone returns 1 − exp(−r), the probability that a Poisson process jumps in a time in which r ≥ 0
+// jumps are expected. The argument e must be exp(−r). The relative error is 10⁻⁶.
 func Gone(r, e float32) float32 {
 	if !(r < shortJump) {
 		return 1 - e

@@ -4,8 +4,9 @@ import (
 	"fmt"
 )
 
-// Torus counts the neighbours in state 1 on a two-dimensional periodic lattice of 0/1 states and
-// looks up each count: with k_i = Σ x_j over the four neighbours of site i,
+// Torus counts, for every site of a two-dimensional periodic lattice of states 0 and 1, the
+// neighbours in state 1, and looks up the count in a table. With k_i = Σ x_j over the four
+// neighbours of site i,
 //
 //	h[i] = table[k_i].
 //

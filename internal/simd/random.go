@@ -232,9 +232,11 @@ func makeAESColumns() (t [4][256]uint32) {
 	return t
 }
 
-// Polar replaces squared radii r of points in the unit disc, 2⁻¹⁰⁰⁰ ≤ r < 1, by √(−2·log(r)/r).
-// Multiplied by this factor, the coordinates of the point become two normal variates (Marsaglia and
-// Bray 1964). The logarithm is [Log], bit for bit. For any other r the result is undefined.
+// Polar replaces every entry r by √(−2·log(r)/r), a step of the polar method for normal variates.
+// An entry r is the squared radius of a random point in the unit disc, 2⁻¹⁰⁰⁰ ≤ r < 1. Multiplied
+// by the factor that replaces r, the two coordinates of the point become two normal variates
+// (Marsaglia and Bray 1964). The logarithm is [Log], bit for bit. For any other r the result is
+// undefined.
 func Polar(r []float64) {
 	polar(r)
 }

@@ -28,10 +28,10 @@ type visitsASM struct {
 
 // NewVisits returns a Visits for the graph whose neighbours are given in compressed rows. Site i
 // with m neighbours in state 1 uses the entry first[i] + m of the tables. A random integer u < 2⁶⁴
-// makes its state 1 if u < odds[entry], and 0 otherwise. If odds1 is not nil, it applies to sites
-// in state 1, and odds applies to sites in state 0. The table accept[s] then holds, for a site in
-// state s, the number that a visit adds to [Visited].Accept. It panics unless the tables have the
-// same length, or odds1 and accept are empty.
+// makes its state 1 if u < odds[entry], and 0 otherwise. If odds1 is not nil, it replaces odds for
+// sites that are in state 1 before the visit. The table accept[s] then holds, for a site in state
+// s, the number that a visit adds to [Visited].Accept. It panics unless the tables have the same
+// length, or odds1 and accept are empty.
 func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint64) *Visits {
 	v := &Visits{odds: odds, accept: accept, table: odds, propose: odds1 != nil}
 	if v.propose {
@@ -56,9 +56,9 @@ func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint
 	return v
 }
 
-// Visited reports the changes made by a call of [Visits.Visit]. It holds the number of changed
-// sites, the change in the number of sites in state 1, and the change in the number of edges
-// between equal states. Accept is the sum of the numbers accept (see [NewVisits]) modulo 2⁶⁴.
+// Visited reports the changes made by a call of [Visits.Visit]: the number of changed sites, the
+// change in the number of sites in state 1, and the change in the number of edges between equal
+// states. Accept is the sum of the numbers accept (see [NewVisits]) modulo 2⁶⁴.
 type Visited struct {
 	Moved, Ones, Equal int
 	Accept             uint64

@@ -13,8 +13,9 @@ import (
 // Absorbing holds the settings and methods shared by all diffusion processes that replace tokens
 // by a mask token (absorbing processes).
 type Absorbing struct {
-	Mask          int32          // level that replaces tokens
-	Schedule      noise.Schedule // signal level as a function of time
+	Mask int32 // level that replaces tokens
+	// probability that a token is not yet masked (signal level), as a function of time
+	Schedule      noise.Schedule
 	Sites, Levels int
 }
 
@@ -58,9 +59,11 @@ func (m *Absorbing) Left(x []int32) int {
 	return n
 }
 
-// Condition turns the prediction v into the posterior given x: rows of unmasked tokens become
-// one-hot, and the mask loses its weight in the other rows. This also holds for a prediction that
-// ignores each site's own token, because a mask carries no information about the token.
+// Condition turns the prediction v of a denoiser, one row of log-weights per site, into the
+// posterior distribution of each site's token given the state x. The row of an unmasked token
+// becomes one-hot: only this token keeps a weight. In the other rows, the mask loses its weight.
+// The same rule applies to predictions that ignore each site's own token, because a mask carries no
+// information about the token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
 	for i, l := range x {
@@ -72,10 +75,11 @@ func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	}
 }
 
-// Reveal adds the log-probabilities log q(x_s | x_t, x_0) to the rows of v, for every possible
-// token x_0. Here q is the probability of the step from state xt to state xs. The row of a token
-// that was unmasked in the step becomes one-hot. The row of a site that is still masked does not
-// change, because a mask carries no information about its token.
+// Reveal updates the rows of v, log-weights of each site's clean token x_0, for a step from state
+// xt to state xs. It adds log q(x_s | x_t, x_0), where q is the probability of the step at the
+// site. The row of a token that was unmasked in the step becomes one-hot: only this token keeps a
+// weight. The row of a site that is still masked does not change, because a mask carries no
+// information about its token.
 func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 	check.Len("diffusion", "v", len(v), len(xs)*m.Levels)
 	for i, l := range xs {
@@ -88,16 +92,16 @@ func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 // Row returns the row of v that belongs to site i.
 func (m *Absorbing) Row(v []float32, i int) []float32 { return v[i*m.Levels : (i+1)*m.Levels] }
 
-// Draw draws a token for the masked site i from its row of v. It first removes the mask from the
-// row. It returns −1 if no token can be drawn.
+// Draw draws a token for the masked site i from the site's row of log-weights in v. It first sets
+// the weight of the mask to zero. It returns −1 if no token has a positive weight.
 func (m *Absorbing) Draw(v []float32, i int, r *sampler.Stream) int32 {
 	row := m.Row(v, i)
 	row[m.Mask] = float32(math.Inf(-1))
 	return Draw(row, r)
 }
 
-// Draw draws a level from a row of log-weights, by inverse CDF with a 53-bit uniform. It returns
-// −1 if no level can be drawn.
+// Draw draws a level from a row of log-weights, by inverse CDF with a 53-bit uniform. It returns −1
+// if no level has a positive weight or if a weight is NaN.
 func Draw(row []float32, r *sampler.Stream) int32 {
 	var l [1]int32
 	u := [1]float64{r.Float64()}

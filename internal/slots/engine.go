@@ -1,7 +1,9 @@
-// Package slots runs many samples of a diffusion at once. Each sample in progress occupies a slot
-// of an [Engine]. In every round, one call of the denoiser predicts for all slots that need a
-// prediction. Workers then move the slots concurrently. A [Policy] defines how a sample uses its
-// prediction, what happens when a sample ends, and whether the slot then starts another sample.
+// Package slots draws many samples by diffusion at once. A sample begins as pure noise at time 1
+// and is denoised step by step until time 0. Each sample in progress occupies a slot of an
+// [Engine]. In every round, one call of the denoiser predicts the clean states of all slots that
+// need a prediction. Workers then advance the slots concurrently. A [Policy] defines how a slot
+// uses its prediction to make a step, what happens when a sample ends, and whether the slot then
+// starts another sample.
 package slots
 
 import (
@@ -19,8 +21,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Steps is the part of diffusion.Steps that an engine needs: the signal level at a time and the
-// initial state of a sample.
+// Steps is the part of diffusion.Steps that an engine needs. Alpha returns the signal level ᾱ at
+// time t, which is 1 for clean samples and falls towards 0 as noise is added. Prior draws the
+// initial state of a sample, which is noise.
 type Steps[S energy.Site] interface {
 	Alpha(t float64) float64
 	Prior(x []S, r *sampler.Stream)
@@ -28,27 +31,28 @@ type Steps[S energy.Site] interface {
 
 // Policy adapts an [Engine] to one kind of sampler.
 type Policy struct {
-	// Next moves slot i, in worker w, as far as its prediction allows. It sets the time of
-	// the slot, which is 0 if the sample has ended. Next is called concurrently for different
-	// slots. An error ends the slot.
+	// Next makes the steps of slot i, in worker w, that are possible without a new prediction. It
+	// sets the time of the slot, to 0 if the sample has ended. Next is called concurrently for
+	// different slots. An error ends the slot.
 	Next func(w, i int) error
 
-	// Most is the number of rounds after which slots that are still in progress end with an
+	// Most is the largest number of rounds. Slots that are still in progress after that end with an
 	// error. 0 means no limit.
 	Most int
 
-	// Judge, unless nil, is called after every round, in the goroutine of Run. It may weight
-	// and resample slots, move them (see [Engine.Each]) and report progress.
+	// Judge, unless nil, is called after every round, in the goroutine of Run. It may compare all
+	// slots, for instance to weight and resample them, move them further (see [Engine.Each]) and
+	// report progress.
 	Judge func() error
 
-	// Retry, unless nil, is called in order for every slot that has ended in a round. The
-	// argument fault is the error of the slot, or nil. Retry may start the slot again. If
-	// Retry returns an error, the run ends.
+	// Retry, unless nil, is called in order for every slot that has ended in a round. The argument
+	// fault is the error of the slot, or nil. Retry may start the same or another sample in the
+	// slot. If Retry returns an error, the run ends.
 	Retry func(i int, fault error) error
 
-	// Fault wraps an error of the denoiser. If the field Blame is false, an error of the
-	// denoiser ends the run. If Blame is true, it ends only the slots that cause it; Blame
-	// requires Engine.Keep.
+	// Fault adds context to an error of the denoiser and returns the result. If the field Blame is
+	// false, an error of the denoiser ends the run. If Blame is true, it ends only the slots that
+	// cause it; Blame requires Engine.Keep.
 	Fault func(err error) error
 	Blame bool
 
@@ -66,8 +70,10 @@ type Slot[S energy.Site] struct {
 	Sample int     // number of the sample
 	Time   float64 // diffusion time of X; 0 means that the slot is idle
 	Known  bool    // whether V holds the prediction for X
-	Fresh  bool    // whether V is unchanged since the denoiser computed it
-	Row    int     // index of the slot in the denoiser call that computed V
+	// whether V still holds what the denoiser computed, without a change by the policy
+	Fresh bool
+	// index of the slot among those for which the same call of the denoiser made predictions
+	Row int
 
 	Clean []bool // for each site: whether it is clamped
 	Given []S    // values of the clamped sites; other entries are unused
@@ -78,7 +84,7 @@ type Slot[S energy.Site] struct {
 	shared *[]float32
 }
 
-// Engine holds the slots, asks the denoiser for predictions and moves the slots according to its
+// Engine holds the slots, asks the denoiser for predictions and advances the slots according to its
 // Policy.
 type Engine[S energy.Site] struct {
 	Policy
@@ -154,9 +160,9 @@ func New[S energy.Site](model energy.Denoiser[S], h Shape, steps func(i int) Ste
 // predictions that fit in 256 MiB, but at least 1 and at most 64.
 func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
-// Model returns the shape of a denoiser. It returns an error if the denoiser is nil or has no
-// sites or levels. If the denoiser is a [noise.Checked], Model also returns the error of its
-// Check method. Messages begin with who.
+// Model returns the numbers of sites and levels of a denoiser. It returns an error if the denoiser
+// is nil or has no sites or levels. If the denoiser is a [noise.Checked], Model also returns the
+// error of its Check method. Messages begin with who.
 func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
 	if check.Nil(model) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -172,9 +178,10 @@ func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels i
 	return sites, levels, nil
 }
 
-// Leads reports whether a denoiser is guided at the posterior, by an unconditional denoiser or by
-// a classifier (see diffusion.Guide). The type parameter G is diffusion.Guide, and C is the type
-// of its classifier.
+// Leads reports whether a denoiser has guidance that is applied to the posterior of a step instead
+// of to the prediction. Guidance pushes samples towards a condition, by comparison with an
+// unconditional denoiser or by a classifier (see diffusion.Guide). The type parameter G is
+// diffusion.Guide, and C is the type of its classifier.
 func Leads[G interface {
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by C)
 }, C any](d any) bool {
@@ -191,9 +198,10 @@ type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)
 }
 
-// Bind binds a process to the shape of a model, once for each of n slots. It returns an error if
-// the process is nil, if Bind of the process fails, or if the model was made for another kind of
-// noise. Its own messages begin with who.
+// Bind calls the method Bind of a process once for each of n slots, with the numbers of sites and
+// levels of a model, and returns the steps of the slots. It returns an error if the process is nil,
+// if its method Bind fails, or if the model was made for another kind of noise. Messages of Bind
+// itself begin with who.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", who)
@@ -212,7 +220,8 @@ func Bind[T any](ctx context.Context, who string, model interface{ Shape() (site
 	return steps, nil
 }
 
-// Begin draws the state of slot i from the prior and sets its time to 1.
+// Begin draws the state of slot i from the prior distribution, that is, noise, and sets the time of
+// the slot to 1.
 func (e *Engine[S]) Begin(i int) {
 	s := &e.Slots[i]
 	s.steps.Prior(s.X, &s.Stream)
@@ -229,9 +238,9 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes the states of sites of slot i. The argument every holds the values for all slots.
-// The argument own holds the values for this slot, which take precedence. Blank entries leave a
-// site free.
+// Clamp fixes (clamps) sites of slot i at given values. The argument every holds values that apply
+// to all slots, and the argument own holds values for this slot, which take precedence. A blank
+// entry leaves its site free (see [Blank]).
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false
@@ -299,8 +308,8 @@ func MaxSteps(steps any, n int) int {
 	return n
 }
 
-// Goes checks the time t to which the next step takes a slot. It returns an error if t is NaN or
-// later than the slot's time, because times must not increase.
+// Goes checks the time t that a slot is to have after its next step. It returns an error if t is
+// NaN or later than the slot's time, because times must not increase.
 func (s *Slot[S]) Goes(t float64) error {
 	if !(t <= s.Time) {
 		return fmt.Errorf("the process goes from time %v to %v, want one that is no later", s.Time, t)
@@ -308,15 +317,15 @@ func (s *Slot[S]) Goes(t float64) error {
 	return nil
 }
 
-// Moved sets the time of slot i to t after a step. The argument changed tells whether the step
+// Moved records that a step has taken slot i to time t. The argument changed tells whether the step
 // changed the state. The slot's prediction stays valid only if the state is unchanged and the
-// model ignores time.
+// predictions of the model do not depend on time.
 func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 	e.Slots[i].Time = t
 	e.Slots[i].Known = e.TimeFree && !changed
 }
 
-// Run moves the slots with indices in [from, to) that have begun, until all of them have ended. It
+// Run makes rounds until all slots with indices in [from, to) that have begun have ended. It
 // returns any error of ctx, the denoiser or the policy.
 func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	e.Ctx, e.Step = ctx, 0

@@ -17,23 +17,25 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Renoiser is the interface diffusion.Renoiser plus Next, the method that returns the time of the
-// next step.
+// Renoiser holds the steps of a diffusion process that can move a state towards a given clean
+// sample x0. It is the interface diffusion.Renoiser plus the method Next, which returns the time s
+// to which the next step goes.
 type Renoiser interface {
 	Next(x []int32, t float64, step, steps int, r *sampler.Stream) (s float64)
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// Joint is the interface diffusion.Joint plus Next, the method that returns the time of the next
-// step.
+// Joint is a [Renoiser] that can also compute how likely a step was for each clean token. It is the
+// interface diffusion.Joint plus the method Next.
 type Joint interface {
 	Renoiser
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
-// Drawer is a copy of the interface diffusion.Drawer, for a projection that draws a sample within
-// the constraint and computes log Z.
+// Drawer is a copy of the interface diffusion.Drawer, for a projection onto a constraint set. Its
+// method Draw draws a sample from the prediction v given that the constraint holds. LogZ returns
+// the log of the probability of the constraint under v.
 type Drawer interface {
 	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 	LogZ(ctx context.Context, v []float32) (float64, error)
@@ -46,8 +48,8 @@ type committer interface {
 }
 
 // DrawerOf returns a projection as a Drawer. It returns an error that begins with who if the
-// projection is not a Drawer. A projection with a memory is an error too, because path weights
-// cannot account for the memory.
+// projection is not a Drawer. It also returns an error if the projection remembers earlier samples,
+// because the weights of [Paths] cannot account for that.
 func DrawerOf(who string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
 	_, keeps := projection.(committer)
@@ -57,8 +59,9 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 	)
 }
 
-// Joints returns the steps of a process as Joint steps. It returns an error that begins with who
-// if a step does not implement diffusion.Joint, which path weights need.
+// Joints returns the steps of a process as values of the interface [Joint]. It returns an error
+// that begins with who if a step does not implement diffusion.Joint, which the weights of [Paths]
+// need.
 func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
@@ -70,9 +73,9 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	return joint, nil
 }
 
-// Paths moves tokens by diffusion steps that are conditioned on a set C. For each path of states,
-// it computes an importance weight. In the step from x_t to x_s the weight of a path is
-// multiplied by
+// Paths draws token sequences by diffusion, in steps that are conditioned on a set C of sequences,
+// the constraint. For each path of states, it computes an importance weight. In the step from x_t
+// to x_s the weight of a path is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
@@ -136,11 +139,11 @@ func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut b
 	return p
 }
 
-// BeginPath sets the weight of slot i to 1, for a new path.
+// BeginPath sets the weight of the path in slot i to 1, because a new path begins.
 func (p *Paths) BeginPath(i int) { p.LogW[i], p.logRho[i] = 0, 0 }
 
-// CopyPath copies the normalising constants of slot src to slot dst, after resampling. It does
-// not copy LogW.
+// CopyPath copies the normalising constants of the path in slot src to slot dst, to which
+// resampling has copied the sample of src. It does not copy LogW.
 func (p *Paths) CopyPath(dst, src int) { p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src] }
 
 // mix returns the rows from which the next x_0 of slot i is drawn. If [Mix] changed a row, the rows
@@ -159,9 +162,9 @@ func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 	return k.v, true
 }
 
-// Weigh updates, in worker w, the weight of slot i for a new prediction. It multiplies the weight
-// by Z_C of the prediction and divides the weight by Z_C(ρ) of the last step. [Paths] defines both
-// numbers.
+// Weigh updates the path weight of slot i for a new prediction, using the workspace of worker w. It
+// multiplies the weight by Z_C of the prediction and divides the weight by Z_C(ρ) of the last step.
+// [Paths] defines both numbers.
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
@@ -179,8 +182,8 @@ func (p *Paths) Weigh(w, i int) error {
 	return nil
 }
 
-// Move moves slot i by one conditioned step, in worker w. Weigh must have updated the weight of the
-// slot.
+// Move makes one conditioned step of slot i, using the workspace of worker w. [Paths.Weigh] must
+// have updated the weight of the slot for the current prediction.
 func (p *Paths) Move(w, i int) error { return p.step(w, i, false) }
 
 // Pass is [Paths.Weigh] and [Paths.Move] in one call, for a prediction that is not used again.
@@ -314,8 +317,8 @@ func undefined(row []float32) int {
 // probability 0 as well, such draws are wasted. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v to dst. If the row p of an unknown site gives some tokens probability
-// 0, Mix replaces p by the defensive mixture
+// Mix copies the rows of v, the prediction for each site, to dst. If the row p of a site whose
+// token is not yet known gives some tokens probability 0, Mix replaces p by the defensive mixture
 //
 //	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0,
 //
@@ -360,8 +363,8 @@ func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) b
 	return some
 }
 
-// MaskOf returns the level that the steps of a process use as the mask (see diffusion.Absorbing),
-// or −1 if they use none.
+// MaskOf returns the level by which a diffusion process replaces tokens, the mask (see
+// diffusion.Absorbing). It returns −1 if the process has no mask.
 func MaskOf(steps any, levels int) int32 {
 	if a, ok := steps.(corruption.Absorbing); ok {
 		for l := range int32(levels) {
@@ -415,7 +418,8 @@ func (e *Estimate) Mean() (log, stderr float64) {
 	return e.Sum - simd.Log(n), math.Sqrt(max(0, ratio-1) / (n - 1))
 }
 
-// Effective returns the effective number of samples, (Σw)²/Σw², or NaN if all numbers w are 0.
+// Effective returns the effective number of samples, (Σw)²/Σw², where w are the accumulated
+// numbers. It returns NaN if all of them are 0.
 func (e *Estimate) Effective() float64 {
 	if e.N == 0 {
 		return math.NaN()

@@ -13,8 +13,8 @@ import (
 // 1e3.
 const dependent = 1e-12
 
-// New computes an orthonormal basis of the space that rows of n numbers span, by Gram–Schmidt. It
-// orthogonalises each row twice.
+// New computes an orthonormal basis of the space spanned by rows of n numbers each, by
+// Gram–Schmidt. It orthogonalises each row twice.
 func New(rows []float64, n int) *Basis {
 	b := &Basis{N: n, rows: len(rows) / n}
 	var coef [][]float64
@@ -67,8 +67,9 @@ type Basis struct {
 // Rank returns the rank q.
 func (b *Basis) Rank() int { return len(b.Lead) }
 
-// Solve returns c such that rows·x = y implies U·x = c. It also returns the largest error in the
-// equations of dependent rows, relative to the size of their terms.
+// Solve solves the equations rows·x = y for c = U·x, the coordinates of x in the basis. Rows that
+// depend on others give equations that c may violate. Solve also returns the largest such
+// violation, relative to the size of the terms of the equation.
 func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	q := b.Rank()
 	c = make([]float64, q)
@@ -91,8 +92,9 @@ func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	return c, off
 }
 
-// LogVolume returns Σ_k log T[Lead[k], k]. The log-density of U·x minus this value is the
-// log-density of rows·x, if all rows are independent.
+// LogVolume returns Σ_k log T[Lead[k], k], the logarithm of the volume by which the map from U·x to
+// the independent rows scales. The log-density of U·x minus this value is the log-density of
+// rows·x, if all rows are independent.
 func (b *Basis) LogVolume() float64 {
 	v := 0.0
 	for k, j := range b.Lead {

@@ -203,8 +203,8 @@ func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch
 	copy(old, now)
 }
 
-// Draw redraws the sites of one part, given the other sites, without a tally. It returns the number
-// of sites that changed, summed over the chains 0 … chains−1.
+// Draw redraws the sites of one part, given the other sites, like [Chains.Redraw] but without a
+// tally. It returns the number of sites that changed, summed over the chains 0 … chains−1.
 func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	now, old := c.drawn(at, from, w)
 	mask := uint64(1)<<chains - 1
@@ -273,10 +273,10 @@ func (c *Chains) Pack(x []int32) {
 	}
 }
 
-// Change is the effect of redraws on one chain. Ones is the change in the number of sites in state
-// 1. Near is the number of neighbours that count (see [Layout].Against), summed over the sites that
-// changed to 1, minus the same sum over the sites that changed to 0. Both depend only on the states
-// before and after.
+// Change is the effect of redraws on one chain, from which the change of the energy follows. Ones
+// is the change in the number of sites in state 1. Near is a sum over the sites that changed: a
+// site that changed to 1 adds its number of neighbours that count (see [Layout].Against), and a
+// site that changed to 0 subtracts that number. Both depend only on the states before and after.
 type Change struct{ Ones, Near int }
 
 // Add adds to c the changes of one chain, which the tally t has counted.
@@ -287,9 +287,9 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share makes g use the slices of h, and release its own, if both graphs arrange states in the same
-// way. This means that the same sites are in the same lanes, with the same neighbours. Share
-// reports whether this is so.
+// Share saves memory: it makes g use the slices of h, and release its own, if both graphs arrange
+// states in the same way. This means that the same sites are in the same lanes, with the same
+// neighbours. Share reports whether this is so.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
@@ -327,8 +327,9 @@ func swapLanes(a, b []uint64, chains []int, moved []int) {
 	}
 }
 
-// Joint holds the states of up to simd.JointBlocks blocks of chains on a graph, interleaved. It
-// redraws all blocks together. Each block gets the same bits as if it were redrawn alone.
+// Joint holds the states of up to simd.JointBlocks blocks of chains on a graph, interleaved in
+// memory, so that all blocks are redrawn together. The results are bit-identical to those of
+// separate redraws.
 type Joint struct {
 	*Graph
 	bits []uint32 // lane p of block b is at index p·simd.JointBlocks + b
@@ -357,8 +358,8 @@ func (j *Joint) Give(b int, c *Chains) {
 }
 
 // Sweep redraws all sites once. Each block draws from its own stream in the argument from. The
-// argument ahead is the number of groups of random words between the position of the stream and the
-// first group that is used.
+// argument ahead is the number of groups of random words to skip before the first group that is
+// used.
 func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]

@@ -7,11 +7,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Grid is a periodic lattice of two dimensions for proposals that change all sites at once.
-// Unlike a [Torus], it therefore does not divide the sites into colours. The sites are the bits
-// of one string, row by row: site j of row r is bit rn + j, where n is the number of columns. Its
-// neighbours in other rows are n bits away. Those in its own row are one bit away, or n−1 bits at
-// the ends of a row. The string is continued periodically at both ends. A Grid is immutable.
+// Grid is a periodic lattice of two dimensions for proposals that may change all sites at once. The
+// sites are therefore not divided into two colours, as those of a [Torus] are. The sites are the
+// bits of one string, row by row: site j of row r is bit rn + j, where n is the number of columns.
+// Its neighbours in other rows are n bits away. Those in its own row are one bit away, or n−1 bits
+// at the ends of a row. The string is continued periodically at both ends. A Grid is immutable.
 type Grid struct {
 	sites, cols int
 	words       int // number of words that hold the sites, padded to whole registers
@@ -94,10 +94,11 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 
 // Count counts, per site of a strip of s, the neighbours in state 1, and updates three tallies.
 //
-// The tally back counts the sites by their state and neighbours in s and, as flips, the sites
-// that differ from the state from. The tally forth counts the same flips by state and neighbours
-// in from, which must have been counted already. The tally still counts the fixed sites among
-// those that back counts.
+// From the tallies follow the probabilities of the proposal that led from the state from to s, and
+// of the reverse proposal. The tally back counts the sites by their state and number of neighbours
+// in s. It counts as flips the sites at which s and from differ. The tally forth counts the same
+// flips by state and number of neighbours in from, which must have been counted already. The tally
+// still counts the fixed sites among those that back counts.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]
@@ -130,7 +131,7 @@ func (s *GridState) Pack(x []int32) {
 	s.Close()
 }
 
-// Differ returns the number of sites at which two states differ.
+// Differ returns the number of sites at which the states of two chains differ.
 func (s *GridState) Differ(from *GridState) int {
 	return differ(s.own(0, s.words), from.own(0, s.words), s.valid)
 }

@@ -118,8 +118,8 @@ func (g *RowGraph) Equal(h *RowGraph) bool {
 // one call redraws.
 func (g *RowGraph) Parts() int { return len(g.parts) }
 
-// PartSites returns the number of sites of a part and the number of neighbours' rows that a
-// redraw adds up.
+// PartSites returns the number of sites of a part, and the number of rows that a redraw of the part
+// adds up: for every site, one row per neighbour.
 func (g *RowGraph) PartSites(part int) (sites, rows int) {
 	return g.parts[part].visits, g.parts[part].entries
 }
@@ -127,7 +127,8 @@ func (g *RowGraph) PartSites(part int) (sites, rows int) {
 // Free returns the number of sites that a sweep redraws.
 func (g *RowGraph) Free() int { return g.free }
 
-// Near returns the number of neighbours' rows that a sweep adds up.
+// Near returns the number of rows that a sweep adds up: for every redrawn site, one row per
+// neighbour.
 func (g *RowGraph) Near() int { return len(g.near) }
 
 // Groups returns how many groups of random words (64 words each) a redraw of a part consumes.
@@ -183,10 +184,10 @@ func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowS
 		from.ARS, from.Seed, from.Chain, from.Group)
 }
 
-// Keep selects how redraws sum the states of a site's neighbours. If the argument on is true, they
-// keep the sums from visit to visit. Otherwise they add the states at each visit. The results have
-// the same bits. Keeping sums is faster if less than half of the visits change a chain. The graph
-// must be symmetric.
+// Keep selects how redraws compute the sum of the states of a site's neighbours. If the argument on
+// is true, redraws keep the sums of all sites from visit to visit and update them when a site
+// changes. Otherwise they add up the states at each visit. The results have the same bits. Keeping
+// sums is faster if less than half of the visits change a chain. The graph must be symmetric.
 func (c *RowChains) Keep(on bool) {
 	if !on {
 		c.kept = nil
@@ -229,9 +230,9 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share makes g use the slices of h, and release its own, if both graphs arrange states in the same
-// way. This means that the same sites are in the same rows, are of the same kinds, and have the
-// same neighbours. Share reports whether this is so.
+// Share saves memory: it makes g use the slices of h, and release its own, if both graphs arrange
+// states in the same way. This means that the same sites are in the same rows, are of the same
+// kinds, and have the same neighbours. Share reports whether this is so.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
@@ -396,8 +397,8 @@ func (l *RowLayout) eights() (order []int32, together int) {
 	return append(order, singles...), len(order)
 }
 
-// RowPair holds the states of two blocks of chains on a graph, interleaved. It redraws both
-// together. Each block gets the same bits as if it were redrawn alone.
+// RowPair holds the states of two blocks of chains on a graph, interleaved in memory, so that both
+// blocks are redrawn together. The results are bit-identical to those of separate redraws.
 type RowPair struct {
 	*RowGraph
 	rows  []simd.Row

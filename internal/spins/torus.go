@@ -148,8 +148,8 @@ type Source struct {
 	Seed, Chain, Group uint64 // key, number of the stream, and first group
 }
 
-// Tally counts, for sites of one colour, the bonds between two sites in state 1, the sites in
-// state 1, and the sites that a redraw changed.
+// Tally holds counts for sites of one colour: the bonds (pairs of neighbours) of which both sites
+// are in state 1, the sites in state 1, and the sites that a redraw changed.
 type Tally struct{ Bonds, Up, Moved int }
 
 // Add adds the counts of u to t.
@@ -159,8 +159,8 @@ func (t *Tally) Add(u Tally) {
 	t.Moved += u.Moved
 }
 
-// Redraw redraws the sites of a strip of a colour, given the other colour, and returns their
-// tally. Call Close when all strips are done.
+// Redraw redraws the sites of a strip of one colour by heat bath, given the sites of the other
+// colour, and returns the tally of the strip. Call Close when all strips are done.
 func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -265,7 +265,7 @@ func (s *State) Pack(x []int32) {
 	}
 }
 
-// Differ returns the number of sites at which the two states differ.
+// Differ returns the number of sites at which the states of two chains differ.
 func (s *State) Differ(from *State) (n int) {
 	for c := range s.colour {
 		n += differ(s.colour[c][s.pad:], from.colour[c][s.pad:], s.valid)
@@ -288,10 +288,10 @@ type FlipScratch struct {
 	near [3 * strip]uint64
 }
 
-// Flip draws which sites of a strip of a colour flip, all at once, given the other colour. For
-// every site that is not fixed, it counts in t the site's old state, its number of neighbours in
-// state 1, and whether it flips. It returns the tally of all sites of the strip in their new
-// states. Call Close when all strips are done.
+// Flip draws which sites of a strip of a colour flip, all at once, given the other colour. It
+// counts in t the sites that are not fixed by their old state, their number of neighbours in state
+// 1, and whether they flip. It returns the tally of all sites of the strip in their new states.
+// Call Close when all strips are done.
 func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
 	lo := job * strip
 	hi := min(lo+strip, s.words)

@@ -1,13 +1,14 @@
-// Package subgraph supports Markov chains that redraw all sites of a subgraph of low width at once.
-// It chooses induced subgraphs of a graph. It then computes exact sums and draws over their sites,
-// conditioned on the levels of all other sites (Hamze and de Freitas 2004).
+// Package subgraph supports Markov chains that redraw all sites of a subgraph at once, which is
+// possible exactly if the subgraph has a low width, such as a tree. It chooses induced subgraphs of
+// a graph. It then computes exact sums and draws over their sites, conditioned on the levels
+// (states) of all other sites (Hamze and de Freitas 2004).
 //
-// A set of sites is a list in the order in which they are eliminated. When a site is eliminated,
-// the number of later sites that depend on it is at most the width. Sets of width 1 are forests, in
-// which every site comes before its parent. [Graph.Cover] returns sets that together contain all
-// sites.
+// A set of sites is a list in the order in which they are eliminated. When a site is summed out
+// (eliminated), the resulting table depends on at most as many later sites as the width. Sets of
+// width 1 are forests, in which every site comes before its parent. [Graph.Cover] returns sets that
+// together contain all sites.
 //
 // A [Plan] is compiled once for a set and the tables of a model. [Run.Forward] computes the
-// messages given the levels outside, and [Run.Draw] draws the levels of the set in a backward pass.
-// Neither allocates.
+// intermediate tables of the elimination, the messages, given the levels outside the set.
+// [Run.Draw] then draws the levels of the set in a backward pass. Neither allocates.
 package subgraph

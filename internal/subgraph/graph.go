@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Graph records which sites interact, in compressed rows, and which sites may belong to a set.
+// Graph records which sites interact, in compressed rows, and which sites are free, that is, may
+// belong to a set that is redrawn.
 type Graph struct {
 	start, adj []int32
 	free       []bool
@@ -55,9 +56,9 @@ func (g *Graph) Degree() float64 {
 	return float64(len(g.adj)) / float64(max(1, n))
 }
 
-// Cover returns sets of the given width that together contain all free sites. Each set first
-// takes sites that are not yet in any set, and then as many others as fit. The random numbers
-// break ties.
+// Cover returns sets of the given width that together contain all free sites. Each set first takes
+// sites that are not yet in any set, and then as many others as fit. Ties are broken by random
+// numbers.
 func (g *Graph) Cover(width int, r *rand.Rand) (sets [][]int32) {
 	c := &chooser{Graph: g, width: width, had: make([]bool, len(g.free)), near: make([][]int32, len(g.free)), gone: make([]bool, len(g.free))}
 	for i, f := range g.free {

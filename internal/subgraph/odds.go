@@ -139,11 +139,14 @@ func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 	}
 }
 
-// Forest is the plan for a forest of pairs, with odds as messages. It is immutable. Loops over
-// it avoid branches, because levels are nearly random and branches would be mispredicted.
+// Forest is the plan for redrawing a forest, a set of sites of a model [Pairs] whose edges form no
+// cycle. The messages are odds of a site's level 1 against level 0. A Forest is immutable. The code
+// that draws it avoids branches, because levels are nearly random and branches would be
+// mispredicted.
 //
-// Sites below which no site has a neighbour outside the forest have constant odds. They form
-// pendant trees, in which a draw only compares random bits with thresholds.
+// If neither a site nor any site below it in its tree has a neighbour outside the forest, the odds
+// of the site are constant. Such sites form pendant trees, in which a draw only compares random
+// bits with thresholds.
 type Forest struct {
 	links []simd.ForestLink // links to their parents of the sites outside pendant trees, children first
 	field []float64         // odds of these sites, including the factors of pendant children
@@ -284,10 +287,11 @@ func (p *Pairs) byHeight(set []int32) []int32 {
 	return set
 }
 
-// Eight returns the same forest for drawing eight chains at once. Draws have the same bits.
+// Eight returns the same forest in the form for drawing eight chains at once. The results are
+// bit-identical to those of single chains.
 func (f *Forest) Eight() *simd.Forest { return &f.eight }
 
-// Sites returns the number of sites outside pendant trees, and of those in them.
+// Sites returns the number of sites outside pendant trees and the number of sites in pendant trees.
 func (f *Forest) Sites() (open, pendant int) { return len(f.links), f.hung }
 
 // Edges returns the number of couplings to sites outside the forest.

@@ -10,8 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Model is the input for plans: tables of energies in the form of energy.Factored, without
-// hidden units, and their weights e^−E.
+// Model holds the tables of energies of a model, whose sum is the energy as in energy.Factored, and
+// the weights e^−E of their entries. Plans are compiled from it. The model must have no hidden
+// units.
 type Model struct {
 	cards   []int32
 	scopes  [][]int32
@@ -59,7 +60,8 @@ func (m *Model) weigh(table []float64) *weights {
 	return t
 }
 
-// Plan describes how the sites of a set are eliminated. It is immutable.
+// Plan holds the operations by which the sites of a set are eliminated, one after the other. It is
+// immutable.
 type Plan struct {
 	buckets []bucket
 	entries int // number of entries of all messages

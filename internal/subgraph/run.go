@@ -27,7 +27,8 @@ const (
 	logarithmic             // arithmetic with logarithms of weights
 )
 
-// Run holds the messages of one plan at a time. It must be used by one goroutine at a time.
+// Run holds the messages, the intermediate tables of the elimination, for one plan at a time. It
+// must be used by one goroutine at a time.
 type Run struct {
 	messages, tables []float64
 	low, high        []int     // in linear mode: bounds on the exponents of each message

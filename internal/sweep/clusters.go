@@ -5,10 +5,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Pair is a pair of kernels of one target, which hold two replicas of each chain.
+// Pair is a pair of kernels A and B for one target distribution. Each holds one replica of every
+// chain, so that a chain has two independent states whose parts can be exchanged.
 type Pair struct {
 	A, B sampler.Kernel
-	X, Y []int32 // states of A and B, for kernels that do not hold them privately
+	X, Y []int32 // states of A and B, used if the kernels have no private copies of them
 }
 
 // Coupler exchanges states between pairs of kernels.
@@ -18,19 +19,21 @@ type Coupler interface {
 	Couple(pairs []Pair, r []sampler.Stream)
 }
 
-// Laddered is a kernel that has a kernel for each of several temperatures.
+// Laddered is a kernel, such as that of parallel tempering, that consists of one kernel for each of
+// several temperatures.
 type Laddered interface {
-	// CoupleRungs lets c exchange states between this kernel and another one, the argument with,
-	// separately at every temperature. The slices x and y hold the states of their chains. It
-	// returns the new energies e of x and f of y, valid until the next step. If the temperatures of
-	// the two kernels differ, ok is false.
+	// CoupleRungs lets the coupler c exchange states between this kernel and another Laddered one,
+	// the argument with. At every temperature, c exchanges states between the two kernels of this
+	// temperature. The slices x and y hold the states of their chains. It returns the new energies
+	// e of x and f of y, valid until the next step. If the temperatures of the two kernels differ,
+	// ok is false.
 	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c Coupler) (e, f []float64, ok bool)
 
 	// Align gives another kernel, the argument with, the temperatures of this kernel.
 	Align(with sampler.Kernel)
 }
 
-// Paired is a kernel that has a kernel for each of two replicas of its chains.
+// Paired is a kernel that holds two replicas of every chain and moves each by a kernel of its own.
 type Paired interface {
 	// Pair returns the kernels of the two replicas.
 	Pair() []sampler.Kernel
@@ -50,9 +53,11 @@ type Clusters struct {
 // one.
 const seeds = 8
 
-// Exchange draws a site of every chain in every pair. If the states differ at this site, it
-// exchanges the cluster to which it belongs. It returns the pairs for which it cannot do so, in a
-// slice that is valid until the next call.
+// Exchange makes one exchange in every chain of every pair. It draws sites, up to a fixed number,
+// until the two states of the chain differ at one of them. It then exchanges the cluster to which
+// this site belongs, a connected set of sites at which the states differ. Exchange returns the
+// pairs whose kernels do not hold states as bits in the same format, and in which it exchanges
+// nothing. The returned slice is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
 	for i, p := range pairs {

@@ -8,13 +8,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Cursor records how much of a step a kernel has made when the step is stopped early. The chains
-// before Chain have made all of their updates, and chain Chain has made Update updates of its
-// own. Between steps both numbers are zero.
+// Cursor records how much of a step a kernel has made when the step is stopped early, so that the
+// next call can make the rest. A step makes a number of updates, such as redraws of a site, in
+// every chain. The chains before Chain have made all of their updates, and chain Chain has made
+// Update updates of its own. Between steps both numbers are zero.
 //
-// If states are small, several chains move together between two checks for a stop. If the state
-// of one chain takes longer than the time between two checks, the chains move one by one, and
-// each in stages.
+// If states are small, several chains move together between two checks for a stop. If a step of one
+// chain takes longer than the time between two checks, the chains move one by one, and the step of
+// each is divided into stages.
 type Cursor struct {
 	Chain, Update int
 	Info          []sampler.Info // report on each chain's part of the step so far
@@ -59,16 +60,17 @@ func span(first, n, work int) (lo, hi int) {
 	return first, min(first+max(1, PollWork/max(work, 1)), n)
 }
 
-// Staged is a kernel that makes a step in several stages.
+// Staged is a kernel that makes a step in several stages, between which the step can be stopped.
 type Staged interface {
 	// Stage makes one stage of the step of the chains lo … hi−1. It returns false if it was
 	// stopped; the next call continues the stage.
 	Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 }
 
-// Step makes a step of kernel k in n stages, or finishes a stopped step. It returns 1, or 0 if
-// the step was stopped before its end. The argument work is the number of elementary operations
-// in a stage of one chain. Chains that move together are not stopped between stages.
+// Step makes a step of kernel k in n stages, or finishes a step that was stopped. It returns the
+// number of steps completed: 1, or 0 if the step was stopped before its end. The argument work is
+// the number of elementary operations in a stage of one chain. Chains that move together are not
+// stopped between stages.
 func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []int32, r []sampler.Stream, n, work int) (done int) {
 	c.Begin(ctl.Stop)
 	for c.Chain < len(info) {
@@ -101,10 +103,11 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 // instead.
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
-// Renew does the work of a kernel's Reset. It divides the chains into groups lo … hi−1, as large as
-// fit between two checks for a stop. It calls f for the stages 0 … stages−1 of each group. If stop
-// returns true or f returns false, Renew returns [sampler.ErrStopped], and the next call continues
-// at that point. The argument work is the number of elementary operations in a stage of one chain.
+// Renew does the work of a kernel's Reset, which prepares the kernel for new states. Renew divides
+// the chains into groups lo … hi−1, as large as fit between two checks for a stop. It calls f for
+// the stages 0 … stages−1 of each group. If stop returns true or f returns false, Renew returns
+// [sampler.ErrStopped], and the next call continues at that point. The argument work is the number
+// of elementary operations in a stage of one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()
@@ -146,9 +149,9 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Fields reads or writes the position of the cursor and, within a step, Info. A kernel calls it
-// last, because these are the last fields of its checkpoint. The argument updates is the number
-// of updates per chain and step.
+// Fields reads or writes the position of the cursor and, within a step, Info. A kernel calls Fields
+// after it has read or written its other fields, because the fields of the cursor come last in a
+// checkpoint. The argument updates is the number of updates per chain and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {
 		c.Clear()
@@ -194,11 +197,12 @@ type poll struct {
 	Work    int
 }
 
-// Begin starts to count work in a call of the kernel, which ends early if stop returns true.
+// Begin starts the count of work in a call of the kernel. The call ends early if the function stop
+// returns true.
 func (p *poll) Begin(stop func() bool) { p.Stop, p.Stopped = stop, false }
 
-// Done adds work to the count and reports whether the call has to stop. It calls stop only once
-// per [PollWork] operations.
+// Done adds work, a number of elementary operations, to the count and reports whether the call of
+// the kernel has to end. It calls the function stop only once per [PollWork] operations.
 func (p *poll) Done(work int) bool {
 	if p.Work += work; p.Work >= PollWork {
 		p.Work = 0

@@ -1,6 +1,7 @@
-// Package sweep holds the engines of mcmc.Gibbs and mcmc.Metropolis: kernels that visit the sites
-// of a state in some order. [Request.Kernel] returns the kernel of the first engine that accepts
-// the model. The table in engines.go lists the models, precision and cost of each engine:
+// Package sweep holds the engines of mcmc.Gibbs and mcmc.Metropolis. An engine is a kernel that
+// visits the sites of a state in some order, specialised for one way of storing states or kind of
+// model. [Request.Kernel] returns the kernel of the first engine that accepts the model. The table
+// in engines.go lists the models, precision and cost of each engine:
 //
 //	engine        states             why it exists
 //	words         a bit per chain    16 sites of 32 chains at once: small graphs, few neighbours

@@ -27,8 +27,8 @@ func (s Scan) String() string {
 // Request describes the kernel of a method that sweeps over sites.
 type Request struct {
 	Method string // name of the method, for error messages
-	// whether changes are proposed and accepted or rejected (Metropolis) instead of drawn
-	// (Gibbs)
+	// true for Metropolis: changes are proposed and then accepted or rejected; false for Gibbs: new
+	// states are drawn from conditional distributions
 	Proposes bool
 	Scan     Scan // order of the sites
 	Updates  int  // proposals per step; 0 means one per site
@@ -192,8 +192,9 @@ func made[K any, P interface {
 	return k, nil
 }
 
-// FewestFree is the minimum number of free sites of a clamped model for which a specialised
-// kernel is faster than a general one (BenchmarkAffine). Tests set it lower.
+// FewestFree is the number of free sites at which a specialised kernel becomes faster than a
+// general one for a clamped model, in which the other sites are fixed (BenchmarkAffine). Tests set
+// it lower.
 var FewestFree = 8
 
 // few reports whether some sites are fixed and fewer than FewestFree are free.
@@ -309,17 +310,18 @@ func Prepare(m energy.Model) {
 // methods estimate (see sampler.Costed). They were fitted to measurements over many sizes by the
 // test of unit costs in package auto.
 const (
-	WholeCost    = 300  // minimum ns per step of a chain
-	bandCost     = 10   // ns per row of a torus stored as bits
-	bitCost      = 0.15 // ns per site of a torus stored as bits
-	proposeCost  = 600  // ns per step of a chain stored as bits, if all sites are proposed at once
-	kindCost     = 0.27 // ns per site stored as bits, if all sites are proposed at once
-	sparseCost   = 14   // ns per site redrawn from a table
-	nearCost     = 1.5  // ns per neighbour of a site redrawn from a table
-	denseCost    = 10   // ns per site redrawn by a count of neighbours
-	sweepCost    = 30   // ns per site redrawn by its exact energy differences
-	LevelCost    = 12   // ns per exponential of one level of a site
-	ProposalCost = 55   // ns per site or pair of sites proposed at random
+	WholeCost   = 300  // minimum estimated time of a step of one chain, in nanoseconds
+	bandCost    = 10   // ns per row of a torus stored as bits
+	bitCost     = 0.15 // ns per site of a torus stored as bits
+	proposeCost = 600  // ns per step of a chain stored as bits, if all sites are proposed at once
+	kindCost    = 0.27 // ns per site stored as bits, if all sites are proposed at once
+	sparseCost  = 14   // ns per site redrawn from a table
+	nearCost    = 1.5  // ns per neighbour of a site redrawn from a table
+	denseCost   = 10   // ns per site redrawn by a count of neighbours
+	sweepCost   = 30   // ns per site redrawn by its exact energy differences
+	// time for the exponential of the energy of one level of a site, in nanoseconds
+	LevelCost    = 12
+	ProposalCost = 55   // time of a proposal at a random site or pair of sites, in nanoseconds
 	laneCost     = 14   // ns per site redrawn in all chains of a block, stored as bits
 	visitCost    = 15   // ns per site redrawn in all chains of a block, stored as bytes
 	addCost      = 0.32 // ns per neighbour of a site redrawn as bytes

@@ -133,8 +133,8 @@ func (k *fieldGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk sweeps once over chain s: workers update pieces of it, and their results are added up. It
-// implements [Walker].
+// Walk sweeps once over the sites of chain s. Several workers update pieces of the state, and the
+// changes of the energy are added up. It implements [Walker].
 func (k *fieldGibbs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	k.moving = x
 	pending, from := &k.At.Info[s], k.At.Update

@@ -57,8 +57,9 @@ type flipWorker struct {
 	_                  [512 - 3*20*8]byte // fills whole cache lines
 }
 
-// FewestSites is the minimum number of sites of a torus for which proposals are drawn as bits. On
-// smaller tori, vector registers would be mostly empty (BenchmarkTorusLangevin).
+// FewestSites is the minimum number of sites of a torus for which [OnBits] returns a kernel, which
+// draws proposals as bits. On smaller tori, vector registers would be mostly empty
+// (BenchmarkTorusLangevin).
 var FewestSites = 144
 
 // FlipLaw computes the probability with which a proposal flips each site of a two-level state, as
@@ -73,11 +74,11 @@ type FlipLaw interface {
 	Thresholds(t []int32, h []float32, x []int32)
 }
 
-// OnBits returns a kernel of DMALA or DLMC that holds states as bits, or nil if the model does
-// not allow this. Sites flip with the probabilities that law computes. OnBits evaluates law only
-// on states of five sites, one for each possible number of neighbours in state 1, and tabulates
-// the results. The argument alpha is the initial step size. The tuner adapts it; a nil tuner
-// keeps it fixed.
+// OnBits returns a kernel that holds states as bits for one of the discrete Langevin methods
+// mcmc.DMALA and mcmc.DLMC. It returns nil if the model does not allow this. Sites flip with the
+// probabilities that law computes. OnBits evaluates law only on states of five sites, one for each
+// possible number of neighbours in state 1, and tabulates the results. The argument alpha is the
+// initial step size. The tuner adapts the step size; with a nil tuner the step size stays fixed.
 func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
 	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {
 		return k
@@ -239,8 +240,8 @@ func KeepStep(k, from sampler.Kernel) {
 // StepSize returns the step size α. It implements [sampler.Tuned].
 func (k *torusLangevin) StepSize() float64 { return k.alpha }
 
-// Warning returns a sentence if tuning moved the step size to its bound, and "" otherwise. It
-// implements [sampler.Warner].
+// Warning returns a sentence about the step size if tuning has moved it to its lower or upper
+// bound, and "" otherwise. It implements [sampler.Warner].
 func (k *torusLangevin) Warning() string { return k.tune.Warning(k.alpha) }
 
 // Step makes one step of every chain, checking for a stop between stages. It implements
@@ -382,7 +383,8 @@ func Proposals(info []sampler.Info) tune.Proposals {
 	return tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
 }
 
-// TuningFields reads or writes a step size and, if t is not nil, its tuner.
+// TuningFields reads or writes, for a checkpoint, a step size and, if t is not nil, the tuner that
+// adapts the step size.
 func TuningFields(f *wire.Fields, alpha *float64, t *tune.Tuner) {
 	if f.Float64(alpha); !(*alpha > 0) || math.IsInf(*alpha, 1) {
 		f.Fail(fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", *alpha))

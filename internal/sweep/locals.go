@@ -8,11 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Locals is the base of kernels that move one chain after the other, update by update. It holds the
-// running energy of every chain. For kernels that change one site at a time, it also holds exact
-// single-site energies, the energies for all levels of a site. These are cached if the model is
-// energy.Local. It provides the methods Reset, AppendBinary and UnmarshalBinary of
-// [sampler.Transition].
+// Locals is the base of kernels that move one chain after the other, by small updates such as a
+// change of one site. It holds the energy of every chain, which updates keep current (the running
+// energy). For kernels that change one site at a time, it also holds exact single-site energies,
+// the energies for all levels of a site. These are cached if the model is energy.Local. Locals
+// provides the methods Reset, AppendBinary and UnmarshalBinary of [sampler.Transition].
 type Locals struct {
 	Model energy.Model
 	// the model, which updates the cache; nil if the model is not energy.Local
@@ -25,7 +25,7 @@ type Locals struct {
 	Age     int       // number of steps since the cache was last recomputed
 	Updates int       // number of updates per chain and step
 	At      Cursor    // progress of a step that was stopped
-	Price   cost.Memo // costs of the model, for Cost
+	Price   cost.Memo // estimated costs of the model, for the method Cost of a kernel
 }
 
 // updateWork is the number of elementary operations per level in an update of one site.
@@ -79,13 +79,14 @@ func (c *Locals) Compute(lo, hi int, x []int32) error {
 
 // Walker is a kernel that makes a step by updating one chain after the other.
 type Walker interface {
-	// Walk makes the next n updates of chain s, whose state is x, or fewer if it is stopped,
-	// and returns the number of updates made.
+	// Walk makes the next n updates of chain s, whose state is x, and returns the number of updates
+	// made, which is smaller than n if Walk is stopped.
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
 
-// Make makes a step of every chain, which consists of Updates updates. It returns 1, or 0 if the
-// step was stopped before its end. It recomputes the caches once in refreshEvery steps.
+// Make makes a step of every chain, in which the chain is updated as many times as the field
+// Updates says. It returns the number of steps completed: 1, or 0 if the step was stopped before
+// its end. It recomputes the caches once in refreshEvery steps.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.At.Begin(ctl.Stop)
 	for ; c.At.Chain < len(info); c.At.Next() {
@@ -121,7 +122,8 @@ func MeanAccept(info []sampler.Info, done, updates int) {
 	}
 }
 
-// RowWork returns the number of elementary operations of a call of Row, or of a move of one site.
+// RowWork returns the estimated number of elementary operations of a call of [Locals.Row], or of a
+// change of one site.
 func (c *Locals) RowWork() int {
 	if c.Local == nil {
 		return c.Sites * c.Levels // as much as an energy, because nothing is known about the model
@@ -135,8 +137,9 @@ func (c *Locals) Chain(s int) []float64 {
 	return c.d[s*n : (s+1)*n]
 }
 
-// Row returns, for one site of chain s at state x, the energy of every level up to a constant. The
-// slice is valid until the next call.
+// Row returns, for one site of chain s, the energy of every level of this site when the other sites
+// are as in the state x. A constant common to all levels is omitted. The slice is valid until the
+// next call.
 func (c *Locals) Row(s, site int, x []int32) []float64 {
 	if c.Local != nil {
 		at := (s*c.Sites + site) * c.Levels
@@ -176,10 +179,10 @@ func (c *Locals) fields(f *wire.Fields) {
 	c.At.Fields(f, c.Updates)
 }
 
-// Visits estimates the time of a step in nanoseconds (see sampler.Costed). In the step, each
-// chain visits single sites; the argument updates is the number of these visits. Every visit
-// computes the given number of rows of single-site energies. The rest of a visit takes the number
-// of nanoseconds in the argument each. The slice info reports the changes that the step made.
+// Visits estimates the time of a step in nanoseconds (see sampler.Costed). In a step, every chain
+// visits the number of single sites given by the argument updates. A visit computes the given
+// number of rows, each holding the energies of all levels of a site. The rest of a visit takes the
+// time in the argument each, in nanoseconds. The slice info reports the changes that the step made.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

@@ -24,7 +24,8 @@ var (
 	_ sampler.Exchanger = (*memoGibbs)(nil)
 )
 
-// Reset clears the memo, because the model may have changed. It implements [sampler.Transition].
+// Reset forgets the remembered conditional distributions, because the model may have changed. It
+// implements [sampler.Transition].
 func (k *memoGibbs) Reset(ctl sampler.Control, x []int32) error {
 	k.memo.forget()
 	return k.Locals.Reset(ctl, x)

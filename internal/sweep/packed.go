@@ -144,8 +144,8 @@ func (k *packed) hold(group int, x []int32) {
 	}
 }
 
-// Hold packs the states of x unless the kernel already holds them, and marks x as out of date. It
-// implements [sampler.Exchanger].
+// Hold packs the states of x into the kernel's own format, unless the kernel already holds them,
+// and marks x as out of date. It implements [sampler.Exchanger].
 func (k *packed) Hold(x []int32) {
 	for g := range k.held {
 		k.hold(g, x)
@@ -208,7 +208,8 @@ func (k *packed) know() {
 	}
 }
 
-// Exchanges reports whether the other kernel has the same shape and format. It implements
+// Exchanges reports whether the kernel can exchange states with the other one, because both have
+// the same numbers of sites and chains and the same format of states. It implements
 // [sampler.Exchanger].
 func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
 	other, ok := with.(packing)
@@ -219,8 +220,8 @@ func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
 	return o.chains == k.chains && o.sites == k.sites && o.width == k.width && len(o.since) == len(k.since) && k.alike(o.holder)
 }
 
-// Energies computes energies from the other kernel's counts of neighbours. It implements
-// [sampler.Exchanger].
+// Energies computes the energies that the other kernel's states have at this kernel's temperature,
+// from that kernel's counts of neighbours. It implements [sampler.Exchanger].
 func (k *packed) Energies(e []float64, of sampler.Exchanger) {
 	o := of.(packing).packing()
 	if o == k {

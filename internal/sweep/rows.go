@@ -179,8 +179,8 @@ func (k *rowGibbs) swap(with holder, chains []int, moved []int) {
 	k.moved, other.moved = -1, -1
 }
 
-// Step makes one step of every chain. If the [sampler.Control] has a Company, it also moves the
-// chains of the second block that the Company holds. It implements [sampler.Transition].
+// Step makes one step of every chain. If the field Company of the [sampler.Control] holds a second
+// block of chains, Step moves these chains along. It implements [sampler.Transition].
 func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if len(ctl.Company) > 0 {
 		return k.batch(ctl, info, x, r)
@@ -276,8 +276,9 @@ const (
 	pairCalm = 16
 )
 
-// Company returns 2 if the graph is small enough for two blocks to move together, and 0
-// otherwise. It implements [sampler.Companion].
+// Company returns the number of blocks of chains that should move together in one call: 2 if the
+// graph is small enough, and otherwise 0, which means that blocks move one by one. It implements
+// [sampler.Companion].
 func (k *rowGibbs) Company(blocks int) int {
 	if blocks < 2 || k.sites > pairSites || !simd.PairOfRows() {
 		return 0

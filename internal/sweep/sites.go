@@ -106,8 +106,8 @@ func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r
 }
 
 // Walk makes n updates of chain s, or fewer if it is stopped, and returns the number made. Each
-// update proposes one change. With a single level nothing can be proposed, and the acceptance
-// probability is 1. It implements [Walker].
+// update proposes one change. If sites have a single level, there is no change to propose, and the
+// acceptance probability is 1. It implements [Walker].
 func (k *metropolis) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	if k.Levels < 2 {
 		k.At.Info[s].Accept = float64(k.Updates)
@@ -255,8 +255,9 @@ func (k *sitewise) sited() *sitewise { return k }
 // siting is a kernel that embeds a sitewise.
 type siting interface{ sited() *sitewise }
 
-// Exchanges reports whether the other kernel is of the same kind (sitewise) and shape. It
-// implements [sampler.Exchanger].
+// Exchanges reports whether the kernel can exchange states with the other one, because both are of
+// the same kind (sitewise) and have the same numbers of sites, levels and chains. It implements
+// [sampler.Exchanger].
 func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
 	other, ok := with.(siting)
 	if !ok {
@@ -282,8 +283,8 @@ func (k *sitewise) Show(x []int32) {
 // state returns the state of chain s.
 func (k *sitewise) state(s int) []int32 { return k.x[s*k.Sites : (s+1)*k.Sites] }
 
-// Energies scales the running energies of the other kernel to this kernel's temperature. It
-// implements [sampler.Exchanger].
+// Energies computes the energies that the other kernel's states have at this kernel's temperature,
+// by scaling the other kernel's energies. It implements [sampler.Exchanger].
 func (k *sitewise) Energies(e []float64, of sampler.Exchanger) {
 	o := of.(siting).sited()
 	for s, v := range o.E {

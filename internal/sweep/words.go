@@ -87,8 +87,9 @@ const wordSites = 32
 // long and begin with an energy. An earlier tag marked checkpoints with three numbers per kind.
 var wordFormat = format{tag: 0x776f7265, foreign: "another kernel of Gibbs", byNumber: true}
 
-// Step makes one step of every chain. Several steps whose states nobody reads are made as a
-// batch, also for the other blocks of a Company. It implements [sampler.Transition].
+// Step makes one step of every chain. If the caller will not read the states between several steps,
+// these steps are made as a batch. A batch also moves the other blocks of chains that the field
+// Company of the [sampler.Control] holds. It implements [sampler.Transition].
 func (k *wordGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if ctl.Unread && (len(ctl.Company) > 0 || ctl.Steps > 1 && k.at.Fresh()) {
 		return k.batch(ctl, info, x, r)
@@ -207,8 +208,9 @@ const (
 	abreastLanes = 11
 )
 
-// Company returns the number of blocks that are best moved together, or 0 on graphs that are too
-// large for batches of steps. It implements [sampler.Companion].
+// Company returns the number of blocks of chains that should move together in one call. It returns
+// 0 if the graph is too large for batches of steps, and blocks move one by one. It implements
+// [sampler.Companion].
 func (k *wordGibbs) Company(blocks int) int {
 	if k.sites > batchSites || len(k.workers.each) > 1 && k.states.End(0) > 1 {
 		return 0

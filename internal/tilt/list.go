@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// List is a finite list of states, each with a value f0 and the values g of n inequalities g ≤ 0.
-// It keeps scratch and must be used by one goroutine at a time.
+// List is a finite list of states, each with a value f0 and a vector g of n values, one for each
+// inequality E[g_j] ≤ 0. It keeps scratch and must be used by one goroutine at a time.
 type List struct {
 	beta float64
 	n    int
@@ -48,10 +48,11 @@ func (t *List) Beta() float64 { return t.beta }
 // row returns the values g of the inequalities in state k.
 func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
 
-// Value returns the dual function −β log Z(λ). It is a [concave.Func]. Its gradient is E_λ[g],
-// its curvature is Cov_λ(g)/β, and its size is E_λ|g − E_λ[g]|. Value returns +Inf if λᵀg > 0 in
-// every state. In that case no distribution satisfies the inequalities, and the function grows
-// without bound along λ.
+// Value returns the dual function −β log Z(λ) at the multipliers λ = lambda. The method is a
+// [concave.Func]. The gradient is E_λ[g], the curvature is Cov_λ(g)/β, and the size of each
+// gradient component is that of E_λ|g − E_λ[g]|, where E_λ is the mean under p_λ. Value returns
+// +Inf if λᵀg > 0 in every state. In that case no distribution satisfies the inequalities, and the
+// function grows without bound along λ.
 func (t *List) Value(lambda, grad, curv, size []float64) float64 {
 	t.values++
 	logZ, proven := t.weigh(lambda)
@@ -164,7 +165,7 @@ func SumAbs(v []float64) float64 {
 // Evaluations returns the number of times the dual function was evaluated.
 func (t *List) Evaluations() int { return t.values }
 
-// Outcome says what a search for the maximum of a dual function found.
+// Outcome is the outcome of a search for the maximum of a dual function.
 type Outcome int
 
 const (
@@ -237,9 +238,9 @@ func (t *List) infeasible(u []float64) *Optimum {
 // relative to the sum of the absolute values of the terms, of which there may be a million.
 const rounding = 1e-10
 
-// Positive returns the margin, or 0 if the margin is not positive beyond rounding errors. The
-// margin is the sum λᵀg of some state, and the argument largest is the largest absolute value of a
-// term of this sum.
+// Positive returns the argument margin, the sum λᵀg of some state, or 0 if rounding errors alone
+// could have made the margin positive. The argument largest is the largest absolute value of a term
+// of the sum.
 func Positive(margin, largest float64) float64 {
 	if margin > rounding*largest {
 		return margin

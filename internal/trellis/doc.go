@@ -4,13 +4,13 @@
 //
 // # The sum
 //
-// An automaton A reads sequences x of a fixed number of sites, each a token in 0…levels−1. For
-// log-weights v[i,t] of token t at site i, every sequence has the weight
+// An automaton A reads sequences x of a fixed number of sites, each a token in 0…levels−1. With a
+// log-weight v[i,t] for every token t at every site i, a sequence x has the weight
 //
 //	w(x) = ∏_i exp(v[i,x_i]),  q_0 = start, q_{i+1} = A(q_i, x_i),
 //
 // where q_i is the state of A before site i. Only the sequences that A accepts count. [Compile]
-// turns (A, sites, levels) into an immutable [Graph]. A [Runner], the scratch of one worker,
+// turns (A, sites, levels) into an immutable [Graph]. A [Runner], the workspace of one goroutine,
 // computes over the Graph in three semirings:
 //
 //   - (log,+): the normaliser Σ_x w(x), exact joint draws, marginals;
@@ -21,19 +21,20 @@
 //
 // # Cost
 //
-// Tokens that no state distinguishes form one class. A site costs one pass over its levels and
-// one over its edges (states × classes). Only states that are reachable from the start and lead
-// to acceptance are stored, and sites whose weights allow few tokens narrow the states further.
+// Tokens that no state distinguishes form one class. A site costs one pass over its levels and one
+// over its edges (states × classes). Only states that are reachable from the start and lead to
+// acceptance are stored, and if the weights of a site allow few tokens, fewer states are visited.
 // Sites with the same states share one table.
 //
 // # Numerics
 //
 // Sums run in float64. At every site, weights are shifted by the greatest weight among the tokens
-// that the automaton can use there, and sums are scaled by a power of two. The package bounds the
-// loss by underflow. If the bound is not far below the result, it repeats the sum with
-// logarithms, so that log-weights of −1e4 are not mistaken for zero. Sums over large classes are
-// taken in float32 (relative error about 1e-7 per site). A log-weight of −Inf means probability
-// zero. NaN and +Inf are errors at tokens that the automaton can use.
+// that the automaton can use there, and sums are scaled by a power of two. Terms that underflow to
+// zero are lost. The package computes an upper bound on their sum. If this bound is not far below
+// the result, it repeats the sum with logarithms, so that log-weights of −1e4 are not mistaken for
+// zero. Sums over large classes are taken in float32 (relative error about 1e-7 per site). A
+// log-weight of −Inf means probability zero. NaN and +Inf are errors at tokens that the automaton
+// can use.
 //
 // # Caveats
 //

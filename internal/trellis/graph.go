@@ -153,8 +153,8 @@ func (g *Graph) Next(state int, token int32) int {
 	return g.NextAt(g.site(state), state, token)
 }
 
-// NextAt returns the same as [Graph.Next] for a node of site t. It is faster, because it need not
-// search for the site.
+// NextAt returns the same as [Graph.Next] for a node of site t. It is faster than Next, which must
+// find the site of the node.
 func (g *Graph) NextAt(t, state int, token int32) int {
 	if t == g.sites {
 		return none
@@ -167,7 +167,8 @@ func (g *Graph) NextAt(t, state int, token int32) int {
 	return g.offset[t+1] + int(l.to[e])
 }
 
-// Accepting reports whether the node lies after the last site. Every such node accepts.
+// Accepting reports whether a sequence may end at the node. This is so if the node lies after the
+// last site.
 func (g *Graph) Accepting(state int) bool { return state >= g.offset[g.sites] }
 
 // site returns the position of a node.
@@ -175,7 +176,7 @@ func (g *Graph) site(state int) int {
 	return sort.Search(g.sites+1, func(t int) bool { return g.offset[t+1] > state })
 }
 
-// Usable reports whether some accepted sequence has token at site t.
+// Usable reports whether some accepted sequence has the given token at site t.
 func (g *Graph) Usable(t int, token int32) bool { return g.usable(g.layers[t], token) }
 
 // usable reports whether token has an edge in l.

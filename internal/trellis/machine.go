@@ -20,8 +20,8 @@ type Config struct {
 	// Sites is the length of the sequences and Levels the number of tokens, both ≥ 1.
 	Sites, Levels int
 
-	// Padded admits shorter sequences: an accepted sequence of length n ≤ Sites is followed by
-	// Sites−n times the token Pad. Padding is not passed to the automaton, so Pad cannot be a
+	// Padded admits shorter sequences: an accepted sequence of length n ≤ Sites is filled up with
+	// Sites−n copies of the token Pad. The automaton does not read the padding, so Pad cannot be a
 	// token of the language.
 	Padded bool
 	Pad    int32

@@ -12,9 +12,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Runner computes sums, draws, marginals and best sequences over one graph. It is the scratch
-// of one worker. Its methods do not allocate once its buffers have grown, except on the first
-// use of each operation.
+// Runner computes sums, draws, marginals and best sequences over the sequences of one [Graph]. It
+// holds the workspace of one goroutine. The methods do not allocate once the buffers have grown,
+// except on the first use of each operation.
 type Runner struct {
 	g *Graph
 	v []float32 // weights of the last Filter
@@ -168,10 +168,11 @@ func NewRunner(g *Graph) *Runner {
 }
 
 // Watch makes later calls fail with the cause of ctx once ctx has ended. Only FilterUntil ignores
-// the context, because it has its own stopper. After such an error, r has no results.
+// the context, because it has a stopper of its own. After such an error, the results of the last
+// filter are lost.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
-// Unwatch ends the effect of [Runner.Watch].
+// Unwatch ends the effect of [Runner.Watch]: later calls ignore the context.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
 // watched returns the meter of the watched context as a Stopper, or nil if no context is
@@ -218,8 +219,8 @@ type bestState struct {
 	value []float64 // by node, the least cost of all continuations
 }
 
-// Stopper decides whether a long call is to stop early. Its method Done is called every few sites
-// with the number of elementary operations since the last call, and returns true to stop.
+// Stopper decides whether [Runner.FilterUntil] is to stop early. Its method Done is called every
+// few sites with the number of elementary operations since the last call, and returns true to stop.
 type Stopper interface{ Done(work int) bool }
 
 // phase is a pass of the filter over the sites.
@@ -263,20 +264,21 @@ func (r *Runner) infinite(t int, tokens []int32) error {
 	return nil
 }
 
-// MAP stores in x the sequence of greatest weight and returns the log of that weight. The
-// log-weights v are sites × levels; −Inf forbids a token. Among sequences of equal weight, it
-// chooses the first in lexicographic order. Errors and panics are those of [Runner.Filter]. The
-// results of an earlier Filter stay valid.
+// MAP (maximum a posteriori) stores in x the accepted sequence of greatest weight and returns the
+// log of that weight. The slice v holds the log-weight of every token at every site, sites ×
+// levels; −Inf forbids a token. Among sequences of equal weight, it chooses the first in
+// lexicographic order. Errors and panics are those of [Runner.Filter]. The results of an earlier
+// Filter stay valid.
 func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 	r.g.checkTable("v", len(v))
 	cost, err := best(r, x, v, -1, nil)
 	return 0 - cost, err // never −0
 }
 
-// Cheapest stores in x the sequence of least total cost Σ_i cost[i,x_i] and returns that cost. The
-// slice cost is sites × levels; +Inf forbids a token. Among sequences of equal cost, it chooses the
-// first in lexicographic order. It returns a [*algebra.WeightError] for a NaN or −Inf among the
-// tokens the automaton can use, and a [*algebra.DeadError] for an empty language.
+// Cheapest stores in x the accepted sequence of least total cost Σ_i cost[i,x_i] and returns that
+// cost. The slice cost is sites × levels; +Inf forbids a token. Among sequences of equal cost, it
+// chooses the first in lexicographic order. It returns a [*algebra.WeightError] for a NaN or −Inf
+// among the tokens the automaton can use, and a [*algebra.DeadError] for an empty language.
 func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
 	r.g.checkTable("cost", len(cost))
 	return best(r, x, cost, 1, nil)
@@ -404,9 +406,9 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 }
 
 // Draw stores in x an exact draw from the distribution w(x)/Z, where w and Z are the weights and
-// their sum in the last Filter. It uses one value of src per site. It uses a second one if the
-// class of the token has other tokens, and a third one if there are many of them. It panics unless
-// a Filter succeeded and len(x) = sites.
+// their sum in the last Filter. It takes one value from src per site. It takes a second value if
+// the class of the token contains other tokens, and a third value if it contains many. It panics
+// unless a Filter succeeded and len(x) = sites.
 //
 // Filter sums backward, so the draw runs forward. At site i it chooses token l with probability
 // proportional to exp(v[i,l]) times the sum over all continuations, by inverse CDF with 53 random
@@ -554,17 +556,19 @@ func (r *Runner) LogProb(x []int32) float64 {
 	return sum - r.logZ
 }
 
-// Ahead returns the log of the total weight of all continuations from a state of the graph. It
-// is 0 at the end, and −Inf if there is no continuation. The state must be one that Start or
-// Next returned. It panics unless the last filter was a successful [Runner.FilterLogs].
+// Ahead returns the log of the total weight of all continuations of a sequence from a node of the
+// graph, the argument state, to the end. The result is 0 after the last site, and −Inf if there is
+// no continuation. The node must be one that Start or Next of the graph returned. It panics unless
+// the last filter was a successful [Runner.FilterLogs].
 func (r *Runner) Ahead(state int) float64 {
 	r.mustLogs()
 	return r.value[state]
 }
 
-// DrawFrom draws a continuation from the given state exactly. It stores the tokens in x, from
-// the site of the state on, and returns that site. It panics unless the last filter was a
-// successful [Runner.FilterLogs] and len(x) = sites.
+// DrawFrom draws the rest of a sequence from its exact distribution, given that the sequence has
+// reached a node of the graph, the argument state. It stores the tokens in x, from the site of the
+// node on, and returns that site. It panics unless the last filter was a successful
+// [Runner.FilterLogs] and len(x) = sites.
 func (r *Runner) DrawFrom(x []int32, state int, src rand.Source) (site int) {
 	g := r.g
 	g.checkSequence(x)
@@ -582,8 +586,9 @@ func (r *Runner) mustLogs() {
 	}
 }
 
-// Filter computes the sums over all continuations, from the last site to the first, for the
-// log-weights v (sites × levels). It returns
+// Filter prepares draws, marginals and probabilities for the log-weights v of every token at every
+// site (sites × levels). For every node of the graph, it sums the weights of all continuations,
+// from the last site to the first. It returns the log of the normaliser,
 //
 //	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i]).
 //
@@ -631,9 +636,9 @@ func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err erro
 	return logZ, err
 }
 
-// FilterLogs is like [Runner.Filter] but computes with logarithms throughout. Every value keeps
-// its precision, however small its share of the total. [Runner.Ahead] and [Runner.DrawFrom]
-// require it.
+// FilterLogs is like [Runner.Filter] but computes with logarithms throughout. The sum of every node
+// keeps its relative precision, however small the node's share of the total. [Runner.Ahead] and
+// [Runner.DrawFrom] require it.
 func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) { return r.byLogarithms(v, false) }
 
 func (r *Runner) byLogarithms(v []float32, exact bool) (logZ float64, err error) {
@@ -657,10 +662,10 @@ func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
 //
-// under the distribution of the last Filter. They are −Inf for tokens that cannot occur. If tokens
-// that are unlikely but possible would underflow to zero, Marginals filters again with logarithms.
-// It uses separate scratch for this, so draws are not affected. It returns an error only if a
-// watched context ends. It panics unless a Filter succeeded and len(dst) = sites·levels.
+// under the distribution of the last Filter. They are −Inf for tokens that cannot occur. If
+// probabilities of possible tokens would underflow to zero, Marginals repeats the filter with
+// logarithms, in separate memory, so that draws are not affected. Marginals returns an error only
+// if a watched context ends. It panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
 	g.checkTable("dst", len(dst))
@@ -703,9 +708,10 @@ func (r *Runner) Marginals(dst []float64) error {
 // ErrStopped is returned by a FilterUntil that was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// FilterUntil is like [Runner.Filter], except that stop can end it early with the error
-// [ErrStopped]. With a nil stop, it runs to the end. After ErrStopped, r has no results. A call
-// with again = true continues where the last one was stopped; the log-weights v must be unchanged.
+// FilterUntil is like [Runner.Filter], except that the argument stop can end it early with the
+// error [ErrStopped]. If stop is nil, it runs to the end. After ErrStopped, the runner has no
+// results, not even those of an earlier filter. A call with again = true continues where the last
+// one was stopped; the log-weights v must be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	return r.until(v, stop, again, false)
 }
@@ -773,7 +779,7 @@ func (r *Runner) begin(m method) {
 	r.enter(summing)
 }
 
-// LogZ returns the result of the last successful Filter.
+// LogZ returns log Z, the result of the last successful Filter.
 func (r *Runner) LogZ() float64 { return r.logZ }
 
 // allSums computes the class sums of every site.

@@ -246,9 +246,9 @@ func (u *unroller) columns(l *layer, t int) {
 	}
 }
 
-// Unroll validates and compiles a language supplied by a user; see [Compile]. Errors begin with the
-// text who and the name of the language. The error wraps constraint.ErrInfeasible if the language
-// has no sequence of the given length, the argument sites.
+// Unroll validates a language that a user has supplied and compiles it to a [Graph]; see [Compile].
+// Errors begin with the text who and the name of the language. The error wraps
+// constraint.ErrInfeasible if the language has no sequence of the given length, the argument sites.
 func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, levels int) (*Graph, error) {
 	if err := automata.Validate(a); err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)
@@ -267,10 +267,11 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 	return g, nil
 }
 
-// Compile unrolls the automaton over the sites of config. If constraint.Split separates a mask
-// from the automaton, the mask is applied to the sites directly. Compile returns an
-// [*algebra.DeadError] if no sequence is accepted, a [*constraint.LimitError] if the result
-// would be too large, and the cause of ctx if ctx ends first.
+// Compile unrolls the automaton over the sites of config. If constraint.Split finds that the
+// language is an automaton combined with a mask of the tokens allowed at each site, the mask is
+// applied to the sites directly. Compile returns an [*algebra.DeadError] if no sequence is
+// accepted, a [*constraint.LimitError] if the result would be too large, and the cause of ctx if
+// ctx ends first.
 func Compile(ctx context.Context, a constraint.Automaton, config Config) (*Graph, error) {
 	if err := config.check(); err != nil {
 		return nil, err

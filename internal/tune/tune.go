@@ -8,12 +8,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Target is the mean acceptance probability to which step sizes are adapted by default. It is
-// optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so
-// in discrete ones (Sun, Dai and Schuurmans 2022).
+// Target is the mean acceptance probability at which step sizes are aimed by default. It is optimal
+// for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so in
+// discrete ones (Sun, Dai and Schuurmans 2022).
 const Target = 0.574
 
-// Tuner adapts a step size α by Robbins and Monro's stochastic approximation on log α. After step n
+// Tuner adapts the step size α of a Markov chain method during warm-up, until the mean acceptance
+// probability equals a target. It uses Robbins and Monro's stochastic approximation on log α. After
+// step n
 //
 //	log α ← log α + γ_n (mean acceptance of the block − target),  γ_n = (1 + n/50)^(−0.6).
 //
@@ -50,9 +52,9 @@ type Proposals struct {
 	Among float64
 }
 
-// Mean summarises the n proposals of a step of a block. The function at returns the acceptance
-// probability of proposal i and the number of sites that proposal i moved. A proposal with
-// probability 1 that moved no site counts as one that changes nothing.
+// Mean summarises the n proposals of one step of a block of chains. The function at returns the
+// acceptance probability of proposal i and the number of sites that proposal i moved. A proposal
+// with probability 1 that moved no site counts as one that changes nothing.
 func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 	p, changing := Proposals{}, 0
 	for i := range n {
@@ -97,7 +99,7 @@ func Start(who string, alpha, usual, target float64) (float64, *Tuner, error) {
 	return usual, t, err
 }
 
-// Adapt updates the step size after warm-up step k of n, counted from 0, and returns it. The
+// Adapt updates the step size α after step k of n warm-up steps, counted from 0, and returns α. The
 // argument accept is the mean acceptance probability of that step.
 func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 	gain := simd.Exp(-exponent * simd.Log1p(float64(k)/delay))
@@ -113,9 +115,10 @@ func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 	return simd.Exp(t.logAlpha)
 }
 
-// AdaptTo adapts the step size like Adapt. It ignores proposals that change nothing if their
-// fraction exceeds the target. If no proposal of any chain changes anything, α grows slowly: by
-// the fraction 1/memory of its change after an accepted step.
+// AdaptTo adapts the step size like [Tuner.Adapt], given a summary of the step's proposals. It
+// ignores proposals that change nothing if their fraction over about the last 50 steps exceeds the
+// target. If no proposal of any chain changes anything, α grows slowly: log α then changes by 1/50
+// of its change after a step in which all proposals are accepted.
 func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
 	t.still += (1 - p.Changing - t.still) / memory
 	accept := p.Accept
@@ -145,8 +148,8 @@ func (t *Tuner) Bound() int {
 // along the bound.
 const near = 0.7
 
-// Warning returns a sentence about a step size alpha at its bound. It returns "" if alpha is not
-// at a bound or t is nil.
+// Warning returns a sentence that warns the user about a step size alpha at its lower or upper
+// bound. It returns "" if alpha is not at a bound or t is nil.
 func (t *Tuner) Warning(alpha float64) string {
 	if t == nil {
 		return ""

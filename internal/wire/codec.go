@@ -13,7 +13,7 @@ var ErrShort = errors.New("the checkpoint is too short for its shape")
 
 // The writers append to b. Lengths are not written, because the reader has them already.
 
-// AppendUint64s appends v to b, eight bytes each.
+// AppendUint64s appends the numbers v to b, eight bytes each, little-endian.
 func AppendUint64s(b []byte, v ...uint64) []byte {
 	for _, w := range v {
 		b = binary.LittleEndian.AppendUint64(b, w)
@@ -111,8 +111,8 @@ func ReadEnd(b []byte) error {
 	return nil
 }
 
-// Empty reports whether a part of a checkpoint currently encodes to no bytes. Its reader must
-// then rebuild the data from other parts.
+// Empty reports whether v, a part of a checkpoint, currently encodes to no bytes. The code that
+// reads the checkpoint must then rebuild the data from other parts.
 func Empty(part encoding.BinaryAppender) bool {
 	b, err := part.AppendBinary(nil)
 	return err == nil && len(b) == 0

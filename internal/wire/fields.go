@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// Fields writes the fields of a state to a checkpoint, or reads them from one. A codec makes the
-// same calls for both, in the same order, so writing and reading cannot disagree. After an error,
-// further calls do nothing, and the values read must be discarded.
+// Fields writes the fields of a state to a checkpoint, or reads them from one. The same function
+// calls its methods for writing and for reading, so the two cannot disagree about order and format.
+// After an error, further calls do nothing, and the values read must be discarded.
 type Fields struct {
 	body    []byte
 	reading bool
@@ -207,24 +207,24 @@ func (f *Fields) Sized(v Binary) {
 	}
 }
 
-// AppendFields calls the function through with a Fields that appends to b, and returns the
-// extended b.
+// AppendFields appends fields to b and returns the extended b. It calls the function through, which
+// writes the fields by methods of its argument.
 func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
 	f := Appending(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFront calls the function through with a Fields that reads from the front of b, and returns
-// the rest of b.
+// ReadFront reads fields from the front of b and returns the rest of b. It calls the function
+// through, which reads the fields by methods of its argument.
 func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFields calls the function through with a Fields that reads b. It returns an error unless
-// all of b is read.
+// ReadFields reads fields from b. It calls the function through, which reads the fields by methods
+// of its argument. ReadFields returns an error unless all of b is read.
 func ReadFields(b []byte, through func(*Fields)) error {
 	b, err := ReadFront(b, through)
 	if err == nil {

@@ -29,11 +29,11 @@ type Engine struct {
 	Pixels func() []byte
 }
 
-// Tab registers the calls of one tab with an engine.
+// Tab is a function that registers the calls of one tab of the playground with an engine.
 type Tab func(*Engine)
 
-// New returns an engine that answers the calls of the given tabs. The linker leaves out the code
-// of all other tabs.
+// New returns an engine that answers the calls of the given tabs. The code of all other tabs is
+// left out of the program by the linker.
 func New(tabs ...Tab) *Engine {
 	e := &Engine{calls: map[string]func(context.Context, []byte) (any, error){}, Pixels: func() []byte { return nil }}
 	for _, add := range tabs {
@@ -82,7 +82,7 @@ func Within(name string, n, least, most int) error {
 	return nil
 }
 
-// Explain adds advice to errors that visitors often see.
+// Explain returns err with advice added if it is an error that visitors often see.
 func Explain(err error) error {
 	var limit *constraint.LimitError
 	switch {

@@ -1,7 +1,7 @@
 //go:build js && wasm
 
-// Package wasm lets a web worker call an engine. Each program in its subfolders is one tab of the
-// playground.
+// Package wasm lets a web worker in the browser call an [engine.Engine], which computes what the
+// playground shows. Each program in its subfolders is one tab of the playground.
 package wasm
 
 import (

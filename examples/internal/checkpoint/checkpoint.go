@@ -25,7 +25,7 @@ type Flags struct {
 // when building a program.
 var interval = "10s"
 
-// Every is the time between two saves. Tests shorten it.
+// Every is the time between two saves. Tests set a shorter time.
 var Every, _ = time.ParseDuration(interval)
 
 // Define adds the flags -checkpoint and -resume to a flag set.
@@ -34,7 +34,7 @@ func (c *Flags) Define(f *flag.FlagSet) {
 	f.BoolVar(&c.Resume, "resume", false, "resume from -checkpoint")
 }
 
-// Check returns an error for -resume without -checkpoint.
+// Check returns an error if the command line has -resume without -checkpoint.
 func (c *Flags) Check() error {
 	if c.Resume && c.Checkpoint == "" {
 		return errors.New("-resume without -checkpoint")
@@ -49,7 +49,8 @@ type Saver interface {
 	Load(ctx context.Context, r io.Reader) error
 }
 
-// File is the checkpoint of one part of a run. The zero value saves nothing.
+// File is the checkpoint file of one part of a run. The zero value stands for a run without
+// checkpoints and saves nothing.
 type File struct {
 	path  string
 	parts []Saver
@@ -57,8 +58,8 @@ type File struct {
 	was   fs.FileInfo // state of the file when this run last read or wrote it; nil before that
 }
 
-// Path returns the file name for a part of the run, or "" without -checkpoint. It is for runners
-// that save themselves.
+// Path returns the name of the checkpoint file for one part of the run, or "" if -checkpoint is not
+// given. It is meant for runners that write their checkpoints themselves.
 func (c *Flags) Path(name string) string {
 	if c.Checkpoint == "" {
 		return ""
@@ -66,8 +67,8 @@ func (c *Flags) Path(name string) string {
 	return c.Checkpoint + "." + name
 }
 
-// Load calls the function load with the path of the file for a part of the run, if the file
-// exists and -resume is given. Without -resume an existing file is an error, because the run
+// Load calls the function load with the path of the checkpoint file for a part of the run, if this
+// file exists and -resume is given. Without -resume an existing file is an error, because the run
 // would overwrite it.
 func (c *Flags) Load(ctx context.Context, name string, load func(ctx context.Context, path string) error) error {
 	path := c.Path(name)
@@ -93,9 +94,9 @@ func taken(path string) error {
 	return fmt.Errorf("%s exists: resume from it with -resume, or remove it to start again", path)
 }
 
-// Open returns the checkpoint of a part of the run. With -resume it loads the file if it exists.
-// The file is missing if the earlier run stopped before it reached this part. Without -resume an
-// existing file is an error, because the run would overwrite it.
+// Open returns the checkpoint of a part of the run. With -resume, Open loads the checkpoint file if
+// it exists. The file does not exist if the earlier run was interrupted before it reached this
+// part. Without -resume an existing file is an error, because the run would overwrite it.
 func (c *Flags) Open(ctx context.Context, name string, parts ...Saver) (*File, error) {
 	if c.Checkpoint == "" {
 		return &File{}, nil
@@ -191,8 +192,8 @@ func Write(path string, write func(w io.Writer) error) error {
 	return os.Rename(f.Name(), path)
 }
 
-// Clock counts the steps of a run and the time spent on them. A checkpoint stores it with the
-// run.
+// Clock counts the steps of a run and the time spent on them. A checkpoint stores the clock
+// together with the state of the run.
 type Clock struct {
 	Steps   int
 	Seconds float64
@@ -201,9 +202,10 @@ type Clock struct {
 // looks is the number of times that a run checks whether to save.
 const looks = 200
 
-// Run calls step repeatedly, each time with the number of steps to make, until the total is
-// steps. It saves periodically and at the end, and calls progress after each call of step. After
-// an error, the last saved file contains only complete calls.
+// Run calls the function step repeatedly, each time with the number of steps to make, until the run
+// has made the given number of steps in total. It saves periodically and at the end, and calls
+// progress after each call of step. After an error, the last saved file contains only complete
+// calls.
 func (c *Clock) Run(steps int, step func(n int) error, saved *File, progress func(done, total int)) error {
 	for c.Steps < steps {
 		start := time.Now()

@@ -114,9 +114,9 @@ type Output struct {
 	flags *flag.FlagSet
 }
 
-// Define adds the flags -json and -out to f. The page will list all flags of f as settings. The
-// argument also, if not "", names the files that the program writes to the folder besides the page.
-// It goes into the help text of -out.
+// Define adds the flags -json and -out to f. The page will list all flags of f as settings. If the
+// argument also is not "", it names the files that the program writes to the folder in addition to
+// the page, for the help text of -out.
 func (o *Output) Define(f *flag.FlagSet, also string) {
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object and nothing else on standard output")
 	what := "write a page (index.html) and its pictures"
@@ -129,8 +129,8 @@ func (o *Output) Define(f *flag.FlagSet, also string) {
 
 func (o Output) output() Output { return o }
 
-// Identity returns a text that identifies the run. It holds the values of all options, except those
-// that concern the output or checkpoints, or choose parts of the run.
+// Identity returns a text that identifies the run. The text holds the values of all options, except
+// options for the output, for checkpoints, or for selecting parts of the run.
 func (o Output) Identity() string {
 	var b strings.Builder
 	o.flags.VisitAll(func(f *flag.Flag) {
@@ -211,7 +211,7 @@ func Table(r io.Reader) *csv.Reader {
 	return c
 }
 
-// Given reports whether the command line sets the flag name of f.
+// Given reports whether the command line sets the flag of f that has the given name.
 func Given(f *flag.FlagSet, name string) bool {
 	found := false
 	f.Visit(func(g *flag.Flag) { found = found || g.Name == name })

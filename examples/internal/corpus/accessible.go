@@ -14,9 +14,9 @@ import (
 // least 1, and n the number of the most common fragments that make up 80 % of all occurrences.
 //
 // The authors count the fragments of PubChem, whose molecules have been made. For QM9 these scores
-// and those of RDKit's sascorer have a correlation of 0.84. Molecules that a program enumerates
-// say nothing about synthesis, and neither do scores from their fragments. The ends of the scale are
-// fitted to QM9, so scores from the fragments of other molecules only rank molecules.
+// and those of RDKit's sascorer have a correlation of 0.84. Molecules that a program has enumerated
+// need not be easy to make, so scores from their fragments say nothing about synthesis. The ends of
+// the scale are fitted to QM9. With fragments of other molecules, the scores only rank molecules.
 type Accessibility struct {
 	count map[uint64]int
 	most  float64 // n above

@@ -14,8 +14,9 @@ import (
 	"strings"
 )
 
-// Corpus is the set of strings that a run learns from, as text and as tokens. Token t < Pad is
-// the rune Letters[t]; Pad pads strings to Sites tokens.
+// Corpus is the set of strings that a run learns from, as text and as tokens. A token t < Pad
+// stands for the rune Letters[t]. Strings shorter than Sites tokens are filled up with the token
+// Pad.
 //
 // Known holds the strings that do not count as new: all strings of a file, held out or not, or
 // the training strings of generated data. Identity maps a string to its identity; two strings of
@@ -197,7 +198,7 @@ func (c *Corpus) Tokens(s string) []int32 {
 }
 
 // Text returns the string of the tokens before the first padding. If a token other than padding
-// follows, it appends a space, which makes the string invalid.
+// follows the first padding, Text appends a space, which makes the string invalid.
 func (c *Corpus) Text(x []int32) string {
 	var b strings.Builder
 	ended := false
@@ -223,8 +224,8 @@ const (
 	NoMolecules = "not all of the data are molecules that the judge reads (SMILES in Kekulé form without stereochemistry): brackets and ring digits are judged, not chemistry"
 )
 
-// Novel returns a phrase that says when a string of this corpus counts as novel, for the report
-// of a run that demands novel strings.
+// Novel returns a phrase for the report of a run that requires novel strings. The phrase says when
+// a string counts as novel with respect to this corpus.
 func (c *Corpus) Novel() string {
 	if c.ofFile && c.Chemical {
 		return "a molecule that is not " + c.where
@@ -232,7 +233,7 @@ func (c *Corpus) Novel() string {
 	return "not " + c.where
 }
 
-// Judge returns the kind of check that [Corpus.Valid] applies.
+// Judge returns the kind of check, [BySMILES] or [BySyntax], that [Corpus.Valid] applies.
 func (c *Corpus) Judge() string {
 	if c.Chemical {
 		return BySMILES
@@ -240,7 +241,8 @@ func (c *Corpus) Judge() string {
 	return BySyntax
 }
 
-// Judged returns the adjective for strings that the given kind of check accepts.
+// Judged returns the adjective by which reports describe strings that the given kind of check
+// accepts.
 func Judged(judge string) string {
 	if judge == BySMILES {
 		return "valid"

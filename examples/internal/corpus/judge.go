@@ -337,7 +337,7 @@ func Balanced(text string) bool {
 }
 
 // Polarity returns the share of N, O and F, in upper or lower case, among all letters except H. The
-// run named score bounds this property.
+// run "score" of the example program sequences constrains this share.
 func Polarity(text string) float64 {
 	polar, letters := 0, 0
 	for _, c := range strings.ToUpper(text) {

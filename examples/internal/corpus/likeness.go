@@ -9,8 +9,9 @@ import (
 // weights; Bickerton et al. 2012), a number in (0, 1). It is the weighted geometric mean of the
 // desirabilities of eight properties. The error states why the string is not a molecule.
 //
-// Rings are aromatic as in [PolarSurface]: one by one, so that some fused rings do not count. For
-// that reason 4 % of the strings of QM9 differ from RDKit's value by more than 0.001.
+// Whether a ring is aromatic is decided as in [PolarSurface], for each ring separately, so that
+// some aromatic fused rings are missed. For that reason 4 % of the strings of QM9 differ from
+// RDKit's value by more than 0.001.
 func DrugLikeness(text string) (float64, error) {
 	m, err := parse(text)
 	if err != nil {

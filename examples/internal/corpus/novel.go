@@ -11,17 +11,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// Seen is a novelty projector that compares strings by the identity of the corpus. A lexicon
-// excludes the known strings exactly. Other spellings of known molecules, and of samples drawn
-// before, are rejected and redrawn, so the samples remain exact. If the data are molecules from a
-// file, strings that are not molecules are rejected as well.
+// Seen is a projector for diffusions that makes samples novel: it excludes the known strings of a
+// corpus and the samples drawn before. Two strings are the same if [Corpus].Identity maps them to
+// the same identity. The known strings themselves are excluded by conditioning on their complement.
+// Other spellings of known molecules, and of samples drawn before, are rejected and redrawn, so the
+// samples remain exact. If the data are molecules from a file, strings that are not molecules are
+// rejected as well.
 type Seen struct {
 	corpus *Corpus
 	novel  novelty.Projector
 }
 
-// NewSeen returns the novelty projector of a corpus. Its samples also satisfy the language to
-// which path projects.
+// NewSeen returns the novelty projector of a corpus. The samples also belong to the language of
+// path.
 func NewSeen(c *Corpus, path projection.Path) *Seen {
 	lexicon := new(constraint.Lexicon)
 	for _, s := range c.old {
@@ -30,7 +32,8 @@ func NewSeen(c *Corpus, path projection.Path) *Seen {
 	return &Seen{c, novelty.Projector{Seen: lexicon, Path: path}}
 }
 
-// Bind returns the projection for one run. It implements [diffusion.Projector].
+// Bind returns a projection for one run, which remembers the samples drawn in the run. It
+// implements [diffusion.Projector].
 func (s *Seen) Bind(ctx context.Context, sites, levels, samples int) (diffusion.Projection, error) {
 	p, err := s.novel.Bind(ctx, sites, levels, samples)
 	if err != nil {
@@ -61,8 +64,8 @@ type unseen struct {
 	made   map[string]bool
 }
 
-// Commit records a sample, or rejects it with constraint.ErrInfeasible. It implements
-// [diffusion.Committer].
+// Commit records a sample as drawn. It rejects a sample that is not new by returning an error that
+// wraps constraint.ErrInfeasible. It implements [diffusion.Committer].
 func (u *unseen) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	text := u.corpus.Text(x)
 	id := u.corpus.Identity(text)
@@ -79,7 +82,8 @@ func (u *unseen) Commit(ctx context.Context, x []int32, v []float32, src rand.So
 	return nil
 }
 
-// Recall records a sample from an earlier part of the run. It implements [diffusion.Committer].
+// Recall records a sample that an earlier part of the run has drawn, so that it is not drawn again.
+// It implements [diffusion.Committer].
 func (u *unseen) Recall(x []int32) error {
 	if err := u.CorpusProjection.Recall(x); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 // their bonds, hydrogens, charge and ring. The string is parsed by the same parser as in the
 // validity check. The error states why the string is not a molecule.
 //
-// A ring of five or six atoms counts as aromatic if it has six π electrons. Rings are considered
-// one by one.
+// A ring of five or six atoms counts as aromatic if it has six π electrons. Each ring is considered
+// separately, so the rings of a fused system do not share their electrons.
 func PolarSurface(text string) (float64, error) {
 	m, err := parse(text)
 	if err != nil {

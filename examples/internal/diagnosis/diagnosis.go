@@ -1,6 +1,7 @@
 // Package diagnosis plots diagnostics of Markov chains, with the runs of several kernels side by
-// side. For one quantity it plots the trace, histogram, forest, ranks, autocorrelation, effective
-// draws, and pairs with the energy. It also plots the energy itself.
+// side. For one quantity it plots the trace, the histogram, the intervals of the chains (forest
+// plot), the ranks of the draws by chain, the autocorrelation, the effective number of draws, and
+// the quantity against the energy. It also plots the energy itself.
 package diagnosis
 
 import (
@@ -24,7 +25,8 @@ type Run struct {
 	Energy [][]float64 // energies in nats of the same draws
 }
 
-// New returns a run with the draws of one function in the trace t. The trace must keep its draws.
+// New returns a run with the draws of one of the functions that the trace t records. The trace must
+// have been configured to keep its draws.
 func New(name string, t *diagnose.Trace, function string) (Run, error) {
 	draws, err := t.Values(function)
 	if err != nil {

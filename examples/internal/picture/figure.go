@@ -156,14 +156,15 @@ func (f *Figure) split(c draw.Canvas, l layout) []draw.Canvas {
 	return all
 }
 
-// Group is one series of bars: a name, and a height at each place.
+// Group is one series of bars: its name in the legend, and the height of its bar at each place on
+// the horizontal axis.
 type Group struct {
 	Name   string
 	Height []float64
 }
 
-// Bars draws a cluster of bars, one per group, at each named place. It returns the entries of
-// the legend.
+// Bars draws a cluster of bars at each named place on the horizontal axis, with one bar per group.
+// It returns the entries of the legend.
 func Bars(p *plot.Plot, places []string, groups []Group) ([]Entry, error) {
 	wide := vg.Points(min(24, 300/float64(max(1, len(places)*len(groups)))))
 	var legend []Entry
@@ -190,7 +191,7 @@ func Shares(name, title, axis string, places []string, groups []Group) (*Figure,
 	return &Figure{Name: name, Title: title, Panels: []*plot.Plot{p}, Legend: legend}, err
 }
 
-// Tilt rotates the names of places by 90 degrees, for long names.
+// Tilt rotates the names below the bars by 90 degrees. Use it for long names.
 func (f *Figure) Tilt() {
 	for _, p := range f.Panels {
 		l := &p.X.Tick.Label
@@ -265,8 +266,8 @@ func (f *Figure) Alternative() string {
 	return text
 }
 
-// Inline returns the figure as an SVG element for a page, whose background it shows. The attribute
-// data-panels holds the scales of its panels.
+// Inline returns the figure as an SVG element to embed in a page. The figure is transparent, so the
+// page's background shows. The attribute data-panels of the element holds the scales of the panels.
 func (f *Figure) Inline() ([]byte, error) {
 	svg, err := f.SVG()
 	if err != nil {
@@ -314,7 +315,8 @@ func (f *Figure) Save(dir string) ([]string, error) {
 // ticks places labels at multiples of 1, 2 or 5 times a power of ten, four to ten per axis.
 type ticks struct{}
 
-// Ticks returns the ticks of an axis. It implements plot.Ticker.
+// Ticks returns the tick marks of an axis that shows the values from low to high. It implements
+// plot.Ticker.
 func (ticks) Ticks(low, high float64) []plot.Tick {
 	if !(high > low) || math.IsInf(high-low, 0) {
 		return []plot.Tick{{Value: low, Label: strconv.FormatFloat(low, 'g', 6, 64)}}
@@ -343,7 +345,7 @@ func (ticks) Ticks(low, high float64) []plot.Tick {
 	return all
 }
 
-// Album holds the figures of a report, which embeds it.
+// Album holds the figures of a report. A report type embeds an Album.
 type Album struct{ figures []*Figure }
 
 // Add appends figures.

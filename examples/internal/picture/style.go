@@ -44,7 +44,7 @@ func Stroke(k int) draw.LineStyle {
 	return draw.LineStyle{Color: Color(k), Width: vg.Points(1.2), Dashes: dashes[k/len(palette)%len(dashes)]}
 }
 
-// Faint returns a translucent version of a colour for areas, such as bands.
+// Faint returns a translucent version of a colour, for filled areas such as bands.
 func Faint(c color.Color) color.Color {
 	r, g, b, _ := c.RGBA()
 	return color.NRGBA{R: uint8(r >> 8), G: uint8(g >> 8), B: uint8(b >> 8), A: 60}
@@ -79,8 +79,8 @@ func Panel(x, y string) *plot.Plot {
 	return p
 }
 
-// Line adds series k, with the values y at the places 0, 1, …, to a panel. It returns the mark of
-// the series for a legend.
+// Line adds a line with the values y at x = 0, 1, … to a panel, in the style of series k. It
+// returns the mark of the series for a legend.
 func Line(p *plot.Plot, k int, y []float64) (*plotter.Line, error) {
 	xy := make(plotter.XYs, len(y))
 	for i, v := range y {
@@ -89,7 +89,8 @@ func Line(p *plot.Plot, k int, y []float64) (*plotter.Line, error) {
 	return Curve(p, k, xy)
 }
 
-// Curve adds series k to a panel and returns its mark for a legend.
+// Curve adds a curve through given points to a panel, in the style of series k. It returns the mark
+// of the series for a legend.
 func Curve(p *plot.Plot, k int, xy plotter.XYs) (*plotter.Line, error) {
 	l, err := plotter.NewLine(thin(xy))
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Bar shows progress once a run has lasted two seconds. On a terminal it draws a bar; elsewhere
-// it logs a line by package log/slog every ten seconds.
+// Bar shows the progress of a run once the run has lasted two seconds. On a terminal it draws a
+// bar. Elsewhere it logs a line with package log/slog every ten seconds.
 type Bar struct {
 	name        string
 	start, last time.Time
@@ -25,8 +25,8 @@ const (
 	between  = 10 * time.Second
 )
 
-// New returns the bar of a run. Its clock starts with the first call of Set, so that preparation
-// such as compiling a language does not count.
+// New returns the bar of a run. The bar's clock starts with the first call of Set, so that
+// preparation such as compiling a language does not count.
 func New(name string) *Bar {
 	return &Bar{name: name, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
 }
@@ -58,7 +58,7 @@ func (b *Bar) Set(done, total int) {
 	_ = b.bar.Set(done) // only the drawing can fail
 }
 
-// Done removes the bar.
+// Done removes the bar from the terminal.
 func (b *Bar) Done() {
 	if b.shown {
 		_ = b.bar.Finish()

@@ -15,17 +15,19 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/progress"
 )
 
-// Config holds the settings of a training.
+// Config holds the settings of [Run].
 type Config struct {
-	Name  string    // name shown by the progress bar
-	Steps int       // step of the trainer at which to stop
+	Name string // name shown by the progress bar
+	// total number of the trainer's steps, including those of earlier calls, at which to stop
+	Steps int
 	Until time.Time // time at which to stop earlier; the zero value for no limit
 
 	// Checkpoint is the file to which the training is saved. If it exists, the training
 	// continues from it. "" means none.
 	Checkpoint string
 
-	// Seen, if not nil, is called periodically with the loss of a step.
+	// Seen, if not nil, is called periodically during the training with the loss of the latest
+	// step.
 	Seen func(step int, loss float64)
 }
 

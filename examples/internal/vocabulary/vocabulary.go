@@ -12,8 +12,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint/text"
 )
 
-// Read returns the tokens in a file or, if file is "", the 256 bytes as tokens. It adds a token for
-// padding. The file is a tokenizer.json, or a vocab.json in the format of GPT-2.
+// Read returns the tokens in a file or, if file is "", a vocabulary with one token for each of the
+// 256 bytes. It adds a token for padding. The file is a tokenizer.json, or a vocab.json in the
+// format of GPT-2.
 func Read(file string) (text.Vocabulary, error) {
 	if file == "" {
 		v := text.Bytes()
@@ -37,7 +38,8 @@ func padded(v text.Vocabulary) text.Vocabulary {
 }
 
 // Parse reads a tokenizer.json or a vocab.json, a map from the written form of tokens to their
-// numbers. Numbers without a token, and special tokens, are Forbidden in the vocabulary.
+// numbers. In the resulting vocabulary, special tokens and numbers to which no token belongs are
+// marked as Forbidden.
 func Parse(data []byte) (v text.Vocabulary, err error) {
 	var file struct {
 		Model struct {

@@ -21,7 +21,7 @@ var errFault = errors.New("injected")
 type Disk struct {
 	Calls int // number of calls so far
 	Fault int // number of the call that fails; 0 for none
-	How   int // kind of failure, a number below Ways
+	How   int // kind of failure, a number from 0 to Ways−1
 
 	src    *rand.Rand
 	dead   bool // whether a crash has happened, after which all calls fail
@@ -41,7 +41,7 @@ const (
 	half           // failure that does half of the work and returns an error
 	short          // failure that does half of the work and reports a short write
 	lie            // failure that does half of a write and reports success
-	Crash          // power failure before the call; all kinds from Crash on are crashes
+	Crash          // power failure before the call; all kinds ≥ Crash are crashes
 	crashed        // power failure after the call
 	Ways           // number of kinds of failure
 )

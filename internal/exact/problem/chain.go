@@ -108,7 +108,8 @@ func (p *Chain) Distance(x []int32) float64 {
 	return d / 2
 }
 
-// Noise returns the mean Distance of the given number of independent draws from p(·|C).
+// Noise returns the mean [Chain.Distance] that the given number of independent draws from p(·|C)
+// has by chance alone.
 func (p *Chain) Noise(r *rand.Rand, draws int) float64 {
 	const rounds = 20
 	sum := 0.0

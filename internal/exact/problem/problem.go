@@ -20,9 +20,9 @@ import (
 // Alphabet lists the letters that represent the tokens.
 const Alphabet = "abcde"
 
-// Problem is a random combination of constraints on sequences of a space small enough to
-// enumerate. Each constraint has a judge, a test of membership that shares no code with package
-// constraint.
+// Problem is a random combination of constraints on sequences of a space small enough to enumerate.
+// Each constraint has a judge, a function that tests whether a sequence satisfies the constraint
+// and that shares no code with package constraint.
 type Problem struct {
 	Language      constraint.Automaton
 	Sites, Levels int
@@ -30,9 +30,9 @@ type Problem struct {
 	Judges        []func(x []int32) bool // for each constraint: whether x satisfies it
 }
 
-// New draws a problem with at most 5 levels and 7 sites, whose space has at most as many
-// sequences as the argument most. A regular expression, a count, excluded sequences and a mask
-// are each included with some probability.
+// New draws a problem with at most 5 levels and 7 sites, whose space has at most as many sequences
+// as the argument most. It includes, each with some probability, a regular expression, a count of
+// tokens, a list of excluded sequences, and a mask of the tokens allowed at each site.
 func New(t testing.TB, r *rand.Rand, most float64) *Problem {
 	p := &Problem{Sites: 1 + r.IntN(7), Levels: 1 + r.IntN(5)}
 	for math.Pow(float64(p.Levels), float64(p.Sites)) > most {
@@ -224,7 +224,8 @@ type Listed struct {
 	Weight float64
 }
 
-// Brute lists the language in lexicographic order by applying the judges to every sequence.
+// Brute lists the sequences that satisfy all constraints, in lexicographic order, by applying the
+// judges to every sequence.
 func (p *Problem) Brute() []Listed {
 	var all []Listed
 	x := make([]int32, p.Sites)
@@ -278,7 +279,7 @@ func Infeasible[E error](t testing.TB, err error) {
 	require.ErrorAs(t, err, &dead)
 }
 
-// Weigh returns the log-weight of x.
+// Weigh returns the log-weight of the sequence x, Σ_i V[i,x_i].
 func (p *Problem) Weigh(x []int32) float64 {
 	w := 0.0
 	for i, v := range x {

@@ -24,7 +24,7 @@ func Hash(x []int32) uint64 {
 	return crc64.Checksum(b, crc64.MakeTable(crc64.ECMA))
 }
 
-// Run makes n draws with new chains and returns the chains.
+// Run starts new chains, makes n draws with them and returns the chains.
 func Run(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Config, n int) *sampler.Chains {
 	t.Helper()
 	c, err := sampler.NewChains(context.Background(), m, method, cfg)
@@ -33,8 +33,8 @@ func Run(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Config
 	return c
 }
 
-// Resume asserts that 50 draws are the same if the run is split by a checkpoint, at the start or
-// after 13 draws.
+// Resume asserts that a run of 50 draws gives the same draws if it is interrupted, saved and loaded
+// from the checkpoint, once at the start and once after 13 draws.
 func Resume(t *testing.T, m energy.Model, method sampler.Method) {
 	t.Helper()
 	for _, at := range []int{0, 13} {

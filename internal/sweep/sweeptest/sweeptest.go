@@ -93,7 +93,7 @@ func Chequered(t *testing.T, rows, cols int) *model.Ising {
 }
 
 // Observed counts the transitions of a method. Entry [x][y] of the result is the number of steps
-// from state x to state y. From each state it makes as many steps as the argument draws.
+// from state x to state y. The number of steps from each state is the argument draws.
 func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
 	t.Helper()
 	k, err := method.Kernel(context.Background(), m, sampler.BlockSize)
@@ -101,8 +101,8 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// ObservedKernel is like [Observed], but takes a kernel of a whole block of chains. The function
-// before is called ahead of every step.
+// ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. It calls
+// the function before ahead of every step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
@@ -146,9 +146,9 @@ func Many(draws int) int {
 	return draws
 }
 
-// Stuck resets the kernel to the state with number x. It returns true if the kernel rejects the
-// state because the state has probability zero. It then stores in dst the transition probabilities
-// of a chain that stays at x.
+// Stuck resets the kernel to the state with number x. It returns true if the kernel rejects this
+// state because the state has probability zero. In that case it stores in dst the row of the
+// transition matrix for a chain that stays at x.
 func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	if k.Reset(sampler.Control{}, state) == nil {
 		return false
@@ -157,8 +157,8 @@ func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	return true
 }
 
-// Stay sets dst[x] to 1 minus the sum of the other entries, or to 0 if they exceed 1 by rounding.
-// Larger excesses are left for Matrix.RowError to find.
+// Stay sets dst[x], the probability of staying at x, to 1 minus the sum of the other entries, or to
+// 0 if that sum exceeds 1 by rounding. Larger excesses are left for Matrix.RowError to find.
 func Stay(dst []float64, x int) {
 	dst[x] = 0
 	dst[x] = max(0, 1-exact.Sum(dst))
@@ -247,8 +247,8 @@ func Distribution(m energy.Model) (free []int, p []float64) {
 	return free, p
 }
 
-// Pinned returns m with all sites fixed for which keep is false. The levels at which they are
-// fixed vary from site to site.
+// Pinned returns a version of m in which the sites for which keep returns false are fixed. The
+// levels of the fixed sites vary from site to site.
 func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	sites, levels := m.Shape()
 	fixed := map[int]int32{}
@@ -260,7 +260,8 @@ func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	return exact.Must(energy.Clamp(m, fixed))
 }
 
-// EngineOf returns the name of the type of the innermost kernel that k wraps.
+// EngineOf returns the name of the type of the kernel that does the work of k: the innermost one,
+// if k wraps another kernel.
 func EngineOf(k sampler.Kernel) string {
 	for w, ok := k.(sampler.Wrapper[int32]); ok; w, ok = k.(sampler.Wrapper[int32]) {
 		k = w.Unwrap()

@@ -177,7 +177,7 @@ type lattice struct {
 // mark is the number of steps between two digests.
 const mark = 500
 
-// Started is the reply to lattice/start.
+// Started is the reply to the call lattice/start, which begins a run.
 type Started struct {
 	Critical      float64 // critical temperature
 	Order, Energy *Known  // theoretical means of |order| and of the energy per site; nil if not known
@@ -267,7 +267,7 @@ func (s *lattice) paint() {
 	}
 }
 
-// Frame is the reply to lattice/run: the state of the run after some more steps.
+// Frame is the reply to the call lattice/run, which makes some more steps of the run.
 type Frame struct {
 	Steps int       // steps of each chain since the start
 	Order []float64 // order parameter of each chain's current state

@@ -31,8 +31,8 @@ func Runes(named string) []rune {
 	return slices.Compact(a)
 }
 
-// Draw fills x with draws from p under the given log-weights. It returns the mean of −log₂ P over
-// the draws, which estimates the entropy in bits.
+// Draw fills x with draws from p, a model conditioned on a language, with the given log-weights. It
+// returns the mean of −log₂ P over the draws, which estimates the entropy in bits.
 func Draw(ctx context.Context, p *prior.Conditional, x []int32, weights []float32, source *sampler.Stream) (bits float64, err error) {
 	sites, _ := p.Shape()
 	logs := make([]float64, len(x)/sites)

@@ -150,7 +150,7 @@ type search struct {
 	spent time.Duration
 }
 
-// SearchStarted is the reply to minimise/start.
+// SearchStarted is the reply to the call minimise/start, which begins a search for the minimum.
 type SearchStarted struct {
 	Format       string
 	Sites, Pairs int
@@ -194,7 +194,7 @@ func (p Problem) Best(ctx context.Context, rounds int) ([]int32, error) {
 	return x, err
 }
 
-// Bounded is the reply to minimise/bound.
+// Bounded is the reply to the call minimise/bound, which bounds the minimum.
 type Bounded struct {
 	// lower bound on the energy, or upper bound on the cut; nil if none was found in time
 	Bound  *float64
@@ -233,7 +233,8 @@ func (t *tab) bound(ctx context.Context, _ struct{}) (*Bounded, error) {
 
 var errNoFile = errors.New("no file has been opened")
 
-// Found is the reply to minimise/run: the best state found so far.
+// Found is the reply to the call minimise/run, which continues the search: the best state found so
+// far.
 type Found struct {
 	Rounds int
 	Energy float64

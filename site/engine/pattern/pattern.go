@@ -127,7 +127,8 @@ func Tab(e *engine.Engine) {
 	engine.HandleProgram(e, "strings", Pattern.program)
 }
 
-// Strings counts the matching strings, draws samples and computes the marginals.
+// Strings counts the strings that match a pattern, draws random ones, and computes the probability
+// of every rune at every position.
 func Strings(ctx context.Context, q Pattern) (*Strung, error) {
 	began := time.Now()
 	if err := q.check(); err != nil {

@@ -22,7 +22,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/site/engine/minimum"
 )
 
-// Case selects a reproducible run: the name of one of [Cases] and a seed.
+// Case selects a run that gives the same bits on every computer: the name of one of [Cases] and a
+// seed.
 type Case struct {
 	Name string
 	Seed uint64

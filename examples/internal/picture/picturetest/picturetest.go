@@ -13,8 +13,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/examples/internal/picture"
 )
 
-// Album fails the test if the names of the figures are not the given ones, if texts overlap, if
-// marks lie outside the canvas, or if a figure's files cannot be decoded.
+// Album checks the figures of an album. It fails the test if the names of the figures are not the
+// given ones, if texts overlap, if marks lie outside the canvas, or if a figure's files cannot be
+// decoded.
 func Album(t testing.TB, figures []*picture.Figure, names ...string) {
 	t.Helper()
 	var got []string

@@ -1,4 +1,5 @@
-// Package kernel describes assembly functions to the emitters that write them.
+// Package kernel defines the descriptions of assembly functions from which the emitters, one per
+// architecture, write the code.
 package kernel
 
 import "strings"
