@@ -164,13 +164,14 @@ type Factored interface {
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
 }
 
-// WidthError reports that exact sums over a [Factored] model would take more memory than allowed,
-// because the tree-width of its graph is too large.
+// WidthError reports that exact sums over all states of a [Factored] model would take more memory
+// than allowed. The sums are computed by variable elimination, whose memory grows exponentially
+// with the tree-width of the model's graph.
 type WidthError struct {
 	Variables  int
-	LowerBound float64 // lower bound on the width that any elimination order can reach
-	// Width is log₂ of the number of entries of the largest table, for the best elimination order
-	// found.
+	LowerBound float64 // lower bound on Width over all elimination orders
+	// Width is log₂ of the number of entries of the largest table that variable elimination would
+	// create, for the best elimination order found.
 	Width float64
 	// Bytes is the memory for the intermediate tables, for the best elimination order found. It is
 	// +Inf beyond the range of float64.
@@ -193,10 +194,10 @@ type Clamped interface {
 	Unclamped() (m Model, fixed []int32)
 }
 
-// Varying is implemented by models whose energy can change between the steps of a sampling kernel.
-// An example is a dual.Lagrangian, whose multipliers can change. After a change the kernel must be
-// Reset. A kernel that keeps data of the model between steps, such as its couplings, must take them
-// from the copy that Now returns.
+// Varying is implemented by models whose energy can change between the steps of a sampling kernel
+// (package mcmc). An example is a dual.Lagrangian, an energy with Lagrange multipliers that can
+// change. After a change the kernel must be Reset. A kernel that keeps data of the model between
+// steps, such as its couplings, must take them from the copy that Now returns.
 type Varying interface {
 	Model
 
@@ -321,9 +322,10 @@ type Parametric interface {
 	ParamGradient(g []float64, x []int32, w []float64)
 
 	// SetParams replaces θ by a copy of theta, which must have the same length. It must not run
-	// concurrently with any other method. Afterwards every kernel that works on the model must be
-	// Reset; a Reset keeps the kernel's states, random streams and step sizes. If SetParams returns
-	// an error, for instance because a number is not finite, nothing changes.
+	// concurrently with any other method. Afterwards every sampling kernel (package mcmc) that
+	// works on the model must be Reset. A Reset keeps the kernel's states, random streams and step
+	// sizes. If SetParams returns an error, for instance because a number is not finite, nothing
+	// changes.
 	SetParams(theta []float64) error
 }
 

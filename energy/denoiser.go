@@ -38,8 +38,9 @@ type Noised[S Site] struct {
 	// uniform noise, or for reals, the value of an entry does not show whether it is noisy.
 	Clean []bool
 
-	// Guided reports whether the caller's reverse steps apply the guidance that the denoiser
-	// requires (see diffusion.Guide). A denoiser that relies on guidance must return an error
+	// Guided is true if the caller itself applies the denoiser's guidance, by changing its reverse
+	// steps rather than the predictions (see diffusion.Guide). Guidance makes samples that satisfy
+	// a condition more likely. A denoiser that relies on the caller for this must return an error
 	// if Guided is false.
 	Guided bool
 
@@ -51,18 +52,21 @@ type Noised[S Site] struct {
 	Meta any
 }
 
-// Reveals states how the caller of a [Denoiser] reveals masked tokens. It is for denoisers that
-// compute the probability of the reverse steps that produce a sample.
+// Reveals states how the caller of a [Denoiser] reveals masked tokens. A diffusion sets it in
+// [Noised]. Denoisers need it only if they compute the probability of the steps that produced a
+// sample.
 type Reveals uint8
 
 const (
-	// RevealsOtherwise means any way other than RevealsEach and RevealsOne. Examples are a
-	// projection, guidance, particles, a chosen order and a kind of noise other than masking.
+	// RevealsOtherwise means any other behaviour than that of RevealsEach and RevealsOne. For
+	// instance, tokens are revealed in a chosen order; a projection, guidance or resampling of
+	// particles changes the steps; or the noise is not masking.
 	RevealsOtherwise Reveals = iota
 
 	// RevealsEach means that a step reveals each masked token independently with probability (α_s −
-	// α_t)/(1 − α_t). The token is drawn from its row of the prediction. α_t and α_s are the signal
-	// levels before and after the step.
+	// α_t)/(1 − α_t). The token is drawn from its row of the prediction. Here α_t and α_s are the
+	// signal levels before and after the step, that is, the probabilities that a token is not
+	// masked.
 	RevealsEach
 
 	// RevealsOne means that a step reveals one masked token, chosen uniformly. The token is drawn
@@ -160,15 +164,16 @@ func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 
 // SelfExcluding is implemented by denoisers that may predict each token from the other sites only.
 type SelfExcluding interface {
-	// LeaveOneOut reports whether the rows are p(x_0,i = l | x_t without site i). If not, they
-	// are the posteriors given all of x_t.
+	// LeaveOneOut reports whether the rows of a prediction are p(x_0,i = l | x_t without site i),
+	// where x_0 is the clean state and x_t the noisy one. If not, they are the posteriors given all
+	// of x_t.
 	LeaveOneOut() bool
 }
 
 // Timeless is implemented by denoisers that report whether their predictions depend on the states
 // alone, that is, on the fields X and Clean of [Noised].
 type Timeless interface {
-	// TimeFree reports whether predictions depend on X and Clean alone.
+	// TimeFree reports whether predictions depend on the fields X and Clean of [Noised] alone.
 	TimeFree() bool
 }
 
@@ -215,8 +220,8 @@ func (q Noised[S]) States(sites int) int {
 }
 
 // NoisePredictor turns a predictor of the noise into a denoiser. Most networks for reals predict
-// the noise. From the predicted noise ε̂, NoisePredictor computes the prediction of the clean
-// state,
+// the noise. From the predicted noise ε̂ and the noisy state x_t at signal level ᾱ, NoisePredictor
+// computes the prediction of the clean state,
 //
 //	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
 //

@@ -41,8 +41,8 @@ type Func struct {
 	// 0…Rows−1, without replacement, and passes them in ascending order. Estimate must not keep the
 	// slice.
 	Estimate func(g []float32, x []int32, rows []int32)
-	// Rows is the number of rows of the data, and Batch the number drawn per estimate. If Estimate
-	// is set, 1 ≤ Batch ≤ Rows.
+	// Rows is the number of rows of the data on which the energy depends, and Batch the number of
+	// rows that one call of Estimate uses. If Estimate is set, 1 ≤ Batch ≤ Rows.
 	Rows, Batch int
 }
 
@@ -148,8 +148,8 @@ func (f Func) check() {
 	}
 }
 
-// As offers [Binary] if Field is set and there are two levels, and [Stochastic] if Estimate is set.
-// It implements [Capable].
+// As implements [Capable]: a Func is also [Binary] if Field is set and there are two levels, and
+// [Stochastic] if Estimate is set.
 func (f Func) As(target any) bool {
 	switch p := target.(type) {
 	case *Binary:

@@ -17,7 +17,7 @@ type Cost struct {
 	Rows  int // number of states in all calls
 	Asked int // number of states that were passed on to the wrapped denoiser
 	Hits  int // number of states whose prediction was in the cache
-	Shown int // number of states without masked tokens, predicted without the wrapped denoiser
+	Shown int // number of states without masked tokens, which Metered predicts itself
 }
 
 // Metered wraps a denoiser of masked tokens, counts its calls and states, and can cache its

@@ -117,8 +117,9 @@ type velocityPullback struct {
 	velocity Differentiable
 }
 
-// Pullback stores predictions in v and vector–Jacobian products in dst. With c = √ᾱ+√(1−ᾱ) and z =
-// x_t/c, the Jacobian is J = (I − s·∂û/∂z)/c. It implements [Differentiable].
+// Pullback stores predictions in v and vector–Jacobian products in dst. In the notation of
+// [Velocity], with c = √ᾱ+√(1−ᾱ) and z = x_t/c, the Jacobian of the prediction is J = (I −
+// s·∂û/∂z)/c. It implements [Differentiable].
 func (p velocityPullback) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
 	n, _ := p.Shape()
 	check.Len("denoise", "v", len(v), len(q.X))
