@@ -69,8 +69,8 @@ func (m *HMM) Shape() (sites, levels int) { return m.sites, m.corruption.levels(
 // Noisy.
 func (m *HMM) TimeFree() bool { return m.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
-// [energy.Masking].
+// MaskLevel returns the level of the mask, or −1 if the corruption is [Noisy], which has no mask.
+// It implements [energy.Masking].
 func (m *HMM) MaskLevel() int32 { return m.corruption.mask(m.k) }
 
 // Denoise stores in v the exact log-posteriors of all tokens; it implements [energy.Denoiser].

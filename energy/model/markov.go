@@ -127,11 +127,11 @@ func costs(name string, p []float64, length int) ([]float64, error) {
 // Shape returns the number of sites and of levels.
 func (m *Markov) Shape() (sites, levels int) { return m.sites, m.levels }
 
-// Order returns k, the number of earlier tokens that a token depends on.
+// Order returns the order k of the chain, the number of preceding tokens on which a token depends.
 func (m *Markov) Order() int { return m.order }
 
-// Probabilities returns copies of start and trans in the layout of [NewMarkov]. They are computed
-// from logarithms and so have rounding errors.
+// Probabilities returns copies of the tables of start and transition probabilities, in the layout
+// of [NewMarkov]. The entries are computed from logarithms and so have rounding errors.
 func (m *Markov) Probabilities() (start, trans []float64) {
 	return expNeg(m.start), expNeg(m.trans)
 }
@@ -216,8 +216,8 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 // [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
-// Factors returns the table of −log start for the first k sites and, for each later site, the table
-// of −log trans. It implements [energy.Factored].
+// Factors returns the table of −log p(x_0 … x_{k−1}) for the first k sites and, for each later
+// site, the table of −log p(x_i | the k tokens before it). It implements [energy.Factored].
 func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	all := make([]int32, m.sites)
 	for i := range all {

@@ -159,9 +159,9 @@ func (m *Potts) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d that [Potts.Locals] stored, before one site changes. The table holds
-// running sums, so over many moves rounding may add up to a few units in the last place. With
-// integer parameters it stays exact. It implements [energy.Local].
+// Move updates the table d that [Potts.Locals] stored, for one site that is about to change. The
+// table holds running sums, so over many moves rounding may add up to a few units in the last
+// place. With integer parameters it stays exact. It implements [energy.Local].
 func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.field))
 	check.Index("model", "site", site, len(x))
@@ -184,8 +184,8 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 // Graph returns the neighbours of each site; it implements [energy.Graphical].
 func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
 
-// Matching returns the coupling and the field of each level; it implements [energy.Matching]. The
-// result ok is true if all weights are equal.
+// Matching returns the coupling, which all edges share, and the field of each level; it implements
+// [energy.Matching]. The result ok is true if all edges have the same weight.
 func (m *Potts) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := m.graph.uniform()
 	return m.coupling * w, m.field, ok

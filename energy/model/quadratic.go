@@ -47,8 +47,8 @@ type Quadratic struct {
 	learned  bool // whether the parameters may change
 }
 
-// Polynomial holds the parameters of a [Quadratic] other than its matrix. The zero value gives a
-// QUBO.
+// Polynomial holds the parameters of a [Quadratic] other than its matrix. With the zero value, the
+// levels have the values {0, 1}, as in a QUBO.
 type Polynomial struct {
 	Linear   []float64 // linear terms b, one number per site; nil means 0
 	Constant float64   // constant c
@@ -67,7 +67,7 @@ type couplings interface {
 
 // NewQuadratic returns the model of n sites whose sparse matrix Q has the given entries. Entries
 // may be on the diagonal. Entries at the same place, or at (i,j) and (j,i), are added. The argument
-// p holds the other parameters.
+// p holds the linear terms, the constant and the numeric values of the levels.
 //
 // NewQuadratic returns an error if n < 1, an entry lies outside the matrix, or a number is not
 // finite. It also returns an error if p.Linear does not have one entry per site, p.Values are not
@@ -105,8 +105,8 @@ func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 }
 
 // NewDenseQuadratic returns the model of n sites with the matrix q, n × n and row-major, which it
-// copies. The argument p holds the other parameters. It returns an error if len(q) ≠ n², and in the
-// same cases as [NewQuadratic].
+// copies. The argument p holds the linear terms, the constant and the numeric values of the levels.
+// It returns an error if len(q) ≠ n², and in the same cases as [NewQuadratic].
 func NewDenseQuadratic(n int, q []float64, p Polynomial) (*Quadratic, error) {
 	if n < 1 || len(q)/n != n || len(q)%n != 0 {
 		return nil, fmt.Errorf("model: NewDenseQuadratic: n = %d and len(q) = %d, want n ≥ 1 and len(q) = n²", n, len(q))
@@ -258,9 +258,9 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d that [Quadratic.Locals] stored, before one site changes. The table holds
-// running sums, so over many moves rounding may add up to a few units in the last place. With
-// integer parameters it stays exact. It implements [energy.Local].
+// Move updates the table d that [Quadratic.Locals] stored, for one site that is about to change.
+// The table holds running sums, so over many moves rounding may add up to a few units in the last
+// place. With integer parameters it stays exact. It implements [energy.Local].
 func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.values))
 	check.Index("model", "site", site, len(x))
@@ -636,9 +636,9 @@ func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 // padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 
-// FieldFrom stores in e the energies of the states y and in h their fields, computed from the
-// cached sums of the earlier states x. Each changed site costs one pass over its couplings. It
-// implements [energy.Incremental].
+// FieldFrom stores in e the energies of the states y and in h their fields, computed from the sums
+// of couplings for the earlier states x, which cache holds. Each changed site costs one pass over
+// its couplings. It implements [energy.Incremental].
 func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	rows := check.Rows("model", "y", len(y), len(m.linear))
 	check.Len("model", "e", len(e), rows)

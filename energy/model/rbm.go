@@ -213,8 +213,8 @@ func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok
 
 // Tempered returns the machine with all weights and biases multiplied by beta, which must be in [0,
 // 1]. The result has the joint distribution of visible and hidden units at inverse temperature
-// beta, as anneal.AIS requires. At beta = 0 every state has the energy −hidden·log 2, where hidden
-// is the number of hidden units.
+// beta, as annealed importance sampling (anneal.AIS) requires. At beta = 0 every state has the
+// energy −hidden·log 2, where hidden is the number of hidden units.
 func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 	if !(beta >= 0 && beta <= 1) {
 		return nil, fmt.Errorf("model: Tempered: beta = %v, want 0 … 1", beta)
@@ -237,17 +237,17 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
 // FieldFrom stores in e the energies of the states y and in h their fields. It computes them from
-// the activations in cache, which belong to the earlier states x. Each site that differs between x
-// and y costs one pass over the activations, and the field costs a matrix product. FieldFrom
-// implements [energy.Incremental].
+// the activations of the hidden units for the earlier states x, which cache holds. Each site that
+// differs between x and y costs one pass over the activations, and the field costs a matrix
+// product. FieldFrom implements [energy.Incremental].
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.evaluate(e, h, nil, next, y, cache, x, nil)
 }
 
 // HiddenFieldFrom stores in e the energies of the states y and in f the log-odds of the hidden
-// units, computed from the cached activations of the earlier states x. It implements
-// [energy.IncrementalBipartite].
+// units, computed from the activations of the hidden units for the earlier states x, which cache
+// holds. It implements [energy.IncrementalBipartite].
 func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))
 	m.checkCaches(next, y, cache, x)

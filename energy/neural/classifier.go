@@ -24,7 +24,8 @@ type ClassifierConfig struct {
 	// [Config.Cond] is 0 ignores the noise level.
 	Level func(t float64) float64
 
-	// TimeFree makes the noise level 0 at all times. Set it for networks trained with train.Masked.
+	// TimeFree makes the noise level that the network receives 0 at all times. Set it for networks
+	// whose training does not use the time, such as those trained with train.Masked.
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a call; 0 means GOMAXPROCS, and numbers

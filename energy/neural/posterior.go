@@ -38,12 +38,13 @@ type Posterior struct {
 }
 
 // NewPosterior returns the posterior given the inputs x, a row-major array of len(y) × inputs, and
-// the targets y in 0 … 1. Both are copied. The argument weight is the factor w of the energy. The
-// argument batch is the number of rows drawn for an estimate of the field; 0 means no estimates.
+// the targets y in [0, 1]. Both are copied. The argument weight is the factor w of the energy. The
+// argument batch is the number of rows drawn for an estimate of the field; 0 means no estimates
+// (see [energy.Stochastic]).
 //
-// NewPosterior returns an error if y is empty or not in 0 … 1, or len(x) is not a positive multiple
-// of len(y). It also returns an error if hidden < 1, weight is not > 0, or batch is not in 0 …
-// len(y). Numbers that are not finite, and derivatives that could overflow float32, are errors,
+// NewPosterior returns an error if y is empty or not in [0, 1], or len(x) is not a positive
+// multiple of len(y). It also returns an error if hidden < 1, weight is not > 0, or batch is not in
+// 0 … len(y). Numbers that are not finite, and derivatives that could overflow float32, are errors,
 // too.
 func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Posterior, error) {
 	const caller = "neural: NewPosterior"
@@ -98,8 +99,8 @@ func (m *Posterior) pad(dst, x []float32) {
 // Shape returns the number of weights as sites, and 2 as the number of levels.
 func (m *Posterior) Shape() (sites, levels int) { return (m.inputs+2)*m.hidden + 1, 2 }
 
-// Energy stores in e the energies of the states x, vectors of weights. It implements
-// [energy.Model].
+// Energy stores in e the energies of the states x, each of which is a vector of binary weights. It
+// implements [energy.Model].
 func (m *Posterior) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
 
 // Field stores the energies in e, and in h the first-order energy differences between levels 1 and
@@ -138,7 +139,8 @@ func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// As offers [energy.Stochastic] if the batch is positive; it implements [energy.Capable].
+// As implements [energy.Capable]: the posterior is also [energy.Stochastic] if the batch given to
+// [NewPosterior] is positive.
 func (m *Posterior) As(target any) bool {
 	if m.batch == 0 {
 		return false

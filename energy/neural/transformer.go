@@ -26,10 +26,11 @@ type Transformer struct {
 	class   int32 // class for inputs that have none; Classes means no class
 }
 
-// New returns a network with random initial weights drawn from src, distributed as in DiT. Weights
-// of linear layers are normal with variance 1/inputs, and embeddings are normal with variance
-// 0.02². Modulations and the last layer are 0, and gains are 1. New returns an error if a field of
-// cfg is out of range or src is nil.
+// New returns a network with random initial weights drawn from src, distributed as in the diffusion
+// transformer DiT (Peebles and Xie 2023). Weights of linear layers are normal with variance
+// 1/inputs, and embeddings are normal with variance 0.02². The last layer and the weights that turn
+// the noise level into shifts, scales and gates are 0, and gains are 1. New returns an error if a
+// field of cfg is out of range or src is nil.
 func New(cfg Config, src rand.Source) (*Transformer, error) {
 	cfg, err := cfg.resolve("New")
 	if err != nil {

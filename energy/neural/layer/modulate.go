@@ -10,8 +10,9 @@ import (
 // Adaptive layer normalisation (adaLN; Peebles and Xie 2023, §3.2) shifts, scales and gates the
 // rows of one state by vectors. A network computes the vectors from the state's noise level.
 
-// Modulate stores h·(1 + scale) + shift in y, row by row, for rows of len(scale) entries. The
-// slices y and h may be the same.
+// Modulate stores h·(1 + scale) + shift in y, entry by entry, for every row of h. The vectors scale
+// and shift are the same for all rows, which have len(scale) entries. The slices y and h may be the
+// same.
 func Modulate(y, h, shift, scale []float32) {
 	w := len(scale)
 	check.Rows("layer", "h", len(h), w)
@@ -44,7 +45,8 @@ func ModulateBack(dshift, dscale, dy, h, scale []float32) {
 	}
 }
 
-// Gate adds gate·f to y, row by row, for rows of len(gate) entries. A nil gate means 1.
+// Gate adds gate·f to y, entry by entry, for every row of f. The vector gate is the same for all
+// rows, which have len(gate) entries. A nil gate means 1.
 func Gate(y, f, gate []float32) {
 	check.Len("layer", "y", len(y), len(f))
 	if gate == nil {

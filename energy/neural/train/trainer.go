@@ -124,7 +124,8 @@ func (t *Trainer) Step() int { return t.step }
 // squared error of an entry for reals. It is NaN before the first step.
 func (t *Trainer) Loss() float64 { return t.loss }
 
-// Average returns a new network with the moving average of the weights.
+// Average returns a new network whose weights are the moving average of the weights over the steps
+// of the training.
 func (t *Trainer) Average() *neural.Transformer {
 	c := t.net.Clone()
 	if t.low != nil {
