@@ -21,8 +21,8 @@ type Mask struct {
 	bits          []uint64 // bit l of row i is set if level l is allowed at site i
 }
 
-// Masked is implemented by languages that can be split into a mask and a remaining language, such
-// as [Mask] and [Intersection].
+// Masked is implemented by languages that can be split into a mask, which lists the levels allowed
+// at each site, and a remaining language. [Mask] and [Intersection] are examples.
 //
 // A mask could be treated as an automaton like any other: its state is the site. But code that has
 // a weight for every pair of site and level is faster if it sets the weights of forbidden levels to
@@ -37,8 +37,9 @@ type Masked interface {
 	Split() (rest Automaton, mask *Mask)
 }
 
-// Split separates a language into its mask and the rest by [Masked.Split]. If a is not [Masked],
-// the rest is a itself and mask is nil.
+// Split separates the language a into a mask, which lists the levels allowed at each site, and the
+// rest. If a is [Masked], its method Split does this. Otherwise the rest is a itself and mask is
+// nil.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
 	check.Must("constraint: Split", "a", a)
 	if m, ok := a.(Masked); ok {
@@ -138,7 +139,8 @@ func (m *Mask) Next(state int, token int32) int {
 // Accepting returns true: a mask does not restrict the length.
 func (m *Mask) Accepting(int) bool { return true }
 
-// Classes puts levels that are allowed at the same sites into one class.
+// Classes divides the tokens into classes: levels that are allowed at the same sites are in one
+// class.
 func (m *Mask) Classes(levels int) (of []int32, n int) {
 	column := make([]byte, m.sites)
 	return automata.ClassesBy(levels, func(t int32) string {

@@ -58,7 +58,8 @@ func newResidue(name string, rows [][]int, fixed bool, modulus int, residues []i
 	return r, nil
 }
 
-// States returns the modulus or, if the number of sites is fixed, modulus·(sites + 1).
+// States returns the number of states: the modulus or, if the number of sites is fixed,
+// modulus·(sites + 1).
 func (r *Residue) States() int {
 	if r.fixed {
 		return r.modulus * (len(r.rows) + 1)
@@ -66,7 +67,7 @@ func (r *Residue) States() int {
 	return r.modulus
 }
 
-// Start returns 0, the residue before the first token.
+// Start returns 0, the residue of the empty sum before the first token.
 func (r *Residue) Start() int { return 0 }
 
 // Next adds the weight of token to the residue, or returns −1 if token has no weight or the

@@ -12,8 +12,8 @@ import (
 
 // Velocity turns a predictor of velocities, such as a network trained by flow matching
 // (train.Flow), into a denoiser. The velocity û ≈ E[ε − x_0 | z] is that of a flow on straight
-// paths from data x_0 to noise ε. The predictor receives the state z at the time s, where s = 1 is
-// pure noise:
+// paths from data x_0 to noise ε. For a noisy state x_t at signal level ᾱ, the predictor receives
+// the state z at the time s, where s = 1 is pure noise:
 //
 //	s = √(1−ᾱ)/(√ᾱ+√(1−ᾱ)),  z = x_t/(√ᾱ+√(1−ᾱ)) = (1−s)·x_0 + s·ε.
 //

@@ -13,8 +13,9 @@ import (
 // Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023, in the form of Lou, Meng and
 // Ermon 2024). Its input is tokens, which are embedded, or reals, which pass through a linear
 // layer. A sequence of blocks follows. Each has an attention layer with rotary positions and a
-// layer of GELU units. A LayerNorm without bias precedes each layer, and the noise level shifts,
-// scales and gates it. A last norm and a linear layer compute the outputs.
+// layer of GELU units. A LayerNorm without bias precedes each layer. The noise level determines
+// vectors that shift and scale the layer's input and gate (multiply) its output. A last norm and a
+// linear layer compute the outputs.
 //
 // A Transformer holds only weights; [Transformer.NewPass] allocates the scratch memory to run it.
 // Goroutines may share the weights while no goroutine trains them.

@@ -16,8 +16,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Trainer fits a network to data and writes to its weights. Its methods must not be called
-// concurrently with each other.
+// Trainer fits a network to data by changing the weights of the network in place. The methods of a
+// Trainer must not be called concurrently with each other.
 type Trainer struct {
 	net     *neural.Transformer
 	problem *problem
