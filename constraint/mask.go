@@ -31,9 +31,10 @@ type Mask struct {
 type Masked interface {
 	Automaton
 
-	// Split returns two results: the rest, which is the language without its mask, and the mask. A
-	// sequence is in the language if and only if it is in the rest and the mask allows each of its
-	// tokens. The result mask is nil if the language has none.
+	// Split returns the two parts of the language: the mask, which lists the levels allowed at each
+	// site, and the rest, the language without the mask. A sequence is in the language if and only
+	// if it is in the rest and the mask allows each of its tokens. The result mask is nil if the
+	// language has none.
 	Split() (rest Automaton, mask *Mask)
 }
 

@@ -7,9 +7,9 @@ import "fmt"
 //	g(v) = F(v) − Threshold ≤ 0.
 //
 // The function and its gradient are evaluated on one sample v at a time (see [Smooth] for its
-// shape). If the function of interest is not smooth, set Decide to evaluate it on tokens, and F to
-// a smooth approximation of it. A Score is used as a literal. Its functions may be called from
-// several goroutines at once.
+// shape). If the function of interest is not smooth, set Decide to the function itself, evaluated
+// on tokens, and F to a smooth approximation. Write a Score as a literal. The functions in a Score
+// may be called from several goroutines at once.
 type Score struct {
 	// F returns the score of one sample v. NaN means that the evaluation failed.
 	F func(v []float32) float64
@@ -55,7 +55,8 @@ func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 // Len returns 1, because a Score is a single inequality.
 func (s Score) Len() int { return 1 }
 
-// Value stores in g[0] the value F(v) − Threshold for the sample v, which is ≤ 0 if v is feasible.
+// Value stores in g[0] the value F(v) − Threshold for the sample v, which is ≤ 0 if the inequality
+// holds.
 func (s Score) Value(g []float64, v []float32) {
 	if len(g) != 1 {
 		panic(fmt.Sprintf("constraint: len(g) = %d, want 1", len(g)))

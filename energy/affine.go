@@ -412,9 +412,10 @@ func unite(graphs []graph) graph {
 	return u
 }
 
-// As implements [Capable]: it finds the optional interfaces that the Affine supports. These depend
-// on its parts, the models that it sums. An Affine supports each of [Binary], [Conditional],
-// [Local], [Graphical] and [Windowed] if all of its parts do. In addition, an Affine is
+// As implements [Capable]: it finds the optional interfaces that an Affine supports. These depend
+// on the parts of the Affine, the models that it sums. An Affine supports each of [Binary],
+// [Conditional], [Local], [Graphical] and [Windowed] if all of its parts do. In addition, an Affine
+// is
 //
 //   - [Differentiable] if all of its parts are. If there are several parts, a Binary or Windowed
 //     part also counts, because its table can be computed from its fields or windows;
@@ -740,7 +741,7 @@ type affineGraph struct {
 }
 
 // Graph returns the neighbours of each site. Two sites are neighbours if they are in at least one
-// of the summed models, whatever its current weight. It is computed on the first call. Graph
+// of the summed models, whatever its current weight. The graph is computed on the first call. Graph
 // implements [Graphical].
 func (a affineGraph) Graph() (start, adj []int32) {
 	g := a.graph

@@ -238,9 +238,9 @@ type Windowed interface {
 type Supported interface {
 	Model
 
-	// Repair changes the states of x in place, and as little as it can, to make their energies
-	// finite. If an energy is infinite for a reason that the model cannot repair, it stays
-	// infinite.
+	// Repair changes the states of x in place, as little as possible, so that their energies become
+	// finite. A state whose energy is infinite for a reason that the model cannot repair keeps an
+	// infinite energy.
 	Repair(x []int32)
 }
 

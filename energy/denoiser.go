@@ -53,8 +53,8 @@ type Noised[S Site] struct {
 }
 
 // Reveals states how the caller of a [Denoiser] reveals masked tokens. A diffusion sets it in
-// [Noised]. Denoisers need it only if they compute the probability of the steps that produced a
-// sample.
+// [Noised]. Denoisers need this value only if they compute the probability of the steps that
+// produced a sample.
 type Reveals uint8
 
 const (

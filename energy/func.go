@@ -18,7 +18,7 @@ import (
 // same holds for the other functions.
 //
 // A Func is [Differentiable]. Its table of energy differences comes from Grad or Field if one is
-// set. Otherwise it is exact and takes sites·(levels−1) + 1 calls of E. A Func is also
+// set. Otherwise the table is exact and takes sites·(levels−1) + 1 calls of E. A Func is also
 // [Conditional]: it calls E at every level of the site. It is [Binary] if Field is set, and
 // [Stochastic] if Estimate is set. Methods panic if Sites or Levels is < 1 or E is nil.
 type Func struct {

@@ -76,8 +76,8 @@ func (r Row) Number(name string) (v float64, ok bool) {
 	return r.p.vars[i].values[r.Levels[i]], true
 }
 
-// Label returns the label of the category with the given name, or, as text, the value of a variable
-// that is not a category. The result ok is false if there is no such variable.
+// Label returns the label of the category with the given name. For a variable that is not a
+// category, it returns the value as text. The result ok is false if there is no such variable.
 func (r Row) Label(name string) (label string, ok bool) {
 	i, ok := r.index(name)
 	if !ok {

@@ -69,7 +69,8 @@ type Time struct {
 	Order string `json:"order"`
 	Dates string `json:"dates,omitempty"` // order of a date's parts, such as day/month/year
 	Zone  string `json:"zone,omitempty"`  // time zone of the file; "" if unknown
-	// step between regular times; "irregular" if they are not, "1 row" if the file has no times
+	// step of the regular grid of times; "irregular" if there is none, "1 row" if the file has no
+	// times
 	Step string `json:"step"`
 	// number of times of the regular grid that are absent from the file, over all entities
 	Gaps   int   `json:"gaps"`
@@ -203,7 +204,7 @@ func (o *Options) check() error {
 
 var errNoRows = errors.New("no rows of numbers: want a line of names and lines of numbers, separated by commas, semicolons, tabs or |")
 
-// MarshalJSON encodes what was inferred from the file as JSON, without the values of the series.
+// MarshalJSON encodes the description of the frame as JSON, without the numbers of the series.
 func (f *Frame) MarshalJSON() ([]byte, error) {
 	names := []string{}
 	for _, e := range f.Entities {

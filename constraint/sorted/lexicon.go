@@ -87,8 +87,8 @@ func (l *Lexicon) Close() error {
 }
 
 // Err returns an error if the file was truncated or written to since it was opened, and nil
-// otherwise. Call Err after other methods and before using their results. A novelty.Projector
-// does this.
+// otherwise. Call Err after other methods and before using their results. A novelty.Projector makes
+// this call itself.
 func (l *Lexicon) Err() error {
 	if err := l.failed.Load(); err != nil {
 		return *err

@@ -20,9 +20,9 @@ type Cost struct {
 	Shown int // number of states without masked tokens, which Metered predicts itself
 }
 
-// Metered wraps a denoiser of masked tokens, counts its calls and states, and can cache its
-// predictions. With a cache, Metered itself also predicts states without masked tokens, since all
-// their tokens are known. It is safe for concurrent use.
+// Metered wraps a denoiser of masked tokens. It counts the calls of the denoiser and the states
+// passed to it, and can cache predictions. With a cache, Metered itself also predicts states
+// without masked tokens, since all their tokens are known. It is safe for concurrent use.
 type Metered struct {
 	d             energy.Denoiser[int32]
 	mask          int32

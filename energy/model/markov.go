@@ -28,9 +28,9 @@ type Markov struct {
 }
 
 // NewMarkov returns the chain with the given tables of probabilities. Its states have the given
-// number of sites, and each token depends on the k = order ≥ 0 tokens before it, called its
-// context. The context y_0 … y_{k−1} has the number c = Σ_j y_j·levels^{k−1−j}, so its most recent
-// token varies fastest:
+// number of sites, and each token depends on the k = order ≥ 0 tokens before it, called the context
+// of the token. The context y_0 … y_{k−1} has the number c = Σ_j y_j·levels^{k−1−j}, so the most
+// recent token varies fastest:
 //
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.

@@ -238,7 +238,7 @@ func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
 // FieldFrom stores in e the energies of the states y and in h their fields. It computes them from
 // the activations of the hidden units for the earlier states x, which cache holds. Each site that
-// differs between x and y costs one pass over the activations, and the field costs a matrix
+// differs between x and y costs one pass over the activations, and the fields cost a matrix
 // product. FieldFrom implements [energy.Incremental].
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
