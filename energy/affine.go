@@ -640,8 +640,9 @@ type affineConditional[T Conditional] struct {
 	m []T
 }
 
-// Conditional stores in d the energy differences between the levels of one site, the weighted sum
-// over the summed models. It implements the interface [Conditional].
+// Conditional stores in d, for every level of one site, the energy at that level minus the energy
+// of the state x, as a weighted sum over the summed models. It implements the interface
+// [Conditional].
 func (a affineConditional[T]) Conditional(d []float64, site int, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Conditional(d, site, x) })
 	if a.fixed != nil && a.fixed[site] != free {
@@ -768,8 +769,9 @@ type affineWindow struct {
 	m []Windowed
 }
 
-// Window stores in g the energy differences for the levels at most w from the current level, as the
-// weighted sum over the summed models. It stores the energies in e. It implements [Windowed].
+// Window stores in g the energy differences for the levels at most w steps above or below the
+// current level, as the weighted sum over the summed models. It stores the energies in e. It
+// implements [Windowed].
 func (a affineWindow) Window(e []float64, g []float32, x []int32, w int) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Window(e, g, x, w) })
 	a.energies(e, x)
@@ -835,7 +837,8 @@ func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 type certain struct{ Differentiable }
 
 // Estimate stores the exact table of energy differences in g, or the exact field if there are two
-// levels and len(g) = len(x). It draws nothing from src. It implements [Stochastic].
+// levels and len(g) = len(x). It draws nothing from src. An [Affine] uses it for a summed model
+// that is not Stochastic itself. It implements [Stochastic].
 func (m certain) Estimate(g []float32, x []int32, src []rand.Source) {
 	_, levels := m.Shape()
 	e, t := scratch.Float64s.Get(len(src)), scratch.Float32s.Get(len(x)*levels)

@@ -224,8 +224,8 @@ type Windowed interface {
 	Ordinal
 
 	// Window stores the energy of each state of x in e. In g, which has len(x)·(2w+1) entries, it
-	// stores the differences for the levels at most w from the current level. For state s of x and
-	// site i,
+	// stores the energy differences for the levels at most w steps above or below the current
+	// level. For state s of x and site i,
 	//
 	//	g[s,i,k] ≈ E(s with level s_i+k−w at site i) − E(s),  k = 0,…,2w,
 	//

@@ -162,7 +162,8 @@ func (f DenoiserFunc[S]) TimeFree() bool { return f.IgnoresTime }
 // LeaveOneOut returns the field ExcludesSelf; it implements [SelfExcluding].
 func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 
-// SelfExcluding is implemented by denoisers that may predict each token from the other sites only.
+// SelfExcluding is implemented by denoisers that can report whether they predict each token from
+// the other sites only, without the noisy token at the site itself.
 type SelfExcluding interface {
 	// LeaveOneOut reports whether the rows of a prediction are p(x_0,i = l | x_t without site i),
 	// where x_0 is the clean state and x_t the noisy one. If not, they are the posteriors given all

@@ -124,7 +124,8 @@ func newEvaluated(m Model) *evaluated {
 // implementation, even if the wrapper has its own.
 func (v *evaluated) As(target any) bool { return AsInto(v.Model, target) }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It uses the
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It uses the
 // conditionals of the model or, if there are none, its energies at every level.
 func (v *evaluated) Conditional(d []float64, site int, x []int32) {
 	check.Len("energy", "d", len(d), v.levels)

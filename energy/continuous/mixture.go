@@ -252,8 +252,9 @@ func (m *Mixture) Mean(dst []float64) {
 	}
 }
 
-// Draw stores one draw in x. It panics if src is nil or len(x) is not the number of coordinates. It
-// uses the normal variates of math/rand/v2, whose last bits may differ between GOARCHs.
+// Draw stores in x a random draw from the mixture. It panics if src is nil or len(x) is not the
+// number of coordinates. It uses the normal variates of math/rand/v2, whose last bits may differ
+// between GOARCHs.
 func (m *Mixture) Draw(x []float32, src rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x", len(x), n)

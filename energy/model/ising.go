@@ -155,8 +155,8 @@ func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It implements [energy.Conditional].
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), m.sites)
@@ -244,7 +244,8 @@ func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	return g.start, g.adj, weight, field, true
 }
 
-// Factors returns one table for each edge and one for each site; it implements [energy.Factored].
+// Factors returns the energy as a sum of tables, one for each edge and one for each site; it
+// implements [energy.Factored].
 func (m *Ising) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	site := func(i int) []float64 { return []float64{m.fieldAt(i), 0 - m.fieldAt(i)} }
 	if m.fields == nil {

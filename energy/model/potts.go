@@ -135,8 +135,8 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It implements [energy.Conditional].
 func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.field))
@@ -191,7 +191,8 @@ func (m *Potts) Matching() (coupling float64, field []float64, ok bool) {
 	return m.coupling * w, m.field, ok
 }
 
-// Factors returns one table for each edge and one for each site; it implements [energy.Factored].
+// Factors returns the energy as a sum of tables, one for each edge and one for each site; it
+// implements [energy.Factored].
 func (m *Potts) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	site := make([]float64, m.levels)
 	for l, h := range m.field {

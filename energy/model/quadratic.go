@@ -226,8 +226,8 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	})
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It implements [energy.Conditional].
 func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.values))
@@ -499,8 +499,8 @@ func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64,
 	return start, adj, weight, field, true
 }
 
-// Factors returns one table for each nonzero coupling and one for each site. The result ok is false
-// if the parameters can change. It implements [energy.Factored].
+// Factors returns the energy as a sum of tables, one for each nonzero coupling and one for each
+// site. The result ok is false if the parameters can change. It implements [energy.Factored].
 func (m *Quadratic) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	if m.learned {
 		return nil, nil, nil, false
@@ -572,7 +572,7 @@ type ordinalQuadratic struct{ *Quadratic }
 func (m ordinalQuadratic) Values() []float32 { return m.numbers }
 
 // Window stores the energies in e, and in g the exact energy differences for the levels at most w
-// from the current level of each site. It implements [energy.Windowed].
+// steps above or below the current level of each site. It implements [energy.Windowed].
 func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1
 	check.Rows("model", "x", len(x), len(m.linear))

@@ -133,17 +133,17 @@ func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
-// Field stores the energies in e, and in h the first-order field (see [RBM]). It implements
-// [energy.Binary].
+// Field stores the energies in e, and in h the field −b_v − Wᵀσ(a) of [RBM], a first-order
+// approximation of the energy differences between levels 1 and 0. It implements [energy.Binary].
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "h", len(h), len(x))
 	m.evaluate(e, h, nil, nil, x, nil, nil, nil)
 }
 
-// Gradient stores the energies in e, and in g the table of first-order energy differences. Its
-// entries are (l − x_i)·h_i for sites i and levels l, where h is the field from Field. It
-// implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g first-order approximations of the energy differences
+// of all single-site changes. Its entries are (l − x_i)·h_i for sites i and levels l, where h is
+// the field from Field. It implements [energy.Differentiable].
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "g", len(g), 2*len(x))
@@ -151,8 +151,8 @@ func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d the exact energy difference between the two levels of a site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for each of the two levels of one site, the exact energy at that level
+// minus the energy of the state x. It implements [energy.Conditional].
 func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), len(m.bias.visible))
@@ -189,9 +189,10 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	m.project(f, h)
 }
 
-// Factors returns one table for each bias and one for each nonzero weight; it implements
-// [energy.Factored]. Each hidden unit is a variable. The tables are exact in float64, whereas
-// energies round activations to float32.
+// Factors returns the joint energy of visible and hidden units as a sum of tables, one for each
+// bias and one for each nonzero weight; it implements [energy.Factored]. Each hidden unit is a
+// variable, to be summed out. The tables are exact in float64, whereas energies round activations
+// to float32.
 func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
 	add := func(table []float64, v ...int32) {

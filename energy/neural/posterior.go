@@ -103,16 +103,16 @@ func (m *Posterior) Shape() (sites, levels int) { return (m.inputs+2)*m.hidden +
 // implements [energy.Model].
 func (m *Posterior) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
 
-// Field stores the energies in e, and in h the first-order energy differences between levels 1 and
-// 0. It implements [energy.Binary].
+// Field stores the energies in e, and in h first-order approximations of the energy differences
+// between levels 1 and 0. It implements [energy.Binary].
 func (m *Posterior) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, x)
 }
 
-// Gradient stores the energies in e, and in g the first-order table g[i,l] = (l − x_i)·h_i for
-// sites i and levels l, where h is the field of [Posterior.Field]. It implements
-// [energy.Differentiable].
+// Gradient stores the energies in e, and in g first-order approximations of the energy differences
+// of all single-site changes, g[i,l] = (l − x_i)·h_i for sites i and levels l, where h is the field
+// of [Posterior.Field]. It implements [energy.Differentiable].
 func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), 2*len(x))
 	m.evaluate(e, g[len(x):], x)
@@ -122,8 +122,8 @@ func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It implements [energy.Conditional].
 func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "d", len(d), 2)

@@ -26,8 +26,9 @@ func Modulate(y, h, shift, scale []float32) {
 	}
 }
 
-// ModulateBack adds the gradients of shift and scale, given the gradient dy: dshift += Σ dy,
-// dscale += Σ dy·h. It replaces dy by the gradient of h, dy·(1 + scale).
+// ModulateBack is the backward pass of [Modulate]. It adds the gradients of shift and scale, given
+// the gradient dy of the output: dshift += Σ dy, dscale += Σ dy·h. It replaces dy by the gradient
+// of h, dy·(1 + scale).
 func ModulateBack(dshift, dscale, dy, h, scale []float32) {
 	w := len(scale)
 	check.Rows("layer", "h", len(h), w)
@@ -63,8 +64,8 @@ func Gate(y, f, gate []float32) {
 	}
 }
 
-// GateBack stores the gradient of f, gate·dy, in df and adds Σ dy·f to dgate. A nil gate means 1
-// and has no gradient.
+// GateBack is the backward pass of [Gate]. Given the gradient dy of the output, it stores the
+// gradient of f, gate·dy, in df and adds Σ dy·f to dgate. A nil gate means 1 and has no gradient.
 func GateBack(df, dgate, dy, f, gate []float32) {
 	check.Len("layer", "df", len(df), len(dy))
 	if gate == nil {

@@ -31,8 +31,9 @@ type Telling interface {
 type Pooled interface {
 	Labelled
 
-	// Loss returns the loss of a row of the data, given the mean outputs. It stores the gradient
-	// with respect to the means in d. The slices d and mean may be the same.
+	// Loss returns the loss of a row of the data, given the means of the network's outputs over the
+	// positions. It stores in d the gradient with respect to these means. The slices d and mean may
+	// be the same.
 	Loss(d, mean []float32, row int) float64
 }
 
@@ -78,7 +79,8 @@ func (o Classes) Corrupt(x []int32, weight []float64, clean []int32, u float64, 
 	return o.Objective.Corrupt(x, weight, clean, u, r)
 }
 
-// Tell returns the label of a row, or −1 with probability Drop. It implements [Telling].
+// Tell returns the class of a row of the data, or −1 with probability Drop. It implements
+// [Telling].
 func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	check.Index("train: Classes: Tell", "row", row, len(o.Labels))
 	check.Must("train: Classes: Tell", "r", r)
