@@ -557,8 +557,8 @@ type affineField struct {
 	m []Binary
 }
 
-// Field stores the energies in e. In h it stores the weighted sum of the fields, the differences
-// between levels 1 and 0, of the summed models. It implements [Binary].
+// Field stores the energies in e. In h it stores the field, the energy differences between levels 1
+// and 0, as weighted sums over the summed models. It implements [Binary].
 func (a affineField) Field(e []float64, h []float32, x []int32) {
 	a.addTables(e, h, func(k int, e []float64, h []float32) { a.m[k].Field(e, h, x) })
 	a.energies(e, x)
@@ -679,7 +679,7 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d that Locals stored, when x_site changes to the level given by the
+// Move updates the table d that Locals stored, for the change of x_site to the level given by the
 // argument to. It adds the weighted sum of the updates of the summed models. At a fixed site, an
 // update adds only a constant to the one finite entry. It implements [Local].
 func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {
@@ -1340,8 +1340,8 @@ type affineLayers struct{ *Affine }
 // [Bipartite].
 func (a affineLayers) Hidden() int { return a.hidden.m.Hidden() }
 
-// HiddenField stores in f the log-odds of the hidden units, to which only the bipartite one of the
-// summed models contributes. It implements [Bipartite].
+// HiddenField stores in f the log-odds of the hidden units, to which only the one summed model that
+// is Bipartite contributes. It implements [Bipartite].
 func (a affineLayers) HiddenField(f []float32, x []int32) { a.hidden.m.HiddenField(f, x) }
 
 // VisibleField stores in f the log-odds of the visible sites given the hidden units, including the
@@ -1365,13 +1365,13 @@ type affineLayerChanges struct {
 	m IncrementalBipartite
 }
 
-// CacheLen returns the number of cached values per state, which is the CacheLen of the bipartite
-// one of the summed models.
+// CacheLen returns the number of cached values per state, which is the CacheLen of the one
+// summed model that is [Bipartite].
 func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 
 // HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of their hidden
-// units. It evaluates the bipartite one of the summed models from the cache of earlier states, and
-// all other models from scratch. It implements [IncrementalBipartite].
+// units. It evaluates the one summed model that is [Bipartite] from the cache of earlier states,
+// and all other models from scratch. It implements [IncrementalBipartite].
 func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {

@@ -13,7 +13,7 @@ import (
 // Independent is the exact denoiser of a model with independent sites. For level l of site i of the
 // clean state x_0, given the corrupted state x_t, it predicts p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i |
 // l). Here p_i is the distribution of the site, and q(x_t,i | l) the probability that the
-// corruption turns l into x_t,i. It is immutable and safe for concurrent use.
+// corruption turns l into x_t,i. An Independent is immutable and safe for concurrent use.
 type Independent struct {
 	sites, k   int
 	corruption Corruption
@@ -21,8 +21,8 @@ type Independent struct {
 	p []float64
 }
 
-// NewIndependent returns the exact denoiser for clean states with the distribution m and noise of
-// the kind c. It returns an error if m is nil or c is unknown.
+// NewIndependent returns the exact denoiser for clean states distributed as the model m and noise
+// of the kind c. It returns an error if m is nil or c is unknown.
 func NewIndependent(m *model.Independent, c Corruption) (*Independent, error) {
 	if m == nil {
 		return nil, fmt.Errorf("denoise: NewIndependent: m is nil")

@@ -29,7 +29,7 @@ type Table struct {
 	x          []int32   // the possible states, states × sites
 }
 
-// NewTable returns the exact denoiser for clean states with the distribution m and noise of the
+// NewTable returns the exact denoiser for clean states distributed as the model m and noise of the
 // kind c, after listing all levels^sites states. It returns an error if levels^sites·sites exceeds
 // 2²⁶, an energy is NaN or −Inf, or no state has positive probability.
 func NewTable(m energy.Model, c Corruption) (*Table, error) {

@@ -92,10 +92,10 @@ func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 // Len returns the number of windows, the vectors of the data set.
 func (w *Windows) Len() int { return len(w.square) }
 
-// Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. The
-// posterior mean of a state is a weighted mean over the windows, the vectors of the data set (see
-// [Windows]). An entry that is marked clean, that is, known without noise, is its own prediction. A
-// clean entry with the value x also changes the predictions of the other entries: the weight of
+// Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. A
+// posterior mean is an average over the windows, the vectors of the data set, with the weights p_j
+// of [Windows]. An entry that is marked clean, that is, known without noise, is its own prediction.
+// A clean entry with the value x also changes the predictions of the other entries: the weight of
 // each window is multiplied by exp(−(x − w)²/2h²), where w is the same entry of the window and h
 // the bandwidth. If h = 0, Denoise returns an error for clean entries, because in general no window
 // has exactly these values.

@@ -36,9 +36,9 @@ type Markov struct {
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
 //
 // With order 1, start is the distribution of the first token and trans the usual row-stochastic
-// matrix. With order 0, start is {1} or nil. A probability of zero forbids the tokens of its entry
-// to follow one another; states that contain them have energy +Inf. The tables are copied and not
-// normalised.
+// matrix. With order 0, start is {1} or nil. Where an entry of trans is 0, the token cannot follow
+// the context, and states in which it does have energy +Inf. The same holds for an entry of start
+// and the first k tokens. The tables are copied and not normalised.
 //
 // NewMarkov returns an error if sites < max(1, order), levels < 1, order < 0, or a length does not
 // fit. It also returns an error if an entry is negative or NaN, or if start or a row of trans does
