@@ -154,7 +154,8 @@ func (p *Intersection) Accepting(state int) bool {
 	return true
 }
 
-// Classes puts two tokens into one class if every part puts them into one class.
+// Classes divides the tokens into classes: two tokens are in one class if they are in one class of
+// every part.
 func (p *Intersection) Classes(levels int) (of []int32, n int) {
 	return automata.Refine(p.parts, levels)
 }

@@ -119,7 +119,8 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
-// Split returns [Any] and m itself, because a Mask consists only of its mask.
+// Split returns [Any] as the rest of the language and m itself as the mask, because a Mask
+// restricts nothing else. It implements [Masked].
 func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 
 // States returns one more than the number of sites that the mask covers.

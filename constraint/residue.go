@@ -100,7 +100,8 @@ func (r *Residue) Accepting(state int) bool {
 	return r.good[state%r.modulus] && (!r.fixed || state/r.modulus == len(r.rows))
 }
 
-// Classes puts tokens whose weights are congruent at every site into one class.
+// Classes divides the tokens into classes: tokens whose weights are congruent modulo the modulus at
+// every site are in one class.
 func (r *Residue) Classes(levels int) (of []int32, n int) { return r.classes(levels, r.reduce) }
 
 // reduce returns v mod modulus in 0…modulus−1.

@@ -173,8 +173,8 @@ type WidthError struct {
 	// Width is log₂ of the number of entries of the largest table that variable elimination would
 	// create, for the best elimination order found.
 	Width float64
-	// Bytes is the memory for the intermediate tables, for the best elimination order found. It is
-	// +Inf beyond the range of float64.
+	// Bytes is the memory for the intermediate tables of variable elimination, for the best
+	// elimination order found. It is +Inf beyond the range of float64.
 	Bytes float64
 	Limit int64 // memory allowed, in bytes
 }
@@ -321,11 +321,11 @@ type Parametric interface {
 	// does not depend on the rest of the batch.
 	ParamGradient(g []float64, x []int32, w []float64)
 
-	// SetParams replaces θ by a copy of theta, which must have the same length. It must not run
-	// concurrently with any other method. Afterwards every sampling kernel (package mcmc) that
-	// works on the model must be Reset. A Reset keeps the kernel's states, random streams and step
-	// sizes. If SetParams returns an error, for instance because a number is not finite, nothing
-	// changes.
+	// SetParams replaces the parameters θ by a copy of theta, which must have the same length. It
+	// must not run concurrently with any other method. Afterwards every sampling kernel (package
+	// mcmc) that works on the model must be Reset. A Reset keeps the kernel's states, random
+	// streams and step sizes. If SetParams returns an error, for instance because a number is not
+	// finite, nothing changes.
 	SetParams(theta []float64) error
 }
 

@@ -120,8 +120,8 @@ type Denoiser[S Site] interface {
 // DenoiserFunc is a denoiser given by a function F, which may run a neural network. A struct
 // literal is ready for use. For a network, F should
 //
-//   - convert q.X (token ids, row-major), and Time or Alpha if the network needs them (σ = −log α),
-//     to the network's input;
+//   - convert q.X (token ids, row-major), and q.Time or q.Alpha if the network needs the noise
+//     level (often −log Alpha), to the network's input;
 //   - run the whole batch at once and return the network's error, if any;
 //   - copy the logits to v, one row of levels per site. No softmax is needed, because a constant
 //     may be added to each row.

@@ -94,8 +94,8 @@ func Equal(a, b Expr) Condition { return a.Minus(b).Exactly(0) }
 // NotEqual returns the condition a ≠ b, for expressions a and b.
 func NotEqual(a, b Expr) Condition { return Not(Equal(a, b)) }
 
-// AllDifferent returns the condition that no two of the expressions have equal values. Its
-// violation is the number of equal pairs.
+// AllDifferent returns the condition that no two of the expressions have equal values. The
+// violation of this condition (see [Problem.Prefer]) is the number of equal pairs.
 func AllDifferent(e ...Expr) Condition {
 	var c []Condition
 	for i := range e {

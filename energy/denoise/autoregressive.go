@@ -144,8 +144,8 @@ func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 // Channel describes the stationary process of one channel of an [Autoregressive].
 type Channel struct {
 	Coef     []float64 // coefficients φ_1, φ_2, … of a stationary process; none means white noise
-	Mean     float64   // mean of x_t, in units of the data
-	Variance float64   // variance of x_t, in squared units of the data; 0 means 1
+	Mean     float64   // mean m of the process, in units of the data
+	Variance float64   // variance of the process, in squared units of the data; 0 means 1
 }
 
 func (c Channel) check(length int) error {

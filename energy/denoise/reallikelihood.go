@@ -168,11 +168,11 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t),
 //
-// where x̂_0 and x̂′_0 are the predictions of d and of the other denoiser, and μ_t and β̃_t are the
-// mean and the variance of x_{t−1} given x_t and x_0. If d is exact, the mean over samples is the
-// divergence between the distributions of whole paths (Khalafi, Ribeiro and Ding 2026, Lemma 3). It
-// is an upper bound on the divergence of the final samples, so a large value does not prove that
-// the final samples of the denoisers differ.
+// where x_t is the state after t steps of noise, x̂_0 and x̂′_0 are the predictions of d and of the
+// other denoiser from x_t, and μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t and
+// x_0. If d is exact, the mean over samples is the divergence between the distributions of whole
+// paths (Khalafi, Ribeiro and Ding 2026, Lemma 3). It is an upper bound on the divergence of the
+// final samples, so a large value does not prove that the final samples of the denoisers differ.
 //
 // PathKL returns an error of ctx or of a denoiser, or if the other denoiser has another shape. It
 // panics if the lengths do not match.

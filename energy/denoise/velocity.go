@@ -84,9 +84,10 @@ func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
 }
 
 // Differentiable is a denoiser of reals that computes vector–Jacobian products, such as a network
-// with a backward pass. For an exact denoiser with the Jacobian J = ∂x̂_0/∂x_t, the covariance of
-// the clean state given the noisy state is (1−ᾱ)/√ᾱ·J, so J is symmetric. For a network this holds
-// only approximately.
+// with a backward pass. For an exact denoiser, let J = ∂x̂_0/∂x_t be the Jacobian of the prediction
+// x̂_0 with respect to the noisy state x_t at signal level ᾱ. The covariance of the clean state
+// given the noisy state is then (1−ᾱ)/√ᾱ·J, so J is symmetric. For a network this holds only
+// approximately.
 type Differentiable interface {
 	energy.Denoiser[float32]
 

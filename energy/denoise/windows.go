@@ -20,7 +20,8 @@ import (
 // Windows is the exact denoiser of a data set, or of a kernel density fitted to it. The data are
 // vectors w_j, called windows because they may be cut from a series. The density is the mixture of
 // N(w_j, h²I) over all windows, where h is the bandwidth. For h = 0 it is the empirical
-// distribution of the windows. With u = ᾱh² + 1 − ᾱ, the prediction is
+// distribution of the windows. With the signal level ᾱ and u = ᾱh² + 1 − ᾱ, the prediction of the
+// clean state x_0 from the noisy state x_t is
 //
 //	E[x_0 | x_t] = Σ_j p_j·(w_j + √ᾱh²/u·(x_t − √ᾱ·w_j)),
 //	p_j ∝ exp(−‖x_t − √ᾱ·w_j‖²/2u).

@@ -133,8 +133,9 @@ func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
-// Field stores the energies in e, and in h the field −b_v − Wᵀσ(a) of [RBM], a first-order
-// approximation of the energy differences between levels 1 and 0. It implements [energy.Binary].
+// Field stores the energies in e, and in h the field −b_v − Wᵀσ(a), with the activations a of the
+// hidden units and the logistic function σ (see [RBM]). This is a first-order approximation of the
+// energy differences between levels 1 and 0. It implements [energy.Binary].
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "h", len(h), len(x))
@@ -367,8 +368,8 @@ func fixedField(fixed *simd.Fixed, h, act []float32, n, hidden, stride int) {
 const coarsest = 1. / 8
 
 // ProposalFrom does the same as [RBM.FieldFrom] in half the time, but the field is only
-// approximate. It is for the proposals of mcmc.DMALA. The field is −b_v − Wᵀσ(a) with W and σ(a) −
-// ½ rounded to integers,
+// approximate. It is for the proposals of mcmc.DMALA. In the notation of [RBM], with activations a
+// and the logistic function σ, the field is −b_v − Wᵀσ(a) with W and σ(a) − ½ rounded to integers,
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j (W_ji/u_i)·2⁻¹³·(2¹³·(σ(a_j) − ½)),
 //

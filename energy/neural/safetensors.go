@@ -184,8 +184,8 @@ func (f *File) Shape(name string) (shape []int, ok bool) {
 	return slices.Clone(e.Shape), ok
 }
 
-// Source returns the name of the file that holds a tensor, or the name of f if there is no such
-// tensor.
+// Source returns the name of the file that holds a tensor, or the name of the File f itself if
+// there is no such tensor.
 func (f *File) Source(name string) string {
 	if e, ok := f.entries[name]; ok {
 		return e.from.name

@@ -92,8 +92,8 @@ func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r
 // Noisy is the cross-entropy objective of uniform diffusion. A token is intact with probability α =
 // 1 − (1−10⁻³)·u, where u is the strength of the corruption. Otherwise it is drawn uniformly from
 // the levels. This is the log-linear schedule of MDLM and UDLM. The network receives −log α as its
-// noise level. A network that minimises the loss predicts the full posterior p(x_0,i | x_t); see
-// [neural.Uniform].
+// noise level. A network that minimises the loss predicts the full posterior p(x_0,i | x_t) of a
+// clean token given the noisy state; see [neural.Uniform].
 type Noisy struct {
 	// Levels is the number of levels of a token.
 	Levels int
