@@ -108,8 +108,9 @@ type Toroidal interface {
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
-// Matching is implemented by models whose energy depends on which neighbours have equal levels. All
-// edges have the same coupling, as in the Potts model.
+// Matching is implemented by models whose energy depends only on how many pairs of neighbours have
+// equal levels and on how many sites have each level, as in a Potts model with the same coupling on
+// all edges.
 type Matching interface {
 	Graphical
 

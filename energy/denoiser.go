@@ -23,19 +23,20 @@ type Noised[S Site] struct {
 	// that a token is intact; for reals it is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 	Time, Alpha []float64
 
-	// Sample holds one number per state, which identifies the sample that the state becomes. It is
-	// the same in every step of a diffusion, even if other states join or leave the batch.
-	// Diffusions set it. If you call a denoiser directly, Sample may be nil, unless the denoiser
-	// keeps data per sample.
+	// Sample holds one number per state, which identifies the sample into which the diffusion turns
+	// the state. The number of a sample is the same in every step, even if other states join or
+	// leave the batch. Diffusions set Sample. If you call a denoiser directly, Sample may be nil,
+	// unless the denoiser keeps data per sample.
 	Sample []int
 
 	// Src holds a random source for each state. Diffusions set it. It may be nil for denoisers
 	// that make no random draws.
 	Src []rand.Source
 
-	// Clean, unless nil, marks the entries of X that are clamped and therefore known without noise.
-	// With masking noise, tokens need no such mark, because every unmasked token is known. With
-	// uniform noise, or for reals, the value of an entry does not show whether it is noisy.
+	// Clean, unless nil, marks the entries of X that the diffusion holds fixed (clamps) and that
+	// are therefore known without noise. With masking noise, tokens need no such mark, because
+	// every unmasked token is known. With uniform noise, or for reals, the value of an entry does
+	// not show whether it is noisy.
 	Clean []bool
 
 	// Guided is true if the caller itself applies the denoiser's guidance, by changing its reverse
@@ -137,8 +138,8 @@ type DenoiserFunc[S Site] struct {
 	IgnoresTime bool
 
 	// ExcludesSelf states that F predicts each site from the other sites only (see [LeaveOneOut]).
-	// It must be set for networks trained on the objective of uniform diffusion (UDLM), whose
-	// reverse step combines such a prediction with the site's own token.
+	// Set it for networks trained on the objective of uniform diffusion (UDLM). The reverse step of
+	// that diffusion combines such a prediction with the site's own token.
 	ExcludesSelf bool
 }
 

@@ -91,9 +91,10 @@ type windowTable struct {
 	m Windowed
 }
 
-// Gradient stores the table of energy differences in g, computed from windows of half-width
-// levels−1. These include every level: row i of the table is the part of the window of site i that
-// begins at column levels−1−x_i. It implements [Differentiable].
+// Gradient stores in g the table of energy differences. It is computed from the windows of the
+// wrapped model (see [Windowed]), with the half-width levels−1, so that they include every level:
+// row i of the table is the part of the window of site i that begins at column levels−1−x_i. It
+// implements [Differentiable].
 func (t windowTable) Gradient(e []float64, g []float32, x []int32) {
 	_, levels := t.m.Shape()
 	check.Len("energy", "g", len(g), len(x)*levels)

@@ -345,8 +345,8 @@ func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, e
 // a float64 can hold.
 const leastPrior = -700
 
-// Draw stores an exact draw from the kernel density in x. It panics if src is nil or len(x) is not
-// the number of entries of a window.
+// Draw stores in x an exact draw from the kernel density of the data. It panics if src is nil or
+// len(x) is not the number of entries of a window.
 func (w *Windows) Draw(x []float32, src rand.Source) {
 	n := w.sites
 	check.Len("denoise", "x", len(x), n)
