@@ -43,10 +43,9 @@ type Automaton interface {
 	Accepting(state int) bool
 }
 
-// Validated is implemented by types whose values may be invalid. Validate returns nil for a
-// valid value, and otherwise an [*ArgumentError] or an error that wraps [ErrInfeasible].
-// Validate is called when a language or set is compiled, combined with others, or bound to a
-// model.
+// Validated is implemented by types whose values may be invalid. Validate returns nil for a valid
+// value, and otherwise an [*ArgumentError] or an error that wraps [ErrInfeasible]. Validate is
+// called when a language or set is compiled, combined with others, or used with a model.
 type Validated interface{ Validate() error }
 
 var (
@@ -106,9 +105,10 @@ func Accepts(a Automaton, x []int32) bool {
 	return a.Accepting(s)
 }
 
-// Pushdown is a deterministic pushdown automaton over tokens, which recognises a nested language.
-// Only package constraint/grammar creates values of this type. Package projection computes sums
-// over the sequences that a Pushdown accepts.
+// Pushdown is a deterministic pushdown automaton (a finite automaton with a stack) over tokens. It
+// recognises a nested language, such as the texts with balanced brackets. Only package
+// constraint/grammar creates values of this type. Package projection computes sums over the
+// sequences that a Pushdown accepts.
 type Pushdown interface {
 	// Tokens returns the number of different tokens, which are 0 … Tokens()−1.
 	Tokens() int

@@ -61,8 +61,8 @@ func (c Count) Counts() (levels []int32, least, most int) {
 // upper returns the upper bound on the count, and whether there is one.
 func (c Count) upper() (int, bool) { return max(c.Max, 0), c.Max != Unbounded }
 
-// States returns one more than the largest count that must be distinguished, which is Max, or
-// Min if there is no upper bound.
+// States returns the number of states, one more than the largest count that must be distinguished,
+// which is Max, or Min if there is no upper bound.
 func (c Count) States() int {
 	upper, ok := c.upper()
 	if !ok {
@@ -94,7 +94,8 @@ func (c Count) Next(state int, token int32) int {
 // Accepting reports whether the argument state, a count, is at least Min.
 func (c Count) Accepting(state int) bool { return state >= c.Min }
 
-// Classes puts the levels that are counted into one class and all other levels into another.
+// Classes divides the tokens into classes of interchangeable ones: the levels that are counted, and
+// all others.
 func (c Count) Classes(levels int) (of []int32, n int) {
 	in := c.membership(levels)
 	return automata.ClassesBy(levels, func(t int32) bool { return in[t] })

@@ -34,7 +34,7 @@ func (d *DFA) String() string {
 	return d.name
 }
 
-// Minimal returns d itself; [Compile] calls it.
+// Minimal returns d itself, because a DFA is always minimal. [Compile] calls this method.
 func (d *DFA) Minimal() *DFA { return d }
 
 // States returns the number of states.

@@ -9,10 +9,11 @@ import (
 // reports such a constraint wraps ErrInfeasible and names the constraint.
 var ErrInfeasible = errors.New("no sequence satisfies the constraint")
 
-// LimitError reports that a count, such as a number of states, exceeded its bound.
+// LimitError reports that a count, such as the number of states of an automaton, exceeded its
+// bound.
 type LimitError struct {
 	What         string // name of the count, for instance "Regexp: states"
-	Value, Bound int    // the first value seen above Bound, and the bound itself
+	Value, Bound int    // the first value of the count above the bound, and the bound
 }
 
 // Error returns a message with the name of the count, its value and its bound.

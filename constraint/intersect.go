@@ -98,9 +98,9 @@ func flatten(flat []Automaton, parts ...Automaton) []Automaton {
 // must not be modified.
 func (p *Intersection) Parts() []Automaton { return p.parts }
 
-// Split returns the intersection of the parts without their masks, and the combined mask. The
-// combined mask allows a level only if the mask of every part allows it. The result mask is nil if
-// no part has a mask. It implements [Masked].
+// Split returns the intersection of the parts without their masks, and the combined mask, which
+// lists the levels allowed at each site. The combined mask allows a level only if the mask of every
+// part allows it. The result mask is nil if no part has a mask. It implements [Masked].
 func (p *Intersection) Split() (rest Automaton, mask *Mask) { return p.rest, p.mask }
 
 // String returns the names of the parts, joined by " ∩ ".
@@ -112,10 +112,10 @@ func (p *Intersection) String() string {
 	return strings.Join(names, " ∩ ")
 }
 
-// States returns the product of the bounds that the States methods of the parts return.
+// States returns a bound on the state numbers: the product of the bounds of all parts.
 func (p *Intersection) States() int { return p.states }
 
-// Start returns the number of the tuple of the parts' start states.
+// Start returns the start state. A state is the number of a tuple with one state for each part.
 func (p *Intersection) Start() int {
 	s, unit := 0, 1
 	for i, a := range p.parts {
@@ -125,8 +125,8 @@ func (p *Intersection) Start() int {
 	return s
 }
 
-// Next lets every part read token and returns the number of the tuple of their new states. It
-// returns −1 (dead) as soon as one part does.
+// Next returns the state after every part has read token: the number of the tuple of the parts' new
+// states. It returns −1 (dead) if one of the parts does.
 func (p *Intersection) Next(state int, token int32) int {
 	s, unit := 0, 1
 	for i, a := range p.parts {
@@ -142,7 +142,8 @@ func (p *Intersection) Next(state int, token int32) int {
 	return s
 }
 
-// Accepting reports whether, in every part, a sequence may end in the part's state of the tuple.
+// Accepting reports whether a sequence may end in the given state, which is the case if it may end
+// in the state of every part.
 func (p *Intersection) Accepting(state int) bool {
 	for i, a := range p.parts {
 		if !a.Accepting(state % p.radix[i]) {
@@ -153,7 +154,8 @@ func (p *Intersection) Accepting(state int) bool {
 	return true
 }
 
-// Classes puts two tokens into one class if every part puts them into one class.
+// Classes divides the tokens into classes: two tokens are in one class if they are in one class of
+// every part.
 func (p *Intersection) Classes(levels int) (of []int32, n int) {
 	return automata.Refine(p.parts, levels)
 }

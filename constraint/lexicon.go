@@ -148,8 +148,8 @@ func (l *Lexicon) Contains(x []int32) bool { return Accepts(l, x) }
 // Len returns the number of sequences in the set.
 func (l *Lexicon) Len() int { return l.words }
 
-// Nodes returns the number of states, not counting the dead state. No deterministic automaton
-// of the set has fewer states.
+// Nodes returns the number of states of the automaton that stores the set, not counting the dead
+// state. No deterministic automaton of the set has fewer states.
 func (l *Lexicon) Nodes() int { return max(1, len(l.node)-len(l.spareNode)) }
 
 // All yields the sequences of the set in lexicographic order. The slice is overwritten in
@@ -208,8 +208,9 @@ func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// AppendEdges lists the transitions that leave the given state. It appends their tokens, in
-// ascending order, to the slice tokens and their targets to the slice states.
+// AppendEdges lists the transitions that leave the given state. It appends the tokens of the
+// transitions, in ascending order, to the slice tokens and the states to which they lead to the
+// slice states.
 func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	if state < 0 || state >= len(l.node) {
 		return tokens, states
@@ -221,9 +222,9 @@ func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32,
 }
 
 // AppendEdgesOf lists the transitions that leave each of the given states, one state after the
-// other. It appends their tokens to the slice tokens and their targets to the slice to. After
-// each state, it appends the length of tokens to the slice ends. For a single state, use
-// [Lexicon.AppendEdges].
+// other. It appends the tokens of the transitions to the slice tokens and the states to which they
+// lead to the slice to. After each state, it appends the length of tokens to the slice ends. For a
+// single state, use [Lexicon.AppendEdges].
 func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int) {
 	const crowd = 64
 	var heads [crowd]node

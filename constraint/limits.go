@@ -31,9 +31,9 @@ const (
 )
 
 // Check returns a [*LimitError] if an automaton under construction has too many states or takes too
-// much memory. The memory is that of its table entries (see [Limits.Bytes]) plus the given number
-// of other bytes. For a negative limit, Check returns an [*ArgumentError]. The error begins with
-// name, the name of the function that builds the automaton.
+// much memory. The memory is that of the automaton's table entries (see [Limits.Bytes]) plus the
+// given number of other bytes. For a negative limit, Check returns an [*ArgumentError]. The error
+// begins with name, the name of the function that builds the automaton.
 func (l Limits) Check(name string, states, entries, other int) error {
 	switch {
 	case l.States < 0:

@@ -76,8 +76,8 @@ func (l Linear) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds the vector–Jacobian product Aᵀ·w to dst. The values of v are not used, but v must
-// have the length of dst.
+// Pull adds to dst the product Aᵀ·w, which is the gradient of Σ_j w_j·g_j for the rows g = A·v − B.
+// The values of v are not used, but v must have the length of dst.
 func (l Linear) Pull(dst, v []float32, w []float64) {
 	l.checkLen("dst", len(dst), len(v))
 	l.checkLen("w", len(w), len(l.A))

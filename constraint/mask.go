@@ -21,8 +21,8 @@ type Mask struct {
 	bits          []uint64 // bit l of row i is set if level l is allowed at site i
 }
 
-// Masked is implemented by languages that can be split into a mask and a remaining language, such
-// as [Mask] and [Intersection].
+// Masked is implemented by languages that can be split into a mask, which lists the levels allowed
+// at each site, and a remaining language. [Mask] and [Intersection] are examples.
 //
 // A mask could be treated as an automaton like any other: its state is the site. But code that has
 // a weight for every pair of site and level is faster if it sets the weights of forbidden levels to
@@ -31,14 +31,16 @@ type Mask struct {
 type Masked interface {
 	Automaton
 
-	// Split returns two results: the rest, which is the language without its mask, and the mask. A
-	// sequence is in the language if and only if it is in the rest and the mask allows each of its
-	// tokens. The result mask is nil if the language has none.
+	// Split returns the two parts of the language: the mask, which lists the levels allowed at each
+	// site, and the rest, the language without the mask. A sequence is in the language if and only
+	// if it is in the rest and the mask allows each of its tokens. The result mask is nil if the
+	// language has none.
 	Split() (rest Automaton, mask *Mask)
 }
 
-// Split separates a language into its mask and the rest by [Masked.Split]. If a is not [Masked],
-// the rest is a itself and mask is nil.
+// Split separates the language a into a mask, which lists the levels allowed at each site, and the
+// rest. If a is [Masked], its method Split does this. Otherwise the rest is a itself and mask is
+// nil.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
 	check.Must("constraint: Split", "a", a)
 	if m, ok := a.(Masked); ok {
@@ -117,7 +119,8 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
-// Split returns [Any] and m itself, because a Mask consists only of its mask.
+// Split returns [Any] as the rest of the language and m itself as the mask, because a Mask
+// restricts nothing else. It implements [Masked].
 func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 
 // States returns one more than the number of sites that the mask covers.
@@ -126,8 +129,8 @@ func (m *Mask) States() int { return m.sites + 1 }
 // Start returns 0, the number of the first site.
 func (m *Mask) Start() int { return 0 }
 
-// Next returns −1 (dead) if the mask does not allow token at the current site, whose number is
-// state. Otherwise it returns the number of the next site. Sites beyond the mask share one state.
+// Next returns the number of the next site, or −1 (dead) if the mask does not allow token at the
+// current site, whose number is state. Sites beyond the mask share one state.
 func (m *Mask) Next(state int, token int32) int {
 	if !m.Allows(state, token) {
 		return -1
@@ -138,7 +141,8 @@ func (m *Mask) Next(state int, token int32) int {
 // Accepting returns true: a mask does not restrict the length.
 func (m *Mask) Accepting(int) bool { return true }
 
-// Classes puts levels that are allowed at the same sites into one class.
+// Classes divides the tokens into classes: levels that are allowed at the same sites are in one
+// class.
 func (m *Mask) Classes(levels int) (of []int32, n int) {
 	column := make([]byte, m.sites)
 	return automata.ClassesBy(levels, func(t int32) string {

@@ -58,7 +58,8 @@ func newResidue(name string, rows [][]int, fixed bool, modulus int, residues []i
 	return r, nil
 }
 
-// States returns the modulus or, if the number of sites is fixed, modulus·(sites + 1).
+// States returns the number of states: the modulus or, if the number of sites is fixed,
+// modulus·(sites + 1).
 func (r *Residue) States() int {
 	if r.fixed {
 		return r.modulus * (len(r.rows) + 1)
@@ -66,12 +67,12 @@ func (r *Residue) States() int {
 	return r.modulus
 }
 
-// Start returns 0, the residue before the first token.
+// Start returns 0, the residue of the empty sum before the first token.
 func (r *Residue) Start() int { return 0 }
 
-// Next adds the weight of token to the residue, or returns −1 if token has no weight or the
-// sequence is complete. The state is the residue, plus site·modulus if the number of sites is
-// fixed.
+// Next returns the state after the weight of token is added to the residue, or −1 (dead) if token
+// has no weight or the sequence is complete. The state is the residue, plus site·modulus if the
+// number of sites is fixed.
 func (r *Residue) Next(state int, token int32) int {
 	if state < 0 {
 		panic(fmt.Sprintf("constraint: Residue: state = %d, want ≥ 0", state))
@@ -99,7 +100,8 @@ func (r *Residue) Accepting(state int) bool {
 	return r.good[state%r.modulus] && (!r.fixed || state/r.modulus == len(r.rows))
 }
 
-// Classes puts tokens whose weights are congruent at every site into one class.
+// Classes divides the tokens into classes: tokens whose weights are congruent modulo the modulus at
+// every site are in one class.
 func (r *Residue) Classes(levels int) (of []int32, n int) { return r.classes(levels, r.reduce) }
 
 // reduce returns v mod modulus in 0…modulus−1.

@@ -7,9 +7,9 @@ import "fmt"
 //	g(v) = F(v) − Threshold ≤ 0.
 //
 // The function and its gradient are evaluated on one sample v at a time (see [Smooth] for its
-// shape). If the function of interest is not smooth, set Decide to evaluate it on tokens, and F to
-// a smooth approximation of it. A Score is used as a literal. Its functions may be called from
-// several goroutines at once.
+// shape). If the function of interest is not smooth, set Decide to the function itself, evaluated
+// on tokens, and F to a smooth approximation. Write a Score as a literal. The functions in a Score
+// may be called from several goroutines at once.
 type Score struct {
 	// F returns the score of one sample v. NaN means that the evaluation failed.
 	F func(v []float32) float64
@@ -44,16 +44,19 @@ func (s Score) Validate() error {
 	return nil
 }
 
-// Leads reports whether F is set, that is, whether Value and Pull may be called.
+// Leads reports whether the function F is set and can guide a search, that is, whether Value and
+// Pull may be called.
 func (s Score) Leads() bool { return s.F != nil }
 
-// Decides reports whether Decide or DecideAll is set, that is, whether Violation may be called.
+// Decides reports whether Decide or DecideAll is set and can decide whether token sequences are
+// feasible, that is, whether Violation may be called.
 func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 
-// Len returns 1, the number of inequalities.
+// Len returns 1, because a Score is a single inequality.
 func (s Score) Len() int { return 1 }
 
-// Value stores in g[0] the value F(v) − Threshold for the sample v.
+// Value stores in g[0] the value F(v) − Threshold for the sample v, which is ≤ 0 if the inequality
+// holds.
 func (s Score) Value(g []float64, v []float32) {
 	if len(g) != 1 {
 		panic(fmt.Sprintf("constraint: len(g) = %d, want 1", len(g)))
@@ -64,7 +67,7 @@ func (s Score) Value(g []float64, v []float32) {
 	g[0] = s.F(v) - s.Threshold
 }
 
-// Pull adds the vector–Jacobian product w[0]·∂F/∂v to dst.
+// Pull adds to dst the gradient of the user's function F at v, multiplied by the weight w[0].
 func (s Score) Pull(dst, v []float32, w []float64) {
 	if len(dst) != len(v) {
 		panic(fmt.Sprintf("constraint: len(dst) = %d, want %d", len(dst), len(v)))

@@ -57,9 +57,9 @@ func eachState(n int, g []float64, x []int32, f func(g []float64, x []int32)) {
 	}
 }
 
-// Curved is a system of smooth inequalities g_j(z) ≤ 0 on a series in float64, for
-// consumers that need more precision than a [Smooth] offers. Methods may be called from
-// several goroutines at once.
+// Curved is a system of smooth, in general nonlinear inequalities g_j(z) ≤ 0 on a series z of
+// float64 numbers. It is for code that needs more precision than the float32 numbers of a [Smooth]
+// offer. Methods may be called from several goroutines at once.
 type Curved interface {
 	// Len returns the number of inequalities.
 	Len() int

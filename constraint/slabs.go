@@ -33,12 +33,12 @@ func (l Linear) Slabs() Slabs {
 	return Slabs{A: l.A, Lower: lower, Upper: l.B}
 }
 
-// Split returns l as [Slabs]. The second result is nil, because a linear system has no curved
-// inequalities.
+// Split separates the linear inequalities of a system from the nonlinear ones. It returns l as
+// [Slabs] and nil, because l is linear.
 func (l Linear) Split() (Slabs, Curved) { return l.Slabs(), nil }
 
-// Split returns s itself. The second result is nil, because a linear system has no curved
-// inequalities.
+// Split separates the linear inequalities of a system from the nonlinear ones. It returns s itself
+// and nil, because s is linear.
 func (s Slabs) Split() (Slabs, Curved) { return s, nil }
 
 // Validate checks the system for vectors v of length n. The slices A, Lower and Upper must have
@@ -87,8 +87,9 @@ func (s Slabs) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds the vector–Jacobian product Σ_j w_j·(±a_j) to dst, where a_j is row j of A. The sign is
-// positive for rows whose upper violation is the larger one, and negative for the others.
+// Pull adds to dst the gradient of Σ_j w_j·g_j at v, which is Σ_j ±w_j·a_j, where g_j is the larger
+// violation of the two bounds of row j and a_j is row j of A. The sign is positive for rows whose
+// upper bound gives the larger violation, and negative for the others.
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))

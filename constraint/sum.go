@@ -111,8 +111,9 @@ func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// Finite returns an [*ArgumentError] if no table can hold the language. This is so if the length is
-// not fixed and there are weights of both signs, because partial sums are then unbounded.
+// Finite returns an [*ArgumentError] if no transition table can hold the language. This is so if
+// the length is not fixed and there are weights of both signs, because partial sums are then
+// unbounded.
 func (s *Sum) Finite() error {
 	if s.offset == nil && s.low == -maxSum && s.high == maxSum {
 		return &ArgumentError{"NewSum", "weights", "of both signs",
@@ -151,8 +152,8 @@ func side(v int) string {
 	return fmt.Sprint(v)
 }
 
-// States returns the number of partial sums that must be distinguished. If the number of sites is
-// fixed, the partial sums at different sites count separately.
+// States returns the number of states, one for each partial sum that must be distinguished. If the
+// number of sites is fixed, the partial sums at different sites count separately.
 func (s *Sum) States() int {
 	if s.fixed {
 		return s.offset[len(s.offset)-1]
@@ -168,8 +169,8 @@ func (s *Sum) Start() int {
 	return -s.low
 }
 
-// Next adds the weight of token to the sum, or returns −1 (dead) if the sum leaves its range or
-// token has no weight.
+// Next returns the state after the weight of token is added to the sum, or −1 (dead) if the sum
+// leaves its range or token has no weight.
 func (s *Sum) Next(state int, token int32) int {
 	if s.fixed {
 		return s.nextAt(state, token)

@@ -272,7 +272,7 @@ func (a *Affine) finish() *Affine {
 	return a
 }
 
-// Shape returns the number of sites and levels, which all parts share.
+// Shape returns the number of sites and levels, which all summed models share.
 func (a *Affine) Shape() (sites, levels int) { return a.sites, a.levels }
 
 // Energy stores in e the energies of the states x; it implements [Model].
@@ -412,9 +412,10 @@ func unite(graphs []graph) graph {
 	return u
 }
 
-// As implements [Capable]: it finds the optional interfaces that the Affine supports. These depend
-// on its parts. An Affine supports each of [Binary], [Conditional], [Local], [Graphical] and
-// [Windowed] if all of its parts do. In addition, an Affine is
+// As implements [Capable]: it finds the optional interfaces that an Affine supports. These depend
+// on the parts of the Affine, the models that it sums. An Affine supports each of [Binary],
+// [Conditional], [Local], [Graphical] and [Windowed] if all of its parts do. In addition, an Affine
+// is
 //
 //   - [Differentiable] if all of its parts are. If there are several parts, a Binary or Windowed
 //     part also counts, because its table can be computed from its fields or windows;
@@ -542,8 +543,8 @@ type affineTable struct {
 	m []Differentiable
 }
 
-// Gradient stores the weighted sum of the parts' tables of energy differences in g and the energies
-// in e. It implements [Differentiable].
+// Gradient stores the energies in e. In g it stores the weighted sum of the tables of energy
+// differences of the summed models. It implements [Differentiable].
 func (a affineTable) Gradient(e []float64, g []float32, x []int32) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Gradient(e, g, x) })
 	a.energies(e, x)
@@ -556,8 +557,8 @@ type affineField struct {
 	m []Binary
 }
 
-// Field stores the weighted sum of the parts' fields in h and the energies in e. It implements
-// [Binary].
+// Field stores the energies in e. In h it stores the field, the energy differences between levels 1
+// and 0, as weighted sums over the summed models. It implements [Binary].
 func (a affineField) Field(e []float64, h []float32, x []int32) {
 	a.addTables(e, h, func(k int, e []float64, h []float32) { a.m[k].Field(e, h, x) })
 	a.energies(e, x)
@@ -597,13 +598,13 @@ func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, 
 	return c, ok && a.levels == 2 && fields != nil
 }
 
-// CacheLen returns the number of cached values per state, which is the CacheLen of the incremental
-// part.
+// CacheLen returns the number of cached values per state, which is the CacheLen of the one summed
+// model that is [Incremental].
 func (a affineChanges) CacheLen() int { return a.cache }
 
-// FieldFrom stores the energies of the states y in e and their fields in h. It evaluates the
-// incremental part from the cache of earlier states, and all other parts from scratch. It
-// implements [Incremental].
+// FieldFrom stores the energies of the states y in e and their fields in h. It evaluates the one
+// summed model that is Incremental from the cache of earlier states, and all other models from
+// scratch. It implements [Incremental].
 func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	if a.at > 0 && a.weight[a.at] == 0 { // addTables skips a part of weight 0
 		a.from(e, h, next, y, cache, x)
@@ -626,8 +627,9 @@ type affineProposals struct {
 	cheap affineChanges
 }
 
-// ProposalFrom does the same as FieldFrom, but uses a cheaper, approximate field of the incremental
-// part. Samplers use this field only for proposals. It implements mcmc.Proposing.
+// ProposalFrom does the same as FieldFrom, but takes a cheaper, approximate field from the one
+// summed model that is [Incremental]. Samplers use this field only to propose moves, which they
+// then accept or reject by the exact energy. It implements mcmc.Proposing.
 func (a affineProposals) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.cheap.FieldFrom(e, h, next, y, cache, x)
 }
@@ -638,8 +640,9 @@ type affineConditional[T Conditional] struct {
 	m []T
 }
 
-// Conditional stores in d the energy differences between the levels of one site, the weighted sum
-// over the parts. It implements the interface [Conditional].
+// Conditional stores in d, for every level of one site, the energy at that level minus the energy
+// of the state x, as a weighted sum over the summed models. It implements the interface
+// [Conditional].
 func (a affineConditional[T]) Conditional(d []float64, site int, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Conditional(d, site, x) })
 	if a.fixed != nil && a.fixed[site] != free {
@@ -667,8 +670,8 @@ func newAffineLocal(a *Affine, m []Local) affineLocal {
 	return l
 }
 
-// Locals stores in d the single-site energies of the state x, the weighted sum over the parts. It
-// implements [Local].
+// Locals stores in d the single-site energies of the state x, the weighted sum over the summed
+// models. It implements [Local].
 func (a affineLocal) Locals(d []float64, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Locals(d, x) })
 	for _, i := range a.which {
@@ -676,9 +679,9 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d that Locals stored, when x_site changes to the level given by the
-// argument to. It adds the weighted sum of the parts' updates. At a fixed site, an update adds only
-// a constant to the one finite entry. It implements [Local].
+// Move updates the table d that Locals stored, for the change of x_site to the level given by the
+// argument to. It adds the weighted sum of the updates of the summed models. At a fixed site, an
+// update adds only a constant to the one finite entry. It implements [Local].
 func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {
 	if a.factor == 1 {
 		a.move(d, site, to, x)
@@ -738,8 +741,9 @@ type affineGraph struct {
 	m []Graphical
 }
 
-// Graph returns the union of the graphs of all parts, whatever their current weights. It is
-// computed on the first call. Graph implements [Graphical].
+// Graph returns the neighbours of each site. Two sites are neighbours if they are in at least one
+// of the summed models, whatever its current weight. The graph is computed on the first call. Graph
+// implements [Graphical].
 func (a affineGraph) Graph() (start, adj []int32) {
 	g := a.graph
 	g.Do(func() {
@@ -755,8 +759,8 @@ func (a affineGraph) Graph() (start, adj []int32) {
 // affineOrdinal implements [Ordinal] for an Affine.
 type affineOrdinal struct{ *Affine }
 
-// Values returns the numeric values of the levels, which all Ordinal parts share. It implements
-// [Ordinal].
+// Values returns the numeric values of the levels, which all summed models that are [Ordinal]
+// share. It implements [Ordinal].
 func (a affineOrdinal) Values() []float32 { return a.values }
 
 // affineWindow implements [Windowed] for an Affine.
@@ -765,8 +769,9 @@ type affineWindow struct {
 	m []Windowed
 }
 
-// Window stores in g the energy differences for the levels at most w from the current level, as the
-// weighted sum over the parts. It stores the energies in e. It implements [Windowed].
+// Window stores in g the energy differences for the levels at most w steps above or below the
+// current level, as the weighted sum over the summed models. It stores the energies in e. It
+// implements [Windowed].
 func (a affineWindow) Window(e []float64, g []float32, x []int32, w int) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Window(e, g, x, w) })
 	a.energies(e, x)
@@ -799,8 +804,8 @@ func (a *Affine) asStochastic(p *Stochastic) bool {
 }
 
 // Estimate stores in g an estimate of the table of energy differences, the weighted sum of the
-// parts' estimates. The parts draw from src one after the other, so their estimates are
-// independent. The rows of fixed sites are exact. It implements [Stochastic].
+// estimates of the summed models. These models draw from src one after the other, so their
+// estimates are independent. The rows of fixed sites are exact. It implements [Stochastic].
 func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	b := scratch.Float32s.Get(len(g))
 	defer scratch.Float32s.Put(b)
@@ -832,7 +837,8 @@ func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 type certain struct{ Differentiable }
 
 // Estimate stores the exact table of energy differences in g, or the exact field if there are two
-// levels and len(g) = len(x). It draws nothing from src. It implements [Stochastic].
+// levels and len(g) = len(x). It draws nothing from src. An [Affine] uses it for a summed model
+// that is not Stochastic itself. It implements [Stochastic].
 func (m certain) Estimate(g []float32, x []int32, src []rand.Source) {
 	_, levels := m.Shape()
 	e, t := scratch.Float64s.Get(len(src)), scratch.Float32s.Get(len(x)*levels)
@@ -854,9 +860,9 @@ type affineSupport struct {
 	m []Supported
 }
 
-// Repair calls Repair of each supported part and then sets the fixed sites. If there are several
-// parts, it does this twice, because a later part may undo the repair of an earlier one. It
-// implements [Supported].
+// Repair calls the method Repair of each summed model that is [Supported] and then sets the fixed
+// sites. If several models are summed, it does this twice, because a later model may undo the
+// repair of an earlier one. It implements [Supported].
 func (a affineSupport) Repair(x []int32) {
 	check.Rows("energy", "x", len(x), a.sites)
 	rounds := 1
@@ -879,7 +885,7 @@ func (a affineSupport) Repair(x []int32) {
 type affineCost []teller
 
 // Cost returns the estimated time in nanoseconds for the energy of a state and for its table of
-// energy differences, each summed over the parts.
+// energy differences, each added up over the summed models.
 func (c affineCost) Cost() (energy, table float64) {
 	for _, m := range c {
 		e, t := m.Cost()
@@ -908,7 +914,7 @@ func (a *Affine) asParametric(p *Parametric) bool {
 	return own.m != nil && Give(p, Parametric(own))
 }
 
-// Params returns the parameters of all parametric parts, concatenated.
+// Params returns the parameters θ of those summed models that are [Parametric], concatenated.
 func (a affineParams) Params() (theta []float64) {
 	for _, m := range a.m {
 		theta = append(theta, m.Params()...)
@@ -916,8 +922,8 @@ func (a affineParams) Params() (theta []float64) {
 	return theta
 }
 
-// ParamGradient adds to g the parameter gradients of the parts, each multiplied by the weight of
-// its part. It implements [Parametric].
+// ParamGradient adds to g the gradients of the summed models with respect to their parameters, each
+// multiplied by the weight of its model. It implements [Parametric].
 func (a affineParams) ParamGradient(g []float64, x []int32, w []float64) {
 	n := 0
 	for i, m := range a.m {
@@ -939,8 +945,8 @@ func (a affineParams) ParamGradient(g []float64, x []int32, w []float64) {
 	check.Len("energy", "g", len(g), n)
 }
 
-// SetParams sets the parameters of all parametric parts. If one part returns an error, all parts
-// keep their previous parameters.
+// SetParams sets the parameters of those summed models that are [Parametric]. If one of these
+// models returns an error, all of them keep their previous parameters.
 func (a affineParams) SetParams(theta []float64) error {
 	before := a.Params()
 	check.Len("energy", "theta", len(theta), len(before))
@@ -968,8 +974,9 @@ func (a affineParams) set(theta []float64) error {
 // affineLearn implements [Learnable] for an Affine.
 type affineLearn struct{ *Affine }
 
-// Learn returns a copy of the Affine whose parameters can change. In it, every Learnable part is
-// replaced by the result of its Learn method; other parts are shared.
+// Learn returns a copy of the Affine whose parameters can change. In the copy, every summed model
+// that is [Learnable] is replaced by the result of its Learn method. The copy shares the other
+// models with the original.
 func (a affineLearn) Learn() (Parametric, error) {
 	c := *a.Affine
 	c.parts, c.weight, c.varies = slices.Clone(a.parts), slices.Clone(a.weight), false
@@ -995,8 +1002,8 @@ type affineVarying struct {
 	changing []Varying // parts that are Varying themselves
 }
 
-// Version returns a number that is different after every change of the weights or of a [Varying]
-// part. It implements [Varying].
+// Version returns a number that is different after every change of the weights or of a summed model
+// that is [Varying]. It implements [Varying].
 func (a affineVarying) Version() uint64 {
 	v := a.version
 	for _, m := range a.changing {
@@ -1005,8 +1012,8 @@ func (a affineVarying) Version() uint64 {
 	return v
 }
 
-// Now returns an immutable copy of the model with its current weights. Parts of weight 0 are
-// omitted.
+// Now returns an immutable copy of the model with its current weights. Summed models of weight 0
+// are omitted.
 func (a affineVarying) Now() Model {
 	c := *a.Affine
 	c.parts, c.weight, c.own, c.varies = nil, nil, 0, false
@@ -1142,9 +1149,9 @@ func (a *Affine) uniform(of func(m Model) (uniform, bool), site func(row []float
 // affineTorus implements [Toroidal] for an Affine.
 type affineTorus struct{ *Affine }
 
-// Torus returns the number of columns of the lattice. For each number of neighbours at level 1, it
-// also returns the energy of level 1 minus that of level 0 at a site, as a weighted sum over the
-// parts. It implements [Toroidal].
+// Torus returns the number of columns of the lattice. It also returns the energy difference d[k] =
+// E(x_i=1) − E(x_i=0) of a site i with k = 0, …, 4 neighbours at level 1, as a weighted sum over
+// the summed models. It implements [Toroidal].
 func (a affineTorus) Torus() (cols int, d [5]float64, ok bool) {
 	u, ok := a.uniform(torus, func(row []float64) []float64 { return slices.Repeat([]float64{row[1] - row[0]}, len(d)) })
 	if !ok || len(u.edges.adj) == 0 {
@@ -1168,8 +1175,8 @@ func torus(m Model) (u uniform, ok bool) {
 // affineMatching implements [Matching] for an Affine.
 type affineMatching struct{ affineGraph }
 
-// Matching returns the coupling and the field of each level, as weighted sums over the parts. It
-// implements the interface [Matching].
+// Matching returns the coupling, which all edges share, and the field of each level, as weighted
+// sums over the summed models. It implements the interface [Matching].
 func (a affineMatching) Matching() (coupling float64, field []float64, ok bool) {
 	u, ok := a.uniform(matching, func(row []float64) []float64 {
 		v := make([]float64, 1+len(row))
@@ -1253,8 +1260,8 @@ func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 // affinePairs implements [Pairwise] for an Affine.
 type affinePairs struct{ *Affine }
 
-// Pairs returns the pair weights and the fields of the sites, as weighted sums over the parts. It
-// implements [Pairwise].
+// Pairs returns the weight of every pair of sites that interact and the field of every site, as
+// weighted sums over the summed models. It implements [Pairwise].
 func (a affinePairs) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	parts := make([]pairs, len(a.parts))
 	graphs := make([]graph, len(a.parts))
@@ -1329,15 +1336,17 @@ func (a *Affine) layered() *hidden {
 // affineLayers implements [Bipartite] for an Affine.
 type affineLayers struct{ *Affine }
 
-// Hidden returns the number of hidden units of the bipartite part.
+// Hidden returns the number of hidden units. They belong to the one summed model that is
+// [Bipartite].
 func (a affineLayers) Hidden() int { return a.hidden.m.Hidden() }
 
-// HiddenField stores in f the log-odds of the hidden units, to which only the bipartite part
-// contributes. It implements [Bipartite].
+// HiddenField stores in f the log-odds of the hidden units, to which only the one summed model that
+// is Bipartite contributes. It implements [Bipartite].
 func (a affineLayers) HiddenField(f []float32, x []int32) { a.hidden.m.HiddenField(f, x) }
 
-// VisibleField stores in f the log-odds of the visible sites, including the terms of the other
-// parts. The log-odds of a fixed site are ±Inf. It implements [Bipartite].
+// VisibleField stores in f the log-odds of the visible sites given the hidden units, including the
+// terms of the summed models that have no hidden units. The log-odds of a fixed site are ±Inf. It
+// implements [Bipartite].
 func (a affineLayers) VisibleField(f []float32, h []int32) {
 	a.hidden.m.VisibleField(f, h)
 	if a.hidden.offset != nil {
@@ -1356,13 +1365,13 @@ type affineLayerChanges struct {
 	m IncrementalBipartite
 }
 
-// CacheLen returns the number of cached values per state, which is the CacheLen of the bipartite
-// part.
+// CacheLen returns the number of cached values per state, which is the CacheLen of the one
+// summed model that is [Bipartite].
 func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 
 // HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of their hidden
-// units. It evaluates the bipartite part from the cache of earlier states, and all other parts from
-// scratch. It implements [IncrementalBipartite].
+// units. It evaluates the one summed model that is [Bipartite] from the cache of earlier states,
+// and all other models from scratch. It implements [IncrementalBipartite].
 func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {
@@ -1403,9 +1412,9 @@ func (a *Affine) factored() (parts []Factored, ok bool) {
 	return parts, true
 }
 
-// Factors returns the tables of all parts, multiplied by their weights. It adds a table with the
-// offset and, for every fixed site, a table that forbids the site's other levels. It implements
-// [Factored].
+// Factors returns the tables of all summed models, multiplied by the weights of the models. It adds
+// a table with the offset and, for every fixed site, a table that forbids the site's other levels.
+// It implements [Factored].
 func (a affineFactors) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	cards = slices.Repeat([]int32{int32(a.levels)}, a.sites)
 	own := make([][]int32, len(a.parts)) // numbers of levels of the factors of each part

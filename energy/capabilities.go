@@ -108,8 +108,9 @@ type Toroidal interface {
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
-// Matching is implemented by models whose energy depends on which neighbours have equal levels. All
-// edges have the same coupling, as in the Potts model.
+// Matching is implemented by models whose energy depends only on how many pairs of neighbours have
+// equal levels and on how many sites have each level, as in a Potts model with the same coupling on
+// all edges.
 type Matching interface {
 	Graphical
 
@@ -164,16 +165,17 @@ type Factored interface {
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
 }
 
-// WidthError reports that exact sums over a [Factored] model would take more memory than allowed,
-// because the tree-width of its graph is too large.
+// WidthError reports that exact sums over all states of a [Factored] model would take more memory
+// than allowed. The sums are computed by variable elimination, whose memory grows exponentially
+// with the tree-width of the model's graph.
 type WidthError struct {
 	Variables  int
-	LowerBound float64 // lower bound on the width that any elimination order can reach
-	// Width is log₂ of the number of entries of the largest table, for the best elimination order
-	// found.
+	LowerBound float64 // lower bound on Width over all elimination orders
+	// Width is log₂ of the number of entries of the largest table that variable elimination would
+	// create, for the best elimination order found.
 	Width float64
-	// Bytes is the memory for the intermediate tables, for the best elimination order found. It is
-	// +Inf beyond the range of float64.
+	// Bytes is the memory for the intermediate tables of variable elimination, for the best
+	// elimination order found. It is +Inf beyond the range of float64.
 	Bytes float64
 	Limit int64 // memory allowed, in bytes
 }
@@ -193,10 +195,10 @@ type Clamped interface {
 	Unclamped() (m Model, fixed []int32)
 }
 
-// Varying is implemented by models whose energy can change between the steps of a sampling kernel.
-// An example is a dual.Lagrangian, whose multipliers can change. After a change the kernel must be
-// Reset. A kernel that keeps data of the model between steps, such as its couplings, must take them
-// from the copy that Now returns.
+// Varying is implemented by models whose energy can change between the steps of a sampling kernel
+// (package mcmc). An example is a dual.Lagrangian, an energy with Lagrange multipliers that can
+// change. After a change the kernel must be Reset. A kernel that keeps data of the model between
+// steps, such as its couplings, must take them from the copy that Now returns.
 type Varying interface {
 	Model
 
@@ -223,8 +225,8 @@ type Windowed interface {
 	Ordinal
 
 	// Window stores the energy of each state of x in e. In g, which has len(x)·(2w+1) entries, it
-	// stores the differences for the levels at most w from the current level. For state s of x and
-	// site i,
+	// stores the energy differences for the levels at most w steps above or below the current
+	// level. For state s of x and site i,
 	//
 	//	g[s,i,k] ≈ E(s with level s_i+k−w at site i) − E(s),  k = 0,…,2w,
 	//
@@ -237,9 +239,9 @@ type Windowed interface {
 type Supported interface {
 	Model
 
-	// Repair changes the states of x in place, and as little as it can, to make their energies
-	// finite. If an energy is infinite for a reason that the model cannot repair, it stays
-	// infinite.
+	// Repair changes the states of x in place, as little as possible, so that their energies become
+	// finite. A state whose energy is infinite for a reason that the model cannot repair keeps an
+	// infinite energy.
 	Repair(x []int32)
 }
 
@@ -320,10 +322,11 @@ type Parametric interface {
 	// does not depend on the rest of the batch.
 	ParamGradient(g []float64, x []int32, w []float64)
 
-	// SetParams replaces θ by a copy of theta, which must have the same length. It must not run
-	// concurrently with any other method. Afterwards every kernel that works on the model must be
-	// Reset; a Reset keeps the kernel's states, random streams and step sizes. If SetParams returns
-	// an error, for instance because a number is not finite, nothing changes.
+	// SetParams replaces the parameters θ by a copy of theta, which must have the same length. It
+	// must not run concurrently with any other method. Afterwards every sampling kernel (package
+	// mcmc) that works on the model must be Reset. A Reset keeps the kernel's states, random
+	// streams and step sizes. If SetParams returns an error, for instance because a number is not
+	// finite, nothing changes.
 	SetParams(theta []float64) error
 }
 

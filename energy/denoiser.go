@@ -23,23 +23,25 @@ type Noised[S Site] struct {
 	// that a token is intact; for reals it is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 	Time, Alpha []float64
 
-	// Sample holds one number per state, which identifies the sample that the state becomes. It is
-	// the same in every step of a diffusion, even if other states join or leave the batch.
-	// Diffusions set it. If you call a denoiser directly, Sample may be nil, unless the denoiser
-	// keeps data per sample.
+	// Sample holds one number per state, which identifies the sample into which the diffusion turns
+	// the state. The number of a sample is the same in every step, even if other states join or
+	// leave the batch. Diffusions set Sample. If you call a denoiser directly, Sample may be nil,
+	// unless the denoiser keeps data per sample.
 	Sample []int
 
 	// Src holds a random source for each state. Diffusions set it. It may be nil for denoisers
 	// that make no random draws.
 	Src []rand.Source
 
-	// Clean, unless nil, marks the entries of X that are clamped and therefore known without noise.
-	// With masking noise, tokens need no such mark, because every unmasked token is known. With
-	// uniform noise, or for reals, the value of an entry does not show whether it is noisy.
+	// Clean, unless nil, marks the entries of X that the diffusion holds fixed (clamps) and that
+	// are therefore known without noise. With masking noise, tokens need no such mark, because
+	// every unmasked token is known. With uniform noise, or for reals, the value of an entry does
+	// not show whether it is noisy.
 	Clean []bool
 
-	// Guided reports whether the caller's reverse steps apply the guidance that the denoiser
-	// requires (see diffusion.Guide). A denoiser that relies on guidance must return an error
+	// Guided is true if the caller itself applies the denoiser's guidance, by changing its reverse
+	// steps rather than the predictions (see diffusion.Guide). Guidance makes samples that satisfy
+	// a condition more likely. A denoiser that relies on the caller for this must return an error
 	// if Guided is false.
 	Guided bool
 
@@ -51,18 +53,21 @@ type Noised[S Site] struct {
 	Meta any
 }
 
-// Reveals states how the caller of a [Denoiser] reveals masked tokens. It is for denoisers that
-// compute the probability of the reverse steps that produce a sample.
+// Reveals states how the caller of a [Denoiser] reveals masked tokens. A diffusion sets it in
+// [Noised]. Denoisers need this value only if they compute the probability of the steps that
+// produced a sample.
 type Reveals uint8
 
 const (
-	// RevealsOtherwise means any way other than RevealsEach and RevealsOne. Examples are a
-	// projection, guidance, particles, a chosen order and a kind of noise other than masking.
+	// RevealsOtherwise means any other behaviour than that of RevealsEach and RevealsOne. For
+	// instance, tokens are revealed in a chosen order; a projection, guidance or resampling of
+	// particles changes the steps; or the noise is not masking.
 	RevealsOtherwise Reveals = iota
 
 	// RevealsEach means that a step reveals each masked token independently with probability (α_s −
-	// α_t)/(1 − α_t). The token is drawn from its row of the prediction. α_t and α_s are the signal
-	// levels before and after the step.
+	// α_t)/(1 − α_t). The token is drawn from its row of the prediction. Here α_t and α_s are the
+	// signal levels before and after the step, that is, the probabilities that a token is not
+	// masked.
 	RevealsEach
 
 	// RevealsOne means that a step reveals one masked token, chosen uniformly. The token is drawn
@@ -116,8 +121,8 @@ type Denoiser[S Site] interface {
 // DenoiserFunc is a denoiser given by a function F, which may run a neural network. A struct
 // literal is ready for use. For a network, F should
 //
-//   - convert q.X (token ids, row-major), and Time or Alpha if the network needs them (σ = −log α),
-//     to the network's input;
+//   - convert q.X (token ids, row-major), and q.Time or q.Alpha if the network needs the noise
+//     level (often −log Alpha), to the network's input;
 //   - run the whole batch at once and return the network's error, if any;
 //   - copy the logits to v, one row of levels per site. No softmax is needed, because a constant
 //     may be added to each row.
@@ -133,8 +138,8 @@ type DenoiserFunc[S Site] struct {
 	IgnoresTime bool
 
 	// ExcludesSelf states that F predicts each site from the other sites only (see [LeaveOneOut]).
-	// It must be set for networks trained on the objective of uniform diffusion (UDLM), whose
-	// reverse step combines such a prediction with the site's own token.
+	// Set it for networks trained on the objective of uniform diffusion (UDLM). The reverse step of
+	// that diffusion combines such a prediction with the site's own token.
 	ExcludesSelf bool
 }
 
@@ -158,17 +163,19 @@ func (f DenoiserFunc[S]) TimeFree() bool { return f.IgnoresTime }
 // LeaveOneOut returns the field ExcludesSelf; it implements [SelfExcluding].
 func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 
-// SelfExcluding is implemented by denoisers that may predict each token from the other sites only.
+// SelfExcluding is implemented by denoisers that can report whether they predict each token from
+// the other sites only, without the noisy token at the site itself.
 type SelfExcluding interface {
-	// LeaveOneOut reports whether the rows are p(x_0,i = l | x_t without site i). If not, they
-	// are the posteriors given all of x_t.
+	// LeaveOneOut reports whether the rows of a prediction are p(x_0,i = l | x_t without site i),
+	// where x_0 is the clean state and x_t the noisy one. If not, they are the posteriors given all
+	// of x_t.
 	LeaveOneOut() bool
 }
 
 // Timeless is implemented by denoisers that report whether their predictions depend on the states
 // alone, that is, on the fields X and Clean of [Noised].
 type Timeless interface {
-	// TimeFree reports whether predictions depend on X and Clean alone.
+	// TimeFree reports whether predictions depend on the fields X and Clean of [Noised] alone.
 	TimeFree() bool
 }
 
@@ -215,8 +222,8 @@ func (q Noised[S]) States(sites int) int {
 }
 
 // NoisePredictor turns a predictor of the noise into a denoiser. Most networks for reals predict
-// the noise. From the predicted noise ε̂, NoisePredictor computes the prediction of the clean
-// state,
+// the noise. From the predicted noise ε̂ and the noisy state x_t at signal level ᾱ, NoisePredictor
+// computes the prediction of the clean state,
 //
 //	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
 //

@@ -91,9 +91,10 @@ type windowTable struct {
 	m Windowed
 }
 
-// Gradient stores the table of energy differences in g, computed from windows of half-width
-// levels−1. These include every level: row i of the table is the part of the window of site i that
-// begins at column levels−1−x_i. It implements [Differentiable].
+// Gradient stores in g the table of energy differences. It is computed from the windows of the
+// wrapped model (see [Windowed]), with the half-width levels−1, so that they include every level:
+// row i of the table is the part of the window of site i that begins at column levels−1−x_i. It
+// implements [Differentiable].
 func (t windowTable) Gradient(e []float64, g []float32, x []int32) {
 	_, levels := t.m.Shape()
 	check.Len("energy", "g", len(g), len(x)*levels)
@@ -124,7 +125,8 @@ func newEvaluated(m Model) *evaluated {
 // implementation, even if the wrapper has its own.
 func (v *evaluated) As(target any) bool { return AsInto(v.Model, target) }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It uses the
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It uses the
 // conditionals of the model or, if there are none, its energies at every level.
 func (v *evaluated) Conditional(d []float64, site int, x []int32) {
 	check.Len("energy", "d", len(d), v.levels)

@@ -18,7 +18,7 @@ import (
 // same holds for the other functions.
 //
 // A Func is [Differentiable]. Its table of energy differences comes from Grad or Field if one is
-// set. Otherwise it is exact and takes sites·(levels−1) + 1 calls of E. A Func is also
+// set. Otherwise the table is exact and takes sites·(levels−1) + 1 calls of E. A Func is also
 // [Conditional]: it calls E at every level of the site. It is [Binary] if Field is set, and
 // [Stochastic] if Estimate is set. Methods panic if Sites or Levels is < 1 or E is nil.
 type Func struct {
@@ -41,8 +41,8 @@ type Func struct {
 	// 0…Rows−1, without replacement, and passes them in ascending order. Estimate must not keep the
 	// slice.
 	Estimate func(g []float32, x []int32, rows []int32)
-	// Rows is the number of rows of the data, and Batch the number drawn per estimate. If Estimate
-	// is set, 1 ≤ Batch ≤ Rows.
+	// Rows is the number of rows of the data on which the energy depends, and Batch the number of
+	// rows that one call of Estimate uses. If Estimate is set, 1 ≤ Batch ≤ Rows.
 	Rows, Batch int
 }
 
@@ -64,8 +64,8 @@ func (f Func) Energy(e []float64, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site, computed by
-// calling E at every level. It implements the interface [Conditional].
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It calls E at every level. It implements the interface [Conditional].
 func (f Func) Conditional(d []float64, site int, x []int32) {
 	f.check()
 	check.Len("energy", "d", len(d), f.Levels)
@@ -148,8 +148,8 @@ func (f Func) check() {
 	}
 }
 
-// As offers [Binary] if Field is set and there are two levels, and [Stochastic] if Estimate is set.
-// It implements [Capable].
+// As implements [Capable]: a Func is also [Binary] if Field is set and there are two levels, and
+// [Stochastic] if Estimate is set.
 func (f Func) As(target any) bool {
 	switch p := target.(type) {
 	case *Binary:

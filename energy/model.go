@@ -27,11 +27,12 @@ type Model interface {
 }
 
 // Capable is implemented by models and denoisers that decide at run time which optional interfaces
-// they support. For wrappers this depends on the wrapped parts, and for some models on their
-// parameters. Types that are not Capable support exactly the interfaces that they satisfy.
+// they support. For wrappers, which modify or combine other models, this depends on the wrapped
+// models; for some models it depends on their parameters. Types that are not Capable support
+// exactly the interfaces that they satisfy.
 //
-// A wrapper of your own should implement As. It passes on the interfaces that it leaves unchanged,
-// and wraps those that it changes. This example counts evaluations:
+// A wrapper of your own should implement As. The method As passes on the interfaces that the
+// wrapper leaves unchanged, and wraps those that it changes. This example counts evaluations:
 //
 //	func (c counted) As(target any) bool {
 //		if d, ok := energy.As[energy.Differentiable](c.Model); ok {

@@ -51,7 +51,8 @@ func (f RealFunc) Energy(e []float64, x []float32) {
 	}
 }
 
-// Score calls Grad for every state of x and stores −∇E in s; it implements [Scored].
+// Score calls the function Grad for every state of x and stores the score −∇E in s; it implements
+// [Scored].
 func (f RealFunc) Score(s, x []float32) {
 	f.check()
 	check.Len("energy", "s", len(s), len(x))

@@ -148,9 +148,9 @@ func (x *Generator) Valid(text string) bool { return x.is(text) }
 // trials bounds the number of draws until one is accepted.
 const trials = 1 << 20
 
-// Draw returns a random text, drawn with the numbers of src. It returns an error if src is nil, if
-// Config.Weight returns a number outside [0, 1], or if it rejects 2²⁰ texts in a row. If the
-// context ends, it returns the context's cause.
+// Draw returns a random text, drawn with random numbers from src. It returns an error if src is
+// nil, if Config.Weight returns a number outside [0, 1], or if it rejects 2²⁰ texts in a row. If
+// the context ends, it returns the context's cause.
 func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
 	if check.Nil(src) {
 		return "", &constraint.ArgumentError{Func: "Draw", Arg: "src", Value: nil, Want: "a source of random numbers"}
@@ -185,9 +185,8 @@ func (x *Generator) Seeded(seed uint64) string {
 	return s
 }
 
-// Into decodes the JSON text that is drawn with the given seed into the value that v points to.
-// The error is an error of encoding/json. It means that the type of v cannot hold a value that
-// the schema describes.
+// Into decodes the JSON text that is drawn with the given seed into the value that v points to. The
+// error comes from package encoding/json, and means that the type of v cannot hold the drawn value.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 
 // Values generates the arguments of a function that testing/quick checks. It stores a value of type

@@ -32,9 +32,9 @@ type Condition struct {
 
 // Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients and
 // bounds are integers, the comparison is exact. Otherwise, the comparison allows for rounding: a
-// bound counts as met if e misses it by at most r times the sum of the magnitudes of all terms and
-// bounds. Here r is the smaller of 2⁻⁴⁹·(n + 4) and 2⁻⁴⁰, and n is the number of terms and of
-// factors in them.
+// bound counts as met if the value of e misses it by at most r times the sum of the magnitudes of
+// all terms and bounds. Here r is the smaller of 2⁻⁴⁹·(n + 4) and 2⁻⁴⁰, and n is the number of
+// terms and of factors in them.
 func (e Expr) Between(lo, hi float64) Condition {
 	c := Condition{p: e.p, lo: lo, hi: hi, err: e.err}
 	if c.err != nil {
@@ -88,14 +88,14 @@ func finite(v float64) float64 {
 	return math.Abs(v)
 }
 
-// Equal returns the condition a = b.
+// Equal returns the condition a = b, for expressions a and b.
 func Equal(a, b Expr) Condition { return a.Minus(b).Exactly(0) }
 
-// NotEqual returns the condition a ≠ b.
+// NotEqual returns the condition a ≠ b, for expressions a and b.
 func NotEqual(a, b Expr) Condition { return Not(Equal(a, b)) }
 
-// AllDifferent returns the condition that no two of the expressions have equal values. Its
-// violation is the number of equal pairs.
+// AllDifferent returns the condition that no two of the expressions have equal values. The
+// violation of this condition (see [Problem.Prefer]) is the number of equal pairs.
 func AllDifferent(e ...Expr) Condition {
 	var c []Condition
 	for i := range e {

@@ -85,7 +85,7 @@ func (e Expr) Plus(o ...Expr) Expr {
 // Minus returns the expression e − o.
 func (e Expr) Minus(o Expr) Expr { return e.Plus(o.Scale(-1)) }
 
-// Scale returns the expression w·e.
+// Scale returns the expression w·e, for a number w.
 func (e Expr) Scale(w float64) Expr {
 	if !check.Finite(w) {
 		return Expr{p: e.p, err: fmt.Errorf("Scale: w = %v, want a finite number", w)}
@@ -186,13 +186,13 @@ func sum(terms []term, x []int32) float64 {
 	return s
 }
 
-// AtMost returns the condition e ≤ w.
+// AtMost returns the condition e ≤ w, for a number w.
 func (e Expr) AtMost(w float64) Condition { return e.Between(math.Inf(-1), w) }
 
-// AtLeast returns the condition e ≥ w.
+// AtLeast returns the condition e ≥ w, for a number w.
 func (e Expr) AtLeast(w float64) Condition { return e.Between(w, math.Inf(1)) }
 
-// Exactly returns the condition e = w.
+// Exactly returns the condition e = w, for a number w.
 func (e Expr) Exactly(w float64) Condition { return e.Between(w, w) }
 
 // Is returns the condition that e, a variable made by [Problem.Category], has the given label.

@@ -266,8 +266,8 @@ func (m *target) Conditional(d []float64, site int, x []int32) {
 	d[here] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// valid reports whether every neighbour of the site, or every site if there is no graph, has a level
-// that its variable allows.
+// valid reports whether every neighbour of the site, or every site if there is no graph, has a
+// level that its variable allows.
 func (m *target) valid(site int, x []int32) bool {
 	if m.start == nil {
 		for j, l := range x {
@@ -285,7 +285,8 @@ func (m *target) valid(site int, x []int32) bool {
 	return true
 }
 
-// As offers [energy.Graphical] unless the graph is too large; it implements [energy.Capable].
+// As implements [energy.Capable]: the model is also [energy.Graphical] unless its graph is too
+// large.
 func (m *target) As(target any) bool {
 	return m.start != nil && energy.Give[energy.Graphical](target, connected{m})
 }

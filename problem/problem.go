@@ -11,10 +11,10 @@ import (
 // maxLevels is the largest number of values of a variable.
 const maxLevels = 1 << 16
 
-// Problem holds variables, an objective, and required and preferred conditions. Methods that build
-// it return no errors: the first error is stored, and every method that solves the problem returns
-// it. Several goroutines may solve a Problem concurrently, but not while another goroutine is still
-// building it.
+// Problem holds variables, an objective, and required and preferred conditions. Methods that add
+// something to a Problem return no errors: the first error is stored, and every method that solves
+// the problem returns it. Several goroutines may solve a Problem concurrently, but not while
+// another goroutine is still building it.
 type Problem struct {
 	vars  []variable
 	named map[string]int
@@ -168,7 +168,7 @@ func (p *Problem) own(caller string, q *Problem, err error) bool {
 }
 
 // Require adds the condition c, which every feasible state must satisfy. Results and errors refer
-// to c by the given name, which several conditions may share.
+// to the condition by the given name, which several conditions may share.
 func (p *Problem) Require(name string, c Condition) {
 	if !p.own("Require: "+check.Quote(name), c.p, c.err) {
 		return
@@ -182,11 +182,11 @@ func (p *Problem) Require(name string, c Condition) {
 	p.required = append(p.required, statement{name: name, c: c})
 }
 
-// Prefer adds weight times the violation of c to the energy. The violation is 0 if c holds.
-// Otherwise it depends on the kind of condition. For a comparison it is the distance of the
-// compared expression from its bounds. For [All] it is the sum of the violations of the parts, and
-// for [Any] the smallest of these. For [Not] and [NotEqual] it is 1. The weight must be positive
-// and finite.
+// Prefer adds weight times the violation of the condition c to the energy. The violation of a
+// condition is 0 if the condition holds. Otherwise the violation of a comparison is the distance of
+// the compared expression from its bounds, that of [All] is the sum of the violations of the parts,
+// and that of [Any] the smallest of these. [Not] and [NotEqual] have the violation 1. The weight
+// must be positive and finite.
 func (p *Problem) Prefer(name string, c Condition, weight float64) {
 	p.prefer(statement{name: name, c: c, weight: weight})
 }

@@ -24,8 +24,9 @@ type SampleSet struct {
 	Exact  bool
 	Method string // method that found the rows: elimination, search, annealing, chains, …
 
-	// Summary holds the diagnostics of the energy if the draws come from chains; otherwise it is
-	// nil. Warnings lists reasons not to trust these draws.
+	// Summary holds convergence diagnostics, computed from the energies of the draws, if the draws
+	// come from Markov chains; otherwise it is nil. Warnings lists reasons not to trust these
+	// draws.
 	Summary  *diagnose.Summary
 	Warnings []string
 
@@ -76,8 +77,8 @@ func (r Row) Number(name string) (v float64, ok bool) {
 	return r.p.vars[i].values[r.Levels[i]], true
 }
 
-// Label returns the label of the category with the given name, or the value of any other variable
-// as text. The result ok is false if there is no such variable.
+// Label returns the label of the category with the given name. For a variable that is not a
+// category, it returns the value as text. The result ok is false if there is no such variable.
 func (r Row) Label(name string) (label string, ok bool) {
 	i, ok := r.index(name)
 	if !ok {
@@ -170,8 +171,9 @@ func (s *SampleSet) aggregate() {
 	s.Rows = out
 }
 
-// Append adds the rows of t, a result for the same problem, to s and merges equal rows. The result
-// is Exact only if both sets are Exact. It returns an error if the problems differ.
+// Append adds the rows of t, another result for the same problem, to the set s and merges rows with
+// equal states. The result is Exact only if both sets are Exact. It returns an error if the
+// problems differ.
 func (s *SampleSet) Append(t *SampleSet) error {
 	if t.p != s.p {
 		return fmt.Errorf("problem: Append: the sets are about different problems")

@@ -32,10 +32,11 @@ type Config struct {
 	// Rows is the largest number of states that Minimise returns, lowest energy first; 0 means 1.
 	Rows int
 
-	// Beta is the inverse temperature β of Sample; 0 means 1.
+	// Beta is the inverse temperature β of Sample, which draws from p(x) ∝ exp(−β·E(x)); 0 means 1.
 	Beta float64
 
-	// Bytes bounds the memory of elimination, in bytes; 0 means 1 GiB.
+	// Bytes bounds the memory, in bytes, of the exact method that sums out one variable after
+	// another (elimination); 0 means 1 GiB.
 	Bytes int64
 
 	// Search bounds the number of evaluations of the exact search. It also bounds the evaluations
@@ -476,8 +477,8 @@ func (p *Problem) draw(ctx context.Context, d *junction.Distribution, sites, n i
 	return nil
 }
 
-// maxListed is the largest number of feasible states that drawListed enumerates, and maxListedLevels
-// the largest number of levels in them.
+// maxListed is the largest number of feasible states that drawListed enumerates, and
+// maxListedLevels the largest number of levels in them.
 const (
 	maxListed       = 1 << 20
 	maxListedLevels = 1 << 26

@@ -45,8 +45,9 @@ type Options struct {
 	Keep    []float64
 }
 
-// Frame holds the contents of a file: for every entity, such as a stock or a sensor, a series of
-// times × channels. Its methods do not change it.
+// Frame holds the contents of a file: for every entity, such as a stock or a sensor, a table of
+// numbers with a row for each time and a column for each channel. The methods of a Frame do not
+// change it.
 type Frame struct {
 	Time     Time
 	Entities []Entity
@@ -58,7 +59,8 @@ type Frame struct {
 	layout layout
 }
 
-// Time describes the time axis of a frame.
+// Time describes the times of a frame: their format in the file, their order and the step between
+// them.
 type Time struct {
 	// Name of the column of times in the file; two names are joined by +; "" if there is none.
 	Column string `json:"column"`
@@ -67,15 +69,15 @@ type Time struct {
 	Order string `json:"order"`
 	Dates string `json:"dates,omitempty"` // order of a date's parts, such as day/month/year
 	Zone  string `json:"zone,omitempty"`  // time zone of the file; "" if unknown
-	// step of the regular grid; "irregular" if there is none, "1 row" if the file has no
+	// step of the regular grid of times; "irregular" if there is none, "1 row" if the file has no
 	// times
 	Step string `json:"step"`
-	// number of grid times that are absent from the file, summed over all entities
+	// number of times of the regular grid that are absent from the file, over all entities
 	Gaps   int   `json:"gaps"`
 	Ranges []Gap `json:"ranges,omitempty"`
 }
 
-// Gap is a run of consecutive grid times that are absent from the file.
+// Gap is a run of consecutive times of the regular grid that are absent from the file.
 type Gap struct {
 	Entity string `json:"entity,omitempty"`
 	From   string `json:"from"`
@@ -202,7 +204,7 @@ func (o *Options) check() error {
 
 var errNoRows = errors.New("no rows of numbers: want a line of names and lines of numbers, separated by commas, semicolons, tabs or |")
 
-// MarshalJSON encodes the description of the frame as JSON, without its values.
+// MarshalJSON encodes the description of the frame as JSON, without the numbers of the series.
 func (f *Frame) MarshalJSON() ([]byte, error) {
 	names := []string{}
 	for _, e := range f.Entities {

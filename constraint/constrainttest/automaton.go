@@ -23,8 +23,8 @@ type Options struct {
 	Levels int
 
 	// Accepts, unless nil, returns the expected answer for the sequence x. For a language, this is
-	// whether x belongs to it; for a set, whether x satisfies every inequality. It must be computed
-	// independently of the implementation under test. It must not keep x.
+	// whether x belongs to it; for a set, whether x satisfies every inequality. The answer must be
+	// computed independently of the implementation under test. Accepts must not keep x.
 	Accepts func(x []int32) bool
 
 	// Violation, unless nil, stores in g the expected values of the inequalities of a set for

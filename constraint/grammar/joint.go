@@ -89,7 +89,7 @@ func (j *joint) Accepting(state int) bool {
 }
 
 // Classes puts two bytes into one class if they are treated alike by every automaton and every list
-// of texts that make up the product.
+// of texts that this automaton combines.
 func (j *joint) Classes(levels int) (of []int32, n int) {
 	of = make([]int32, levels)
 	keys := make([][]byte, levels)
@@ -180,8 +180,8 @@ func (c *compiler) joined(spec stringSpec) (stringSpec, error) {
 	return spec, nil
 }
 
-// crowd compiles a combined automaton, whose number of states may exceed the bound crowd a few times
-// in a schema.
+// crowd compiles a combined automaton, whose number of states may exceed the bound crowd a few
+// times in a schema.
 func (c *compiler) crowd(a constraint.Automaton) (*constraint.DFA, error) {
 	d, err := constraint.Compile(c.ctx, a, 256, constraint.Limits{States: crowd})
 	var limit *constraint.LimitError

@@ -32,8 +32,8 @@ type SchemaConfig struct {
 	Annotations bool
 
 	// Limits bounds the automaton of every pattern and the automaton of the schema over tokens. If
-	// its field States is 0, a pattern may have 2¹⁴ states. Its field Bytes also bounds the
-	// expanded schema, which may take at most 2²⁶ bytes.
+	// Limits.States is 0, a pattern may have 2¹⁴ states. Limits.Bytes also bounds the expanded
+	// schema, which may take at most 2²⁶ bytes.
 	Limits constraint.Limits
 }
 

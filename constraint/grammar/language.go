@@ -141,13 +141,16 @@ func (l *Language) Pushdown() constraint.Pushdown { return l.graph }
 // over tokens.
 func (l *Language) Size() (states, classes, edges int) { return l.graph.Size() }
 
-// States returns a bound on state numbers: every configuration has a smaller number.
+// States returns a bound on state numbers: every configuration, a control state and a stack, has a
+// smaller number.
 func (l *Language) States() int { return unbounded }
 
-// Start returns the configuration before the first token.
+// Start returns the number of the configuration, a control state and a stack, before the first
+// token.
 func (l *Language) Start() int { return 0 }
 
-// Next returns the configuration after token, or −1 (dead) if no text continues with token.
+// Next returns the number of the configuration, a control state and a stack, after token is read in
+// the configuration with number state. It returns −1 (dead) if no text continues with token.
 func (l *Language) Next(state int, token int32) int {
 	v := l.graph.Vocabulary()
 	if token < 0 || int(token) >= len(v.Tokens) {
@@ -191,7 +194,8 @@ func (l *Language) Next(state int, token int32) int {
 	return l.find(c)
 }
 
-// Accepting reports whether a sequence may end in the configuration with number state.
+// Accepting reports whether a sequence may end in the configuration, a control state and a stack,
+// with number state.
 func (l *Language) Accepting(state int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -215,7 +219,8 @@ func (l *Language) find(c configuration) int {
 	return i
 }
 
-// Classes puts tokens that no state distinguishes into one class.
+// Classes divides the tokens into classes: tokens that lead from every state to the same state are
+// in one class.
 func (l *Language) Classes(levels int) (of []int32, n int) {
 	if levels < 0 || levels > math.MaxInt32 {
 		panic(fmt.Sprintf("grammar: Language: Classes: levels = %d, want 0 … %d", levels, math.MaxInt32))

@@ -13,14 +13,14 @@ type lock [16]struct {
 // shard returns the shard for the i-th reader.
 func (l *lock) shard(i uint32) *sync.RWMutex { return &l[i%uint32(len(l))].RWMutex }
 
-// Lock locks every shard for writing.
+// Lock locks every shard (partial mutex) for writing.
 func (l *lock) Lock() {
 	for i := range l {
 		l[i].Lock()
 	}
 }
 
-// Unlock unlocks every shard.
+// Unlock unlocks every shard (partial mutex) after writing.
 func (l *lock) Unlock() {
 	for i := range l {
 		l[i].Unlock()

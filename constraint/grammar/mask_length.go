@@ -257,8 +257,8 @@ type Group struct {
 }
 
 // Groups returns the tokens that may come next, except those that end the text. Tokens after which
-// the text continues in the same way form one group. Code that explores an automaton over tokens
-// can thus compute its transitions on demand.
+// the text continues in the same way form one group. Code that explores the texts token by token
+// can thus follow one token of each group instead of every token.
 func (p *Matcher) Groups() ([]Group, error) {
 	if p.at.padded {
 		return nil, nil

@@ -36,8 +36,9 @@ type Masks struct {
 }
 
 // Masks prepares the computation of masks, the sets of tokens that may come next, for texts of the
-// grammar. Padding tokens of the vocabulary end a text. The error is a [*constraint.LimitError],
-// wraps [constraint.ErrInfeasible] if no text is in the language, or is the context's cause.
+// grammar. Padding tokens of the vocabulary mark the end of a text and are allowed once the text is
+// complete. The error is a [*constraint.LimitError], wraps [constraint.ErrInfeasible] if no text is
+// in the language, or is the context's cause.
 func (g *Grammar) Masks(ctx context.Context, v *Vocabulary) (*Masks, error) {
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "Masks", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}

@@ -496,7 +496,8 @@ func (n lengthOver) Next(q int, b int32) int {
 
 func (n lengthOver) Accepting(q int) bool { return q > int(n) }
 
-// Classes tells the bytes with which a character begins from the others.
+// Classes puts the bytes with which a character can begin into one class, and all other bytes into
+// another.
 func (n lengthOver) Classes(levels int) (of []int32, classes int) {
 	of = make([]int32, levels)
 	for b := range of {

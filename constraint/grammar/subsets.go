@@ -12,11 +12,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// ConflictError reports that a grammar is not deterministic. At some byte, its automaton would have
-// to choose between two moves. A text could then be counted more than once.
+// ConflictError reports that a grammar is not deterministic. At some byte of a text, its automaton
+// would have to choose between two moves, so the same text could be counted more than once.
 type ConflictError struct {
-	Rule string // rule in which the choice arises
-	Byte byte   // byte at which the choice arises
+	Rule string // grammar rule in which the choice between two moves arises
+	Byte byte   // byte of the text at which the choice arises
 	What string // the two moves, for instance "read it or call a rule"
 }
 

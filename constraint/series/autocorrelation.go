@@ -66,10 +66,12 @@ type curves []autocorrelation
 
 func (c curves) Len() int { return 2 * len(c) }
 
-// Eval stores in g the values of all inequalities at z. It implements [constraint.Curved].
+// Eval stores in g the values of all inequalities at the standardised series z. It implements
+// [constraint.Curved].
 func (c curves) Eval(g, z []float64) { eval(c, g, z) }
 
-// Gradient stores in dst the gradient of inequality j at z. It implements [constraint.Curved].
+// Gradient stores in dst the gradient of inequality j at the standardised series z. It implements
+// [constraint.Curved].
 func (c curves) Gradient(dst []float64, j int, z []float64) {
 	clear(dst)
 	a := c[j/2]

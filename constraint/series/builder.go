@@ -10,8 +10,9 @@ import (
 )
 
 // Builder collects constraints on real-valued series, given in raw units, and compiles them to
-// inequalities on standardised series (see [Shape]). The methods that add constraints return no
-// errors: Build returns the first error. Times (time steps) and channels count from 0.
+// inequalities on standardised series, in which each channel has been shifted and divided by its
+// scale (see [Shape]). The methods that add constraints return no errors: Build returns the first
+// error. Times (time steps) and channels count from 0.
 //
 // A Builder is not safe for concurrent use.
 type Builder struct {
@@ -49,8 +50,8 @@ func NewBuilder(shape Shape) *Builder {
 	return b
 }
 
-// Build returns the system, or the first error of the builder's methods. It does not detect
-// constraints that contradict each other; a proximal.Projector does.
+// Build returns the compiled system of inequalities, or the first error of the builder's methods.
+// Build does not detect constraints that contradict each other; a proximal.Projector does.
 func (b *Builder) Build() (*System, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -157,7 +158,7 @@ func (b *Builder) Trend(c, from, to int, down bool) {
 }
 
 // Autocorrelation requires that the autocorrelation r of channel c at the given lag equal the given
-// value, within the tolerance of the [Shape],
+// value, within the tolerance that the [Shape] sets. With the mean x̄ of the channel,
 //
 //	r = Σ_t (x_t − x̄)(x_{t+lag} − x̄) / Σ_t (x_t − x̄)².
 //
@@ -180,8 +181,9 @@ func (b *Builder) Autocorrelation(c, lag int, value float64) {
 }
 
 // Row adds the inequality lower ≤ a·x ≤ upper on the raw series x, for instance to combine several
-// channels. The name appears in errors. The violation of the row is measured in units of the
-// largest scale among its channels.
+// channels. The coefficient vector a and the bounds refer to raw values, entry t·channels + c being
+// channel c at time t. The name appears in errors. The violation of the inequality is measured in
+// units of the largest scale among the channels that it contains (see [Shape]).
 func (b *Builder) Row(name string, a constraint.Row, lower, upper float64) {
 	if b.err != nil {
 		return

@@ -21,9 +21,10 @@ type Shape struct {
 	// constraints on several channels take this into account.
 	Shift, Scale []float64
 
-	// Tolerance is the permitted deviation from an equation a·x = b, in standardised units: |a·x −
-	// b| ≤ Tolerance. 0 means 0.005, so that results hold to 0.01 with a margin for rounding. A
-	// negative value means no tolerance. Narasimhan et al. (2025) evaluate their samples with a
+	// Tolerance is the permitted deviation from an equation a·x = b, in units of the channel's
+	// scale: |a·x − b| ≤ Tolerance·Scale. For an autocorrelation, which has no units, the deviation
+	// is at most Tolerance. 0 means 0.005, so that results hold to 0.01 with a margin for rounding.
+	// A negative value means no tolerance. Narasimhan et al. (2025) evaluate their samples with a
 	// tolerance of 0.01.
 	Tolerance float64
 }
@@ -59,8 +60,8 @@ func (s *Shape) channel(c int) string {
 	return fmt.Sprintf("channel %d", c)
 }
 
-// Raw converts a standardised series (length × channels, as drawn by a diffusion) to raw units,
-// Shift[c] + Scale[c]·x in float64.
+// Raw converts a standardised series (length × channels, as drawn by a diffusion) to raw units: a
+// value x of channel c becomes Shift[c] + Scale[c]·x, computed in float64.
 //
 // A float32 holds seven digits, so rounding may violate an inequality that a projection has
 // satisfied within its tolerance. [Prices] corrects this for prices, whose order must hold exactly.

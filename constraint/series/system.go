@@ -6,9 +6,10 @@ import (
 )
 
 // System is the system of inequalities that a [Builder] has compiled: two-sided linear inequalities
-// (rows) and, after them, autocorrelations. It is evaluated on standardised series, length ×
-// channels, row-major, so channel c at time t is entry t·channels + c. A System is an immutable
-// [constraint.Smooth]. A proximal.Projector obtains its linear rows through Split.
+// (rows) and, after them, autocorrelations. It is evaluated on standardised series, in which each
+// channel has been shifted and divided by its scale (see [Shape]). A series is a row-major array of
+// length × channels, so channel c at time t is entry t·channels + c. A System is an immutable
+// [constraint.Smooth]. A proximal.Projector obtains the linear rows of the system through Split.
 type System struct {
 	slabs  constraint.Slabs
 	curves curves
@@ -19,8 +20,9 @@ type System struct {
 // Len returns the number of inequalities: one per row and two per autocorrelation.
 func (s *System) Len() int { return s.slabs.Len() + s.curves.Len() }
 
-// Split returns the linear rows and, as curved inequalities, the autocorrelations. The results
-// share memory with the system and must not be modified.
+// Split returns the two parts of the system: the linear rows and, as nonlinear inequalities with
+// derivatives, the autocorrelations. The results share memory with the system and must not be
+// modified.
 func (s *System) Split() (constraint.Slabs, constraint.Curved) { return s.slabs, s.curves }
 
 // RowName returns a description of inequality j in raw units.
@@ -32,9 +34,9 @@ func (s *System) RowName(j int) string {
 }
 
 // Value stores in g the values of all inequalities for the series v. A row (a two-sided linear
-// inequality) has one value, the larger of its two violations in standardised units. An
-// autocorrelation has two values: its distance above the upper bound and its distance below the
-// lower bound.
+// inequality) has one value, the larger of its two violations, in units of the largest scale among
+// the row's channels (see [Shape]). An autocorrelation has two values: its distance above the upper
+// bound and its distance below the lower bound.
 func (s *System) Value(g []float64, v []float32) {
 	check.Len("series", "g", len(g), s.Len())
 	check.Len("series", "v", len(v), s.sites)
@@ -43,7 +45,8 @@ func (s *System) Value(g []float64, v []float32) {
 	eval(s.curves, g[n:], v)
 }
 
-// Pull adds the vector–Jacobian product Σ_j w_j·∂g_j/∂v at v to dst.
+// Pull adds to dst the gradient Σ_j w_j·∂g_j/∂v at the series v, a vector–Jacobian product of the
+// inequalities g_j.
 func (s *System) Pull(dst, v []float32, w []float64) {
 	check.Len("series", "w", len(w), s.Len())
 	check.Len("series", "v", len(v), s.sites)
@@ -59,8 +62,8 @@ func (s *System) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation returns the largest violation of the series v and the name of the violated
-// constraint, or 0 and "" if all hold.
+// Violation returns the largest violation of a constraint by the standardised series v, in the
+// units of [System.Value], and the name of that constraint, or 0 and "" if all hold.
 func (s *System) Violation(v []float32) (worst float64, name string) {
 	g := make([]float64, s.Len())
 	s.Value(g, v)

@@ -31,17 +31,17 @@ func (l Layered) Check() error {
 // Err returns an error if the file of Base has changed since it was opened: see [Lexicon.Err].
 func (l Layered) Err() error { return l.base().Err() }
 
-// Validate returns the error of [Layered.Check].
+// Validate returns the error of [Layered.Check]. It implements [constraint.Validated].
 func (l Layered) Validate() error { return l.Check() }
 
-// Contains reports whether x is in either part.
+// Contains reports whether x is in the set, that is, in Base or in Top.
 func (l Layered) Contains(x []int32) bool { return l.base().Contains(x) || l.top().Contains(x) }
 
 // Add adds x to Top unless x is in Base. It reports whether x was new, that is, in neither part.
 func (l Layered) Add(x []int32) bool { return !l.base().Contains(x) && l.top().Add(x) }
 
-// Len returns the number of sequences in both parts. A sequence in both parts counts twice,
-// which does not happen if all sequences in Top were added by Add.
+// Len returns the number of sequences in Base plus that in Top. A sequence that is in both counts
+// twice, which does not happen if all sequences in Top were added by Add.
 func (l Layered) Len() int { return l.base().Len() + l.top().Len() }
 
 // States returns a bound on the state numbers, (Base.States() + 1)·(Top.States() + 1).
@@ -50,8 +50,8 @@ func (l Layered) States() int { return (l.base().States() + 1) * (l.top().States
 // Start returns the state before the first token.
 func (l Layered) Start() int { return l.join(l.base().Start(), l.top().Start()) }
 
-// Next returns the state after token is read in the given state, or −1 if no sequence of either
-// part continues with token.
+// Next returns the state after token is read in the given state, or −1 (dead) if no sequence of
+// Base or Top continues with token.
 func (l Layered) Next(state int, token int32) int {
 	b, t := l.split(state)
 	if b >= 0 {
@@ -66,14 +66,15 @@ func (l Layered) Next(state int, token int32) int {
 	return l.join(b, t)
 }
 
-// Accepting reports whether a sequence of either part ends in state.
+// Accepting reports whether a sequence of Base or Top ends in the given state.
 func (l Layered) Accepting(state int) bool {
 	b, t := l.split(state)
 	return b >= 0 && l.base().Accepting(b) || t >= 0 && l.top().Accepting(t)
 }
 
-// AppendEdges lists the transitions that leave the given state. It appends their tokens, in
-// ascending order, to the slice tokens and their targets to the slice states.
+// AppendEdges lists the transitions that leave the given state. It appends the tokens of the
+// transitions, in ascending order, to the slice tokens and the states to which they lead to the
+// slice states.
 func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	check.Len("sorted", "states", len(states), len(tokens))
 	b, t := l.split(state)

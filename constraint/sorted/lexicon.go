@@ -87,8 +87,8 @@ func (l *Lexicon) Close() error {
 }
 
 // Err returns an error if the file was truncated or written to since it was opened, and nil
-// otherwise. Call Err after other methods and before using their results. A novelty.Projector
-// does this.
+// otherwise. Call Err after other methods and before using their results. A novelty.Projector makes
+// this call itself.
 func (l *Lexicon) Err() error {
 	if err := l.failed.Load(); err != nil {
 		return *err
@@ -260,8 +260,8 @@ func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 // Start returns 0, the state of the empty prefix.
 func (l *Lexicon) Start() int { return 0 }
 
-// Next returns the state after token, or −1 if no sequence of the set continues the prefix of
-// state with token.
+// Next returns the state after token is read in the given state, or −1 (dead) if no sequence of the
+// set continues the prefix that the state stands for with token.
 func (l *Lexicon) Next(state int, token int32) int {
 	to := -1
 	if token >= 0 && l.readable() {
@@ -280,7 +280,8 @@ func (l *Lexicon) step(state int, token int32) int {
 	return l.state(i, p.length+1)
 }
 
-// Accepting reports whether the prefix of state is a sequence of the set.
+// Accepting reports whether the prefix that the given state stands for is itself a sequence of the
+// set.
 func (l *Lexicon) Accepting(state int) (ok bool) {
 	if l.readable() {
 		l.guard(func() { ok = l.accepts(state) })

@@ -12,8 +12,8 @@ import (
 // Cache stores compiled regular expressions, so that a server compiles each pattern only once. A
 // pattern is identified by its text and by the content of its vocabulary. The zero value is an
 // empty cache ready to use. A Cache is safe for concurrent use; two goroutines that request the
-// same new pattern both compile it. It holds at most Most patterns, each at most as large as the
-// limits allow.
+// same new pattern both compile it. The field Most bounds the number of cached patterns, and the
+// limits of the call that compiled a pattern bound its size.
 type Cache struct {
 	// Most is the maximum number of cached patterns; 0 means 1024. If there are more, the least
 	// recently used pattern is dropped.
@@ -38,8 +38,8 @@ type cached struct {
 	used     uint64
 }
 
-// Regexp returns the same result as the function [Regexp]. Errors are not cached. A cached
-// result is returned even if it exceeds the given limits.
+// Regexp returns the same result as the function [Regexp], from the cache if possible. Errors are
+// not cached. A cached result is returned even if it exceeds the given limits.
 func (c *Cache) Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	if c.Most < 0 {
 		return nil, &constraint.ArgumentError{Func: "Cache", Arg: "Most", Value: c.Most, Want: "≥ 0"}

@@ -11,8 +11,8 @@ import (
 )
 
 // WordCount compiles the language of the token sequences whose text has a number of words in the
-// given range. A word is a maximal run of runes that are not in the string separators. It may be
-// divided into tokens in any way. Text that is not UTF-8 is not in the language.
+// given range. A word is a maximal run of runes that are not in the string separators. A word may
+// be divided into tokens in any way. Text that is not UTF-8 is not in the language.
 //
 // The error is an [*constraint.ArgumentError] for a negative Max or separators that are not UTF-8.
 // It wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell such a text. Other errors are

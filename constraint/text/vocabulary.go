@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Vocabulary holds the text of each token id. It is used as a literal; most callers set
-// only Tokens. It is never modified by this package, and the caller must not modify it
-// during a compilation.
+// Vocabulary holds the text of each token id. Write a Vocabulary as a literal; most callers set
+// only Tokens. This package never modifies a vocabulary, and the caller must not modify it during a
+// compilation.
 type Vocabulary struct {
 	// Tokens[t] is the text of token t, in bytes. It need not be valid UTF-8, because a
 	// vocabulary may divide a rune into several tokens. Tokens with the same text are

@@ -32,8 +32,9 @@ func Avoids(ctx context.Context, v Vocabulary, limits constraint.Limits, words .
 }
 
 // WordAt compiles the language of the token sequences whose n-th word is in the list words. The
-// last word has n = −1. A word is a maximal run of bytes that are not in the string separators. The
-// text may be divided into tokens in any way. Errors are those of [constraint.WordAt] and [Lift].
+// first word has n = 1, and the last n = −1. A word is a maximal run of bytes that are not in the
+// string separators. The text may be divided into tokens in any way. Errors are those of
+// [constraint.WordAt] and [Lift].
 func WordAt(ctx context.Context, v Vocabulary, limits constraint.Limits, n int, separators string, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.WordAt(bytesOf(words), n, bytesOf([]string{separators})[0])
 	if err != nil {
@@ -55,9 +56,9 @@ func bytesOf(words []string) [][]int32 {
 }
 
 // Words compiles the language of the token sequences whose text consists only of separators and of
-// words in the list. A word is a maximal run of runes that are not in the string separators. It may
-// be divided into tokens in any way. A text without words is in the language. To require a number
-// of words, intersect the language with [WordCount].
+// words in the list. A word is a maximal run of runes that are not in the string separators. A word
+// may be divided into tokens in any way. A text without words is in the language. To require a
+// number of words, intersect the language with [WordCount].
 //
 // The error is an [*constraint.ArgumentError] if the list is empty, a word is empty or contains a
 // separator, or an argument is not UTF-8. It wraps [constraint.ErrInfeasible] if no tokens spell
@@ -120,7 +121,7 @@ func (w wordList) Accepting(state int) bool { return state == 0 || w.words.Accep
 
 // WordLengths compiles the language of the token sequences in whose text every word has a number of
 // runes in the given range. A word is a maximal run of runes that are not in the string separators.
-// It may be divided into tokens in any way. Errors are those of [WordCount].
+// A word may be divided into tokens in any way. Errors are those of [WordCount].
 func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range, separators string) (*constraint.DFA, error) {
 	const name = "WordLengths"
 	c, k, err := separated(name, limits, runes, separators)

@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Mixture is the normalised density Σ_k w_k N(m_k, C_k) on ℝⁿ. Its energy is −log density, so log Z
-// = 0.
+// Mixture is a mixture of Gaussians, the normalised density Σ_k w_k N(m_k, C_k) on ℝⁿ. Its energy
+// is −log density, so log Z = 0.
 //
 // The tilted mixture ([Mixture.Tilt]), the posterior mean given a noisy state ([Mixture.Posterior])
 // and conditioning on coordinates ([Mixture.Given]) are exact. Evaluating a component takes one
@@ -42,10 +42,10 @@ type Mixture struct {
 
 var _ energy.Scored = (*Mixture)(nil)
 
-// NewDiagonal returns the mixture with the given weights, means and diagonal covariances. Weights
-// must be > 0 and need not add up to 1. The slice means holds components × sites numbers,
-// row-major. The slice variances has the same layout or holds one number per component. The
-// arguments are copied.
+// NewDiagonal returns the mixture of Gaussians with the given weights, means and diagonal
+// covariances. Weights must be > 0 and need not add up to 1. The slice means holds components ×
+// sites numbers, row-major. The slice variances has the same layout or holds one number per
+// component. The arguments are copied.
 //
 // NewDiagonal returns an error if lengths do not fit, a weight or variance is not positive, or a
 // number is not finite.
@@ -79,8 +79,9 @@ func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 	return m, nil
 }
 
-// NewMixture returns the mixture Σ_k w_k N(means[k], covs[k]). Each covariance is an n × n matrix,
-// row-major. The weights w_k must be > 0 and need not add up to 1. All arguments are copied.
+// NewMixture returns the mixture of Gaussians Σ_k w_k N(means[k], covs[k]). Each covariance is an n
+// × n matrix, row-major. The weights w_k must be > 0 and need not add up to 1. All arguments are
+// copied.
 //
 // NewMixture returns an error if the numbers of weights, means and covariances differ or are 0, if
 // a length does not fit, or if a number is not finite. It also returns an error if a covariance is
@@ -160,7 +161,7 @@ func symmetric(a []float64, n int) (*mat.SymDense, error) {
 // Sites returns the number of coordinates.
 func (m *Mixture) Sites() int { return m.sites }
 
-// Components returns the number of components.
+// Components returns the number of components, the Gaussians of the mixture.
 func (m *Mixture) Components() int { return len(m.logw) }
 
 // Component stores the mean of component k in the slice mean and returns the component's weight. It
@@ -196,8 +197,8 @@ func (m *Mixture) product(k, i int, v []float64) float64 {
 	return sum
 }
 
-// Tilt returns the distribution ∝ p(x)·exp(tᵀx). It is a mixture with the same covariances, the
-// means m_k + C_k·t and the weights
+// Tilt returns the distribution ∝ p(x)·exp(tᵀx), where p is the density of the mixture. It is a
+// mixture with the same covariances, the means m_k + C_k·t and the weights
 //
 //	w_k·exp(tᵀm_k + ½tᵀC_k·t),
 //
@@ -251,8 +252,9 @@ func (m *Mixture) Mean(dst []float64) {
 	}
 }
 
-// Draw stores one draw in x. It panics if src is nil or len(x) is not the number of coordinates. It
-// uses the normal variates of math/rand/v2, whose last bits may differ between GOARCHs.
+// Draw stores in x a random draw from the mixture. It panics if src is nil or len(x) is not the
+// number of coordinates. It uses the normal variates of math/rand/v2, whose last bits may differ
+// between GOARCHs.
 func (m *Mixture) Draw(x []float32, src rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x", len(x), n)
@@ -440,11 +442,11 @@ func newPadded(mean, v []float64, n int) padded {
 	return p
 }
 
-// Moments computes the mean and the covariance C of x_0 given x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, where the
-// argument alpha is ᾱ, 0 ≤ ᾱ < 1. It stores E[x_0 | x_t] in mean and returns the trace of C. It
-// stores the products C·r_j in product. The vectors r_j are the rows of the row-major matrix rows,
-// which has any number of rows with one entry per coordinate. The slice product has the same
-// length.
+// Moments computes the mean and the covariance C of the clean state x_0 given the noisy state x_t =
+// √ᾱ·x_0 + √(1−ᾱ)·ε, where ε is standard normal and the argument alpha is ᾱ, 0 ≤ ᾱ < 1. It stores
+// E[x_0 | x_t] in mean and returns the trace of C. It stores the products C·r_j in product. The
+// vectors r_j are the rows of the row-major matrix rows, which has any number of rows with one
+// entry per coordinate. The slice product has the same length.
 //
 // Moments panics if lengths do not fit. For n coordinates, a component takes 2n² operations per row
 // with full covariances, and n operations with diagonal ones.
@@ -492,9 +494,10 @@ func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha floa
 // negligible is the weight below which a component is lost in the rounding error of the others.
 const negligible = 0x1p-70
 
-// DrawPosterior stores in x0, for every state x_t of x, a draw of x_0 given x_t. The noise is x_t =
-// √ᾱ·x_0 + √(1−ᾱ)·ε with ᾱ = alpha[s] for state s, whose random source is src[s]. It panics if
-// lengths do not fit or a source is nil. The slices x0 and x may be the same.
+// DrawPosterior stores in x0, for every noisy state x_t of x, a random draw of the clean state x_0
+// given x_t. The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, where ε is standard normal and ᾱ = alpha[s] for
+// state s, whose random source is src[s]. It panics if lengths do not fit or a source is nil. The
+// slices x0 and x may be the same.
 func (m *Mixture) DrawPosterior(x0, x []float32, alpha []float64, src []rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x0", len(x0), len(x))

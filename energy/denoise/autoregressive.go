@@ -114,8 +114,8 @@ func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha floa
 //	P = (C⁻¹ + ᾱ/(1−ᾱ)·I)⁻¹,
 //
 // where C is the covariance of the series and the argument alpha is ᾱ, in [0, 1]. P does not depend
-// on x_t. To condition the posterior mean on linear equations, project it onto them in the metric
-// of P. The slices dst and v have length × channels entries and may be the same.
+// on x_t. To condition the posterior mean m on linear equations R·x = y, add P·Rᵀ·(R·P·Rᵀ)⁻¹·(y −
+// R·m) to it. The slices dst and v have length × channels entries and may be the same.
 func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 	sites, _ := a.Shape()
 	check.Len("denoise", "dst", len(dst), sites)
@@ -141,11 +141,11 @@ func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 	}
 }
 
-// Channel is one channel of an [Autoregressive].
+// Channel describes the stationary process of one channel of an [Autoregressive].
 type Channel struct {
 	Coef     []float64 // coefficients φ_1, φ_2, … of a stationary process; none means white noise
-	Mean     float64   // mean of x_t, in units of the data
-	Variance float64   // variance of x_t; 0 means 1
+	Mean     float64   // mean m of the process, in units of the data
+	Variance float64   // variance of the process, in squared units of the data; 0 means 1
 }
 
 func (c Channel) check(length int) error {

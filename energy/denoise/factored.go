@@ -35,10 +35,11 @@ type Factored struct {
 	runs       sync.Pool
 }
 
-// NewFactored returns the denoiser of the model m under the corruption c. It uses the current
-// parameters of the model. It returns an error if m is nil or has no factors, if c is unknown, or
-// if a site has no level of finite energy. It returns a [*energy.WidthError] if the intermediate
-// tables of the elimination would take more than 1 GiB. If ctx ends, it returns the error of ctx.
+// NewFactored returns the exact denoiser for clean states distributed as the model m and noise of
+// the kind c. It uses the current parameters of the model. It returns an error if m is nil or
+// cannot list its factors ([energy.Factored]), if c is unknown, or if a site has no level of finite
+// energy. It returns a [*energy.WidthError] if the intermediate tables of the variable elimination
+// would take more than 1 GiB. If ctx ends, it returns the error of ctx.
 func NewFactored(ctx context.Context, m energy.Factored, c Corruption) (*Factored, error) {
 	if check.Nil(m) {
 		return nil, errors.New("denoise: NewFactored: m is nil")
@@ -92,8 +93,8 @@ func (d *Factored) Shape() (sites, levels int) { return d.sites, d.corruption.le
 // Noisy.
 func (d *Factored) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
-// [energy.Masking].
+// MaskLevel returns the level of the mask, or −1 if the corruption is [Noisy], which has no mask.
+// It implements [energy.Masking].
 func (d *Factored) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
 // Denoise stores in v the exact log-posteriors of all tokens; it implements [energy.Denoiser].

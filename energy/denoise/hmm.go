@@ -24,10 +24,10 @@ type HMM struct {
 	start, trans, emit []float64
 }
 
-// NewHMM returns the denoiser of a hidden Markov model for sequences of the given number of sites,
-// under the corruption c. The table start holds one probability per hidden state. For each hidden
-// state, trans holds a row of transition probabilities, and emit a row of token probabilities. The
-// tables are copied.
+// NewHMM returns the exact denoiser for clean sequences of a hidden Markov model, with the given
+// number of sites and noise of the kind c. The table start holds one probability per hidden state.
+// For each hidden state, trans holds a row of transition probabilities, and emit a row of token
+// probabilities. The tables are copied.
 //
 // NewHMM returns an error if sites < 1, a length does not match or c is unknown. It also returns an
 // error if an entry is negative or NaN, or if start or a row does not sum to 1 within 1e-6.
@@ -69,8 +69,8 @@ func (m *HMM) Shape() (sites, levels int) { return m.sites, m.corruption.levels(
 // Noisy.
 func (m *HMM) TimeFree() bool { return m.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
-// [energy.Masking].
+// MaskLevel returns the level of the mask, or −1 if the corruption is [Noisy], which has no mask.
+// It implements [energy.Masking].
 func (m *HMM) MaskLevel() int32 { return m.corruption.mask(m.k) }
 
 // Denoise stores in v the exact log-posteriors of all tokens; it implements [energy.Denoiser].

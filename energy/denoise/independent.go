@@ -10,10 +10,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Independent is the exact denoiser of a model with independent sites. For level l of site i it
-// predicts p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i | l). Here p_i is the distribution of the site, and
-// q(x_t,i | l) the probability that the corruption turns l into x_t,i. It is immutable and safe for
-// concurrent use.
+// Independent is the exact denoiser of a model with independent sites. For level l of site i of the
+// clean state x_0, given the corrupted state x_t, it predicts p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i |
+// l). Here p_i is the distribution of the site, and q(x_t,i | l) the probability that the
+// corruption turns l into x_t,i. An Independent is immutable and safe for concurrent use.
 type Independent struct {
 	sites, k   int
 	corruption Corruption
@@ -21,8 +21,8 @@ type Independent struct {
 	p []float64
 }
 
-// NewIndependent returns the denoiser of the model m under the corruption c. It returns an error
-// if m is nil or c is unknown.
+// NewIndependent returns the exact denoiser for clean states distributed as the model m and noise
+// of the kind c. It returns an error if m is nil or c is unknown.
 func NewIndependent(m *model.Independent, c Corruption) (*Independent, error) {
 	if m == nil {
 		return nil, fmt.Errorf("denoise: NewIndependent: m is nil")
@@ -51,8 +51,8 @@ func (d *Independent) Shape() (sites, levels int) { return d.sites, d.corruption
 // Noisy.
 func (d *Independent) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
-// [energy.Masking].
+// MaskLevel returns the level of the mask, or −1 if the corruption is [Noisy], which has no mask.
+// It implements [energy.Masking].
 func (d *Independent) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
 // Denoise stores in v the exact log-posteriors of all tokens; it implements [energy.Denoiser].

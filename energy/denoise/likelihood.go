@@ -38,8 +38,9 @@ type Likelihood struct {
 	order         []int32 // random orders of the sites, orders × sites
 }
 
-// NewLikelihood returns the likelihood of the denoiser d. The argument orders is the number K of
-// random orders; the seed determines them. The argument mask is the level of a masked token.
+// NewLikelihood returns the distribution of the samples that a masked diffusion generates with the
+// denoiser d. The argument orders is the number K of random orders in which the tokens are
+// revealed; the seed determines them. The argument mask is the level of a masked token.
 // NewLikelihood returns an error if orders < 1 or there are too many orders to store. It also
 // returns an error if mask is not a level, d is nil or has another mask, or the predictions of d
 // depend on more than the states (energy.TimeFree).
@@ -76,8 +77,8 @@ func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64
 // Shape returns the shape of the denoiser.
 func (l *Likelihood) Shape() (sites, levels int) { return l.sites, l.levels }
 
-// Energy stores −log q(x) of each state in e; it implements [energy.Model]. If the denoiser
-// fails, it stores NaN.
+// Energy stores in e the energy −log q(x) of each state, where q is the distribution of the samples
+// of the diffusion. It implements [energy.Model]. If the denoiser fails, it stores NaN.
 func (l *Likelihood) Energy(e []float64, x []int32) {
 	check.Len("denoise", "x", len(x), len(e)*l.sites)
 	if err := l.LogProb(context.Background(), e, nil, x); err != nil {
@@ -91,11 +92,12 @@ func (l *Likelihood) Energy(e []float64, x []int32) {
 	}
 }
 
-// LogProb stores log q(x) of each state x in logp, in nats. If se is not nil, it receives the
-// standard error of each log q(x). The error is due to the choice of orders and is estimated from
-// the spread of the probabilities among them. The standard error is +Inf for a single order, and 0
-// for a state of probability 0. The logarithms have a heavy lower tail, so a standard error above
-// about 0.5 is unreliable.
+// LogProb stores in logp the logarithm of q(x) for each state x, in nats, where q is the
+// distribution of the samples of the diffusion. If se is not nil, it receives the standard error of
+// each log q(x). The error is due to the choice of random orders in which the tokens are revealed.
+// It is estimated from the spread of the probabilities among the orders. The standard error is +Inf
+// for a single order, and 0 for a state of probability 0. The logarithms have a heavy lower tail,
+// so a standard error above about 0.5 is unreliable.
 //
 // LogProb returns an error of ctx or of the denoiser, or if a row of a prediction has no weight. It
 // panics if the lengths do not match.
@@ -122,9 +124,9 @@ func (l *Likelihood) LogProb(ctx context.Context, logp, se []float64, x []int32)
 }
 
 // Repair changes states of probability zero until the likelihood is positive. It goes through the
-// sites in the first of the random orders and replaces every token of probability zero by the most
-// likely one. If the denoiser fails, Repair leaves the rest of the state unchanged. It implements
-// [energy.Supported].
+// sites in the first of the random orders (see [Likelihood]) and replaces every token of
+// probability zero by the most likely one. If the denoiser fails, Repair leaves the rest of the
+// state unchanged. It implements [energy.Supported].
 func (l *Likelihood) Repair(x []int32) {
 	e := make([]float64, 1)
 	for s := range check.Rows("denoise", "x", len(x), l.sites) {

@@ -26,8 +26,8 @@ type Markov struct {
 	contexts     int // number of contexts: k^order
 }
 
-// NewMarkov returns the denoiser of the chain m under the corruption c. It returns an error if m
-// is nil or c is unknown.
+// NewMarkov returns the exact denoiser for clean sequences distributed as the model m and noise of
+// the kind c. It returns an error if m is nil or c is unknown.
 func NewMarkov(m *model.Markov, c Corruption) (*Markov, error) {
 	if m == nil {
 		return nil, fmt.Errorf("denoise: NewMarkov: m is nil")
@@ -55,8 +55,8 @@ func (d *Markov) Shape() (sites, levels int) { return d.sites, d.corruption.leve
 // Noisy.
 func (d *Markov) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
-// [energy.Masking].
+// MaskLevel returns the level of the mask, or −1 if the corruption is [Noisy], which has no mask.
+// It implements [energy.Masking].
 func (d *Markov) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
 // Denoise stores in v the exact log-posteriors of all tokens; it implements [energy.Denoiser].

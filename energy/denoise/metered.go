@@ -17,12 +17,12 @@ type Cost struct {
 	Rows  int // number of states in all calls
 	Asked int // number of states that were passed on to the wrapped denoiser
 	Hits  int // number of states whose prediction was in the cache
-	Shown int // number of states without masked tokens, predicted without the wrapped denoiser
+	Shown int // number of states without masked tokens, which Metered predicts itself
 }
 
-// Metered wraps a denoiser of masked tokens, counts its calls and states, and can cache its
-// predictions. With a cache, Metered itself also predicts states without masked tokens, since all
-// their tokens are known. It is safe for concurrent use.
+// Metered wraps a denoiser of masked tokens. It counts the calls of the denoiser and the states
+// passed to it, and can cache predictions. With a cache, Metered itself also predicts states
+// without masked tokens, since all their tokens are known. It is safe for concurrent use.
 type Metered struct {
 	d             energy.Denoiser[int32]
 	mask          int32

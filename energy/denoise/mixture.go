@@ -49,7 +49,7 @@ func NewGaussian(mean, cov []float64) (*Mixture, error) {
 func (m *Mixture) Shape() (sites, levels int) { return m.prior.Sites(), 1 }
 
 // Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. It
-// returns an error if the covariance of the clean entries is singular.
+// returns an error if the covariance of the entries that are marked clean is singular.
 func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := m.prior.Sites()
 	states := q.States(n)
@@ -76,7 +76,7 @@ func (m *Mixture) Denoise(ctx context.Context, v []float32, q energy.Noised[floa
 	return nil
 }
 
-// Moments computes the posterior mean and covariance of x_0 given x_t, as
+// Moments computes the mean and covariance of the clean state x_0 given the noisy state x_t, as
 // [continuous.Mixture.Moments] documents. The error is always nil.
 func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	return m.prior.Moments(mean, product, rows, x, alpha), nil
@@ -106,11 +106,12 @@ func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 	return c, nil
 }
 
-// Ancestral is a denoiser of a Gaussian mixture that predicts a random draw of x_0 given x_t
-// instead of the posterior mean. With it, a reverse step of diffusion.Gaussian from t to s is an
-// exact draw of x_s given x_t, for any value of Gaussian.Eta. If the schedule begins with pure
-// noise, the samples have the distribution of the mixture for any number of steps. With a mixture
-// from [continuous.Mixture.Where], the samples satisfy its equations. An Ancestral is safe for
+// Ancestral is a denoiser of a Gaussian mixture that predicts a random draw of the clean state x_0
+// given the noisy state x_t, instead of the posterior mean. With it, a reverse step of
+// diffusion.Gaussian from time t to an earlier time s is an exact draw of x_s given x_t, for any
+// value of the field Eta of diffusion.Gaussian. If the schedule begins with pure noise, the samples
+// have the distribution of the mixture for any number of steps. With a mixture from
+// [continuous.Mixture.Where], the samples satisfy its equations. An Ancestral is safe for
 // concurrent use.
 type Ancestral struct{ prior *continuous.Mixture }
 
@@ -125,9 +126,10 @@ func NewAncestral(m *continuous.Mixture) (*Ancestral, error) {
 // Shape returns the number of sites, and 1 as the number of levels.
 func (a *Ancestral) Shape() (sites, levels int) { return a.prior.Sites(), 1 }
 
-// Denoise stores draws of x_0 in v, made with the random sources q.Src. It returns an error if
-// entries are marked clean. To condition on such entries, use the mixture that
-// [continuous.Mixture.Where] returns. It implements [energy.Denoiser].
+// Denoise stores in v random draws of the clean states x_0 given the noisy states, made with the
+// random sources q.Src. It returns an error if entries are marked clean. To condition on such
+// entries, use the mixture that [continuous.Mixture.Where] returns. It implements
+// [energy.Denoiser].
 func (a *Ancestral) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	q.States(a.prior.Sites())
 	check.Len("denoise", "v", len(v), len(q.X))

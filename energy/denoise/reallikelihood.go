@@ -19,7 +19,8 @@ import (
 //	x_{t−1} | x_t ~ N(μ_t(x_t, x̂_0), β̃_t),  x_0 | x_1 ~ N(x̂_0, (1−ᾱ_1)/ᾱ_1).
 //
 // Here x̂_0 is the prediction, and μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t
-// and x_0. A sampler makes the last step without noise; here it has the variance of a flat prior.
+// and x_0. A sampler makes the last step without noise. Here that step has the posterior variance
+// of x_0 under a flat prior, because a density requires noise.
 //
 // The estimate adds noise to a state along K random paths. For each path it computes a ratio: the
 // density of the path under the reverse chain, divided by its density under the noise. The mean of
@@ -36,10 +37,11 @@ type RealLikelihood struct {
 	seed  uint64
 }
 
-// NewRealLikelihood returns the likelihood of the denoiser d. The argument alpha holds the signal
-// levels of the steps. The argument paths is the number K of noise paths; the seed determines them.
-// NewRealLikelihood returns an error if d is not a denoiser of reals, alpha does not decrease
-// strictly within (0, 1), or paths < 1.
+// NewRealLikelihood returns an estimator of the density of the samples that a Gaussian diffusion
+// generates with the denoiser d. The argument alpha holds the signal levels ᾱ_1 > … > ᾱ_T of the
+// steps of the diffusion. The argument paths is the number K of random noise paths per state; the
+// seed determines them. NewRealLikelihood returns an error if d is not a denoiser of reals, alpha
+// does not decrease strictly within (0, 1), or paths < 1.
 func NewRealLikelihood(d energy.Denoiser[float32], alpha []float64, paths int, seed uint64) (*RealLikelihood, error) {
 	if err := check.Given("denoise: NewRealLikelihood", "d", d); err != nil {
 		return nil, err
@@ -99,11 +101,13 @@ func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32]
 	return d.Denoise(ctx, v, q)
 }
 
-// LogProb stores an estimate of log q(x) for each state x in logp, in nats. If se is not nil, it
-// receives the standard error of each estimate. The error is due to the random paths and is
-// estimated from the spread of their ratios. It is +Inf for a single path. The ratios have a heavy
-// tail, so a standard error above about 0.5 is unreliable. LogProb returns an error of ctx or of
-// the denoiser. It panics if the lengths do not match.
+// LogProb stores in logp an estimate of log q(x) for each state x, in nats, where q is the density
+// of the samples of the diffusion. If se is not nil, it receives the standard error of each
+// estimate. The error is due to the random noise paths. It is estimated from the spread of their
+// ratios, each the density of a path under the reverse chain divided by that under the noise. It is
+// +Inf for a single path. The ratios have a heavy tail, so a standard error above about 0.5 is
+// unreliable. LogProb returns an error of ctx or of the denoiser. It panics if the lengths do
+// not match.
 func (l *RealLikelihood) LogProb(ctx context.Context, logp, se []float64, x []float32) error {
 	n := check.Rows("denoise", "x", len(x), l.sites)
 	check.Len("denoise", "logp", len(logp), n)
@@ -160,15 +164,15 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 
 // PathKL compares the diffusion of the denoiser d, which was given to [NewRealLikelihood], with
 // that of another denoiser. The states x must be samples of d. For each of them, PathKL stores in
-// kl the divergence in nats along one path of noise from x,
+// kl an estimate of the Kullback–Leibler divergence in nats, along one random path of noise from x,
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t),
 //
-// where x̂_0 and x̂′_0 are the predictions of d and of the other denoiser, and μ_t and β̃_t are as
-// in [RealLikelihood]. If d is exact, the mean over samples is the divergence between the
-// distributions of whole paths (Khalafi, Ribeiro and Ding 2026, Lemma 3). It is an upper bound on
-// the divergence of the final samples, so a large value does not prove that the final samples of
-// the denoisers differ.
+// where x_t is the state after t steps of noise, x̂_0 and x̂′_0 are the predictions of d and of the
+// other denoiser from x_t, and μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t and
+// x_0. If d is exact, the mean over samples is the divergence between the distributions of whole
+// paths (Khalafi, Ribeiro and Ding 2026, Lemma 3). It is an upper bound on the divergence of the
+// final samples, so a large value does not prove that the final samples of the denoisers differ.
 //
 // PathKL returns an error of ctx or of a denoiser, or if the other denoiser has another shape. It
 // panics if the lengths do not match.

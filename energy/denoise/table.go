@@ -29,9 +29,9 @@ type Table struct {
 	x          []int32   // the possible states, states × sites
 }
 
-// NewTable returns the denoiser of the model m under the corruption c, after listing all
-// levels^sites states. It returns an error if levels^sites·sites exceeds 2²⁶, an energy is NaN or
-// −Inf, or no state has positive probability.
+// NewTable returns the exact denoiser for clean states distributed as the model m and noise of the
+// kind c, after listing all levels^sites states. It returns an error if levels^sites·sites exceeds
+// 2²⁶, an energy is NaN or −Inf, or no state has positive probability.
 func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	sites, levels, err := check.Model("denoise", "NewTable", "m", m)
 	if err != nil {
@@ -86,8 +86,8 @@ func (d *Table) Shape() (sites, levels int) { return d.sites, d.corruption.level
 // Noisy.
 func (d *Table) TimeFree() bool { return d.corruption == Absorbing }
 
-// MaskLevel returns the level of the mask, or −1 if there is no mask. It implements
-// [energy.Masking].
+// MaskLevel returns the level of the mask, or −1 if the corruption is [Noisy], which has no mask.
+// It implements [energy.Masking].
 func (d *Table) MaskLevel() int32 { return d.corruption.mask(d.k) }
 
 // Denoise stores in v the exact log-posteriors of all tokens; it implements [energy.Denoiser].

@@ -13,8 +13,8 @@ import (
 )
 
 // Tempered makes the predictions of a denoiser of tokens sharper: likely tokens become more likely.
-// It works with any process, projection and guidance of a diffusion. It changes each row of
-// log-weights v in this order:
+// A Tempered can be used with any process, projection and guidance of a diffusion. Each row of
+// log-weights v, one per site, is changed in this order:
 //
 //	remove the levels in Without,
 //	divide v by Temperature,
@@ -65,19 +65,19 @@ func (d Tempered) Check() error {
 	return nil
 }
 
-// Shape returns the shape of Denoiser, which must not be nil.
+// Shape returns the shape of the wrapped denoiser, the field Denoiser, which must not be nil.
 func (d Tempered) Shape() (sites, levels int) {
 	check.Must("denoise: Tempered", "Denoiser", d.Denoiser)
 	return d.Denoiser.Shape()
 }
 
-// TimeFree reports whether the predictions of Denoiser are independent of time.
+// TimeFree reports whether the predictions of the wrapped denoiser are independent of time.
 func (d Tempered) TimeFree() bool { return energy.TimeFree(d.Denoiser) }
 
-// LeaveOneOut reports whether Denoiser predicts each site from the other sites only.
+// LeaveOneOut reports whether the wrapped denoiser predicts each site from the other sites only.
 func (d Tempered) LeaveOneOut() bool { return energy.LeaveOneOut(d.Denoiser) }
 
-// As implements [energy.Capable]: a Tempered is [energy.Masking] if Denoiser is.
+// As implements [energy.Capable]: a Tempered is [energy.Masking] if the wrapped denoiser is.
 func (d Tempered) As(target any) bool {
 	m, ok := energy.As[energy.Masking](d.Denoiser)
 	return ok && energy.Give(target, m)

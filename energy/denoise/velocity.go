@@ -12,8 +12,8 @@ import (
 
 // Velocity turns a predictor of velocities, such as a network trained by flow matching
 // (train.Flow), into a denoiser. The velocity û ≈ E[ε − x_0 | z] is that of a flow on straight
-// paths from data x_0 to noise ε. The predictor receives the state z at the time s, where s = 1 is
-// pure noise:
+// paths from data x_0 to noise ε. For a noisy state x_t at signal level ᾱ, the predictor receives
+// the state z at the time s, where s = 1 is pure noise:
 //
 //	s = √(1−ᾱ)/(√ᾱ+√(1−ᾱ)),  z = x_t/(√ᾱ+√(1−ᾱ)) = (1−s)·x_0 + s·ε.
 //
@@ -84,9 +84,10 @@ func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
 }
 
 // Differentiable is a denoiser of reals that computes vector–Jacobian products, such as a network
-// with a backward pass. For an exact denoiser with the Jacobian J = ∂x̂_0/∂x_t, the covariance of
-// the clean state given the noisy state is (1−ᾱ)/√ᾱ·J, so J is symmetric. For a network this holds
-// only approximately.
+// with a backward pass. For an exact denoiser, let J = ∂x̂_0/∂x_t be the Jacobian of the prediction
+// x̂_0 with respect to the noisy state x_t at signal level ᾱ. The covariance of the clean state
+// given the noisy state is then (1−ᾱ)/√ᾱ·J, so J is symmetric. For a network this holds only
+// approximately.
 type Differentiable interface {
 	energy.Denoiser[float32]
 
@@ -117,8 +118,9 @@ type velocityPullback struct {
 	velocity Differentiable
 }
 
-// Pullback stores predictions in v and vector–Jacobian products in dst. With c = √ᾱ+√(1−ᾱ) and z =
-// x_t/c, the Jacobian is J = (I − s·∂û/∂z)/c. It implements [Differentiable].
+// Pullback stores predictions in v and vector–Jacobian products in dst. In the notation of
+// [Velocity], with c = √ᾱ+√(1−ᾱ) and z = x_t/c, the Jacobian of the prediction is J = (I −
+// s·∂û/∂z)/c. It implements [Differentiable].
 func (p velocityPullback) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
 	n, _ := p.Shape()
 	check.Len("denoise", "v", len(v), len(q.X))

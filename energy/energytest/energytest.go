@@ -1,6 +1,6 @@
-// Package energytest checks that an [energy.Model], and every optional interface that it supports,
-// fulfils its contract. It resembles package testing/fstest, which does this for file systems. It
-// imports no testing framework. A model is checked by
+// Package energytest checks that an [energy.Model] obeys the documented rules of that interface and
+// of every optional interface that it supports, as package testing/fstest does for file systems.
+// The package imports no testing framework. A model is checked by
 //
 //	if err := energytest.TestModel(ctx, m, energytest.Options{}); err != nil {
 //		t.Fatal(err)
@@ -100,7 +100,7 @@ type subject struct {
 //   - wrappers: wrapped models support the interfaces that the model supports, and obey the
 //     rules from energies to changes. The wrappers are energy.Sum, energy.Scale, energy.Clamp,
 //     a pointer, and a type that forwards everything.
-//   - allocations: the methods that a kernel calls in a step allocate nothing.
+//   - allocations: the methods that a sampling kernel calls in a step allocate nothing.
 func TestModel(ctx context.Context, m energy.Model, opt Options) error {
 	switch {
 	case ctx == nil:

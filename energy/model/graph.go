@@ -20,7 +20,8 @@ type Edge struct {
 // Topology defines which sites of a model interact. It is a [Lattice], a [FreeLattice], a *[Graph]
 // or your own type. A topology may also be [Periodic].
 type Topology interface {
-	// Graph returns the interactions as a graph, or an error if the topology is not valid.
+	// Graph returns the graph whose edges join the sites that interact, or an error if the topology
+	// is not valid.
 	Graph() (*Graph, error)
 }
 

@@ -141,8 +141,8 @@ func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It implements [energy.Conditional].
 func (m *Independent) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)
@@ -156,7 +156,8 @@ func (m *Independent) Conditional(d []float64, site int, x []int32) {
 // Graph returns a graph without edges; it implements [energy.Graphical].
 func (m *Independent) Graph() (start, adj []int32) { return m.start, nil }
 
-// Factors returns one table per site; it implements [energy.Factored].
+// Factors returns the energy as a sum of tables, one for each site; it implements
+// [energy.Factored].
 func (m *Independent) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	n := len(m.start) - 1
 	for i := range n {

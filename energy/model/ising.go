@@ -155,8 +155,8 @@ func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It implements [energy.Conditional].
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), m.sites)
@@ -180,9 +180,9 @@ func (m *Ising) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d that [Ising.Locals] stored, before one site changes. The table holds
-// running sums, so over many moves rounding may add up to a few units in the last place. With
-// integer parameters it stays exact. It implements [energy.Local].
+// Move updates the table d that [Ising.Locals] stored, for one site that is about to change. The
+// table holds running sums, so over many moves rounding may add up to a few units in the last
+// place. With integer parameters it stays exact. It implements [energy.Local].
 func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
@@ -200,9 +200,9 @@ func (m *Ising) Graph() (start, adj []int32) {
 	return g.start, g.adj
 }
 
-// Torus returns the number of columns of the lattice. For each number of neighbours at level 1, it
-// also returns the energy of level 1 minus that of level 0 at a site. The result ok is true if the
-// topology is a two-dimensional [Lattice] with sides of at least 3 and the field is uniform. It
+// Torus returns the number of columns of the lattice. It also returns the energy difference d[k] =
+// E(x_i=1) − E(x_i=0) of a site i with k = 0, …, 4 neighbours at level 1. The result ok is true if
+// the topology is a two-dimensional [Lattice] with sides of at least 3 and the field is uniform. It
 // implements [energy.Toroidal].
 func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
@@ -215,8 +215,8 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 }
 
 // Matching returns the coupling and the fields of the Potts model that has the same distribution.
-// The result ok is true if all weights are equal and the field is uniform. It implements
-// [energy.Matching].
+// The result ok is true if all edges have the same weight and all sites the same field. It
+// implements [energy.Matching].
 func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := 1.0, true
 	if m.grid == nil {
@@ -225,8 +225,8 @@ func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	return float64(2 * float64(m.coupling*w)), []float64{0 - m.field, m.field}, ok && m.fields == nil
 }
 
-// Pairs returns the weights and fields of the energy as a quadratic function of the levels x_i ∈
-// {0, 1}; it implements [energy.Pairwise].
+// Pairs returns the energy as a quadratic function of the levels x_i ∈ {0, 1}, given by a weight
+// for each edge and a field for each site; it implements [energy.Pairwise].
 func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	g := m.bonds.graph()
 	weight, field = slices.Clone(g.weight), make([]float64, g.Sites())
@@ -244,7 +244,8 @@ func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	return g.start, g.adj, weight, field, true
 }
 
-// Factors returns one table for each edge and one for each site; it implements [energy.Factored].
+// Factors returns the energy as a sum of tables, one for each edge and one for each site; it
+// implements [energy.Factored].
 func (m *Ising) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	site := func(i int) []float64 { return []float64{m.fieldAt(i), 0 - m.fieldAt(i)} }
 	if m.fields == nil {

@@ -36,8 +36,8 @@ func (p *parameters) check(theta []float64) error {
 // exponential marks models whose energy is linear in θ; see dual/fit.
 type exponential struct{}
 
-// Exponential returns true, because the energy is linear in θ and ParamGradient therefore does not
-// depend on θ. See fit.Exponential.
+// Exponential returns true: the model is an exponential family, that is, the energy is linear in
+// the parameters θ, so ParamGradient does not depend on θ. See fit.Exponential.
 func (exponential) Exponential() bool { return true }
 
 // weight returns the weight of state s, or 1 if w is nil.
@@ -196,17 +196,17 @@ func (l *quadraticLearner) SetParams(theta []float64) error {
 // to 2²⁴ are exact.
 const gradientBatch = 1024
 
-// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
-// valid until the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current parameters θ. The view is [energy.Factored]
+// and is valid until the next call of SetParams. Present implements fit.Factored.
 func (l *quadraticLearner) Present() energy.Factored {
 	own := *l.Quadratic
 	own.learned = false
 	return &own
 }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
-// with weights w. The second moments of a dense matrix are computed as matrix products in float32.
-// It implements [energy.Parametric].
+// ParamGradient adds to g the gradient of the energy with respect to the parameters θ, summed over
+// the states x with weights w. For a dense matrix, the weighted sums of products of two values are
+// computed as matrix products in float32. It implements [energy.Parametric].
 func (l *quadraticLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.linear)
 	states := l.states(g, x, w, n)
@@ -381,25 +381,27 @@ func (l *isingLearner) set(theta []float64) {
 	copy(l.fields, theta[len(l.edge)/2:])
 }
 
-// Matching returns ok = false, because couplings that are equal now may differ after SetParams.
+// Matching returns ok = false. An [energy.Matching] model needs the same coupling on all edges, and
+// couplings that are equal now may differ after SetParams.
 func (l *isingLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
 
-// Pairs returns ok = false, because the weights change with SetParams.
+// Pairs returns ok = false, because the weights of the pairs of sites change with SetParams.
 func (l *isingLearner) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	return nil, nil, nil, nil, false
 }
 
-// Factors returns ok = false, because the tables change with SetParams.
+// Factors returns ok = false, because the tables of the factors change with SetParams. For the
+// factors at the current parameters, see Present.
 func (l *isingLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
-// valid until the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current parameters θ. The view is [energy.Factored]
+// and is valid until the next call of SetParams. Present implements fit.Factored.
 func (l *isingLearner) Present() energy.Factored { return l.Ising }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
-// with weights w. It implements [energy.Parametric].
+// ParamGradient adds to g the gradient of the energy with respect to the parameters θ, summed over
+// the states x with weights w. It implements [energy.Parametric].
 func (l *isingLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
 	states := l.states(g, x, w, n)
@@ -484,20 +486,22 @@ func (l *pottsLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// Matching returns ok = false, because couplings that are equal now may differ after SetParams.
+// Matching returns ok = false. An [energy.Matching] model needs the same coupling on all edges, and
+// couplings that are equal now may differ after SetParams.
 func (l *pottsLearner) Matching() (coupling float64, field []float64, ok bool) { return 0, nil, false }
 
-// Factors returns ok = false, because the tables change with SetParams.
+// Factors returns ok = false, because the tables of the factors change with SetParams. For the
+// factors at the current parameters, see Present.
 func (l *pottsLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
-// valid until the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current parameters θ. The view is [energy.Factored]
+// and is valid until the next call of SetParams. Present implements fit.Factored.
 func (l *pottsLearner) Present() energy.Factored { return l.Potts }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
-// with weights w. It implements [energy.Parametric].
+// ParamGradient adds to g the gradient of the energy with respect to the parameters θ, summed over
+// the states x with weights w. It implements [energy.Parametric].
 func (l *pottsLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := l.graph.Sites()
 	states := l.states(g, x, w, n)
@@ -573,17 +577,18 @@ func (l *independentLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// Factors returns ok = false, because the tables change with SetParams.
+// Factors returns ok = false, because the tables of the factors change with SetParams. For the
+// factors at the current parameters, see Present.
 func (l *independentLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
-// valid until the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current parameters θ. The view is [energy.Factored]
+// and is valid until the next call of SetParams. Present implements fit.Factored.
 func (l *independentLearner) Present() energy.Factored { return l.Independent }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
-// with weights w. It implements [energy.Parametric].
+// ParamGradient adds to g the gradient of the energy with respect to the parameters θ, summed over
+// the states x with weights w. It implements [energy.Parametric].
 func (l *independentLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.costs) / l.levels
 	l.states(g, x, w, n)
@@ -651,19 +656,20 @@ func normalise(costs, theta []float64, number []int32) {
 	}
 }
 
-// Factors returns ok = false, because the tables change with SetParams.
+// Factors returns ok = false, because the tables of the factors change with SetParams. For the
+// factors at the current parameters, see Present.
 func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	return nil, nil, nil, false
 }
 
-// Present returns a view of the model with the current θ. The view is [energy.Factored] and is
-// valid until the next call of SetParams. Present implements fit.Factored.
+// Present returns a view of the model with the current parameters θ. The view is [energy.Factored]
+// and is valid until the next call of SetParams. Present implements fit.Factored.
 func (l *markovLearner) Present() energy.Factored { return l.Markov }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
-// with weights w. Take an entry of probability p in a row of transition probabilities. If a state
-// visits the row r times and the entry c times, the gradient for the entry is p·r − c. It
-// implements [energy.Parametric].
+// ParamGradient adds to g the gradient of the energy with respect to the parameters θ, summed over
+// the states x with weights w. Take an entry of probability p in a row of transition probabilities.
+// If a state visits the row r times and the entry c times, the gradient for the entry is p·r − c.
+// It implements [energy.Parametric].
 func (l *markovLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	l.states(g, x, w, l.sites)
 	met := scratch.Float64s.Get(len(l.trans)/l.levels + 1)
@@ -749,15 +755,15 @@ func (l *rbmLearner) SetParams(theta []float64) error {
 	return nil
 }
 
-// Factors returns ok = false, because the tables change with SetParams.
+// Factors returns ok = false, because the tables of the factors change with SetParams.
 func (l *rbmLearner) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	return nil, nil, nil, false
 }
 
-// ParamGradient adds to g the gradient of the energy with respect to θ, summed over the states x
-// with weights w. For a state v with activations a, where σ is the logistic function, the gradient
-// is −σ(a)vᵀ for W, −σ(a) for b_h and −v for b_v. The first is computed as a matrix product in
-// float32. It implements [energy.Parametric].
+// ParamGradient adds to g the gradient of the energy with respect to the parameters θ, summed over
+// the states x with weights w. For a state v with activations a, where σ is the logistic function,
+// the gradient is −σ(a)vᵀ for W, −σ(a) for b_h and −v for b_v. The first is computed as a matrix
+// product in float32. It implements [energy.Parametric].
 func (l *rbmLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	visible, hidden := len(l.bias.visible), len(l.bias.hidden)
 	l.states(g, x, w, visible)

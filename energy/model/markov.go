@@ -28,17 +28,17 @@ type Markov struct {
 }
 
 // NewMarkov returns the chain with the given tables of probabilities. Its states have the given
-// number of sites, and each token depends on the k = order ≥ 0 tokens before it, called its
-// context. The context y_0 … y_{k−1} has the number c = Σ_j y_j·levels^{k−1−j}, so its most recent
-// token varies fastest:
+// number of sites, and each token depends on the k = order ≥ 0 tokens before it, called the context
+// of the token. The context y_0 … y_{k−1} has the number c = Σ_j y_j·levels^{k−1−j}, so the most
+// recent token varies fastest:
 //
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
 //
 // With order 1, start is the distribution of the first token and trans the usual row-stochastic
-// matrix. With order 0, start is {1} or nil. A probability of zero forbids the tokens of its entry
-// to follow one another; states that contain them have energy +Inf. The tables are copied and not
-// normalised.
+// matrix. With order 0, start is {1} or nil. Where an entry of trans is 0, the token cannot follow
+// the context, and states in which it does have energy +Inf. The same holds for an entry of start
+// and the first k tokens. The tables are copied and not normalised.
 //
 // NewMarkov returns an error if sites < max(1, order), levels < 1, order < 0, or a length does not
 // fit. It also returns an error if an entry is negative or NaN, or if start or a row of trans does
@@ -127,11 +127,11 @@ func costs(name string, p []float64, length int) ([]float64, error) {
 // Shape returns the number of sites and of levels.
 func (m *Markov) Shape() (sites, levels int) { return m.sites, m.levels }
 
-// Order returns k, the number of earlier tokens that a token depends on.
+// Order returns the order k of the chain, the number of preceding tokens on which a token depends.
 func (m *Markov) Order() int { return m.order }
 
-// Probabilities returns copies of start and trans in the layout of [NewMarkov]. They are computed
-// from logarithms and so have rounding errors.
+// Probabilities returns copies of the tables of start and transition probabilities, in the layout
+// of [NewMarkov]. The entries are computed from logarithms and so have rounding errors.
 func (m *Markov) Probabilities() (start, trans []float64) {
 	return expNeg(m.start), expNeg(m.trans)
 }
@@ -177,8 +177,8 @@ func (m *Markov) cost(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It implements [energy.Conditional].
 func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)
@@ -216,8 +216,8 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 // [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
-// Factors returns the table of −log start for the first k sites and, for each later site, the table
-// of −log trans. It implements [energy.Factored].
+// Factors returns the table of −log p(x_0 … x_{k−1}) for the first k sites and, for each later
+// site, the table of −log p(x_i | the k tokens before it). It implements [energy.Factored].
 func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	all := make([]int32, m.sites)
 	for i := range all {

@@ -135,8 +135,8 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It implements [energy.Conditional].
 func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.field))
@@ -159,9 +159,9 @@ func (m *Potts) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d that [Potts.Locals] stored, before one site changes. The table holds
-// running sums, so over many moves rounding may add up to a few units in the last place. With
-// integer parameters it stays exact. It implements [energy.Local].
+// Move updates the table d that [Potts.Locals] stored, for one site that is about to change. The
+// table holds running sums, so over many moves rounding may add up to a few units in the last
+// place. With integer parameters it stays exact. It implements [energy.Local].
 func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.field))
 	check.Index("model", "site", site, len(x))
@@ -184,14 +184,15 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 // Graph returns the neighbours of each site; it implements [energy.Graphical].
 func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
 
-// Matching returns the coupling and the field of each level; it implements [energy.Matching]. The
-// result ok is true if all weights are equal.
+// Matching returns the coupling, which all edges share, and the field of each level; it implements
+// [energy.Matching]. The result ok is true if all edges have the same weight.
 func (m *Potts) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := m.graph.uniform()
 	return m.coupling * w, m.field, ok
 }
 
-// Factors returns one table for each edge and one for each site; it implements [energy.Factored].
+// Factors returns the energy as a sum of tables, one for each edge and one for each site; it
+// implements [energy.Factored].
 func (m *Potts) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	site := make([]float64, m.levels)
 	for l, h := range m.field {

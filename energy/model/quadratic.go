@@ -47,8 +47,8 @@ type Quadratic struct {
 	learned  bool // whether the parameters may change
 }
 
-// Polynomial holds the parameters of a [Quadratic] other than its matrix. The zero value gives a
-// QUBO.
+// Polynomial holds the parameters of a [Quadratic] other than its matrix. With the zero value, the
+// levels have the values {0, 1}, as in a QUBO.
 type Polynomial struct {
 	Linear   []float64 // linear terms b, one number per site; nil means 0
 	Constant float64   // constant c
@@ -67,7 +67,7 @@ type couplings interface {
 
 // NewQuadratic returns the model of n sites whose sparse matrix Q has the given entries. Entries
 // may be on the diagonal. Entries at the same place, or at (i,j) and (j,i), are added. The argument
-// p holds the other parameters.
+// p holds the linear terms, the constant and the numeric values of the levels.
 //
 // NewQuadratic returns an error if n < 1, an entry lies outside the matrix, or a number is not
 // finite. It also returns an error if p.Linear does not have one entry per site, p.Values are not
@@ -105,8 +105,8 @@ func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 }
 
 // NewDenseQuadratic returns the model of n sites with the matrix q, n × n and row-major, which it
-// copies. The argument p holds the other parameters. It returns an error if len(q) ≠ n², and in the
-// same cases as [NewQuadratic].
+// copies. The argument p holds the linear terms, the constant and the numeric values of the levels.
+// It returns an error if len(q) ≠ n², and in the same cases as [NewQuadratic].
 func NewDenseQuadratic(n int, q []float64, p Polynomial) (*Quadratic, error) {
 	if n < 1 || len(q)/n != n || len(q)%n != 0 {
 		return nil, fmt.Errorf("model: NewDenseQuadratic: n = %d and len(q) = %d, want n ≥ 1 and len(q) = n²", n, len(q))
@@ -226,8 +226,8 @@ func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	})
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It implements [energy.Conditional].
 func (m *Quadratic) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.values))
@@ -258,9 +258,9 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d that [Quadratic.Locals] stored, before one site changes. The table holds
-// running sums, so over many moves rounding may add up to a few units in the last place. With
-// integer parameters it stays exact. It implements [energy.Local].
+// Move updates the table d that [Quadratic.Locals] stored, for one site that is about to change.
+// The table holds running sums, so over many moves rounding may add up to a few units in the last
+// place. With integer parameters it stays exact. It implements [energy.Local].
 func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.values))
 	check.Index("model", "site", site, len(x))
@@ -476,9 +476,9 @@ func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 // pairwiseQuadratic implements [energy.Pairwise] for a Quadratic with two levels.
 type pairwiseQuadratic struct{ *Quadratic }
 
-// Pairs returns the weights and fields of the energy as a quadratic function of the levels x_i ∈
-// {0, 1}; it implements [energy.Pairwise]. A matrix that is stored densely is converted to sparse
-// rows in every call.
+// Pairs returns the energy as a quadratic function of the levels x_i ∈ {0, 1}, given by a weight
+// for each pair of sites that interact and a field for each site; it implements [energy.Pairwise].
+// A matrix that is stored densely is converted to sparse rows in every call.
 func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	step := m.values[1] - m.values[0]
 	unit := float64(step * step)
@@ -499,8 +499,8 @@ func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64,
 	return start, adj, weight, field, true
 }
 
-// Factors returns one table for each nonzero coupling and one for each site. The result ok is false
-// if the parameters can change. It implements [energy.Factored].
+// Factors returns the energy as a sum of tables, one for each nonzero coupling and one for each
+// site. The result ok is false if the parameters can change. It implements [energy.Factored].
 func (m *Quadratic) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	if m.learned {
 		return nil, nil, nil, false
@@ -572,7 +572,7 @@ type ordinalQuadratic struct{ *Quadratic }
 func (m ordinalQuadratic) Values() []float32 { return m.numbers }
 
 // Window stores the energies in e, and in g the exact energy differences for the levels at most w
-// from the current level of each site. It implements [energy.Windowed].
+// steps above or below the current level of each site. It implements [energy.Windowed].
 func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1
 	check.Rows("model", "x", len(x), len(m.linear))
@@ -636,9 +636,9 @@ func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 // padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 
-// FieldFrom stores in e the energies of the states y and in h their fields, computed from the
-// cached sums of the earlier states x. Each changed site costs one pass over its couplings. It
-// implements [energy.Incremental].
+// FieldFrom stores in e the energies of the states y and in h their fields, computed from the sums
+// of couplings for the earlier states x, which cache holds. Each changed site costs one pass over
+// its couplings. It implements [energy.Incremental].
 func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	rows := check.Rows("model", "y", len(y), len(m.linear))
 	check.Len("model", "e", len(e), rows)

@@ -133,17 +133,18 @@ func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
-// Field stores the energies in e, and in h the first-order field (see [RBM]). It implements
-// [energy.Binary].
+// Field stores the energies in e, and in h the field −b_v − Wᵀσ(a), with the activations a of the
+// hidden units and the logistic function σ (see [RBM]). This is a first-order approximation of the
+// energy differences between levels 1 and 0. It implements [energy.Binary].
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "h", len(h), len(x))
 	m.evaluate(e, h, nil, nil, x, nil, nil, nil)
 }
 
-// Gradient stores the energies in e, and in g the table of first-order energy differences. Its
-// entries are (l − x_i)·h_i for sites i and levels l, where h is the field from Field. It
-// implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g first-order approximations of the energy differences
+// of all single-site changes. Its entries are (l − x_i)·h_i for sites i and levels l, where h is
+// the field from Field. It implements [energy.Differentiable].
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "g", len(g), 2*len(x))
@@ -151,8 +152,8 @@ func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d the exact energy difference between the two levels of a site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for each of the two levels of one site, the exact energy at that level
+// minus the energy of the state x. It implements [energy.Conditional].
 func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), len(m.bias.visible))
@@ -189,9 +190,10 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	m.project(f, h)
 }
 
-// Factors returns one table for each bias and one for each nonzero weight; it implements
-// [energy.Factored]. Each hidden unit is a variable. The tables are exact in float64, whereas
-// energies round activations to float32.
+// Factors returns the joint energy of visible and hidden units as a sum of tables, one for each
+// bias and one for each nonzero weight; it implements [energy.Factored]. Each hidden unit is a
+// variable, to be summed out. The tables are exact in float64, whereas energies round activations
+// to float32.
 func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
 	add := func(table []float64, v ...int32) {
@@ -213,8 +215,8 @@ func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok
 
 // Tempered returns the machine with all weights and biases multiplied by beta, which must be in [0,
 // 1]. The result has the joint distribution of visible and hidden units at inverse temperature
-// beta, as anneal.AIS requires. At beta = 0 every state has the energy −hidden·log 2, where hidden
-// is the number of hidden units.
+// beta, as annealed importance sampling (anneal.AIS) requires. At beta = 0 every state has the
+// energy −hidden·log 2, where hidden is the number of hidden units.
 func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 	if !(beta >= 0 && beta <= 1) {
 		return nil, fmt.Errorf("model: Tempered: beta = %v, want 0 … 1", beta)
@@ -237,17 +239,17 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
 // FieldFrom stores in e the energies of the states y and in h their fields. It computes them from
-// the activations in cache, which belong to the earlier states x. Each site that differs between x
-// and y costs one pass over the activations, and the field costs a matrix product. FieldFrom
-// implements [energy.Incremental].
+// the activations of the hidden units for the earlier states x, which cache holds. Each site that
+// differs between x and y costs one pass over the activations, and the fields cost a matrix
+// product. FieldFrom implements [energy.Incremental].
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.evaluate(e, h, nil, next, y, cache, x, nil)
 }
 
 // HiddenFieldFrom stores in e the energies of the states y and in f the log-odds of the hidden
-// units, computed from the cached activations of the earlier states x. It implements
-// [energy.IncrementalBipartite].
+// units, computed from the activations of the hidden units for the earlier states x, which cache
+// holds. It implements [energy.IncrementalBipartite].
 func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))
 	m.checkCaches(next, y, cache, x)
@@ -366,8 +368,8 @@ func fixedField(fixed *simd.Fixed, h, act []float32, n, hidden, stride int) {
 const coarsest = 1. / 8
 
 // ProposalFrom does the same as [RBM.FieldFrom] in half the time, but the field is only
-// approximate. It is for the proposals of mcmc.DMALA. The field is −b_v − Wᵀσ(a) with W and σ(a) −
-// ½ rounded to integers,
+// approximate. It is for the proposals of mcmc.DMALA. In the notation of [RBM], with activations a
+// and the logistic function σ, the field is −b_v − Wᵀσ(a) with W and σ(a) − ½ rounded to integers,
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j (W_ji/u_i)·2⁻¹³·(2¹³·(σ(a_j) − ½)),
 //

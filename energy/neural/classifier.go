@@ -20,11 +20,12 @@ type ClassifierConfig struct {
 	FirstOrder bool
 
 	// Level returns the noise level that the network receives at the time t. If Level is nil, the
-	// noise level is −log α with α = 1 − (1−10⁻³)·t, as in train.Noisy. A network whose
-	// [Config.Cond] is 0 ignores the noise level.
+	// noise level is −log α with the signal level α = 1 − (1−10⁻³)·t, as in train.Noisy. A network
+	// whose [Config.Cond] is 0 ignores the noise level.
 	Level func(t float64) float64
 
-	// TimeFree makes the noise level 0 at all times. Set it for networks trained with train.Masked.
+	// TimeFree makes the noise level that the network receives 0 at all times. Set it for networks
+	// whose training does not use the time, such as those trained with train.Masked.
 	TimeFree bool
 
 	// Workers is the number of goroutines that share a call; 0 means GOMAXPROCS, and numbers

@@ -6,7 +6,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/neural/layer"
 )
 
-// Config is the shape of a [Transformer].
+// Config holds the sizes of a [Transformer] and its kinds of input and output.
 type Config struct {
 	// Length is the number of positions.
 	Length int

@@ -12,8 +12,8 @@
 //
 // Three types guide samples. If a network has classes ([Config.Classes]), [Transformer.Given]
 // returns the network for one class, as diffusion.ClassifierFree needs it. A [Classifier] of noisy
-// tokens serves diffusion.ClassifierGuided. A [Scorer] is a learned score of clean states with a
-// gradient; it serves constraint.Score.
+// tokens serves diffusion.ClassifierGuided. A [Scorer] is a network that computes a number for each
+// clean state, and its gradient, for use in a constraint.Score.
 //
 // A network may have the noise level as an input. [Options] sets it as a function of the time and
 // the signal level.

@@ -38,12 +38,13 @@ type Posterior struct {
 }
 
 // NewPosterior returns the posterior given the inputs x, a row-major array of len(y) × inputs, and
-// the targets y in 0 … 1. Both are copied. The argument weight is the factor w of the energy. The
-// argument batch is the number of rows drawn for an estimate of the field; 0 means no estimates.
+// the targets y in [0, 1]. Both are copied. The argument weight is the factor w of the energy. The
+// argument batch is the number of rows drawn for an estimate of the field; 0 means no estimates
+// (see [energy.Stochastic]).
 //
-// NewPosterior returns an error if y is empty or not in 0 … 1, or len(x) is not a positive multiple
-// of len(y). It also returns an error if hidden < 1, weight is not > 0, or batch is not in 0 …
-// len(y). Numbers that are not finite, and derivatives that could overflow float32, are errors,
+// NewPosterior returns an error if y is empty or not in [0, 1], or len(x) is not a positive
+// multiple of len(y). It also returns an error if hidden < 1, weight is not > 0, or batch is not in
+// 0 … len(y). Numbers that are not finite, and derivatives that could overflow float32, are errors,
 // too.
 func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Posterior, error) {
 	const caller = "neural: NewPosterior"
@@ -98,20 +99,20 @@ func (m *Posterior) pad(dst, x []float32) {
 // Shape returns the number of weights as sites, and 2 as the number of levels.
 func (m *Posterior) Shape() (sites, levels int) { return (m.inputs+2)*m.hidden + 1, 2 }
 
-// Energy stores in e the energies of the states x, vectors of weights. It implements
-// [energy.Model].
+// Energy stores in e the energies of the states x, each of which is a vector of binary weights. It
+// implements [energy.Model].
 func (m *Posterior) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
 
-// Field stores the energies in e, and in h the first-order energy differences between levels 1 and
-// 0. It implements [energy.Binary].
+// Field stores the energies in e, and in h first-order approximations of the energy differences
+// between levels 1 and 0. It implements [energy.Binary].
 func (m *Posterior) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, x)
 }
 
-// Gradient stores the energies in e, and in g the first-order table g[i,l] = (l − x_i)·h_i for
-// sites i and levels l, where h is the field of [Posterior.Field]. It implements
-// [energy.Differentiable].
+// Gradient stores the energies in e, and in g first-order approximations of the energy differences
+// of all single-site changes, g[i,l] = (l − x_i)·h_i for sites i and levels l, where h is the field
+// of [Posterior.Field]. It implements [energy.Differentiable].
 func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), 2*len(x))
 	m.evaluate(e, g[len(x):], x)
@@ -121,8 +122,8 @@ func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d the exact energy differences between the levels of one site. It
-// implements [energy.Conditional].
+// Conditional stores in d, for every level of one site, the exact energy at that level minus the
+// energy of the state x. It implements [energy.Conditional].
 func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "d", len(d), 2)
@@ -138,7 +139,8 @@ func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// As offers [energy.Stochastic] if the batch is positive; it implements [energy.Capable].
+// As implements [energy.Capable]: the posterior is also [energy.Stochastic] if the batch given to
+// [NewPosterior] is positive.
 func (m *Posterior) As(target any) bool {
 	if m.batch == 0 {
 		return false

@@ -23,9 +23,10 @@ import (
 // perceptron with one hidden layer. The other letters are weights and biases.
 //
 // Potential implements [energy.Differentiable] and [energy.Learnable], and [energy.As] finds
-// [energy.Binary] if it has two levels. Differences are of first order, by backpropagation. It is
-// immutable and safe for concurrent use. Activations are float32, so results are reproducible only
-// on processors with the same vector instructions. Results do not depend on the batch.
+// [energy.Binary] if it has two levels. Energy differences are first-order approximations, computed
+// by backpropagation. It is immutable and safe for concurrent use. Activations are float32, so
+// results are reproducible only on processors with the same vector instructions. Results do not
+// depend on the batch.
 type Potential struct {
 	sites, levels, in, width int
 	weights                  []float32
@@ -110,8 +111,8 @@ func (m *Potential) Shape() (sites, levels int) { return m.sites, m.levels }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *Potential) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, x, nil) }
 
-// Gradient stores the energies in e, and in g the table of first-order energy differences, computed
-// by backpropagation. It implements [energy.Differentiable].
+// Gradient stores the energies in e, and in g first-order approximations of the energy differences
+// of all single-site changes, computed by backpropagation. It implements [energy.Differentiable].
 func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), len(x)*m.levels)
 	b := scratch.Float32s.Get(len(x) / m.sites * m.in)
@@ -131,7 +132,7 @@ func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// As offers [energy.Binary] if there are two levels; it implements [energy.Capable].
+// As implements [energy.Capable]: the network is also [energy.Binary] if there are two levels.
 func (m *Potential) As(target any) bool {
 	return m.levels == 2 && energy.Give[energy.Binary](target, binaryPotential{m})
 }
@@ -139,8 +140,8 @@ func (m *Potential) As(target any) bool {
 // binaryPotential adds [energy.Binary] to a Potential of two levels.
 type binaryPotential struct{ *Potential }
 
-// Field stores the energies in e, and in h the first-order field h_i = 2 ∂E/∂v_i; it implements
-// [energy.Binary].
+// Field stores the energies in e, and in h first-order approximations h_i = 2 ∂E/∂v_i of the energy
+// differences between levels 1 and 0, where v_i = 2x_i − 1. It implements [energy.Binary].
 func (m binaryPotential) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, nil, x, nil)

@@ -184,8 +184,8 @@ func (f *File) Shape(name string) (shape []int, ok bool) {
 	return slices.Clone(e.Shape), ok
 }
 
-// Source returns the name of the file that holds a tensor, or the name of f if there is no such
-// tensor.
+// Source returns the name of the file that holds a tensor, or the name of the File f itself if
+// there is no such tensor.
 func (f *File) Source(name string) string {
 	if e, ok := f.entries[name]; ok {
 		return e.from.name
@@ -220,9 +220,9 @@ func (f *File) Read(dst []float32, name string) error {
 	return nil
 }
 
-// Section returns the type of a tensor and a reader of its bytes in the file, without conversion.
-// The reader is safe for concurrent use until the File is closed. Section returns an error if there
-// is no such tensor or its type is unknown.
+// Section returns the type of a tensor's numbers and a reader of the tensor's bytes in the file,
+// without conversion. The reader is safe for concurrent use until the File is closed. Section
+// returns an error if there is no such tensor or its type is unknown.
 func (f *File) Section(name string) (DType, *io.SectionReader, error) {
 	e, ok := f.entries[name]
 	if !ok {

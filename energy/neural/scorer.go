@@ -8,8 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Scorer is a learned score of clean states, trained by train.Regress. The network has a single
-// output f_i at each position i, and the score is the mean over the L positions:
+// Scorer is a network that assigns a number, its score, to every clean state of tokens. The score
+// is any quantity of interest that train.Regress has taught it, not the gradient of a log-density.
+// The network has a single output f_i at each position i, and the score is the mean over the L
+// positions:
 //
 //	s(x) = 1/L·Σ_i f_i(x).
 //
@@ -33,7 +35,7 @@ type scoring struct {
 	slope []float32
 }
 
-// NewScorer returns the score of a network of tokens with one output per position. It returns an
+// NewScorer returns the [Scorer] of a network of tokens with one output per position. It returns an
 // error if net is nil, is a network of reals, or has more than one output.
 func NewScorer(net *Transformer) (*Scorer, error) {
 	switch {
@@ -72,7 +74,8 @@ func (s *Scorer) Scores(dst []float64, x []int32) {
 	}
 }
 
-// Value returns the score of one state given by probabilities, a row-major array of sites × levels.
+// Value returns the score of one state in which every position holds a distribution over tokens.
+// The state is a row-major array of sites × levels probabilities.
 func (s *Scorer) Value(v []float32) float64 {
 	w := s.one.Get().(*scoring)
 	defer s.one.Put(w)
@@ -88,8 +91,9 @@ func (s *Scorer) value(w *scoring, v []float32) float64 {
 	return mean[0]
 }
 
-// Gradient adds weight·∂s/∂v to dst, where s is the score and v holds the probabilities of one
-// state. Both dst and v are row-major arrays of sites × levels.
+// Gradient adds weight·∂s/∂v to dst, where s is the score of one state, in which every position
+// holds a distribution over tokens, and v holds these probabilities. Both dst and v are row-major
+// arrays of sites × levels.
 func (s *Scorer) Gradient(dst, v []float32, weight float64) {
 	check.Len("neural", "dst", len(dst), len(v))
 	w := s.one.Get().(*scoring)

@@ -13,8 +13,9 @@ import (
 // Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023, in the form of Lou, Meng and
 // Ermon 2024). Its input is tokens, which are embedded, or reals, which pass through a linear
 // layer. A sequence of blocks follows. Each has an attention layer with rotary positions and a
-// layer of GELU units. A LayerNorm without bias precedes each layer, and the noise level shifts,
-// scales and gates it. A last norm and a linear layer compute the outputs.
+// layer of GELU units. A LayerNorm without bias precedes each layer. The noise level determines
+// vectors that shift and scale the layer's input and gate (multiply) its output. A last norm and a
+// linear layer compute the outputs.
 //
 // A Transformer holds only weights; [Transformer.NewPass] allocates the scratch memory to run it.
 // Goroutines may share the weights while no goroutine trains them.
@@ -26,10 +27,11 @@ type Transformer struct {
 	class   int32 // class for inputs that have none; Classes means no class
 }
 
-// New returns a network with random initial weights drawn from src, distributed as in DiT. Weights
-// of linear layers are normal with variance 1/inputs, and embeddings are normal with variance
-// 0.02². Modulations and the last layer are 0, and gains are 1. New returns an error if a field of
-// cfg is out of range or src is nil.
+// New returns a network with random initial weights drawn from src, distributed as in the diffusion
+// transformer DiT (Peebles and Xie 2023). Weights of linear layers are normal with variance
+// 1/inputs, and embeddings are normal with variance 0.02². The last layer and the weights that turn
+// the noise level into shifts, scales and gates are 0, and gains are 1. New returns an error if a
+// field of cfg is out of range or src is nil.
 func New(cfg Config, src rand.Source) (*Transformer, error) {
 	cfg, err := cfg.resolve("New")
 	if err != nil {

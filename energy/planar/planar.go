@@ -193,8 +193,8 @@ func (d *Distribution) LogZ(ctx context.Context) (float64, error) {
 	return logZ, wrap("LogZ", err)
 }
 
-// Energy returns the mean energy in nats. It returns an error if ctx ends, or if terms cancel so
-// far that only rounding errors are left.
+// Energy returns the mean energy under the distribution, in nats. It returns an error if ctx ends,
+// or if terms cancel so far that only rounding errors are left.
 func (d *Distribution) Energy(ctx context.Context) (float64, error) {
 	e, err := d.energy(ctx, 1)
 	return e, wrap("Energy", err)
@@ -210,10 +210,10 @@ func (d *Distribution) energy(ctx context.Context, beta float64) (float64, error
 	return e, err
 }
 
-// HeatCapacity returns the variance of the energy in nats². If the energy is β·H, this is β² times
-// the variance of H. It is computed from differences of mean energies at nearby temperatures and is
-// accurate to about nine digits. HeatCapacity returns an error if ctx ends, or if terms cancel so
-// far that only rounding errors are left.
+// HeatCapacity returns the variance of the energy under the distribution, in nats². If the energy
+// is β·H, this is β² times the variance of H. It is computed from differences of mean energies at
+// nearby temperatures and is accurate to about nine digits. HeatCapacity returns an error if ctx
+// ends, or if terms cancel so far that only rounding errors are left.
 func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 	const h = 1.0 / 128
 	sum := 0.0

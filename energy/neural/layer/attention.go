@@ -19,9 +19,9 @@ type Rotary struct {
 	cos, sin []float32 // cosines and sines, positions × dim/2
 }
 
-// NewRotary returns the rotation for the given number of positions and heads of dim entries, an
-// even number. The argument base is θ; 0 means 10000. NewRotary panics if dim is odd or base is not
-// a positive finite number.
+// NewRotary returns the [Rotary] for the given number of positions and heads of dim entries, an
+// even number. The argument base is the base θ of the angles; 0 means 10000. NewRotary panics if
+// dim is odd or base is not a positive finite number.
 func NewRotary(positions, dim int, base float64) *Rotary {
 	check.Rows("layer", "head of a Rotary", dim, 2)
 	if base == 0 {
@@ -37,10 +37,10 @@ func NewRotary(positions, dim int, base float64) *Rotary {
 	return RotaryOf(positions, frequencies, 1)
 }
 
-// RotaryOf returns a rotation with the angles t·frequencies[j] for positions t in 0…positions−1,
-// for heads of 2·len(frequencies) entries. Cosines and sines are multiplied by scale. Networks
-// that were extended to longer texts after their first training use such angles. RotaryOf panics
-// if there is no frequency or a number is not finite.
+// RotaryOf returns a [Rotary] with the angles t·frequencies[j] for positions t in 0…positions−1,
+// for heads of 2·len(frequencies) entries. Cosines and sines are multiplied by scale. Networks that
+// were extended to longer texts after their first training use such angles. RotaryOf panics if
+// there is no frequency or a number is not finite.
 func RotaryOf(positions int, frequencies []float64, scale float64) *Rotary {
 	h := len(frequencies)
 	if h == 0 {

@@ -39,7 +39,8 @@ func (c Conv) taps() (rows, cols int) {
 	return c.Kernel, c.Kernel
 }
 
-// Taps returns the number of positions in a window.
+// Taps returns the number of positions in a window, that is, the number of input positions on which
+// an output position depends.
 func (c Conv) Taps() int {
 	rows, cols := c.taps()
 	return rows * cols
@@ -52,11 +53,12 @@ func (c Conv) linear() Linear {
 	return Linear{In: c.Taps() * c.In, Out: c.Out, Weight: c.Weight, Bias: c.Bias}
 }
 
-// Work returns the number of entries per position in the argument windows of Forward and Backward.
+// Work returns the number of inputs on which the output at one position depends. The argument
+// windows of Forward and Backward has so many entries per position.
 func (c Conv) Work() int { return c.Taps() * c.In }
 
-// Forward stores the convolution of the states x in y. In windows, it stores the inputs that each
-// position depends on, Work() entries per position.
+// Forward stores the convolution of the states x in y. In the slice windows it stores, for each
+// position, a copy of the inputs on which the output depends, Work() entries per position.
 func (c Conv) Forward(y, windows, x []float32) {
 	c.gather(windows, x)
 	c.linear().Forward(y, windows)

@@ -87,7 +87,8 @@ type Embedding struct {
 	Weight        []float32 // table, Levels × Width
 }
 
-// Forward stores row x_r of the table in row r of y, for each token x_r of x.
+// Forward stores the vectors of tokens in y: for each token x_r of x, row r of y becomes row x_r of
+// the table.
 func (e Embedding) Forward(y []float32, x []int32) {
 	check.Len("layer", "y", len(y), len(x)*e.Width)
 	e.check(e.Weight, x)

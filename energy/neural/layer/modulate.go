@@ -10,8 +10,9 @@ import (
 // Adaptive layer normalisation (adaLN; Peebles and Xie 2023, §3.2) shifts, scales and gates the
 // rows of one state by vectors. A network computes the vectors from the state's noise level.
 
-// Modulate stores h·(1 + scale) + shift in y, row by row, for rows of len(scale) entries. The
-// slices y and h may be the same.
+// Modulate stores h·(1 + scale) + shift in y, entry by entry, for every row of h. The vectors scale
+// and shift are the same for all rows, which have len(scale) entries. The slices y and h may be the
+// same.
 func Modulate(y, h, shift, scale []float32) {
 	w := len(scale)
 	check.Rows("layer", "h", len(h), w)
@@ -25,8 +26,9 @@ func Modulate(y, h, shift, scale []float32) {
 	}
 }
 
-// ModulateBack adds the gradients of shift and scale, given the gradient dy: dshift += Σ dy,
-// dscale += Σ dy·h. It replaces dy by the gradient of h, dy·(1 + scale).
+// ModulateBack is the backward pass of [Modulate]. It adds the gradients of shift and scale, given
+// the gradient dy of the output: dshift += Σ dy, dscale += Σ dy·h. It replaces dy by the gradient
+// of h, dy·(1 + scale).
 func ModulateBack(dshift, dscale, dy, h, scale []float32) {
 	w := len(scale)
 	check.Rows("layer", "h", len(h), w)
@@ -44,7 +46,8 @@ func ModulateBack(dshift, dscale, dy, h, scale []float32) {
 	}
 }
 
-// Gate adds gate·f to y, row by row, for rows of len(gate) entries. A nil gate means 1.
+// Gate adds gate·f to y, entry by entry, for every row of f. The vector gate is the same for all
+// rows, which have len(gate) entries. A nil gate means 1.
 func Gate(y, f, gate []float32) {
 	check.Len("layer", "y", len(y), len(f))
 	if gate == nil {
@@ -61,8 +64,8 @@ func Gate(y, f, gate []float32) {
 	}
 }
 
-// GateBack stores the gradient of f, gate·dy, in df and adds Σ dy·f to dgate. A nil gate means 1
-// and has no gradient.
+// GateBack is the backward pass of [Gate]. Given the gradient dy of the output, it stores the
+// gradient of f, gate·dy, in df and adds Σ dy·f to dgate. A nil gate means 1 and has no gradient.
 func GateBack(df, dgate, dy, f, gate []float32) {
 	check.Len("layer", "df", len(df), len(dy))
 	if gate == nil {

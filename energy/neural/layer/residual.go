@@ -24,8 +24,8 @@ type Kept struct {
 	d1, d2, work                   []float32
 }
 
-// NewKept returns the scratch of a block for the given number of states. It panics if the scratch
-// is too large for memory.
+// NewKept returns the memory that a block needs for forward and backward passes over the given
+// number of states. It panics if the scratch is too large for memory.
 func (r Residual) NewKept(states int) *Kept {
 	for _, c := range [2]Conv{r.A, r.B} {
 		high, wide := c.taps()

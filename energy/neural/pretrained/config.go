@@ -13,7 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Config is the shape of a [Network].
+// Config holds the sizes and settings of a [Network], as read from its config.json by [ReadConfig].
 type Config struct {
 	// Type is the model_type of config.json: llada, Dream, a2d-qwen2, a2d-qwen3 or
 	// a2d-llama.

@@ -138,7 +138,7 @@ func (n *Network) Close() error {
 	return n.file.Close()
 }
 
-// Config returns the shape of the network.
+// Config returns the sizes and settings of the network.
 func (n *Network) Config() Config { return n.cfg }
 
 // tokenizerMask returns the mask token that a tokenizer file in the folder names, or −1 if none

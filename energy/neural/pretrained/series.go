@@ -18,9 +18,10 @@ import (
 )
 
 // Series is the denoiser of a published network for time series: Diffusion-TS (Yuan and Qiao 2024)
-// or CSDI (Tashiro et al. 2021). States are windows of Length rows of Channels numbers, in the units
-// of the training. Any noise schedule may be used: the network receives the number of the training
-// step whose signal level is nearest, or, for Diffusion-TS, a number between two steps.
+// or CSDI (Tashiro et al. 2021). A state is a window of a series: Length rows of Channels numbers,
+// in the units of the data on which the network was trained. Any noise schedule may be used: the
+// network receives the number of the training step whose signal level is nearest, or, for
+// Diffusion-TS, a number between two steps.
 //
 // It is safe for concurrent use. Concurrent calls run one after another. Calls allocate nothing.
 type Series struct {
@@ -56,7 +57,8 @@ func OpenSeries(dir string) (*Series, error) {
 	return OpenSeriesFS(durable.Disk{}, filepath.ToSlash(dir))
 }
 
-// OpenSeriesFS is [OpenSeries] for a folder of a file system. The root folder is ".".
+// OpenSeriesFS does the same as [OpenSeries] for a folder of a file system, such as one of package
+// embed. The root folder is ".".
 func OpenSeriesFS(fsys fs.FS, dir string) (*Series, error) {
 	if check.Nil(fsys) {
 		return nil, fmt.Errorf("pretrained: OpenSeries: fsys = nil, want a file system")
@@ -99,8 +101,8 @@ func (l *seriesLoader) linear(name string, out, in dim, conv ...dim) layer.Linea
 	return layer.Linear{In: in.n, Out: out.n, Weight: l.numbers(name+".weight", append([]dim{out, in}, conv...)...), Bias: l.numbers(name+".bias", out)}
 }
 
-// left returns an error if the file has a tensor that has not been read. The error names the network
-// and a number of its blocks.
+// left returns an error if the file has a tensor that has not been read. The error names the
+// network and a number of its blocks.
 func (l *seriesLoader) left(network, key string, blocks int) error {
 	for _, name := range l.f.Names() {
 		if !l.known[name] {
@@ -110,13 +112,13 @@ func (l *seriesLoader) left(network, key string, blocks int) error {
 	return nil
 }
 
-// Length returns the number of rows of a window.
+// Length returns the number of rows (times) of a window, the stretch of a series that is one state.
 func (s *Series) Length() int {
 	length, _ := s.net.shape()
 	return length
 }
 
-// Channels returns the number of numbers in a row of a window.
+// Channels returns the number of channels, that is, of numbers per time.
 func (s *Series) Channels() int {
 	_, channels := s.net.shape()
 	return channels
@@ -125,8 +127,9 @@ func (s *Series) Channels() int {
 // Shape returns Length × Channels as the number of sites, and 1 as the number of levels.
 func (s *Series) Shape() (sites, levels int) { return s.Length() * s.Channels(), 1 }
 
-// Denoise stores the predicted clean windows in v; it implements [energy.Denoiser]. It returns an
-// error that names the state if its signal level is out of range or its outputs are not finite.
+// Denoise stores in v the predicted clean windows of the series; it implements [energy.Denoiser].
+// It returns an error that names the state if its signal level is out of range or its outputs are
+// not finite.
 func (s *Series) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	sites, _ := s.Shape()
 	n := q.States(sites)

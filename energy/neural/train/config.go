@@ -55,9 +55,9 @@ type Config struct {
 	Workers int
 
 	// Checkpoint, if its Path is set, saves the training to that file and keeps the previous file
-	// as Path.old. It saves at the end of every Run, even if the context ended the Run. Its field
-	// Every is the number of steps between saves within a Run; 0 means no such saves. A failure to
-	// save ends the Run.
+	// as Path.old. The training is saved at the end of every Run, even if the context ended the
+	// Run. The field Every of Checkpoint is the number of steps between saves within a Run; 0 means
+	// no such saves. A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -9,8 +9,8 @@
 //	model, err := neural.NewMasked(t.Average(), mask, neural.Options{TimeFree: true})
 //
 // [Classes] trains a network with classes, [Classify] a classifier of noisy tokens and [Regress] a
-// score. [NewReals] trains networks of reals: [Flow] is flow matching. [NewPairs] fits given pairs
-// of inputs and targets.
+// network that predicts a number for each state. [NewReals] trains networks of reals: [Flow] is
+// flow matching. [NewPairs] fits given pairs of inputs and targets.
 //
 // Training gives the same bits for any number of workers, and after saving and resuming. It is
 // reproducible only on processors with the same vector instructions (see the package doc of

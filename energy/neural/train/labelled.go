@@ -31,15 +31,16 @@ type Telling interface {
 type Pooled interface {
 	Labelled
 
-	// Loss returns the loss of a row of the data, given the mean outputs. It stores the gradient
-	// with respect to the means in d. The slices d and mean may be the same.
+	// Loss returns the loss of a row of the data, given the means of the network's outputs over the
+	// positions. It stores in d the gradient with respect to these means. The slices d and mean may
+	// be the same.
 	Loss(d, mean []float32, row int) float64
 }
 
-// Classes is an objective for a network with classes. In training the network receives the class of
-// a row or, with probability Drop, no class. So one network learns to predict both with and without
-// a class; diffusion.ClassifierFree compares the two predictions (Ho and Salimans 2022; Schiff et
-// al. 2025).
+// Classes is an objective for a network that has the class of a state as an input. In training the
+// network receives the class of a row of the data or, with probability Drop, no class. So one
+// network learns to predict both with and without a class; diffusion.ClassifierFree compares the
+// two predictions (Ho and Salimans 2022; Schiff et al. 2025).
 type Classes struct {
 	Objective // objective of the tokens: Masked or Noisy
 
@@ -51,8 +52,8 @@ type Classes struct {
 	Drop float64
 }
 
-// Check returns an error unless Labels are classes of a network of configuration c and Objective
-// can train it.
+// Check returns an error unless every label is −1 or a class of networks of configuration c, and
+// the field Objective can train such a network.
 func (o Classes) Check(c neural.Config) error {
 	if err := inner("Classes", o.Objective); err != nil {
 		return err
@@ -78,7 +79,8 @@ func (o Classes) Corrupt(x []int32, weight []float64, clean []int32, u float64, 
 	return o.Objective.Corrupt(x, weight, clean, u, r)
 }
 
-// Tell returns the label of a row, or −1 with probability Drop. It implements [Telling].
+// Tell returns the class of a row of the data, or −1 with probability Drop. It implements
+// [Telling].
 func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	check.Index("train: Classes: Tell", "row", row, len(o.Labels))
 	check.Must("train: Classes: Tell", "r", r)
@@ -92,9 +94,9 @@ func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	return o.Labels[row]
 }
 
-// Classify is the objective of a [neural.Classifier]: the cross-entropy, in nats, of the class of a
-// state given the corrupted state. The field Objective corrupts the states, except that a state of
-// L tokens stays clean with probability 1/(L+1).
+// Classify is the objective that trains a [neural.Classifier]: the cross-entropy, in nats, of the
+// class of a state given the corrupted state. The field Objective corrupts the states, except that
+// a state of L tokens stays clean with probability 1/(L+1).
 type Classify struct {
 	Objective // corrupts the states; its loss is not used
 
@@ -102,8 +104,8 @@ type Classify struct {
 	Labels []int32
 }
 
-// Check returns an error unless Labels are outputs of a network of configuration c and Objective
-// matches its tokens.
+// Check returns an error unless every label is the number of an output of networks of configuration
+// c, and the field Objective matches their tokens.
 func (o Classify) Check(c neural.Config) error {
 	if err := inner("Classify", o.Objective); err != nil {
 		return err
@@ -124,7 +126,8 @@ func (o Classify) Corrupt(x []int32, weight []float64, clean []int32, u float64,
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
 }
 
-// Loss returns the cross-entropy of the label of a row; it implements [Pooled].
+// Loss returns the cross-entropy, in nats, of the label of a row of the data; it implements
+// [Pooled].
 func (o Classify) Loss(d, mean []float32, row int) float64 {
 	check.Index("train: Classify: Loss", "row", row, len(o.Labels))
 	check.Index("train: Classify: Loss", "Labels[row]", int(o.Labels[row]), len(mean))
@@ -135,7 +138,7 @@ func (o Classify) Loss(d, mean []float32, row int) float64 {
 // one is the weight of a single state.
 var one = [1]float64{1}
 
-// Regress is the objective of a [neural.Scorer]. The network predicts one number for each state,
+// Regress trains the network of a [neural.Scorer]. The network predicts one number for each state,
 // and the loss is the squared error. [Evaluate] returns the mean squared error of such a network.
 type Regress struct {
 	// Objective corrupts the states from which the number is predicted; one of L+1 is left
@@ -146,8 +149,8 @@ type Regress struct {
 	Targets []float64
 }
 
-// Check returns an error unless a network of configuration c has one output, Targets are finite and
-// Objective matches the network's tokens.
+// Check returns an error unless networks of configuration c have one output, the field Objective
+// matches their tokens, and all targets are finite.
 func (o Regress) Check(c neural.Config) error {
 	if c.Outputs != 1 {
 		return fmt.Errorf("train: Regress: the network has %d outputs, want 1", c.Outputs)
@@ -181,7 +184,7 @@ func (o Regress) Corrupt(x []int32, weight []float64, clean []int32, u float64, 
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
 }
 
-// Loss returns the squared error of the prediction for a row; it implements [Pooled].
+// Loss returns the squared error of the prediction for a row of the data; it implements [Pooled].
 func (o Regress) Loss(d, mean []float32, row int) float64 {
 	check.Index("train: Regress: Loss", "row", row, len(o.Targets))
 	check.Len("train", "d", len(d), 1)

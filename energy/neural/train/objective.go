@@ -10,9 +10,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Objective is a loss on states of tokens. Unless it is [Pooled], the loss is the weighted sum over
+// Objective defines the training of a network of tokens: how a clean state is corrupted, and how
+// the loss of the prediction is weighted. Unless it is [Pooled], the loss is the weighted sum over
 // the positions of the cross-entropy, in nats, of the clean token given the corrupted state. A
-// checkpoint stores the text that fmt prints for an Objective.
+// checkpoint stores the text that fmt prints for an Objective, and can be loaded only into training
+// with the same text.
 type Objective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
@@ -24,9 +26,10 @@ type Objective interface {
 	Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) (level float64)
 }
 
-// RealObjective is a loss on states of reals: the squared error, averaged over entries, of the
-// network's output for a corrupted state. A checkpoint stores the text that fmt prints for a
-// RealObjective.
+// RealObjective defines the training of a network of reals: how a clean state is corrupted, and the
+// desired output. The loss is the squared error, averaged over entries, of the network's output for
+// the corrupted state. A checkpoint stores the text that fmt prints for a RealObjective, and can be
+// loaded only into training with the same text.
 type RealObjective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
@@ -42,8 +45,9 @@ type RealLoss interface {
 	RealObjective
 
 	// Loss returns the loss of the network's output y for the state x and stores its gradient with
-	// respect to y in d. Corrupt stored x and target and returned level. The argument row is the
-	// row of the data. The slices d and y may be the same. Loss is called concurrently.
+	// respect to y in d. The arguments x and target are what Corrupt stored, and level is what
+	// Corrupt returned. The argument row is the number of the row of the data. The slices d and y
+	// may be the same. Loss is called concurrently.
 	Loss(d, y, target, x []float32, level float64, row int) float64
 }
 
@@ -88,8 +92,8 @@ func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r
 // Noisy is the cross-entropy objective of uniform diffusion. A token is intact with probability α =
 // 1 − (1−10⁻³)·u, where u is the strength of the corruption. Otherwise it is drawn uniformly from
 // the levels. This is the log-linear schedule of MDLM and UDLM. The network receives −log α as its
-// noise level. A network that minimises the loss predicts the full posterior p(x_0,i | x_t); see
-// [neural.Uniform].
+// noise level. A network that minimises the loss predicts the full posterior p(x_0,i | x_t) of a
+// clean token given the noisy state; see [neural.Uniform].
 type Noisy struct {
 	// Levels is the number of levels of a token.
 	Levels int
@@ -98,7 +102,7 @@ type Noisy struct {
 // leastSignal is the signal level α at time 1.
 const leastSignal = 1e-3
 
-// Check returns an error unless the configuration c of the network has the same Levels.
+// Check returns an error unless the field Levels equals that of the network's configuration c.
 func (o Noisy) Check(c neural.Config) error {
 	if o.Levels != c.Levels {
 		return fmt.Errorf("train: Noisy: Levels = %d, want %d, as the network has", o.Levels, c.Levels)
@@ -106,7 +110,8 @@ func (o Noisy) Check(c neural.Config) error {
 	return nil
 }
 
-// Corrupt replaces random tokens by tokens drawn uniformly; it implements [Objective].
+// Corrupt replaces random tokens by tokens drawn uniformly from the levels; it implements
+// [Objective].
 func (o Noisy) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	checkCorrupt("Noisy", x, weight, clean, r)
 	if o.Levels < 1 {
@@ -130,16 +135,17 @@ func checkCorrupt(who string, x []int32, weight []float64, clean []int32, r *ran
 }
 
 // Flow is the objective of flow matching on straight paths (Lipman, Chen, Ben-Hamu, Nickel and Le
-// 2023; Liu, Gong and Liu 2023). Time 1 is pure noise, as in diffusions. For s uniform over [0, 1)
-// and ε standard normal, the network receives z = (1−s)·x_0 + s·ε and the noise level 1000·s. It
-// learns the velocity
+// 2023; Liu, Gong and Liu 2023). Time 1 is pure noise, as in diffusions. For a clean state x_0, s
+// uniform over [0, 1) and ε standard normal, the network receives z = (1−s)·x_0 + s·ε and the noise
+// level 1000·s. It learns the velocity
 //
 //	u(z, s) = E[ε − x_0 | z],
 //
 // which denoise.Velocity turns into the posterior mean, x̂_0 = z − s·u.
 type Flow struct{}
 
-// Check returns an error unless a network of configuration c uses a noise level.
+// Check returns an error unless networks of configuration c have the noise level as an input, that
+// is, c.Cond ≥ 1.
 func (Flow) Check(c neural.Config) error {
 	if c.Cond == 0 {
 		return fmt.Errorf("train: Flow: the network has Cond = 0, want ≥ 1")
@@ -147,7 +153,9 @@ func (Flow) Check(c neural.Config) error {
 	return nil
 }
 
-// Corrupt stores z in x and ε − x_0 in target; it implements [RealObjective].
+// Corrupt stores in x the noisy state z = (1−u)·x_0 + u·ε, where x_0 is the state clean and ε
+// standard normal. In target it stores the velocity ε − x_0. It returns the noise level 1000·u and
+// implements [RealObjective].
 func (Flow) Corrupt(x, target, clean []float32, u float64, r *rand.Rand) float64 {
 	check.Len("train", "x", len(x), len(clean))
 	check.Len("train", "target", len(target), len(clean))

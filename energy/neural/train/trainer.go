@@ -16,8 +16,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Trainer fits a network to data and writes to its weights. Its methods must not be called
-// concurrently with each other.
+// Trainer fits a network to data by changing the weights of the network in place. The methods of a
+// Trainer must not be called concurrently with each other.
 type Trainer struct {
 	net     *neural.Transformer
 	problem *problem
@@ -124,7 +124,8 @@ func (t *Trainer) Step() int { return t.step }
 // squared error of an entry for reals. It is NaN before the first step.
 func (t *Trainer) Loss() float64 { return t.loss }
 
-// Average returns a new network with the moving average of the weights.
+// Average returns a new network whose weights are the moving average of the weights over the steps
+// of the training.
 func (t *Trainer) Average() *neural.Transformer {
 	c := t.net.Clone()
 	if t.low != nil {
