@@ -180,7 +180,8 @@ const missed = 4
 // guess of the base distribution (GibbsOptions.Center and Spread) or an exact predictor helps; more
 // candidates barely help. Config.Scarce suppresses the error.
 type ScarceError struct {
-	// number of steps with fewer than two effective candidates, and number of all steps
+	// Few of the Steps steps of the batch had fewer than two effective candidates: nearly all the
+	// weight of a prediction was on one of the states that the estimator compared.
 	Few, Steps int
 	Least      float64 // smallest effective number of candidates in a step
 }

@@ -207,9 +207,9 @@ func (s *Session) Keep() error {
 	return s.save()
 }
 
-// Finish completes the work of a call that advances the run, before [Session.End]. The argument err
-// is the call's error so far. If err is nil or the context has ended, Finish saves the checkpoint
-// file. It returns err joined with any error of saving.
+// Finish saves the checkpoint file at the end of a call that has advanced the run. The call must
+// then call [Session.End]. The argument err is the call's error so far. If err is not nil and the
+// context has not ended, Finish saves nothing. It returns err joined with any error of saving.
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err

@@ -22,8 +22,8 @@ type Seen struct {
 	novel  novelty.Projector
 }
 
-// NewSeen returns the novelty projector of a corpus. The samples also belong to the language of
-// path.
+// NewSeen returns a projector to samples that are not in the corpus c and that belong to the
+// language of the argument path.
 func NewSeen(c *Corpus, path projection.Path) *Seen {
 	lexicon := new(constraint.Lexicon)
 	for _, s := range c.old {

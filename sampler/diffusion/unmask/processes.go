@@ -20,8 +20,9 @@ import (
 // counts that minimise this divergence.
 type Scheduled struct {
 	Mask int32
-	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
-	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
+	// Schedule gives the probability α(t) that a token is unmasked at the diffusion time t. The
+	// denoiser is given the time at which the expected number of masked tokens is the number that
+	// is left. Nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 
 	// Counts holds the number of masks to reveal in each step, ≥ 1; nil means one mask per
@@ -106,8 +107,9 @@ func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) f
 // information that sites revealed in one step have about each other.
 type Blocks struct {
 	Mask int32
-	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
-	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
+	// Schedule gives the probability α(t) that a token is unmasked at the diffusion time t. The
+	// denoiser is given the time at which the expected number of masked tokens is the number that
+	// is left. Nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 	Size     int // number of sites per block; 0 means all sites
 	// Steps is the number of steps per block, each of which reveals an equal share of the block. 0
@@ -165,8 +167,9 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 // not hold, but the constraint of the projection does.
 type EntropyBound struct {
 	Mask int32
-	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
-	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
+	// Schedule gives the probability α(t) that a token is unmasked at the diffusion time t. The
+	// denoiser is given the time at which the expected number of masked tokens is the number that
+	// is left. Nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 	Bound    float64 // bound on Σ H_i − max H_i in every step, in nats, ≥ 0
 }
