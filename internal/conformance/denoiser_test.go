@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -171,7 +172,7 @@ func realDenoisers() []realDenoiser {
 		{"denoise.Ancestral", exact.Must(denoise.NewAncestral(normal)), diffusiontest.RealDenoiserOptions{}},
 		{"denoise.Velocity", denoise.Velocity{Denoiser: mixture}, diffusiontest.RealDenoiserOptions{}},
 		{"neural.Reals", exact.Must(neural.NewReals(net, neural.Options{})), diffusiontest.RealDenoiserOptions{}},
-		{"pretrained.Series", exact.Must(pretrained.OpenSeries("../../energy/neural/pretrained/testdata/diffusion-ts")), diffusiontest.RealDenoiserOptions{}},
+		{"pretrained.Series", exact.Must(pretrained.OpenSeriesFS(os.DirFS("../../energy/neural/pretrained/testdata"), "diffusion-ts")), diffusiontest.RealDenoiserOptions{}},
 		{"pdi.Guided", pdi.Guided{Base: mixture}, diffusiontest.RealDenoiserOptions{Mean: mean}},
 		{"pdi.Projected", pdi.Projected{Base: mixture, Onto: func([]float32) {}}, diffusiontest.RealDenoiserOptions{Mean: mean}},
 	}
