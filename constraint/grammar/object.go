@@ -603,17 +603,22 @@ func (r *nameRun) to(state int32) int32 {
 	if s.at != closed {
 		return -1
 	}
-	tests := s.tests[len(r.o.names.tests):]
+	return r.leads(r.o.ended(s.tests))
+}
+
+// ended returns what a name is that ends when the tests of the names are in the given states.
+func (o *objects) ended(states []int32) nameEnd {
+	states = states[len(o.names.tests):]
 	e := nameEnd{name: -1}
-	if tests[0] >= 0 {
-		e.name = r.o.l.index.at(tests[0])
+	if states[0] >= 0 {
+		e.name = o.l.index.at(states[0])
 	}
-	for i, at := range tests[1:] {
-		if at >= 0 && r.o.watched[i].Accepting(int(at)) {
+	for i, q := range states[1:] {
+		if q >= 0 && o.watched[i].Accepting(int(q)) {
 			e.set |= 1 << i
 		}
 	}
-	return r.leads(e)
+	return e
 }
 
 // nameEnds finds what names can turn out to be: which known name, and which watched automata accept
@@ -668,18 +673,8 @@ func (x *nameEnds) visit(n *network) error {
 	last := len(x.todo[k]) - 1
 	at := x.todo[k][last]
 	x.todo[k] = x.todo[k][:last]
-	if first := len(x.o.names.tests); at.c.whole() && x.accepts(at.q, first) {
-		tests := x.j.at(at.q)[first:]
-		e := nameEnd{name: -1}
-		if tests[0] >= 0 {
-			e.name = x.o.l.index.at(tests[0])
-		}
-		for i, q := range tests[1:] {
-			if q >= 0 && x.o.watched[i].Accepting(int(q)) {
-				e.set |= 1 << i
-			}
-		}
-		if !x.is[e] {
+	if at.c.whole() && x.accepts(at.q, len(x.o.names.tests)) {
+		if e := x.o.ended(x.j.at(at.q)); !x.is[e] {
 			x.is[e] = true
 			x.list = append(x.list, e)
 		}

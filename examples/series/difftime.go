@@ -128,12 +128,12 @@ func (p *problem) hint(rows, x []float32, hidden []bool) {
 		for _, name := range p.features {
 			switch name {
 			case "mean", "change":
+				k, v := 0, mean(one)
+				if name == "change" {
+					k, v = 1, one[p.length-1]-one[0]
+				}
 				for t := range one {
-					if name == "mean" {
-						*at(t, 0) = float32(mean(one))
-					} else {
-						*at(t, 1) = float32(one[p.length-1] - one[0])
-					}
+					*at(t, k) = float32(v)
 				}
 			case "argmax":
 				*at(top, 2) = 1

@@ -129,10 +129,8 @@ func (n *numbering) of(s int, next int32) (id int32, fresh bool) {
 			return id - 1, false
 		}
 	}
-	if n.large != nil {
-		if id, ok := n.large[s]; ok {
-			return id, false
-		}
+	if id, ok := n.large[s]; ok {
+		return id, false
 	}
 	if s >= len(n.small) {
 		if s >= 4*int(next)+64 {

@@ -41,13 +41,7 @@ func (c imputation) size(part, key string) int {
 
 // tensors are those of the file.
 func (c imputation) tensors() (all []neural.Tensor) {
-	add := func(name string, shape ...int) {
-		all = append(all, neural.Tensor{Name: name, Shape: shape, Data: weights(name, shape...)})
-	}
-	linear := func(name string, out, in int, conv ...int) {
-		add(name+".weight", append([]int{out, in}, conv...)...)
-		add(name+".bias", out)
-	}
+	add, linear := adders(&all)
 	d, step, features := c.size("diffusion", "channels"), c.size("diffusion", "diffusion_embedding_dim"), c.size("model", "featureemb")
 	inputs, side := 2, c.size("model", "timeemb")+features+1
 	if c.size("model", "is_unconditional") == 1 {

@@ -56,13 +56,7 @@ func (c window) levels() []float32 {
 
 // tensors are those of the file.
 func (c window) tensors() (all []neural.Tensor) {
-	add := func(name string, shape ...int) {
-		all = append(all, neural.Tensor{Name: name, Shape: shape, Data: weights(name, shape...)})
-	}
-	linear := func(name string, out, in int, more ...int) {
-		add(name+".weight", append([]int{out, in}, more...)...)
-		add(name+".bias", out)
-	}
+	add, linear := adders(&all)
 	rows, channels, d := c.size("seq_length"), c.size("feature_size"), c.size("d_model")
 	hidden := c.size("mlp_hidden_times") * d
 	all = append(all, neural.Tensor{Name: "alphas_cumprod", Shape: []int{c.size("timesteps")}, Data: c.levels()})
@@ -99,6 +93,17 @@ func (c window) tensors() (all []neural.Tensor) {
 		linear(name+"linear", channels, d)
 	}
 	return all
+}
+
+// adders returns functions that append to all a tensor, and the weights and biases of a layer.
+func adders(all *[]neural.Tensor) (add func(name string, shape ...int), linear func(name string, out, in int, kernel ...int)) {
+	add = func(name string, shape ...int) {
+		*all = append(*all, neural.Tensor{Name: name, Shape: shape, Data: weights(name, shape...)})
+	}
+	return add, func(name string, out, in int, kernel ...int) {
+		add(name+".weight", append([]int{out, in}, kernel...)...)
+		add(name+".bias", out)
+	}
 }
 
 // folder is a folder of a network, as a file system.

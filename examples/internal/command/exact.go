@@ -57,9 +57,6 @@ func WriteExact(w io.Writer, runs, texts []string) {
 	if len(runs) == 0 {
 		return
 	}
-	if len(runs) == 0 {
-		return
-	}
 	fmt.Fprintln(w)
 	for i, text := range texts {
 		if slices.Contains(texts[:i], text) {
