@@ -75,9 +75,10 @@ func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 // [NewChains] builds a System from a model and a method. Package langevin provides one for
 // real-valued targets.
 type System[S energy.Site] interface {
-	// Name returns the prefix of the runner's error messages, such as "sampler". String returns the
-	// name of the method.
+	// Name returns the prefix of the runner's error messages, such as "sampler".
 	Name() string
+
+	// String returns the name of the method.
 	String() string
 
 	// Sites returns the number of entries of one state.
@@ -98,10 +99,10 @@ type System[S energy.Site] interface {
 	// Energy stores the energies of the states x in e, one per state.
 	Energy(e []float64, x []S)
 
-	// Settings calls the function add with each name and value that identifies the system in a
-	// checkpoint: the method (see [Method]) and data that identify the target. Load refuses a
-	// checkpoint in which one of them differs. A []float64 is compared up to rounding, any other
-	// value exactly. The runner itself adds the number of sites and its Config.
+	// Settings calls add with each name and value that identifies the system in a checkpoint: the
+	// method (see [Method]) and data of the target. Load refuses a checkpoint in which one of them
+	// differs. Values of type []float64 are compared up to rounding, others exactly. The runner
+	// adds the number of sites and its Config.
 	Settings(add func(name string, value any))
 }
 
@@ -187,10 +188,9 @@ func (t *tokens) claims(ctx context.Context, x []int32, seed uint64) error {
 
 func (t *tokens) Energy(e []float64, x []int32) { t.model.Energy(e, x) }
 
-// Named is a method, model or function with a name such as "dmala". Checkpoints and messages use
-// the name, so renaming the Go type does not invalidate a checkpoint. A method or model without a
-// name is identified by its Go type. Models and functions in the fields of a method may be Named
-// too.
+// Named is a method, model or function that has a name, such as "dmala". Messages and checkpoints
+// use this name. You can then rename the Go type, and old checkpoints still load. Methods and
+// models that are not Named go by their Go type.
 type Named interface{ Name() string }
 
 var _ probe.Named = Named(nil)

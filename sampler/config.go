@@ -34,13 +34,12 @@ type Config struct {
 	Generator Generator
 
 	// BlockChains sets the number of consecutive chains that move together, at most [BlockSize]. If
-	// it is 0, [Config.Block] chooses that number, which then depends on Chains. The step sizes
-	// that warm-up finds and, for some kernels, the random numbers that a chain uses then also
-	// depend on Chains.
+	// it is 0, [Config.Block] derives the number from Chains. Tuned step sizes, and the random
+	// numbers of some kernels, depend on the block.
 	//
-	// If two runs have the same BlockChains but different numbers of chains, they agree bit for bit
-	// in all full blocks that both have. With BlockChains 4, for example, a run of 20 chains equals
-	// the first 20 chains of a run of 100.
+	// Set BlockChains if runs with different numbers of chains should agree bit for bit, in all full
+	// blocks that both have. With BlockChains 4, for example, a run of 20 chains equals the first
+	// 20 chains of a run of 100.
 	BlockChains int
 
 	// First and Count select a part of the run: chains First … First+Count−1. A Count of 0 means
@@ -54,14 +53,14 @@ type Config struct {
 
 	// DrawsFile, if not empty, is the path of a file to which a Run writes every draw: state,
 	// energy, acceptance probability and number of moves. diagnose.Replay reads it. The file also
-	// holds checksums and the settings of the run. Levels are packed into as few bits as they need,
-	// 1 for a spin.
+	// holds checksums and the settings of the run. Levels take as few bits as possible, 1 for a
+	// spin.
 	//
 	// A killed process loses at most the draws of its last milliseconds. A checkpoint never counts
-	// more draws than are on disk. Chains that load the checkpoint append to the file, bit for bit
-	// as if the run had not stopped. It is an error if the file belongs to another run, holds fewer
-	// draws than the chains have made, or is in use by another run. A Run locks the file by means
-	// of a file DrawsFile.lock; see Checkpoint for such locks.
+	// more draws than are on disk. After a checkpoint is loaded, a Run appends to the file, bit for
+	// bit as if the run had not stopped. It is an error if the file belongs to another run, holds
+	// fewer draws than the chains have made, or is in use by another run. A Run locks the file by
+	// means of a file DrawsFile.lock; see Checkpoint for such locks.
 	DrawsFile string
 
 	// Init holds the initial states: one per chain, or one for all chains. If Init is nil, the
@@ -78,18 +77,16 @@ type Config struct {
 
 	// Checkpoint makes Run save the chains to the file Path, as SaveFile does. An empty Path means
 	// no checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
-	// saves each time it has made Every more draws, but at most once every few milliseconds. If
-	// saving fails, Run returns the error.
+	// saves after every Every draws, but at most once every few milliseconds. If saving fails, Run
+	// returns the error.
 	//
 	// To resume, create chains with the same settings and call LoadFile before Run. Observe then
-	// receives only the draws that this process makes; for all draws of the run, set DrawsFile and
-	// call diagnose.Replay.
+	// receives only the draws that this process makes. To keep all draws of the run, set DrawsFile
+	// and call diagnose.Replay.
 	//
-	// A Run locks the file Path by creating a file Path.lock, which exists until the Run ends. Run
-	// returns an error if another run, in this or another process, has locked Path or has replaced
-	// the file since it was loaded. Locks between processes use flock on Linux, macOS and BSD, and
-	// its counterparts on Windows and other systems. They have no effect on js, on wasip1 and on
-	// file systems without locks.
+	// A Run locks Path by creating a file Path.lock, and removes it at the end. Run returns an
+	// error if another run has locked Path or has replaced the file since it was loaded. This works
+	// between processes too, except on js, on wasip1 and on file systems without locks.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -132,15 +129,18 @@ const (
 	defaultWarmup = 1000 // default number of warm-up steps, as in Stan
 )
 
-// Block returns the number of consecutive chains that one kernel moves together, 1 … [BlockSize];
-// only the last block may be smaller. Config.First must be a multiple of this number, and
-// Config.Count too, except in the last part.
+// Block returns the number of consecutive chains that one kernel moves together, 1 … [BlockSize].
+// Only the last block may be smaller. Config.First must be a multiple of this number. So must
+// Config.Count, except in the last part.
 //
 // The result is BlockChains if that is set. Otherwise it depends only on Chains, the number of
-// chains of the whole run. Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores
-// busy. From 64 chains on it is the largest size for which the number of blocks is even. Large
-// blocks suit kernels that use matrix products, and kernels that update all sites of one colour
-// (sites that do not interact with each other) at once.
+// chains of the whole run:
+//
+//   - Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores busy.
+//   - From 64 chains on it is the largest size for which the number of blocks is even.
+//
+// Large blocks suit kernels that use matrix products, and kernels that update all sites of one
+// colour (sites that do not interact with each other) at once.
 func (cfg Config) Block() int {
 	if cfg.BlockChains > 0 {
 		return min(cfg.BlockChains, BlockSize)

@@ -16,18 +16,18 @@
 // A state holds a level, an int32 from 0 on, for each site of the model. A [Method] is an immutable
 // description of how chains move. From it the runner creates a [Kernel] for each block, a group of
 // consecutive chains that move together. A step of a kernel replaces each state x by a draw from
-// its transition distribution P(x, ·). The target π(x) ∝ exp(−E(x)) should be invariant under it:
-// πP = π. During the initial warm-up steps an [Adaptive] kernel may tune itself. After warm-up,
-// every Config.Thin-th state is a draw, which is passed to Config.Observe.
+// its transition distribution P(x, ·). The target π(x) ∝ exp(−E(x)) should be invariant: πP = π.
+// During warm-up, an [Adaptive] kernel may tune itself. After warm-up, every Config.Thin-th state
+// is a draw and goes to Config.Observe.
 //
 // # Reproducibility
 //
 // The draws of a run depend only on the model, the method, the numbers of steps and the fields
 // Seed, Generator, Chains and BlockChains of [Config]. Chain i draws from the [Stream] of (Seed,
-// i), and a kernel tunes itself per block. The number of workers, GOMAXPROCS and the instruction
-// set do not change a bit, except for models whose tables are computed by matrix products
-// (model.RBM). Parts of a run, selected by Config.First and Config.Count, give the same bits as the
-// whole run. So does a run that is resumed from a checkpoint.
+// i). The number of workers, GOMAXPROCS and the instruction set do not change a bit. There is one
+// exception: model.RBM and other models that compute their tables by matrix products. Parts of a
+// run, selected by Config.First and Config.Count, give the same bits as the whole run. So does a
+// run that is resumed from a checkpoint.
 //
 // # Failures
 //

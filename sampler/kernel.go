@@ -18,12 +18,15 @@ const BlockSize = session.BlockSize
 // Method describes how chains move. It is usually a plain struct such as DMALA{StepSize: 0.2},
 // whose zero value is the recommended setting.
 //
-// Checkpoints record the fields of this struct, and chains with other settings refuse to load the
-// checkpoint. Numbers and strings are compared by value, structs field by field, and pointers by
-// what they point to. Languages of package constraint, which are sets of states, are compared by
-// their members. Functions are compared by name if they are [Named]; functions without a name count
-// as equal. A struct that only embeds another method counts as that method, unless it has a
-// different Name. Give it a Name of its own if it moves chains differently.
+// Checkpoints record the fields of this struct, and Load refuses a checkpoint with other settings.
+// Fields are compared as follows:
+//
+//   - numbers and strings by value, structs field by field, pointers by what they point to;
+//   - languages of package constraint, which are sets of states, by their members;
+//   - functions by name if they are [Named]; functions without a name count as equal.
+//
+// A struct that only embeds another method counts as that method. If it moves chains differently,
+// give it a Name of its own.
 //
 // A method whose fields do not describe it fully should declare further settings in a method
 //
@@ -106,9 +109,9 @@ type Transition[S energy.Site] interface {
 	// restored; see [Base].
 	AppendBinary(b []byte) ([]byte, error)
 
-	// UnmarshalBinary restores what AppendBinary saved. The saved kernel must have had the same
-	// method, model and number of chains. If the saved kernel had been Reset, Step may be called
-	// next. Otherwise call Reset first, as for a new kernel.
+	// UnmarshalBinary restores what AppendBinary saved for a kernel of the same method, model and
+	// number of chains. If that kernel had been Reset, Step may follow. Otherwise call Reset first,
+	// as for a new kernel.
 	UnmarshalBinary(b []byte) error
 }
 
@@ -125,26 +128,24 @@ type Control struct {
 	// is nil, the call does not stop early.
 	Stop func() bool
 
-	// Unread tells the kernel that nobody reads the states and energies that this call computes. So
-	// the call need not update x. The caller reads x and the energies only after a later call
-	// without Unread or, if the kernel is [Lazy], after a call of Show.
+	// Unread tells the kernel that nobody will read the states and energies of this call, so it
+	// need not update x. The caller reads them only after a later call without Unread, or after
+	// Show if the kernel is [Lazy].
 	Unread bool
 
 	// Workers is the number of goroutines that the call may use; 0 means 1. It does not change
 	// results.
 	Workers int
 
-	// Company holds further blocks of the run, groups of chains that have kernels of their own. In
-	// the same call, the called kernel moves the chains of these blocks by the same number of steps
-	// as its own chains. Unread applies to all of them. Only [Companion] kernels receive a Company.
-	// The states of each block have the same bits as if the block moved alone. If the kernel cannot
-	// move the other blocks at present, Step returns 0 and leaves all blocks unchanged.
+	// Company lists other blocks that the kernel moves together with its own chains, by the same
+	// number of steps. Only [Companion] kernels receive it. Unread applies to all blocks. The
+	// states of each block have the same bits as if its own kernel had moved it. If the kernel
+	// cannot move the other blocks at present, Step returns 0 and leaves all blocks unchanged.
 	Company []Block
 }
 
-// Block describes a group of chains that the kernel of another block moves along with its own
-// chains; see Control.Company. The fields are the kernel that belongs to the group, and the
-// arguments of that kernel's Step.
+// Block is a group of chains that the kernel of another block moves; see Control.Company. Kernel is
+// the group's own kernel. Info, X and R are the arguments of its Step.
 type Block struct {
 	Kernel Kernel
 	Info   []Info
@@ -155,10 +156,10 @@ type Block struct {
 // ErrStopped is the error of a Reset that ended early because Control.Stop returned true.
 var ErrStopped = errors.New("sampler: stopped before the end of a Reset")
 
-// Base provides AppendBinary and UnmarshalBinary to a kernel that embeds it. Embedding it is enough
-// if Reset can compute everything that Step reads, because a kernel with nothing saved is Reset
-// after loading. Any other kernel must call Keep once, when it is created, with all data that Step
-// reads, including energies:
+// Base provides AppendBinary and UnmarshalBinary to a kernel that embeds it. If nothing else is
+// done, a checkpoint saves nothing, and the kernel is Reset after loading. This suffices if Reset
+// computes everything that Step reads. Otherwise the constructor must call Keep once, with all data
+// that Step reads, including energies:
 //
 //	k.Keep(&k.pos, k.e)
 type Base struct{ kept []any }
@@ -259,7 +260,7 @@ type Starter interface {
 }
 
 // Confined is a kernel that keeps its chains within a set of allowed states, the language of a
-// constraint. AIS and SteppingStone of package anneal estimate the sum of exp(−E(x)) over these
+// constraint. Estimates of the partition function by package anneal then sum exp(−E(x)) over these
 // states only.
 type Confined interface {
 	// Allows reports whether the constraint allows a chain to be in the state x, whatever its
@@ -302,38 +303,36 @@ type Lazy[S energy.Site] interface {
 // other blocks, which have kernels of their own (see Control.Company). A Companion accepts every
 // proposal and cannot fail.
 type Companion interface {
-	// Company returns the number of blocks, groups of chains with one kernel each, that should move
-	// together in one call of Step. The argument blocks is the number of blocks that could move
-	// together. The result 0 means that it is faster to make single steps, block by block.
+	// Company returns the number of blocks that should move together in one call of Step, given the
+	// number of blocks that could. A block is a group of chains with its own kernel. The result 0
+	// means that single steps, block by block, are faster.
 	Company(blocks int) int
 }
 
-// Exchanger is a kernel that holds states in a private format and can exchange them with another
-// such kernel. It can also evaluate the other kernel's states in that format. A method with one
-// kernel per temperature, such as mcmc.Tempering, then exchanges states without storing them in x,
-// evaluating them again or resetting its kernels.
+// Exchanger is a kernel that can exchange states with another kernel directly. Both hold their
+// states in the same private format, and each can evaluate the states of the other. Methods with
+// one kernel per temperature, such as mcmc.Tempering, then need not store, evaluate or Reset states
+// to exchange them.
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether this kernel can exchange states with another kernel (the argument
-	// named with). The caller ensures that this kernel's target is proportional to the other
-	// kernel's target raised to the power beta. If the result is true, this kernel can also
-	// exchange with every kernel that the other one can exchange with. The other methods of
-	// Exchanger are called only for kernels that can exchange states.
+	// Exchanges reports whether this kernel can exchange states with the kernel with. The caller
+	// ensures that this kernel's target is proportional to the beta-th power of the other target.
+	// If the result is true, this kernel can also exchange with all kernels that the other one can
+	// exchange with. The methods below are called only for such kernels.
 	Exchanges(with Exchanger, beta float64) bool
 
-	// Hold reads the states from x, unless the kernel already holds them, and keeps them in the
-	// kernel's private format. A later call of Show stores them in x.
+	// Hold converts the states x to the private format and keeps them, unless the kernel already
+	// holds them. A later call of Show stores them in x.
 	Hold(x []int32)
 
-	// Exchange swaps the states of the listed chains with those of another kernel (the argument
-	// named with). If moved is not nil, Exchange adds to moved[c] the number of sites at which the
-	// two states of chain c differ. A later call of Show on either kernel stores the states that it
-	// received.
+	// Exchange swaps the states of the listed chains with those of the kernel with. If moved is not
+	// nil, Exchange adds to moved[c] the number of sites at which the two states of chain c differ.
+	// A later call of Show on either kernel stores the states that it received.
 	Exchange(with Exchanger, chains []int, moved []int)
 
-	// Energies evaluates the states that another kernel holds under this kernel's model, and stores
-	// the energies in e. The other kernel is the argument named of; it may be this kernel itself.
+	// Energies stores in e the energies, under this kernel's model, of the states that the kernel
+	// of holds. The argument of may be this kernel itself.
 	Energies(e []float64, of Exchanger)
 }
 
@@ -349,11 +348,13 @@ type Info struct {
 	// is the last one that could be evaluated.
 	Err error
 
-	// Rungs gives access to the replicas of the chain, copies of it at several inverse temperatures
-	// β_0 = 1, β_1, …. Kernels without replicas set it to nil; those of mcmc.Tempering have
-	// replicas. Replica j, called rung j, has the distribution p(x) ∝ exp(−β_j·E(x)). The energies
-	// that Rungs reports are E, not β·E. The data are those after the step, and the next step
-	// overwrites them.
+	// Rungs gives access to the replicas of the chain at several inverse temperatures β_0 = 1, β_1,
+	// …. It is nil for kernels without replicas; mcmc.Tempering has them. Replica j, called rung j,
+	// has the distribution
+	//
+	//	p(x) ∝ exp(−β_j·E(x)).
+	//
+	// The energies that Rungs reports are E, not β·E. The next step overwrites the data.
 	Rungs interface {
 		Len() int
 		Rung(j int) (beta, energy float64, x []int32)
@@ -393,13 +394,13 @@ func (o Observer) And(next Observer) Observer {
 	}
 }
 
-// ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step then
-// report it in Info.Err. If an initial state is the reason, a [StartError] wraps ErrNaN.
+// ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step
+// report it in Info.Err. A [StartError] for an initial state with such an energy wraps it.
 var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
-// ErrZero means that a state has probability zero. Kernels without an acceptance step report it in
-// Info.Err if they move to such a state. If an initial state has probability zero, a [StartError]
-// wraps ErrZero.
+// ErrZero means that a state has probability zero. A kernel without an acceptance step reports it
+// in Info.Err when it moves to such a state. A [StartError] for an initial state of probability
+// zero wraps it.
 var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
 // StartError reports a chain that cannot start from its initial state.
@@ -407,8 +408,8 @@ type StartError struct {
 	Chain  int     // number of the chain in the run
 	Energy float64 // energy of the state (+Inf, −Inf or NaN), or 0 if Constraint is set
 
-	// Constraint names the constraint of the method (its field Within) if that does not allow the
-	// state. It is empty if the energy is the reason.
+	// Constraint names the constraint that forbids the state, from the method's field Within. It is
+	// empty if the energy is the reason.
 	Constraint string
 }
 

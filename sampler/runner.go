@@ -52,8 +52,8 @@ type Runner[S energy.Site] struct {
 // draws the initial states. The observer observe may be nil. The fields Init and Observe of cfg are
 // ignored.
 //
-// NewRunner returns an error if a Config field or an initial state is out of range, or if a method
-// of the system returns one.
+// NewRunner returns an error if a Config field or an initial state is out of range. It also returns
+// the errors of the system's methods.
 func NewRunner[S energy.Site](ctx context.Context, system System[S], cfg Config, init []S, observe func(chain, draw int, x []S, info *Info)) (*Runner[S], error) {
 	if check.Nil(system) {
 		return nil, fmt.Errorf("sampler: NewRunner: system = nil")
@@ -163,12 +163,12 @@ func (c *Runner[S]) SetStates(x []S) error {
 }
 
 // Reset makes the kernels read the target and the states again. Call it after changing either.
-// States, random streams and step sizes are kept. An earlier failure is cleared. Draws that some
-// chains missed because of that failure count as made.
+// States, random streams and step sizes are kept. Reset also clears an earlier failure. Chains that
+// stopped at the failure do not make up for the draws they missed, but count them as made.
 //
 // If a level is out of range, or a real is not finite, the error names the site and the chain. If a
-// state has probability zero, the error is a *[StartError]. Run then refuses to begin until the
-// state is replaced. While another call is under way, Reset returns an error and changes nothing.
+// state has probability zero, the error is a *[StartError], and Run fails until the state is
+// replaced. While another call is under way, Reset returns an error and changes nothing.
 func (c *Runner[S]) Reset() error { return c.change("Reset", c.restart) }
 
 // change runs do, a call that changes the states or the target, unless another call is under way.
@@ -544,9 +544,8 @@ func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
 // names the first such setting; see [Method] for how settings are compared.
 //
 // Load also returns an error if a saved energy differs from the model's, or if a chain cannot start
-// from its saved state. The method's constraint may forbid that state, for instance. Load builds
-// new kernels, and the end of ctx interrupts this. It reads no more of r than the checkpoint. On an
-// error the chains are unchanged.
+// from its saved state. If ctx ends while kernels are built, Load returns early with an error. It
+// reads no more of r than the checkpoint. On an error the chains are unchanged.
 func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file path. At any moment either the new checkpoint or the
@@ -840,17 +839,15 @@ func (c *Runner[S]) level() {
 // math.MaxInt.
 //
 // If the context ends, Run returns the context's error. The states are valid, and a later Run
-// continues from there. All chains are then usually at the same step. If bringing them there would
-// take more than some tens of milliseconds, some chains may stay behind by a few milliseconds of
-// work. The later Run then moves these chains first.
+// continues from there. If steps are slow, some chains may be a few steps behind the others. The
+// later Run moves these chains first.
 //
 // If a chain cannot continue, Run returns an error that names the chain and the step. Call Reset
 // before the next Run. It is an error to call Run while another Run is under way.
 //
-// If the code of a model, method or observer panics, Run panics in the goroutine that called it,
-// for any number of workers. The panic value is an error that reports the original value and its
-// stack; it wraps the original value if that is an error. A later Run continues from the states at
-// that point.
+// If the code of a model, method or observer panics, Run panics in the goroutine that called it.
+// The panic value is an error that reports the original value and its stack. If the original value
+// is an error, it is wrapped. A later Run continues from the states at that point.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Run", n); err != nil {
 		return err
@@ -879,13 +876,12 @@ func (c *Runner[S]) finish(ctx context.Context, err error) error {
 }
 
 // Warm makes n steps of warm-up, in which the kernels tune themselves anew. Call it after Retarget,
-// which builds untuned kernels, because only the first Run warms up by itself. Warm-up steps do not
-// count as steps or draws, and observers do not see them. The statistics that Stats returns begin
-// again at zero.
+// which builds untuned kernels. (Only the first Run warms up by itself.) Warm-up steps do not count
+// as steps or draws, and observers do not see them. The statistics that Stats returns begin again
+// at zero.
 //
-// If the context ends, Warm returns the context's error. The next Run, Draws or Load of a
-// checkpoint finishes the warm-up first. If Warm is called before that, it starts a new warm-up.
-// Other errors and panics are as for Run.
+// If the context ends, Warm returns the context's error. The next Run, Draws or Load finishes the
+// warm-up first, while another Warm starts a new one. Other errors and panics are as for Run.
 func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Warm", n); err != nil {
 		return err

@@ -14,12 +14,14 @@ import (
 // not safe for concurrent use.
 //
 // The generator is Philox4x32-10 unless [Stream.SeedOf] selects ARS4x32-7 (both by Salmon, Moraes,
-// Dror and Shaw 2011). Both turn a counter of two 64-bit numbers into a block of four words. The
-// stream computes 64 words at a time from sixteen counters, so that a vector unit can compute these
-// at once. Word j of the stream is word ⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod
-// 16, chain). The key of the generator is the seed. ARS has a 128-bit key, (seed,
-// 0x243F6A8885A308D3), whose second half is from the digits of π. A 64-bit number consists of two
-// words, the lower half first. The period is 2⁶⁶ words.
+// Dror and Shaw 2011). Given a key and a counter of two 64-bit numbers, it computes a block of four
+// words. The key is the seed; for ARS it is the 128-bit pair (seed, 0x243F6A8885A308D3), where the
+// constant holds digits of π. Words are computed in groups of 64 from sixteen counters, as suits
+// vector units. Word j of the stream is word
+//
+//	⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod 16, chain).
+//
+// A 64-bit number consists of two words, the lower half first. The period is 2⁶⁶ words.
 type Stream struct {
 	seed, chain uint64
 	pos         uint64 // number of words drawn
@@ -143,9 +145,9 @@ func (s *Stream) Float64s(dst []float64) {
 // Skip advances the stream by n words in constant time.
 func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
-// Reserve skips n groups of 64 words (32-bit numbers), so that a kernel can compute these words
-// itself, in any order. If the current group is partly used, Reserve first skips the rest of it.
-// The n groups have the numbers group … group+n−1 in the stream of the returned generator, seed and
+// Reserve skips n groups of 64 words, so that a kernel can compute these words itself, in any
+// order. If the current group is partly used, Reserve first skips the rest of it. The skipped
+// groups have the numbers group … group+n−1 in the stream of the returned generator, seed and
 // chain.
 func (s *Stream) Reserve(n uint64) (g Generator, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
