@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Balance is a balancing function g, which satisfies g(t) = t·g(1/t). A proposal weights a move
-// from x to y by g(t), where t = p(y)/p(x) is the ratio of probabilities (Zanella 2020). Such a
-// proposal is nearly reversible by itself, so most proposals are accepted.
+// Balance is a balancing function g: it satisfies g(t) = t·g(1/t). A proposal weights a move from x
+// to y by g(t), where t = p(y)/p(x) is the ratio of probabilities (Zanella 2020). Such a proposal
+// is nearly reversible, so most proposals are accepted.
 type Balance int
 
 const (

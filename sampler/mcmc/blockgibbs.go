@@ -23,14 +23,14 @@ import (
 // Probabilities are rounded to float32 and to multiples of 2⁻³¹.
 //
 // If Blocks is set, any model will do. A step visits the blocks in order. For each block it
-// evaluates the energy of every combination of the block's levels and draws one from p(x_block |
-// rest), in float64. A block of s sites takes levels^s evaluations. Blocks may overlap; sites that
-// are in no block never move.
+// computes the energies of all combinations of levels and draws one combination from p(x_block |
+// rest), in float64. This takes levels^s evaluations for a block of s sites. Blocks may overlap;
+// sites that are in no block never move.
 //
-// Within restricts the second form to a language, a set of allowed states. States outside it have
-// weight zero, and the chain leaves π restricted to the language invariant. The chain reaches the
-// whole language only if its states are connected by changes of single blocks. For a fixed count,
-// for instance, overlapping blocks of two or more sites must link all sites.
+// Within restricts the second form to a language, a set of allowed states. The chain then samples π
+// restricted to the language. It reaches all allowed states only if changes of single blocks
+// connect them. Under a fixed count, for instance, blocks of at least two sites must overlap in
+// such a way that they link all sites.
 type BlockGibbs struct {
 	Blocks [][]int // lists of the sites of each block, in the order of visits
 

@@ -17,32 +17,34 @@ import (
 )
 
 // Cyclical is [DMALA] with a step size that varies in cycles (Pynadath, Bhattacharya, Hariharan and
-// Zhang 2024). Long steps find other modes, and short steps explore them. In a cycle of n steps,
-// step k = 0 … n−1 proposes a level l for each site i from
+// Zhang 2024). Long steps find other modes, and short steps explore them. On targets with one mode,
+// DMALA is the better choice.
+//
+// A cycle has n = Period steps. Step k = 0 … n−1 proposes a level l for each site i from
 //
 //	q_i(l|x) ∝ exp( −β_k (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2 α_k) ),
 //	α_k = (α_max/2) (1 + cos(πk/n)),
 //	β_k = (β_0+½)/2 + (β_0−½)/2 · cos(πk/n).
 //
-// Here α_max is StepSize, α_min is MinStep, β_0 is Balance and n is Period; δ is the distance
-// between levels that the field StepSize of [DULA] defines. If α_k would be below α_min, the step
-// uses α_min and β = ½ instead. The step is accepted with the Metropolis–Hastings probability of
-// [DMALA]. Every step therefore leaves π invariant and is reversible. A whole cycle is not
-// reversible, because its steps differ.
+// Here α_max is StepSize, α_min is MinStep and β_0 is Balance. The distance δ between levels is
+// that of [DULA]. Where α_k would be below α_min, the step uses α_min and β = ½.
 //
-// The zero value tunes α_min and α_max during warm-up. On targets with one mode, DMALA is the
-// better choice.
+// Every step is accepted with the Metropolis–Hastings probability of [DMALA], so it leaves π
+// invariant and is reversible. A whole cycle is not reversible, because its steps differ. The zero
+// value tunes α_min and α_max during warm-up.
 type Cyclical struct {
 	// StepSize is α_max, the largest step size of a cycle; see [DULA] for its unit. If it is 0,
-	// warm-up tunes both step sizes. In the first third of warm-up, the factor β of the energy
-	// differences is ½, and the smallest step size α_min is tuned until the acceptance probability
-	// is Target. In the second third, β is β_0 and α_max is tuned until the acceptance probability
-	// is half of Target. If there is no warm-up, α_min is 0.2 and α_max is 2.
+	// warm-up tunes both step sizes:
+	//
+	//   - In its first third, β is ½, and α_min is tuned until the acceptance probability is Target.
+	//   - In its second third, β is β_0, and α_max is tuned until the acceptance probability is half
+	//     of Target.
+	//
+	// If there is no warm-up, α_min is 0.2 and α_max is 2.
 	StepSize float64
 
-	// MinStep is α_min, the smallest step size of a cycle. If StepSize is positive, MinStep = 0
-	// means that step sizes have no lower bound. If StepSize is 0, warm-up tunes α_min, and MinStep
-	// must be 0.
+	// MinStep is α_min, the smallest step size of a cycle. If StepSize is 0, warm-up tunes α_min,
+	// and MinStep must be 0. Otherwise MinStep = 0 means that step sizes have no lower bound.
 	MinStep float64
 
 	// Balance is β_0, the factor of the energy differences at the beginning of a cycle, from ½ to

@@ -12,31 +12,34 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans 2023). Its proposal
-// lets every site independently follow a jump process for a time τ. Site i jumps from x_i to level
-// l at rate g(t_l), where g is the field Balance. Here t_l = exp(E(x) − E(x with x_i=l)), computed
-// from the model's table of energy differences (see [DMALA]). The distribution of the process at
-// time τ is approximated by
+// DLMC is discrete Langevin Monte Carlo (Sun, Dai, Dai, Zhou and Schuurmans 2023). In its proposal,
+// every site independently follows a jump process for a time τ. Site i jumps from x_i to level l at
+// the rate g(t_l), where g is the field Balance and
+//
+//	t_l = exp(E(x) − E(x with x_i=l))
+//
+// comes from the model's table of energy differences (see [DMALA]). As τ → ∞, the process tends to
+// the distribution ν_l = t_l/Σ_k t_k. At time τ its distribution is approximated by
 //
 //	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i,
 //
-// and the remaining probability for staying at x_i. Here ν_l = t_l/Σ_k t_k is the limiting
-// distribution of the process. The approximation is correct to first order for small τ, correct in
-// the limit of large τ, and exact for two levels. The change of all sites together is accepted with
-// the Metropolis–Hastings probability of [DMALA], which leaves π invariant. A step costs one
-// evaluation of the model.
+// and the remaining probability for staying at x_i. The approximation is correct to first order for
+// small τ, correct in the limit of large τ, and exact for two levels. The change of all sites is
+// accepted together with the Metropolis–Hastings probability of [DMALA], so π stays invariant. A
+// step costs one evaluation of the model.
 //
 // The proposal does not use a distance between levels. For models with many numeric levels DMALA is
 // therefore the better choice. If evaluating the model is cheap, a step costs up to twice as much
 // as with DMALA.
 //
-// Probabilities are computed in float32, with a relative error of 2·10⁻⁶ against the formula. The
-// acceptance probability uses the same rounded probabilities as the draw. On two-level models on a
-// torus (a periodic lattice), states are stored as bits under the conditions stated in [DMALA].
+// Probabilities have a relative error of 2·10⁻⁶ against the formula, because they are computed in
+// float32. The acceptance probability uses the same rounded values, so π is not affected. On
+// two-level models on a torus (a periodic lattice), states are stored as bits under the conditions
+// stated in [DMALA].
 type DLMC struct {
-	// StepSize is the time τ for which the jump process of a proposal runs. In the unit of τ, a
-	// site jumps to a level of the same energy at rate g(1). If it is 0, the time starts at 0.2 and
-	// is tuned during warm-up.
+	// StepSize is the time τ for which the jump process of a proposal runs. Its unit is such that a
+	// jump to a level of the same energy has rate g(1). If StepSize is 0, τ starts at 0.2 and is
+	// tuned during warm-up.
 	StepSize float64
 
 	// Target is the mean acceptance probability to which warm-up tunes the jump time τ (StepSize);

@@ -20,19 +20,20 @@ import (
 //	min(1, exp( E(x) − E(y) + log q(x|y) − log q(y|x) )).
 //
 // The proposal uses the model's table of energy differences E(x with x_i=l) − E(x) for all sites i
-// and levels l. The model computes the table in one evaluation, from a gradient for instance, and
-// often only to first order (see energy.Differentiable). Inexact differences lower the acceptance
-// probability, but π ∝ e^{−E} stays invariant. Energies and weights of the current states are
-// cached, so a step costs one evaluation of the model. If the model is [Proposing], its cheaper
-// approximate differences replace the table.
+// and levels l. One evaluation of the model yields this table, for instance from a gradient. The
+// differences are often correct only to first order (see energy.Differentiable). Inexact
+// differences lower the acceptance probability, but π ∝ e^{−E} stays invariant. Energies and
+// weights of the current states are cached, so a step costs one evaluation. If the model is
+// [Proposing], its cheaper approximate differences replace the table.
 //
 // The zero value tunes its step size during warm-up.
 //
-// If Preconditioner, Window and Within are not set, DMALA has faster kernels for some models. For
-// an energy.Toroidal model with sides of at least 3 and at least 144 sites, states are stored as
-// bits. A site then takes less than a nanosecond, and states of more than 32,768 sites are divided
-// among Config.Workers. For an energy.Matching model with few levels and neighbours, such as a
-// Potts model on a lattice, the weights are looked up in a table.
+// DMALA has faster kernels for some models if Preconditioner, Window and Within are not set. An
+// energy.Toroidal model qualifies if its sides are at least 3 and it has at least 144 sites. Its
+// states are then stored as bits, and a site takes less than a nanosecond. States of more than
+// 32,768 sites are divided among Config.Workers. The other case is an energy.Matching model with
+// few levels and neighbours, such as a Potts model on a lattice. Its weights are then looked up in
+// a table.
 type DMALA struct {
 	// StepSize is the step size α; see [DULA] for its unit. If it is 0, the step size starts at 0.2
 	// and is tuned during warm-up. A positive value stays fixed.
@@ -41,8 +42,8 @@ type DMALA struct {
 	// Target is the mean acceptance probability to which warm-up tunes the step size; 0 means
 	// 0.574. This value is optimal for Langevin proposals in continuous spaces (Roberts and
 	// Rosenthal 1998) and nearly so in discrete ones (Sun, Dai and Schuurmans 2022). Proposals that
-	// change nothing are always accepted. If their share exceeds Target, they are left out of the
-	// mean.
+	// change nothing are always accepted. If more than Target of all proposals are such, the mean
+	// leaves them out.
 	Target float64
 
 	// Preconditioner holds a factor for the step size of each site. Window limits proposals to
@@ -58,12 +59,12 @@ type DMALA struct {
 
 	// Within, if not nil, confines the chain to a language, a set of allowed states defined by
 	// package constraint. The chain then samples π restricted to the language, exactly. Proposals
-	// are drawn from q restricted to the language, and the acceptance probability includes the
+	// are drawn from q restricted to the language. The acceptance probability accounts for the
 	// normalisers of the restricted q at both states.
 	//
-	// Initial states that the caller does not give are drawn uniformly from the language. A step
-	// takes one extra dynamic program per chain, over sites and automaton states. Each kernel
-	// compiles the language for itself.
+	// Initial states that the caller does not give are drawn uniformly from the language. Every
+	// step also runs a dynamic program for each chain, over sites and states of the automaton. Each
+	// kernel compiles the language anew.
 	Within constraint.Automaton
 }
 
@@ -136,10 +137,10 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 type Proposing = interface {
 	energy.Incremental
 
-	// ProposalFrom does what FieldFrom of [energy.Incremental] does: it stores the energies of the
-	// states y in e, and the energy differences of flipping each site in h. The differences may be
-	// less accurate than those of FieldFrom. As in FieldFrom, h must depend only on y, not on the
-	// earlier states x, so that the reverse move uses the same h.
+	// ProposalFrom has the arguments of FieldFrom of [energy.Incremental]. It stores the energies
+	// of the states y in e, and the energy differences of flipping each site in h. These
+	// differences may be less accurate than those of FieldFrom. They must depend only on y, not on
+	// the earlier states x, because the reverse move must find the same differences.
 	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // DULA is the discrete unadjusted Langevin algorithm (Zhang, Liu and Liu 2022, Algorithm 1 without
-// the acceptance step). Every step moves to a draw from the discrete Langevin proposal,
-// independently for each site i,
+// the acceptance step). Every step draws a new level for each site i independently, from the
+// discrete Langevin proposal
 //
 //	q_i(l|x) ∝ exp( −½ (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2α) ),
 //
@@ -20,34 +20,36 @@ import (
 // differences come from the model's table, often a first-order approximation (see [DMALA]), unless
 // Exact is set.
 //
-// DULA does not sample π ∝ e^{−E}. On log-quadratic two-level targets its stationary distribution
-// is
+// DULA does not sample π ∝ e^{−E} exactly. Use it where the bias is harmless or the energy can only
+// be estimated. Otherwise use [DMALA]. If the energy is quadratic and sites have two levels, the
+// stationary distribution is
 //
 //	π_α(x) ∝ π(x) ∏_i (1 + e^{l_i(x)}),  l_i = −½Δ_i(x) − 1/(2α),
 //
-// where Δ_i is the energy difference of flipping site i. The error vanishes as α → 0. Use DULA
-// where the bias is harmless or the energy can only be estimated. Otherwise use [DMALA].
+// where Δ_i is the energy difference of flipping site i. The error vanishes as α → 0. On other
+// targets it does so only with Exact, because the table is not exact there.
 //
-// On other targets the error of the zero value does not vanish, because the table is not exact
-// there; see Exact. Exact and Balance together give the adjusted scores of Gissler, Saremi and Bach
-// (2026, arXiv 2602.15587). On spins ±1, Sqrt gives the proposal ∏ exp((½s_i + x_i/(4α)) x'_i) with
-// the score s_i = ½ log(p(+1|rest)/p(−1|rest)). Barker gives the proposal whose limit is heat-bath
-// (Glauber) dynamics. These formulas are derived from public summaries, which name a Gibbs and a
-// Glauber score but do not define them.
+// Exact and Balance together give the adjusted scores of Gissler, Saremi and Bach (2026, arXiv
+// 2602.15587). On spins x_i = ±1 with the score s_i = ½ log(p(+1|rest)/p(−1|rest)), Sqrt draws the
+// new state x' from
 //
-// The next table shows the total variation distance between π and the stationary distribution,
-// computed from the transition matrix (TestZeroBias). The targets are six independent sites, the
-// 3×3 Ising torus, and a Curie–Weiss and a cubic energy of eight sites each. The step size is such
-// that ε = exp(−1/(2α)), the odds of a flip that does not change the energy, is 2⁻⁸:
+//	∏_i exp((½s_i + x_i/(4α)) x'_i).
+//
+// With Barker, the limit α → 0 is heat-bath (Glauber) dynamics. These formulas are derived from
+// public summaries, which name a Gibbs and a Glauber score but do not define them.
+//
+// The next table shows the total variation distance between π and the stationary distribution
+// (TestZeroBias). The targets are six independent sites, the 3×3 Ising torus, and a Curie–Weiss and
+// a cubic energy of eight sites each. The step size is such that ε = exp(−1/(2α)), the odds of a
+// flip that does not change the energy, is 2⁻⁸:
 //
 //	               independent  Ising  Curie–Weiss  cubic
 //	table, Sqrt       .0020     .0048     .0035     .0137
 //	Exact, Sqrt       .0020     .0048     .0041     .0047
 //	Exact, Barker     .0015     .0034     .0034     .0018
 //
-// Every distance halves when ε does, except that of the cubic energy with the table, because the
-// table is then only the gradient. The bias is zero only in the limit, even for independent sites.
-// For these, [DUPS] has no bias at any step size.
+// If ε is halved, so is every distance except .0137, where the table is only a gradient. Even
+// independent sites have a bias; for these, [DUPS] has none at any step size.
 //
 // A draw that moves several sites at once can reach a state of probability zero, from which no step
 // is defined. The run then stops with [sampler.ErrZero].
@@ -62,8 +64,8 @@ type DULA struct {
 	StepSize float64
 
 	// Preconditioner holds a factor g_i for the step size of each site i, so that the exponent is
-	// δ²/(2α g_i); nil means 1 everywhere. This follows Section 6 of the paper; the g_i² of its
-	// Appendix H contradicts the example there.
+	// δ²/(2α g_i); nil means 1 everywhere. This is the definition in Section 6 of the paper. Its
+	// Appendix H has g_i², which contradicts the example there.
 	Preconditioner []float32
 
 	// Window, if positive, limits proposals to levels l with |l − x_i| ≤ Window; 0 means no limit.

@@ -11,21 +11,23 @@ import (
 
 // DUPS is the discrete unadjusted proximal sampler (Gissler, Saremi and Bach 2026, arXiv
 // 2602.15587; the two stages are from Bach and Saremi 2025, arXiv 2502.00557). A step first adds
-// noise to every site i independently, which gives the noisy state y. It then removes the noise,
-// using the energy differences at y, by drawing a level l for each site:
+// noise to every site i of the state x independently, which gives the noisy state y. It then
+// removes the noise by drawing a level l for each site, using the energy differences at y:
 //
 //	n_i(y_i|x) ∝ exp( −δ²(y_i, x_i)/(2α) ),
 //	q_i(l|y) ∝ exp( −(E(y with y_i=l) − E(y)) − δ²(l, y_i)/(2α) ).
 //
 // Here α is StepSize, and δ is the distance between levels that the field StepSize of [DULA]
-// defines. On spins ±1 the two stages are ∏ exp(c·x_i y_i) and then ∏ exp((c·y_i + s_i(y)) x'_i),
-// where s_i = ½ log p(+1|rest)/p(−1|rest) is the score and 2c = 1/(2α). The formulas are derived
-// from public summaries of that work; details of the published algorithm may differ.
+// defines. On spins ±1, with c = 1/(4α) and the score s_i = ½ log(p(+1|rest)/p(−1|rest)), the two
+// stages draw y and the new state x' from
 //
-// If E is linear, q is the conditional distribution of the state given the noisy state. DUPS
-// therefore samples π at every step size if sites are independent and their levels are unordered or
-// only two. On other targets it is biased. As α → 0, the chain moves from x to x' at a rate ∝ 1 +
-// π(x')/π(x). Such rates are reversible under π. The error therefore vanishes, in proportion to ε =
+//	∏_i exp(c·x_i y_i)  and  ∏_i exp((c·y_i + s_i(y)) x'_i).
+//
+// The formulas are derived from public summaries of that work; details of the published algorithm
+// may differ.
+//
+// DUPS samples π at every step size if sites are independent and their levels are unordered or only
+// two. On other targets it is biased. The error vanishes as α → 0, in proportion to ε =
 // exp(−1/(2α)). At ε = 2⁻⁸ the total variation distance on the 3×3 Ising torus of [DULA] is .0068.
 // With DULA it is .0048, but DULA then moves half as much. [DMAPS] has no error.
 //
@@ -37,8 +39,8 @@ type DUPS struct {
 	StepSize float64
 
 	// Exact, if true, computes the energy differences from the model's single-site energies instead
-	// of its table of energy differences; see [LocallyBalanced]. If the table is not exact, the
-	// error of the stationary distribution vanishes with the step size, as α → 0, only with Exact.
+	// of its table; see [LocallyBalanced]. If the table is only approximate, the error vanishes as
+	// α → 0 only with Exact.
 	Exact bool
 }
 
@@ -65,11 +67,10 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 //
 //	min(1, exp( E(x) − E(x') + log n(y|x') q(x|y) − log n(y|x) q(x'|y) )),
 //
-// where n and q are the distributions of the two stages of DUPS. Since y is an exact draw of the
-// noise, this is a Metropolis–Hastings step for p(x|y) ∝ π(x) n(y|x). It leaves π invariant and is
-// reversible, however inexact the energy differences are. The acceptance probability is derived
-// here, not in the paper. It is 1 if sites are independent and their levels are unordered or only
-// two.
+// where n and q are the distributions of the two stages of DUPS. This leaves π invariant and is
+// reversible, however inexact the energy differences are. (Given y, it is a Metropolis–Hastings
+// step for p(x|y) ∝ π(x) n(y|x).) The acceptance probability is derived here, not in the paper. It
+// is 1 if sites are independent and their levels are unordered or only two.
 //
 // A step costs two evaluations of the model: the differences at y and the energy at x'. With the
 // best step size for each method, DMAPS mixes faster per step than [DMALA]. In TestProximalMixing

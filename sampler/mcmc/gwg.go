@@ -20,16 +20,15 @@ import (
 //	q(i,l|x) ∝ exp(−½ (E(x with x_i=l) − E(x)))
 //
 // where the energy differences come from the model's table, often a first-order approximation (see
-// [DMALA]). It accepts the change with the Metropolis–Hastings probability, for which it weights
-// the reverse change at the new state. Energies and tables of the current states are cached. A step
-// costs one evaluation of the model and changes at most Flips sites.
+// [DMALA]). It accepts the change with the Metropolis–Hastings probability. Energies and tables of
+// the current states are cached, so a step costs one evaluation of the model.
 //
-// If Flips is R > 1, a step draws a list of R changes with replacement. It weights the reversed
-// list at the new state (GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is
-// repeated in the list flips once. With more levels such a list is rejected, because applying only
-// its last change would not leave π invariant. Lists suit only flat energies. If one change lowers
-// the energy much more than the others, all entries of a list are that change, and the chain does
-// not move. [DMALA] changes many sites without that flaw.
+// If Flips is R > 1, a step draws a list of R changes with replacement and accepts or rejects them
+// together (GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is repeated in the list
+// flips once. With more levels, a list that repeats a site is rejected, because applying its last
+// change would not leave π invariant. Lists suit only flat energies. If one change lowers the
+// energy much more than the others, every entry of the list is that change, and the chain does not
+// move. [DMALA] changes many sites without that flaw.
 type GWG struct {
 	Flips int // number of changes of a site that a step draws; 0 means 1
 }
@@ -186,9 +185,9 @@ type LocallyBalanced struct {
 	// of its table of energy differences. Use it for models whose table is only approximate. The
 	// kernel leaves the model's distribution π invariant with or without Exact.
 	//
-	// The single-site energies come from energy.Local if the model implements it, else from
-	// energy.Conditional, else from evaluations of whole states. If the model is not energy.Local,
-	// a step costs as much as computing the conditional distributions of all sites.
+	// Single-site energies come from energy.Local, else from energy.Conditional, else from
+	// evaluations of whole states. Without energy.Local, a step costs as much as computing the
+	// conditional distributions of all sites.
 	Exact bool
 }
 

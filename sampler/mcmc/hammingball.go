@@ -14,18 +14,23 @@ import (
 )
 
 // HammingBall is the Hamming ball sampler (Titsias and Yau 2017). It redraws the sites of a random
-// block jointly, but considers only states that differ at few sites. An update first picks the
-// block. It then draws a centre u uniformly from the states that are within Hamming distance Radius
-// of x and equal to x outside the block. Finally it draws the new state x' from
+// block jointly, but considers only states that differ at few sites. An update picks the block and
+// then makes two draws:
 //
-//	p(x') ∝ exp(−E(x')),  x' within Radius of u, x' = x outside the block,
+//   - a centre u, uniformly from the states within Hamming distance Radius of x that equal x
+//     outside the block;
+//   - the new state x', with probability p(x') ∝ exp(−E(x')), from the states within Hamming
+//     distance Radius of u that equal x outside the block.
 //
-// where the energies are exact. Nothing is rejected. An update can change up to 2·Radius sites at
-// once, so it can reach states that no sequence of single-site changes reaches. Each update is
+// Energies are exact, and nothing is rejected. An update can change up to 2·Radius sites at once,
+// so it can reach states that no sequence of single-site changes reaches. Each update is
 // reversible.
 //
-// An update evaluates the energy of each state in the ball, which has Σ_{k≤Radius} C(Block,
-// k)·(levels−1)^k members. If Radius equals Block, it is a Gibbs update of the block.
+// An update evaluates the energy of each state in the ball. Their number is
+//
+//	Σ_{k≤Radius} C(Block, k)·(levels−1)^k.
+//
+// If Radius equals Block, an update is a Gibbs update of the block.
 type HammingBall struct {
 	// number of sites in the block of an update; 0 means 8, or all sites if there are fewer
 	Block int

@@ -15,11 +15,14 @@ type Ladder struct {
 	// was proposed.
 	Swap []float64
 
-	// Barrier is Σ_j (1 − Swap[j]). It estimates the communication barrier, which measures how hard
-	// it is for a state to travel between the ends of the ladder. The barrier hardly depends on
-	// where the rungs between the ends are. If n rungs have equal Swap and the replicas mix well, a
-	// chain completes a round trip every 2 + 2·Barrier/(1 − Barrier/(n−1)) steps (Syed et al.
-	// 2022).
+	// Barrier is Σ_j (1 − Swap[j]), an estimate of the communication barrier. It measures how hard
+	// it is for a state to travel between the ends of the ladder, and hardly depends on the rungs
+	// in between. If all Swap are equal and the n = len(Betas) replicas mix well, a chain completes
+	// a round trip every
+	//
+	//	2 + 2·Barrier/(1 − Barrier/(n−1))
+	//
+	// steps (Syed et al. 2022).
 	Barrier float64
 
 	// RoundTrips counts how often a replica moved from the coldest rung (β = 1) to the hottest and

@@ -14,8 +14,8 @@ import (
 // accepts it with probability min(1, e^{−ΔE}), where ΔE is the exact energy difference (Metropolis
 // et al. 1953). The zero value draws the sites at random, which makes updates reversible.
 //
-// Metropolis mixes more slowly than [Gibbs], except on two-level models at low temperature, where
-// Metropolis accepts every move that lowers the energy (Peskun 1973).
+// Metropolis usually mixes more slowly than [Gibbs]. The exception is a two-level model at low
+// temperature, where Metropolis accepts every move that lowers the energy (Peskun 1973).
 type Metropolis struct {
 	// Updates is the number of proposals per step; 0 means one per site.
 	Updates int
@@ -24,15 +24,15 @@ type Metropolis struct {
 	// Chromatic visit every site once per step. The step then leaves π invariant but is not
 	// reversible.
 	//
-	// On energy.Matching models of two levels (Ising), Systematic and Chromatic are many times
-	// faster. They look up acceptance probabilities, rounded to multiples of 2⁻⁶⁴, by the number of
-	// neighbours at level 1. On an energy.Toroidal model with even sides and 32 sites or more,
-	// Chromatic stores a site as a bit and proposes hundreds of changes at once. It is then a
-	// hundred times faster, and uses several cores if there are fewer chains than cores.
+	// Systematic and Chromatic are many times faster on energy.Matching models of two levels
+	// (Ising). They look up acceptance probabilities, rounded to multiples of 2⁻⁶⁴, by the number
+	// of neighbours at level 1. Chromatic is a hundred times faster on an energy.Toroidal model
+	// with even sides and at least 32 sites. It then stores a site as a bit and proposes hundreds
+	// of changes at once, on several cores if there are fewer chains than cores.
 	//
-	// In a fixed order, a change that costs no energy is always made. If most changes of a target
-	// cost no energy, as without couplings, the chains then cycle instead of exploring the target.
-	// Random does not have this problem.
+	// In a fixed order, a change that costs no energy is always made. If most changes cost no
+	// energy, as without couplings, the chains then cycle instead of exploring the target. Random
+	// does not have this problem.
 	Scan Scan
 }
 

@@ -13,27 +13,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PairGibbs redraws two sites at a time. It picks a pair of sites i and j uniformly. It draws their
-// levels a and b from the exact joint conditional distribution restricted to a set C of allowed
-// states (the language in the field Within),
+// PairGibbs redraws two sites at a time. An update picks a pair of sites i and j uniformly. It
+// draws their levels a and b from the exact joint conditional distribution, restricted to a set C
+// of allowed states (the language in the field Within),
 //
-//	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C],
+//	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C].
 //
-// which is computed in float64. Each update is reversible and leaves π restricted to C invariant.
-// Use it where no site can change alone but two sites can change together, as under a fixed count.
+// Probabilities are computed in float64. Each update is reversible and leaves π restricted to C
+// invariant. Use it where no site can change alone but two sites can change together, as under a
+// fixed count.
 //
 // # Irreducibility
 //
-// Let π be positive on C. Chains reach all of C if its states are connected by changes of at most
-// two sites. This holds for
+// Chains reach all of C if π is positive there and changes of at most two sites connect all states.
+// This holds for
 //
 //   - Every constraint.Count, which allows an interval of counts, possibly of length one. Let x and
 //     y be in C. At each site where they differ, changing x_i to y_i raises the count, lowers it or
 //     keeps it. First change the sites that keep the count, one at a time. Then change sites in
-//     pairs, one that raises the count and one that lowers it, which keeps the count. If sites of
-//     only one kind remain, change them one at a time. The count then moves monotonically to that
-//     of y, within the interval. So at most as many moves as there are sites lead from x to y, all
-//     of them inside C.
+//     pairs, one that raises the count and one that lowers it. If sites of only one kind remain,
+//     change them one at a time. The count then moves monotonically to that of y, within the
+//     interval. So at most as many moves as there are sites lead from x to y, all inside C.
 //   - Every language that is closed under setting a site to level 0, such as constraint.Avoids of
 //     words without a 0 (independent sets). Single changes lead from every state to the all-zero
 //     state and from there to any other.
@@ -43,14 +43,16 @@ import (
 //   - A constraint.Count with a constraint.Mask. The moves described for a Count only change sites
 //     to their levels in y, which the mask allows.
 //
-// Other languages can be disconnected: {000, 111} is, and a constraint.Sum with unequal weights or
-// a constraint.Residue can be. Chains then stay in the part of C in which they start. [DMALA] with
-// Within does not have this problem, because it can propose any state of C at every step.
+// Other languages can be disconnected. The language {000, 111} is; a constraint.Residue, or a
+// constraint.Sum with unequal weights, can be. Chains then stay in the part of C in which they
+// start. [DMALA] with Within does not have this problem, because it can propose any state of C at
+// every step.
+//
+// # Cost
 //
 // An update takes levels² energies. They are read from the cache of an energy.Local model if they
 // are finite, and otherwise evaluated. For a language other than a count or a mask, an update also
-// follows levels² paths through the language's automaton. It follows each path until that rejoins
-// the path of the current state.
+// follows levels² paths through the automaton, each until it rejoins the path of the current state.
 type PairGibbs struct {
 	// Within is the language C (package constraint) of the allowed states; nil means that all
 	// states are allowed.

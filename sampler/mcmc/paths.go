@@ -23,14 +23,16 @@ import (
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) ),
 //
-// where g is Balance. A site that has changed is not drawn again. The state at the end of the path
-// is accepted with the Metropolis–Hastings probability. The reverse proposal is the path that
-// changes the same sites back to their original levels, in reverse order. It is drawn with the
-// weights at the final state. A step costs one evaluation of the model, however long the path.
+// where g is Balance. A site that has changed is not drawn again. The length n of the path is drawn
+// uniformly from
 //
-// The length n is drawn uniformly from 1 … 2·Length−1, independently of the state. It is at most
-// the number of sites. (If every path had the same even length, the parity of a two-level state
-// could never change.)
+//	1 … min(2·Length−1, number of sites).
+//
+// (Paths that all have the same even length could never change the parity of a two-level state.)
+//
+// The state at the end of the path is accepted with the Metropolis–Hastings probability. The
+// reverse proposal changes the same sites back in reverse order, with the weights at the final
+// state. A step costs one evaluation of the model, however long the path.
 type Paths struct {
 	// Length is the mean number of sites that a path changes. If it is 0, the length starts at 2
 	// and is tuned during warm-up.

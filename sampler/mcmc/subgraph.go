@@ -22,47 +22,51 @@ import (
 //
 //	p(x_B | rest) ∝ exp(−E(x)).
 //
-// The sites B are chosen such that the model's factors between them form a graph of low tree-width.
-// Then the sites of B can be summed out one after the other, and their levels drawn in reverse
-// order. The model must be energy.Factored, without hidden units.
+// The set B is chosen such that its sites form a graph of low tree-width. Then they can be summed
+// out one after the other, and their levels drawn in reverse order. The model must be
+// energy.Factored, without hidden units.
 //
-// Width is the maximum number of sites on which an intermediate sum depends; sets of width 1 are
-// forests. Kernel chooses about twenty sets with fixed random numbers. Two or three successive sets
+// Width bounds the number of sites on which an intermediate sum depends; sets of width 1 are
+// forests. Kernel chooses about twenty sets, the same in every run. Two or three successive sets
 // cover all sites that have more than one allowed level. A step redraws one set, and successive
 // steps cycle through the sets. On a square lattice a set contains about 63 % of the sites at width
 // 1, 75 % at width 3 and 81 % at width 8.
 //
+// # When to use it
+//
 // On sparse random graphs at low temperatures, forests yield several to a hundred times as many
 // effective draws per second as Gibbs (BenchmarkSparseGlass). The lower the temperature, the larger
-// is the gain. At higher temperatures Gibbs is as fast. With about three neighbours a site and
-// strong couplings, chains of both methods stay in their present valleys of the energy; forests
-// explore a valley faster, but do not leave it. There, and for spin glasses on lattices, for which
-// wider sets are better, make Subgraph the Base of [Tempering].
+// is the gain. At higher temperatures Gibbs is as fast.
 //
-// On ferromagnets near their critical temperature other methods are faster. There the sites around
-// a set hold it in place. Gibbs redraws many chains of such models at a time, and cluster methods
-// (package cluster) move correlated sites together.
+// With about three neighbours a site and strong couplings, chains of both methods stay in one
+// valley of the energy; forests only explore it faster. There, make Subgraph the Base of
+// [Tempering]. Do so too for spin glasses on lattices, with wider sets.
 //
-// For forests of two-level pair models, a step costs 4 ns per site if most sites belong to trees
-// without neighbours outside the forest, and up to 10 ns otherwise. With AVX-512 it costs 1.2 ns to
-// 4 ns in blocks of four or more chains (see [sampler.Config.BlockChains]) and gives the same
-// results. For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the
-// intermediate sums. A site has at most levels^Width entries, and far fewer on average.
+// On ferromagnets near their critical temperature, the sites around a set hold it in place. Gibbs,
+// which redraws many chains of such models at a time, and cluster methods (package cluster) are
+// faster there.
+//
+// # Cost
+//
+// For forests of two-level pair models, a step costs 4 ns to 10 ns per site, and least if most
+// trees have no neighbours outside the forest. With AVX-512 it costs 1.2 ns to 4 ns in blocks of
+// four or more chains (see [sampler.Config.BlockChains]) and gives the same results. For other
+// models it costs 100 ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A site has
+// at most levels^Width entries, and far fewer on average.
 type Subgraph struct {
 	// Width is the maximum number of sites on which an intermediate sum depends when the sites of a
-	// set are summed out; 1 means forests. If Width is 0 and a site has at most 3 neighbours on
-	// average, the width is 1. If Width is 0 and sites have more neighbours, it is the largest
-	// width for which levels^Width is at most 256.
+	// set are summed out; 1 means forests. If Width is 0, it is 1 for graphs with at most 3
+	// neighbours a site on average. For other graphs it is then the largest width with levels^Width
+	// ≤ 256.
 	Width int
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states
-	// are allowed. The language must factorise: which levels it allows at a site may depend only on
-	// the few sites before it. Examples are a constraint.Mask, constraint.Avoids of short words,
-	// and some regular expressions. Other languages, such as a constraint.Count, are rejected.
+	// are allowed. The levels that it allows at a site may depend only on the few sites before it.
+	// Examples are a constraint.Mask, constraint.Avoids of short words, and some regular
+	// expressions. Other languages, such as a constraint.Count, are rejected.
 	//
-	// The factors of the language are added to those of the model. The chain reaches the whole
-	// language only if its states are connected by changes of the sets of sites that a step
-	// redraws.
+	// The chain reaches all states of the language only if redrawing the sets, one at a time,
+	// connects them.
 	Within constraint.Automaton
 }
 

@@ -11,25 +11,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Swap exchanges the levels of two sites (Kawasaki 1966). It draws a pair of sites uniformly from
-// the pairs with different levels. Let y be the state x with the levels of the two sites exchanged.
-// The chain moves to y with probability
+// Swap exchanges the levels of two sites (Kawasaki 1966). An update draws a pair of sites uniformly
+// from the pairs with different levels. Let y be the state x with these two levels exchanged. The
+// chain moves to y with probability
 //
 //	min(1, exp(E(x) − E(y))) · 1[y ∈ C],
 //
-// where C is the language Within. Since x and y have the same number of pairs with different
-// levels, every update is reversible and leaves π restricted to C invariant.
+// where C is the language Within. Every update is reversible and leaves π restricted to C
+// invariant.
 //
 // Exchanges conserve the number of sites at each level. A chain keeps the numbers with which it
 // starts and samples π conditional on them. If C does not fix these numbers, use [PairGibbs] to
 // sample all of C. With two levels, a constraint.Count that fixes the count of one level fixes both
 // counts.
 //
-// Exchanges reach every state with these numbers if π is positive there and C contains all such
-// states, because transpositions generate all permutations. This holds for a constraint.Count, for
-// a constraint.Sum with the same weights at every site, and if Within is nil. Independent sets of a
-// fixed size on a path are connected too; see PairGibbs, which makes the same moves on two levels
-// at a fixed count. Other languages may be disconnected.
+// Suppose that π is positive on all states with these numbers, and C contains them. Exchanges then
+// reach all of them. This is so if Within is nil, a constraint.Count, or a constraint.Sum with the
+// same weights at every site. It also holds for independent sets of a fixed size on a path; see
+// PairGibbs. Other languages may be disconnected.
 //
 // If no exchange changes the energy, every exchange is accepted, and chains may be periodic. For
 // example, three sites with three levels alternate between even and odd permutations.
