@@ -31,9 +31,9 @@ func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 // for some states, which must agree to 1e-3.
 //
 // After Load, make the same calls of Sample and Fill as in a run from the start. They first return
-// the samples of the checkpoint and then draw new ones. If a projection that must remember the
-// samples (a [Recaller]) returns an error, the runner cannot be used any more. After any other
-// error the runner is unchanged.
+// the samples of the checkpoint and then draw new ones. If Load fails, the runner is unchanged,
+// unless a projection returned the error from Recall (see [Recaller]). The runner then cannot be
+// used any more.
 func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error { return d.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file path. It keeps the previous checkpoint as path.old, so
@@ -168,10 +168,9 @@ func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) 
 // digest.
 type row []float64
 
-// Described is a conditioning, such as a label or a prompt, that checkpoints can record. It is the
-// value of Config.Meta. Its method Settings calls the function add with the name and value of
-// everything that determines the conditioning. A run that loads the checkpoint must have the same
-// names and values.
+// Described is a value of Config.Meta that checkpoints can record, such as a label or a prompt. Its
+// method Settings calls add with the name and value of everything that determines the conditioning.
+// A run that loads the checkpoint must have the same names and values.
 type Described interface {
 	Settings(add func(name string, value any))
 }

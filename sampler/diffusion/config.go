@@ -19,25 +19,25 @@ const (
 	defaultRetries = 100
 )
 
-// Decoding selects how predictions are turned into tokens after a [Projection] has moved them. It
-// has no effect on a [Drawer], a projection that draws the tokens itself. A prediction has one row
-// for each site. The row holds a log-weight for each token.
+// Decoding selects how tokens are chosen from a prediction that a [Projection] has moved. A
+// prediction has one row per site, which holds a log-weight for each token. A [Drawer] draws the
+// tokens itself under DecodeLast. Under the other decodings it projects like any other projection.
 type Decoding uint8
 
 const (
-	// DecodeLast draws the token of every site from the site's row of the projected prediction,
-	// except in the last step, which takes the most likely token of each row. If the projection
-	// guarantees that the most likely tokens and the tokens already unmasked together satisfy the
-	// constraint, so does the sample. Among equally likely tokens the lowest is taken, so the
-	// projection should make the intended token more likely than the others by a margin.
+	// DecodeLast draws the token of every site from its row of the projected prediction. In the
+	// last step it takes the most likely token of each row instead. The sample satisfies the
+	// constraint if the projection guarantees this for the most likely tokens, together with the
+	// tokens already unmasked. Among equally likely tokens the lowest is taken, so the projection
+	// should make the intended token more likely than the others by a margin.
 	DecodeLast Decoding = iota
 
 	// DecodeRows draws the token of every site from the site's row of the projected prediction. The
 	// draws of different sites are independent, so together the tokens may violate the constraint.
 	DecodeRows
 
-	// DecodeGreedy takes, in every step, the most likely token of each row as the prediction of the
-	// clean sample. The choice of the masks to reveal is then the only randomness.
+	// DecodeGreedy takes the most likely token of each row in every step. These tokens are the
+	// predicted clean sample. The choice of the masks to reveal is then the only randomness.
 	DecodeGreedy
 )
 
@@ -70,18 +70,18 @@ type Config struct {
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
 
-	// First and Count select a part of a run. The part makes the samples First, First+1, …, which
-	// have the same bits as in the whole run. It makes at most Count samples; a Count of 0 sets no
-	// limit. Parts may have any size and run anywhere, in any order. A projection that remembers
-	// earlier samples (a [Committer]) cannot be used with parts.
+	// First and Count select a part of a run: the samples First, First+1, …, with the same bits as
+	// in the whole run. A part makes at most Count samples; a Count of 0 sets no limit. Parts may
+	// have any size and run anywhere, in any order. A projection that remembers earlier samples (a
+	// [Committer]) cannot be used with parts.
 	First, Count int
 
 	Meta any // conditioning, such as a label or a prompt, that is passed to the denoiser
 
 	// Clamp fixes tokens (infilling). It has one entry per site: the token, or −1 where the sample
-	// is free. ClampReal does the same for reals, with NaN where the sample is free. Clamped
-	// entries hold their clean value at all times, and energy.Noised.Clean marks them for the
-	// denoiser. See also [Runner.Fill].
+	// is free. ClampReal does the same for reals, with NaN where the sample is free. A clamped site
+	// keeps its value at all times. The denoiser finds it marked in energy.Noised.Clean. See also
+	// [Runner.Fill].
 	//
 	// Projections of reals ignore clamping. If a projection moves a clamped entry in the last step,
 	// the sample fails. To prevent this, add the equations x_i = value to the projector's set.
@@ -91,16 +91,16 @@ type Config struct {
 	// Projector, if not nil, moves the prediction of every step to the feasible set, the set of
 	// allowed samples. A projection that is a [Committer] also receives every finished sample.
 	//
-	// If the projection is a [Drawer], a step draws the clean sample x_0 jointly from the
-	// prediction restricted to the set. It then draws the next state from q(x_s | x_t, x_0). Such a
-	// sample is certain to be in the set, or it fails with an error that wraps
-	// constraint.ErrInfeasible (see [Runner.Sample]).
+	// If the projection is a [Drawer] and Decode is DecodeLast, a step makes two draws. The first
+	// is the clean sample x_0, drawn jointly from the prediction restricted to the set. The second
+	// is the next state, from q(x_s | x_t, x_0). Such a sample is certain to be in the set, or it
+	// fails with an error that wraps constraint.ErrInfeasible (see [Runner.Sample]).
 	Projector Projector
 
 	// ProjectStart limits projections to steps that begin at a time t ≤ ProjectStart; 0 means 1,
-	// all steps. If ProjectEvery is k > 0, only every k-th step projects; 0 means 1, and −1 means
-	// that no step does. The last step of a sample is always projected. A step without projection
-	// may lead to a state from which the set cannot be reached; the sample then fails.
+	// all steps. ProjectEvery limits them to every k-th step, where k = ProjectEvery; 0 means 1,
+	// and −1 means no step. The last step of a sample is always projected. If an earlier step is
+	// not, the state may move to where the set is out of reach, and the sample then fails.
 	ProjectStart float64
 	ProjectEvery int
 
@@ -109,13 +109,12 @@ type Config struct {
 	// s = 0, the state becomes its projection.
 	//
 	// With a [Gaussian] process, the zero value of these fields projects the predictions, which is
-	// constrained posterior sampling. Other settings give methods for comparison, in which Π
-	// denotes the projection:
+	// constrained posterior sampling. Other settings give methods for comparison:
 	//
 	//	ProjectState                     projected diffusion models (Christopher, Baek, Fioretto 2024)
 	//	ProjectState, ProjectPower > 0   PRODIGY (Sharma, Kumar, Trivedi 2024)
 	//	ProjectState, ProjectEvery: −1   only the finished sample, COP-FT (Coletta et al. 2023)
-	//	Gaussian.Recompute               ε̂ from Πx̂_0: right if Π uses the posterior's metric, else worse
+	//	Gaussian.Recompute               noise computed from the projected prediction
 	//	Penalised, no projector          guidance by a penalty
 	ProjectState bool
 	ProjectPower float64
@@ -124,12 +123,12 @@ type Config struct {
 	// steps of a sample. By default they are discarded only at the start of a sample.
 	ColdStart bool
 
-	// Decode selects how projected predictions are turned into tokens if the projection is not a
-	// [Drawer].
+	// Decode selects how tokens are chosen from projected predictions. With a [Drawer], leave it at
+	// DecodeLast.
 	Decode Decoding
 
-	// Retries is the largest number of times that a sample is drawn again because the projection, a
-	// [Committer], refused it; 0 means 100, −1 means never.
+	// Retries limits how often a sample is drawn again after a [Committer] has refused it; 0 means
+	// 100, −1 means never.
 	Retries int
 
 	// Checkpoint makes the runner keep its finished samples and save them to the file Path. An
@@ -138,8 +137,8 @@ type Config struct {
 	//
 	// Sample and Fill save when they end, even if the context ended. If Every is not 0, they also
 	// save each time Every more samples are finished. Every save writes all samples, so Every
-	// should grow with their number. If saving fails, the call ends. New asks the model for two
-	// predictions, which are saved with the settings and identify the model.
+	// should grow with their number. If saving fails, the call ends. To identify the model, New
+	// asks it for two predictions and saves them with the settings.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -168,8 +167,8 @@ type Snapshot struct {
 	// V is the prediction of the clean sample that the step used, after any projection.
 	V         []float32
 	Projected bool
-	// Violation says by how much the constraint is still violated after the projection: by V or,
-	// with ProjectState, by the state.
+	// Violation is the amount by which V still violates the constraint after the projection. With
+	// ProjectState it refers to the state instead of V.
 	Violation float64
 	// LogZ is the log Z that a [Drawer] returned in this step, the log of the total weight of the
 	// feasible set under the prediction; 0 if the projection is not a Drawer.

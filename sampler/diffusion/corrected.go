@@ -23,16 +23,16 @@ const (
 // al. 2021b, algorithm 5; Cardei et al. 2025, eq. 3). Before each step of Process from a time t, it
 // makes Moves moves that stay at t,
 //
-//	x ← x + γ·score + √(2γ)·noise,  score = (√ᾱ·x̂_0 − x)/(1−ᾱ),  γ = Size·(1−ᾱ),
+//	x ← x + γ·score + √(2γ)·noise,  score = (√ᾱ·x̂_0 − x)/(1−ᾱ),  γ = Size·(1−ᾱ).
 //
-// where x̂_0 is the prediction from x, after its projection if there is one, and ᾱ the signal level
-// at t (see [noise.Schedule]). For the exact prediction, score is the gradient of the log-density
-// at time t, so small moves leave the distribution of x_t unchanged and correct errors of earlier
-// steps. The error of a move is of the order of Size: at pure noise, its stationary variance is
-// 1/(1 − Size/2).
+// Here ᾱ is the signal level at t (see [noise.Schedule]), and x̂_0 is the prediction from x, after
+// its projection if there is one. If the prediction is exact, score is the gradient of the
+// log-density at time t. Small moves then correct errors of earlier steps and leave the
+// distribution of x_t nearly unchanged. Their error is of the order of Size: at pure noise, the
+// stationary variance of the moves is 1/(1 − Size/2).
 //
-// Every move takes a prediction. A sample of n steps takes n·(Moves + 1) predictions, and
-// Config.ProjectEvery and the numbers of steps in a [Snapshot] count moves, too.
+// Every move takes a prediction, so a sample of n steps takes n·(Moves + 1). Config.ProjectEvery
+// and the step numbers in a [Snapshot] count moves as steps.
 type Corrected struct {
 	Process Process[float32] // process whose steps the moves precede; nil means Gaussian{}
 

@@ -18,12 +18,12 @@ import (
 //
 //	x_s = √ᾱ_s·v + √(1−ᾱ_s)·ε,
 //
-// where ᾱ_s is the signal level at time s. On straight paths this is z_s = (1−s)·v + s·ε. The last
-// step returns v. A [Gaussian], in contrast, computes its noise ε̂ from x_t and the prediction.
+// where ᾱ_s is the signal level at time s. The last step returns v. A [Gaussian], in contrast,
+// computes its noise from x_t and the prediction.
 //
-// denoise.Velocity turns a network that predicts the velocity of a flow on straight paths into a
-// denoiser. Conversely, any denoiser of reals gives the velocity E[ε − x_0 | z]. For a flow without
-// constraints use Gaussian with the schedule [noise.Straight], which makes Euler steps.
+// To use a network that predicts the velocity of a flow on straight paths, wrap it in
+// denoise.Velocity. Its state is z_s = (1−s)·v + s·ε. For a flow without constraints use Gaussian
+// with the schedule [noise.Straight], which makes Euler steps.
 //
 // With Resample −1 and the projector of package projection/newton, ECI is physics-constrained flow
 // matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1) with

@@ -11,9 +11,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Gaussian is diffusion of reals, x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise, where ᾱ is the signal level.
-// It is reversed by the steps of DDIM (Song et al. 2021, eq. 12). Let x̂_0 be the prediction at
-// time t and ε̂ = (x_t − √ᾱ_t·x̂_0)/√(1−ᾱ_t). A step to time s computes
+// Gaussian is diffusion of reals, reversed by the steps of DDIM (Song et al. 2021, eq. 12). At time
+// t a sample x_0 has become
+//
+//	x_t = √ᾱ_t·x_0 + √(1−ᾱ_t)·noise,
+//
+// where ᾱ_t is the signal level. Let x̂_0 be the prediction at time t and ε̂ the noise (x_t −
+// √ᾱ_t·x̂_0)/√(1−ᾱ_t). A step to time s computes
 //
 //	x_s = √ᾱ_s·x̂_0 + √(1−ᾱ_s−σ²)·ε̂ + σ·noise,
 //	σ = η·√((1−ᾱ_s)/(1−ᾱ_t))·√(1−ᾱ_t/ᾱ_s).
@@ -22,12 +26,10 @@ import (
 // are those of DDPM (Ho et al. 2020). The last step, where ᾱ_0 = 1 and σ = 0, returns x̂_0. If your
 // network predicts ε̂, wrap it in energy.NoisePredictor.
 //
-// If a projection moves x̂_0 to v, the next state is computed from v and the denoiser's original
-// ε̂. Computing ε̂ anew from v gives worse results if the projection is Euclidean (constrained
-// posterior sampling; Narasimhan et al. 2025). If instead the projection uses the metric of the
-// posterior covariance (proximal.Projector.Metric), v is the conditional mean. For such a
-// projection set Recompute, which computes ε̂ from v. Config.ProjectState lists methods for
-// comparison.
+// A projection replaces x̂_0 in x_s but not in ε̂ (constrained posterior sampling; Narasimhan et
+// al. 2025). This is best for Euclidean projections. If the projection uses the metric of the
+// posterior covariance (proximal.Projector.Metric), the projected prediction is the conditional
+// mean. For such a projection set Recompute. Config.ProjectState lists methods for comparison.
 type Gaussian struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.LinearBeta{}
 
@@ -35,13 +37,13 @@ type Gaussian struct {
 	Eta float64
 
 	// Wide replaces the variance σ² of the added noise by β = 1 − ᾱ_t/ᾱ_s, the variance of the
-	// forward step. It requires η = 1. Ho et al. 2020 offer both choices. The larger one, β, is
-	// exact if clean samples have unit variance; σ² is exact if the clean sample is known. The last
-	// step adds no noise.
+	// forward step (the other choice of Ho et al. 2020). It requires η = 1. The larger variance, β,
+	// is exact if clean samples have unit variance; σ² is exact if the clean sample is known. The
+	// last step adds no noise.
 	Wide bool
 
-	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's own
-	// prediction; see [Gaussian].
+	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's own;
+	// see [Gaussian].
 	Recompute bool
 }
 

@@ -16,25 +16,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Guide is a denoiser whose predictions are steered (guided) towards a condition, such as a label.
-// It lets a runner steer each reverse step, the draw of the next state, instead of the prediction
-// of the clean sample. This is called guidance at the posterior. It needs [Factorised] steps, which
-// move every site independently, or those of [Masked] with FirstHitting.
+// Guide is a denoiser that is steered (guided) towards a condition, such as a label, in the reverse
+// step. The runner then steers the draw of the next state instead of the prediction of the clean
+// sample. This is called guidance at the posterior. It needs [Factorised] steps, which move every
+// site independently, or those of [Masked] with FirstHitting.
 //
-// A runner finds a Guide through energy.As, so a wrapper of a denoiser must forward As. When the
-// runner steers the reverse step, it sets the field Guided of energy.Noised, and the predictions
-// that it receives are not steered.
+// A runner finds a Guide through energy.As, so a wrapper of a denoiser must forward As. The runner
+// sets the field Guided of energy.Noised to announce that it applies the guidance. It then receives
+// predictions that are not steered.
 type Guide interface {
-	// Guidance returns what a runner needs to steer a reverse step: the weight γ of the guidance,
-	// as scale, and the model that the guidance compares with. For [ClassifierFree] this model is a
-	// denoiser without the condition, the result unconditional. For [ClassifierGuided] it is a
-	// classifier, the result named by. The other of these two results is nil. Both are nil if the
-	// predictions are already steered.
+	// Guidance returns the weight γ of the guidance, as scale, and the model that it compares with.
+	// For [ClassifierFree] this model is a denoiser without the condition, the result
+	// unconditional. For [ClassifierGuided] it is a classifier, the result by. The other result is
+	// nil. Both are nil if the predictions are already steered.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 
 // Classifier computes the log-probability that a state has a property y, such as a label. It does
-// so for every state that differs from a given one at a single site. Use [ExactClassifier],
+// so for all states that differ from a given one at a single site. Use [ExactClassifier],
 // [FirstOrderClassifier] or a type of your own.
 type Classifier interface {
 	// Table stores log p(y | x with x_i = l, t) + c_i in dst for every site i and level l, where x
@@ -317,10 +316,11 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 //
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ}.
 //
-// The two forms differ because the levels of x_s include the mask. With γ > 1, guidance of the
-// reverse step reveals a site sooner if the condition determines its token. In both forms γ = 1
-// gives the conditional denoiser and γ = 0 the unconditional one. If γ > 1 and a level has weight
-// only with the condition, Denoise returns an error.
+// In both forms γ = 1 gives the conditional denoiser and γ = 0 the unconditional one. They differ
+// otherwise, because the levels of x_s include the mask. With AtPosterior and γ > 1, a site is
+// revealed sooner if the condition determines its token.
+//
+// Denoise returns an error if γ > 1 and a level has weight only with the condition.
 type ClassifierFree struct {
 	Conditional, Unconditional energy.Denoiser[int32]
 
@@ -348,8 +348,7 @@ func (g ClassifierFree) TimeFree() bool {
 // LeaveOneOut reports whether Conditional predicts each site from the other sites only.
 func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
 
-// As gives access to the optional interface [energy.Masking] of Conditional, which names the mask,
-// if Conditional has it, and to no other optional interface.
+// As gives access to one optional interface of Conditional, [energy.Masking], which names the mask.
 func (g ClassifierFree) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Conditional)
 	return ok && energy.Give(target, m)
@@ -365,8 +364,8 @@ func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser
 }
 
 // Denoise stores the guided prediction in v. With AtPosterior it stores the conditional prediction
-// instead, and the caller must apply the guidance. The caller confirms this by the field q.Guided;
-// if it is not set, Denoise returns an error. It implements [energy.Denoiser].
+// instead. The caller must then apply the guidance, and set q.Guided to confirm this; otherwise
+// Denoise returns an error. It implements [energy.Denoiser].
 func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errUnseen)
@@ -401,8 +400,8 @@ func (g ClassifierFree) Check() error {
 	return checkPair("ClassifierFree", g.Conditional, g.Unconditional)
 }
 
-// CheckInside does the same as Check for a denoiser that is wrapped by another denoiser. It rejects
-// AtPosterior, because the guidance would ignore the changes made by the wrapper.
+// CheckInside is Check for a denoiser inside another one. It also rejects AtPosterior, because the
+// guidance would ignore the changes that the outer denoiser makes.
 func (g ClassifierFree) CheckInside() error {
 	if g.AtPosterior {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errInside)
@@ -447,8 +446,7 @@ func (g ClassifierGuided) TimeFree() bool { return false }
 // LeaveOneOut reports whether Denoiser predicts each site from the other sites only.
 func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
 
-// As gives access to the optional interface [energy.Masking] of Denoiser, which names the mask, if
-// Denoiser has it, and to no other optional interface.
+// As gives access to one optional interface of Denoiser, [energy.Masking], which names the mask.
 func (g ClassifierGuided) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Denoiser)
 	return ok && energy.Give(target, m)
@@ -464,8 +462,8 @@ func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denois
 }
 
 // Denoise stores the guided prediction in v. With AtPosterior it stores the prediction of Denoiser
-// instead, and the caller must apply the guidance. The caller confirms this by the field q.Guided;
-// if it is not set, Denoise returns an error. It implements [energy.Denoiser].
+// instead. The caller must then apply the guidance, and set q.Guided to confirm this; otherwise
+// Denoise returns an error. It implements [energy.Denoiser].
 func (g ClassifierGuided) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if g.AtPosterior && !q.Guided {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errUnseen)
@@ -496,8 +494,8 @@ func (g ClassifierGuided) Check() error {
 	return cmp.Or(checkInside("ClassifierGuided", g.Denoiser), checkScale("ClassifierGuided", g.Scale))
 }
 
-// CheckInside does the same as Check for a denoiser that is wrapped by another denoiser. It rejects
-// AtPosterior, because the guidance would ignore the changes made by the wrapper.
+// CheckInside is Check for a denoiser inside another one. It also rejects AtPosterior, because the
+// guidance would ignore the changes that the outer denoiser makes.
 func (g ClassifierGuided) CheckInside() error {
 	if g.AtPosterior {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errInside)

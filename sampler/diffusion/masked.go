@@ -18,8 +18,8 @@ import (
 //
 //	(α(s) − α(t)) / (1 − α(t)).
 //
-// To reveal a mask is to replace it by a draw from the prediction. Which masks are revealed is
-// decided before any token is drawn, so the prediction is not read at masks that remain.
+// To reveal a mask is to replace it by a draw from the prediction. A step first chooses the masks
+// to reveal and then draws their tokens, so it does not read the prediction at other masks.
 //
 // Sites revealed in the same step are drawn independently, although they may depend on each other.
 // The samples therefore follow the denoiser's distribution exactly only in the limit of many steps,
@@ -48,11 +48,12 @@ type Masked struct {
 	// and then a random mask is revealed. If no s > 0 satisfies this, s is the smallest positive
 	// number.
 	//
-	// Guidance at the posterior (AtPosterior) does not change the times. As in the limit of many
-	// steps, it multiplies the rate at which the mask at site i becomes token l (Nisonoff et al.
-	// 2024). With weight γ, the next site and token are therefore drawn with probability ∝ p(x_0,i
-	// = l | x_t, y)^γ·p(x_0,i = l | x_t)^{1−γ} for [ClassifierFree]. For [ClassifierGuided] the
-	// probability is ∝ p(x_0,i = l | x_t)·(p(y | x_t with x_i = l)/p(y | x_t))^γ.
+	// Guidance at the posterior (AtPosterior) does not change the times. It draws the next site i
+	// and its token l with the following probabilities, where γ is the weight of the guidance
+	// (Nisonoff et al. 2024):
+	//
+	//	ClassifierFree    ∝ p(x_0,i = l | x_t, y)^γ · p(x_0,i = l | x_t)^{1−γ}
+	//	ClassifierGuided  ∝ p(x_0,i = l | x_t) · (p(y | x_t with x_i = l)/p(y | x_t))^γ
 	FirstHitting bool
 }
 

@@ -42,8 +42,8 @@ type ParticlesConfig struct {
 	// number (Σw)²/Σw², where w are the weights, falls below this fraction of their number.
 	Threshold float64
 
-	// Potential, if not nil, weights states by a function G_t(x_t). It can be used with or without
-	// a projection. Use it for a score that should be low or must not exceed a bound. The
+	// Potential, if not nil, weights states by a function G_t(x_t). Use it for a score that should
+	// be low or must not exceed a bound. It can be used with or without a projection. The
 	// distribution of the samples then tends to p(x)·1[x ∈ C]·G_0(x), up to normalisation; see
 	// [Particles] for p and C.
 	//
@@ -86,23 +86,23 @@ type Weights struct {
 //
 // where Z_C(r) is the probability of C if the sites are independent with distributions r_i. The
 // numerator is the probability of C predicted from x_s. The denominator is the probability of C
-// that the draw of x_s assumed. A ParticlesConfig.Potential G also multiplies the weight by
-// G_s(x_s)/G_t(x_t).
+// that the draw of x_s assumed. With ParticlesConfig.Potential = G, the weight is also multiplied
+// by G_s(x_s)/G_t(x_t).
 //
-// If the effective number of particles (Σw)²/Σw² falls below the threshold, particles are resampled
-// in proportion to their weights w (systematic resampling). In the end one particle is drawn by
-// weight and becomes the sample. A low effective number means that a few particles have most of the
-// weight. Samples then share their past, and a particle that was not drawn may have most of the
-// weight; see [Particles.Effective] and ParticlesConfig.Weighed. A particle whose tokens exclude C
-// has weight zero. If all particles of a sample have weight zero, the sample fails with an error
-// that wraps constraint.ErrInfeasible.
+// Let w be the weights of the particles. If the effective number of particles (Σw)²/Σw² falls below
+// the threshold, particles are resampled in proportion to w (systematic resampling). In the end one
+// particle is drawn by weight and becomes the sample. A low effective number means that a few
+// particles have most of the weight; see [Particles.Effective] and ParticlesConfig.Weighed. A
+// particle whose tokens exclude C has weight zero. If all particles of a sample have weight zero,
+// the sample fails with an error that wraps constraint.ErrInfeasible.
 //
 // As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with a
-// potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a
-// potential, E_p[1[C]·G_0], without bias for every number of particles. A failed sample contributes
-// 0 to this estimate if all its particles had weight zero. The distribution p depends on the number
-// of steps. It equals that of the denoiser for Masked{FirstHitting: true} and in the limit of many
-// steps.
+// potential, to a distribution ∝ p·1[C]·G_0. The distribution p depends on the number of steps. It
+// equals that of the denoiser for Masked{FirstHitting: true} and in the limit of many steps.
+//
+// [Particles.LogProb] estimates P(C) or, with a potential, E_p[1[C]·G_0], without bias for every
+// number of particles. A sample that failed because all its particles had weight zero contributes
+// 0.
 //
 // A prediction with zeros, such as one limited to the K likeliest tokens, may exclude tokens that
 // the next prediction allows. Until the last step, particles then move by a mixture that gives such
@@ -112,10 +112,9 @@ type Weights struct {
 // Workers or Batch.
 //
 // If the predictions for a sample's particles fit in 512 MiB, all are kept for the next step.
-// Otherwise the denoiser receives smaller batches of states that fit (at least one state), and no
-// prediction is kept. A particle then moves before resampling instead of after it, so copies of a
-// particle separate one step later. This makes the variance slightly larger; estimates remain
-// unbiased and the limit is the same.
+// Otherwise the denoiser receives smaller batches that fit, and no prediction is kept. A particle
+// then moves before resampling instead of after it. The variance is slightly larger; estimates
+// remain unbiased and the limit is the same.
 type Particles struct {
 	run       *Runner[int32]
 	paths     *slots.Paths
@@ -261,17 +260,19 @@ func (p *Particles) Len() int { return p.run.made }
 
 // LogProb returns the logarithm of an estimate of P(C) (see [Particles]) and the relative standard
 // error of that estimate. The estimate is the mean of the unbiased estimates of all samples made. A
-// sample whose particles all reached weight zero counts as 0, and a sample that failed with another
-// error does not count. Without any sample that counts, both results are NaN. With one such sample,
-// the standard error is NaN. Both results have the same bits on every processor.
+// sample whose particles all reached weight zero counts as 0. A sample that failed with another
+// error does not count. If no sample counts, both results are NaN. If one counts, the standard
+// error is NaN. Both results have the same bits on every processor.
 func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
-// Effective returns two indicators of how unequal the weights are. The result particles is the
-// smallest effective number of particles at any resampling or final draw, over the samples that p
-// itself has made. If it is near 1, one particle had most of the weight. The result samples is
-// (ΣẐ)²/ΣẐ², at most the number of samples, where Ẑ are the estimates that [Particles.LogProb]
-// averages. If it is near 1, one sample dominates the average, and neither the average nor its
-// standard error can be trusted. Without samples, both results are NaN.
+// Effective returns two numbers that warn of unequal weights. Without samples, both are NaN.
+//
+// The result particles is the smallest effective number of particles at any resampling or final
+// draw, over the samples that p itself has made. Near 1, one particle had most of the weight.
+//
+// The result samples is (ΣẐ)²/ΣẐ², where Ẑ are the estimates that [Particles.LogProb] averages. It
+// is at most the number of samples. Near 1, one sample dominates the average, and neither the
+// average nor its standard error can be trusted.
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
 // Sample fills x with samples, sites entries each. The length of x determines how many. An error of
@@ -466,11 +467,11 @@ func (p *Particles) LoadFile(ctx context.Context, path string) error {
 	return p.run.LoadFile(ctx, path)
 }
 
-// Join combines p with the parts of a run that follow p, so that [Particles.LogProb] covers the
-// samples of p and of all parts. The result has the same bits as that of a single run. All parts,
-// including p, must have made their samples. Each part must begin (Config.First) where the previous
-// one ends. If a part belongs to another run, the error names the setting that differs. If Join
-// returns an error, p is unchanged. Otherwise p makes no more samples.
+// Join adds to p the samples of the parts of the run that follow it, so that [Particles.LogProb]
+// covers them all. The result has the same bits as that of a single run. All parts, including p,
+// must have made their samples. Each part must begin (Config.First) where the previous one ends. If
+// a part belongs to another run, the error names the setting that differs. If Join returns an
+// error, p is unchanged. Otherwise p makes no more samples.
 func (p *Particles) Join(parts ...*Particles) error {
 	end := p.run.cfg.First + len(p.weight)
 	var here *fingerprint.List

@@ -46,8 +46,8 @@ type Steps[S energy.Site] interface {
 
 	// Next returns the time s ≤ t to which the next step moves the state x from time t. A step may
 	// stay at its time, s = t. The sample is finished when s = 0. The argument step counts the
-	// steps from 0. The argument steps is the requested number of steps, which a sample does not
-	// exceed unless Steps is [Clocked].
+	// steps from 0, and steps is the requested number of steps. A sample takes at most that many
+	// unless Steps is [Clocked].
 	Next(x []S, t float64, step, steps int, r *sampler.Stream) (s float64)
 
 	// Reverse replaces the state x = x_t by a draw of x_s, given a prediction of x_0. The argument
@@ -85,10 +85,10 @@ var (
 // [IntactSteps], a projection can skip sites whose tokens are known.
 type Renoiser interface {
 	// Condition turns the prediction v for the state x = x_t into the full posterior log p(x_0,i =
-	// l | x_t), up to a constant per site i. A token known to be intact (not corrupted) gets all
-	// the weight, and the mask gets none. A leave-one-out prediction, which is made from the other
-	// sites only, is multiplied by q(x_t,i | x_0,i = l). Applying Condition to its own result
-	// changes nothing.
+	// l | x_t), up to a constant per site i. It gives the mask no weight. A token known to be
+	// intact (not corrupted) gets all the weight. If leaveOneOut is true, v was predicted from the
+	// other sites only, and Condition multiplies it by q(x_t,i | x_0,i = l). A second call changes
+	// nothing.
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 
 	// Renoise replaces the state x = x_t by a draw from q(x_s | x_t, x_0). The argument v is the
@@ -96,10 +96,9 @@ type Renoiser interface {
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// IntactSteps is a [Renoiser] that can list the intact tokens, those known to be uncorrupted, and
-// does not need the predictions at their sites. Its Condition must treat every site independently.
-// Neither Reverse nor Renoise may read v at intact sites. A [GivenDrawer] can then skip these
-// sites.
+// IntactSteps is a [Renoiser] that lists the intact tokens, those known to be uncorrupted. Its
+// Condition must treat every site independently. Neither Reverse nor Renoise may read v at intact
+// sites. A [GivenDrawer] can then skip these sites.
 type IntactSteps interface {
 	Renoiser
 
@@ -115,14 +114,14 @@ var (
 	_ IntactSteps = (*remask)(nil)
 )
 
-// Joint is a [Renoiser] that can compute how likely a step from one state to another was, given
+// Joint is a [Renoiser] that can compute the probability of a step between two given states, for
 // each possible clean token at a site. [Particles] need a Joint.
 type Joint interface {
 	Renoiser
 
-	// Reweight adds log q(x_s | x_t, x_0,i = l) to v for every site i and level l. This is the
-	// log-probability of the step from x_t to x_s, given that the clean token at site i is l, up to
-	// a constant per site. The slice v is the result of Condition.
+	// Reweight adds log q(x_s | x_t, x_0,i = l) to v for every site i and level l, up to a constant
+	// per site. This is the log-probability of the step from x_t to x_s if the clean token at site
+	// i is l. The slice v is the result of Condition.
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 

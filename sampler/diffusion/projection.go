@@ -25,8 +25,9 @@ type Projector interface {
 }
 
 // Drawer is a projection that can draw a clean sample exactly from the prediction restricted to the
-// feasible set. Runners then draw instead of projecting. The methods must not modify v and may be
-// called concurrently. A [GivenDrawer] can skip sites whose tokens are known.
+// feasible set. Runners draw instead of projecting if Config.Decode is DecodeLast. The methods must
+// not modify v and may be called concurrently. A [GivenDrawer] can skip sites whose tokens are
+// known.
 type Drawer interface {
 	// Draw stores in x0 an exact joint draw from ∏_i softmax(v_i) restricted to the feasible set C,
 	// where v_i holds the log-weights of site i. It returns log Z = log Σ_{x∈C} ∏_i exp(v[i,x_i]).
@@ -41,24 +42,24 @@ type Drawer interface {
 type GivenDrawer interface {
 	Drawer
 
-	// Self returns the Drawer itself. Runners use it to detect a type that embeds a GivenDrawer and
-	// replaces its Draw.
+	// Self returns the receiver. If a type embeds a GivenDrawer and has a Draw of its own, Self
+	// shows the runner that DrawGiven belongs to the embedded type. The runner then calls Draw.
 	Self() any
 
-	// DrawGiven does the same as Draw for a sample with known tokens (see [IntactSteps]). On entry
-	// x0 holds the known tokens, and −1 at the other sites. The log-weights in v at the known sites
-	// may be anything and may be overwritten. DrawGiven returns what Draw would return if these
-	// log-weights were 0 for the known token and −Inf for all others. Observers do not see the
-	// log-weights of known sites.
+	// DrawGiven is Draw for a sample with known tokens (see [IntactSteps]). On entry x0 holds the
+	// known tokens, and −1 at the other sites. The rows of v at the known sites may hold anything
+	// and may be overwritten. DrawGiven returns what Draw would return if these rows were 0 for the
+	// known token and −Inf for all others. It is not called if there is an observer.
 	DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
 // Committer is a projection that remembers something between samples, for instance the samples
-// generated so far. Runners call Commit for every finished sample, in the order of the samples and
-// from one goroutine. The argument x is the sample, and v is the last prediction for it,
-// conditioned on the revealed tokens. Commit may change x. If its error wraps
-// constraint.ErrInfeasible, the runner draws the sample again. For checkpoints, a Committer must
-// also be a [Recaller].
+// generated so far. For checkpoints, it must also be a [Recaller].
+//
+// Runners call Commit for every finished sample, in the order of the samples and from one
+// goroutine. The argument x is the sample, and v is the last prediction for it, conditioned on the
+// revealed tokens. Commit may change x. If its error wraps constraint.ErrInfeasible, the runner
+// draws the sample again.
 type Committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }

@@ -24,13 +24,13 @@ const (
 	RemaskRescale
 
 	// RemaskConfidence prefers to mask tokens that were unlikely when they were drawn. A token that
-	// had probability ψ when it was drawn is masked with a probability in proportion to e^{−ψ}, at
-	// most σ_max. Of n unmasked tokens, n·min(η, σ_max) are masked on average, where η is
-	// Remask.Eta. Which tokens are masked depends on the draws, so the result does not follow the
-	// denoiser's distribution in any limit.
+	// was drawn with probability ψ is masked with a probability in proportion to e^{−ψ}, at most
+	// σ_max. On average, n·min(η, σ_max) of n unmasked tokens are masked, where η is Remask.Eta.
+	// The result does not follow the denoiser's distribution in any limit, because the masks depend
+	// on the draws.
 	RemaskConfidence
 
-	// RemaskLoop is masked diffusion with a pause. For a share of the steps (Remask.Between) the
+	// RemaskLoop is masked diffusion with a pause: for a share of the steps (Remask.Between) the
 	// time stays at Remask.Hold. Each of these steps masks tokens with probability σ = min(η,
 	// σ_max), where η is Remask.Eta, and reveals masks again.
 	RemaskLoop
@@ -52,20 +52,20 @@ func (r *RemaskRule) UnmarshalText(name []byte) error {
 }
 
 // Remask is masked diffusion that can correct a token by masking it again (ReMDM; Wang et al.
-// 2025). Let α be the probability that a token is unmasked, and m the mask. An unmasked token is
-// masked again with probability σ ≤ σ_max = min(1, (1−α_s)/α_t). The reverse step from x_t to x_s,
-// given x_0, chooses each token of x_s according to the token of x_t:
+// 2025). Let α_t be the probability that a token is unmasked at time t, and m the mask. Given x_0,
+// the reverse step from x_t to x_s chooses each token of x_s as follows:
 //
 //	x_t ≠ m:  m with probability σ, otherwise x_t;
 //	x_t = m:  x_0 with probability (α_s − (1−σ)α_t)/(1−α_t), otherwise m.
 //
-// For every σ, a site is masked at time t with the same probability as in masked diffusion. With
-// many steps, the distribution of the samples converges to that of the denoiser, except with
-// RemaskConfidence. In the last step σ_max = 0 and no mask remains.
+// The probability σ ≤ σ_max = min(1, (1−α_s)/α_t) follows from Rule. For every σ, a site is masked
+// at time t with the same probability as in masked diffusion. With many steps, the distribution of
+// the samples converges to that of the denoiser, except with RemaskConfidence. In the last step
+// σ_max = 0 and no mask remains.
 //
 // The [Steps] of Remask also implement [Renoiser], [Factorised] and [Absorbing]. They are not
-// [Joint]: a state from which a constraint seems out of reach can recover, so it must not be
-// weighted by the constraint.
+// [Joint], so [Particles] cannot use them: a state from which a constraint seems out of reach can
+// recover.
 type Remask struct {
 	Mask     int32
 	Schedule noise.Schedule // schedule of α; nil means noise.LogLinear{}

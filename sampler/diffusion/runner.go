@@ -123,10 +123,12 @@ type workspace[S energy.Site] struct {
 // of the process and the projector, which may take a long time and stop when ctx ends. Later calls
 // have contexts of their own.
 //
-// New returns an error if the model or the process is nil, or if a field of the configuration is
-// out of range. It also returns an error if the process does not match the model, if it cannot use
-// the projection or the guidance, or if a site is clamped to a mask. Errors of the projector and of
-// a [noise.Checked] model are returned too.
+// New returns an error in these cases:
+//
+//   - the model or the process is nil, or a field of the configuration is out of range;
+//   - the process does not match the model, or cannot use the projection or the guidance;
+//   - a site is clamped to a mask;
+//   - the projector or a [noise.Checked] model returns an error.
 func New[S energy.Site](ctx context.Context, model energy.Denoiser[S], process Process[S], cfg Config) (*Runner[S], error) {
 	return newRunner(ctx, model, process, cfg, 1)
 }
@@ -243,10 +245,9 @@ func (d *Runner[S]) checkClamp(clamp []S) error {
 // Shape returns the numbers of sites and levels of a sample, which are those of the model.
 func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 
-// Settings calls the function add with the name and value of every setting on which the samples
-// depend, except First. A run that loads a checkpoint must have the same settings as the run that
-// saved it, and so must all parts of one run. Settings asks the model for two predictions, which
-// identify it.
+// Settings calls add with the name and value of every setting on which the samples depend, except
+// First. These must agree between a run and its checkpoint, and between all parts of a run. To
+// identify the model, Settings asks it for two predictions.
 func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.Background(), add) }
 
 // Len returns the number of samples made so far, including failed ones.
@@ -261,9 +262,9 @@ func (d *Runner[S]) Len() int { return d.made }
 // (−1 for tokens, NaN for reals) in place of masks. If it has made no step, every entry that is not
 // clamped is blank.
 //
-// The whole call fails if ctx ends or if the denoiser or a Committer returns another error. Len
-// then returns the number of finished samples, and the error is an [*Unfinished] if some of these
-// failed. The next call starts with the sample after the finished ones, as if nothing had happened.
+// The whole call fails if ctx ends, or if the denoiser or a Committer returns another error. Len
+// then returns the number of finished samples. If some of these failed, the error is an
+// [*Unfinished]. The next call starts with the sample after the finished ones.
 func (d *Runner[S]) Sample(ctx context.Context, x []S) error { return d.run(ctx, x, nil) }
 
 // Fill completes the samples × sites entries of x (infilling). Entries that are not blank (−1 for

@@ -18,9 +18,9 @@ import (
 //	err := d.Sample(ctx, x)
 //	var failed diffusion.SampleErrors
 //	if err != nil && !errors.As(err, &failed) {
-//		return err // of the call
+//		return err // the call failed
 //	}
-//	for i, err := range failed { // err, unless nil, is that of sample i
+//	for i, err := range failed { // err == nil: sample i is valid
 //
 // errors.Is and errors.As examine the errors of all samples.
 type SampleErrors []error

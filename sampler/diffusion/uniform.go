@@ -12,15 +12,15 @@ import (
 )
 
 // Uniform is uniform discrete diffusion of tokens (UDLM; Schiff et al. 2025). At time t a token is
-// intact with probability α(t) and otherwise uniform over the V levels. With α_{t|s} = α(t)/α(s),
-// the reverse step from time t to time s, given x_0, is
+// intact with probability α_t and otherwise uniform over the V levels. With α_{t|s} = α_t/α_s, the
+// reverse step from time t to time s, given x_0, is
 //
 //	q(x_s | x_t, x_0) ∝ (α_s·1[x_s=x_0] + (1−α_s)/V)·(α_{t|s}·1[x_s=x_t] + (1−α_{t|s})/V).
 //
 // Reverse draws x_0,i at each site from the full posterior p(x_0,i | x_t) and then x_s,i from this
-// formula. This gives exactly p(x_s,i | x_t). The usual form puts a prediction x̂ in place of x_0.
-// It agrees with this formula for leave-one-out predictions, which are made from the other sites
-// only, and is wrong for full posteriors. Runners convert predictions with Condition.
+// formula. This gives exactly p(x_s,i | x_t). The usual form, with a prediction x̂ in place of x_0,
+// is correct only if x̂ is predicted from the other sites (leave-one-out). Runners convert
+// predictions with Condition.
 //
 // The [Steps] of Uniform also implement [Joint] and [Factorised], and keep no data about a sample.
 type Uniform struct {
