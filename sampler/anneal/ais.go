@@ -25,24 +25,27 @@ import (
 // AIS estimates log Z, where Z = Σ_x exp(−E(x)) is the normaliser of a model, by annealed
 // importance sampling (Neal 2001). Every chain starts at a draw x_0 from the base distribution. It
 // then passes through stages k = 1 … K, in which an inverse temperature rises from β_0 = 0 to β_K =
-// 1. The weight w of the chain starts at Z_0, the normaliser of the base. A stage first updates the
-// weight and then moves the chain,
+// 1. The energy at stage k is
+//
+//	E_k = (1 − β_k)·E_base + β_k·E,
+//
+// where E_base = 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E
+// itself. The weight w of the chain starts at Z_0, the normaliser of the base. A stage first
+// updates the weight and then moves the chain,
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k.
 //
-// The last stage does not move the chain. The energy E_k is (1 − β_k)·E_base + β_k·E, where E_base
-// = 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
+// The last stage does not move the chain.
 //
 // If the method leaves its target invariant (mcmc.DULA does not), the weights are unbiased, E[w] =
 // Z, however badly the chains mix. The logarithms of the weights are biased downwards. Methods do
 // not tune themselves here, because that would bias the weights, so set their step sizes.
 //
-// If Config.Population is set, AIS becomes population annealing (Hukushima and Iba 2003; Machta
-// 2010). A population is a group of consecutive chains, and its effective number of chains is
-// (Σw)²/Σw². Whenever this number falls below half of the population's size, the chains are
-// replaced by copies of chains that are drawn in proportion to their weights (systematic
-// resampling). Each chain then gets the mean weight of the population. The weights stay unbiased.
-// Populations are independent of each other.
+// If AISConfig.Population is set, AIS becomes population annealing (Hukushima and Iba 2003; Machta
+// 2010). A population is a group of consecutive chains. It is resampled whenever its effective
+// number of chains, (Σw)²/Σw², falls below half of its size. The chains are then replaced by copies
+// of chains drawn in proportion to their weights (systematic resampling), and each gets the mean
+// weight. The weights stay unbiased. Populations are independent of each other.
 //
 // Chains that start at a state of probability zero have weight 0. If almost all states have
 // probability zero, almost all weights are 0.
@@ -72,14 +75,14 @@ type AISConfig struct {
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
 
 	// Population is the number of consecutive chains that are resampled together; 0 means that
-	// chains are not resampled. Chains must be a multiple of Population and at least twice
-	// Population, because the error is estimated from the variation between populations. If Chains
-	// is 0, there are 16 populations.
+	// chains are not resampled. Chains must be a multiple of Population, at least 2·Population,
+	// because the error is estimated from the variation between populations. If Chains is 0, there
+	// are 16 populations.
 	Population int
 
 	// First and Count select the chains of a part of a run: First … First+Count−1. A Count of 0
 	// means all chains from First on. Both must be multiples of Population or, if that is 0, of the
-	// block size (see [sampler.Config.Block]); only the last part may end with fewer chains. The
+	// block size (see [sampler.Config.Block]). Only the last part may end with fewer chains. The
 	// weights and states of a part equal those of the whole run bit for bit; see [AISResult.Join].
 	First, Count int
 
@@ -100,9 +103,9 @@ type AISConfig struct {
 	Base energy.Model
 
 	// Exact, if not nil, holds independent exact draws from the model, one per chain of the part.
-	// AIS then runs backwards, from these draws to the base. Its estimate of log Z is biased
-	// upwards, so the results of both directions bracket log Z. If some states have probability
-	// zero, the bias does not vanish with more chains; see AISResult.LogWeights.
+	// AIS then runs backwards, from these draws to the base. This estimate of log Z is biased
+	// upwards, so the two directions bracket log Z. If some states have probability zero, the bias
+	// does not vanish with more chains; see AISResult.LogWeights.
 	Exact []int32
 
 	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no
@@ -126,15 +129,15 @@ type AISResult struct {
 	LogZ
 
 	// LogWeights holds log w for the weight w of each chain (see [AIS]), where E[w] = Z exactly. It
-	// is −Inf for a chain that started at a state of probability zero. If AISConfig.Exact is set,
-	// E[w] = P_0/Z instead, where P_0 is the probability, under the base, of all states that have
-	// positive probability under the model. P_0 is 1 if no state has probability zero.
+	// is −Inf for a chain that started at a state of probability zero.
+	//
+	// If AISConfig.Exact is set, E[w] = P_0/Z instead. Here P_0 is the probability, under the base,
+	// of the states that are possible under the model. It is 1 if no state has probability zero.
 	LogWeights []float64
 
-	// ESS is the effective number of chains, (Σw)²/Σw². If Population is set, it is the effective
-	// number of populations, and w is the mean weight of a population. If it is below a few tens,
-	// Value and StdErr are unreliable: use more stages, or more populations. ESS is 0 if all
-	// weights of a part are 0.
+	// ESS is the effective number of chains, (Σw)²/Σw². If Population is set, it is that of
+	// populations, and w is the mean weight of a population. Below a few tens, Value and StdErr are
+	// unreliable: use more stages, or more populations. ESS is 0 if all weights of a part are 0.
 	ESS float64
 
 	// States holds the last states of the chains, chains × sites. Weighted by w, they represent the
@@ -187,8 +190,8 @@ func (cfg *AISConfig) fill() (err error) {
 }
 
 // Populations returns the logarithm of the mean weight of every population, a group of chains that
-// are resampled together. If AISConfig.Population is 0, it returns the log-weights of the chains.
-// The entries are independent of each other.
+// are resampled together. If AISConfig.Population is 0, every chain is a population of its own. The
+// entries are independent of each other.
 func (r *AISResult) Populations() []float64 {
 	var means []float64
 	for of := range slices.Chunk(r.LogWeights, max(r.population, 1)) {
@@ -492,9 +495,8 @@ func (a *AISRunner) steps(ctx context.Context, m energy.Model, info []sampler.In
 	return nil
 }
 
-// Settings calls the function add with the name and value of every setting on which the weights
-// depend. A run that loads a checkpoint must have the same settings as the run that saved it, and
-// so must all parts of one run.
+// Settings calls add with the name and value of every setting on which the weights depend. These
+// must agree between a run and its checkpoint, and between all parts of a run.
 func (a *AISRunner) Settings(add func(name string, value any)) {
 	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
 	add("AISConfig.Exact", a.cfg.Exact != nil)

@@ -17,11 +17,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tempered is a model that can also provide models at other inverse temperatures β. These models
-// form a path: at β = 0 the energy is constant, and at β = 1 the model is the original one. [AIS]
-// and [SteppingStone] follow this path instead of multiplying the energy by β. All models on the
-// path have the structure of the original. Those of model.RBM, for instance, have hidden units,
-// which the wrapper energy.Scale would hide.
+// Tempered is a model that also provides models at other inverse temperatures β. These models form
+// a path from a constant energy at β = 0 to the original model at β = 1. [AIS] and [SteppingStone]
+// follow this path instead of multiplying the energy by β. All models on it have the structure of
+// the original: those of model.RBM, for instance, have hidden units.
 type Tempered interface {
 	energy.Model
 

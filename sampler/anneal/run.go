@@ -129,8 +129,8 @@ func digest(v []float64) string {
 }
 
 // LogZ is an estimate of log Z, where Z = Σ_x exp(−E(x)). The sum is over all levels^sites states.
-// If the method confines its chains to a set of states (see [sampler.Confined]), by a field Within
-// for instance, the sum is over that set.
+// If the method confines its chains to a set of states (see [sampler.Confined]), as with a field
+// Within, the sum is over that set.
 type LogZ struct {
 	Value float64 // estimate of log Z, in nats
 

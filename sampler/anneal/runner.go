@@ -15,8 +15,8 @@
 //
 // All three can stop and resume, in place or from a checkpoint file: see [Runner], [AISRunner] and
 // [SteppingStoneRunner]. Each run can be divided into parts (fields First and Count) on any number
-// of machines. The results have the same bits, with one exception: the standard error of stepping
-// stones uses a Fourier transform, so its last bits may differ between processors.
+// of machines. Neither changes the bits of the results, except those of the StdErr of stepping
+// stones, whose last digits may differ between processors.
 package anneal
 
 import (
@@ -150,13 +150,13 @@ func (a *Runner) newChains(ctx context.Context) (*sampler.Chains, error) {
 	})
 }
 
-// Run makes one pass of n steps through the schedule, starting from the current states.
+// Run makes one pass of n steps through the schedule, starting from the current states. It is an
+// error to call Run while another call is under way.
 //
-// If the context ends, Run stops and returns the context's error. The best state so far is never
-// lost. The next Run then makes n further steps of the same pass; it is an error to ask for more
-// steps than remain. If a Run of n steps stopped at step k (see Len), Run(ctx, n−k) finishes the
-// pass with the same bits as if it had not stopped. To abandon the pass instead, call Reset.
-// Calling Run while another call is under way is an error.
+// If the context ends, Run stops and returns the context's error. The best state so far is kept. A
+// later Run makes n further steps of the same pass; it is an error to ask for more steps than
+// remain. If a Run of n steps stopped after k steps, Run(ctx, n−k) finishes the pass with the same
+// bits as if it had not stopped. To abandon the pass instead, call Reset.
 func (a *Runner) Run(ctx context.Context, n int) error {
 	if err := a.life.BeginSaving(ctx, "Run", n); err != nil {
 		return err

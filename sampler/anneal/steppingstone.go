@@ -30,10 +30,10 @@ import (
 // base. The chains of a stage start from the last states of the previous stage and may adapt during
 // the stage's warm-up.
 //
-// Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and it gives
-// less warning if they do not mix. If the chains mix, stepping stones are more precise than AIS at
-// the same cost. The StdErr of the result is computed with [diagnose.MCSEMean], which accounts for
-// autocorrelation. Its last digits may differ between processors; those of Value do not.
+// Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and gives less
+// warning if they do not. If they do, it is more precise than AIS at the same cost. StdErr is
+// computed with [diagnose.MCSEMean], which accounts for autocorrelation. Its last digits may differ
+// between processors; those of Value do not.
 //
 // SteppingStone returns an error if a setting is out of range, and the same errors as
 // [sampler.Runner.Run]. It returns [sampler.ErrZero] if all draws from the base in a block of
@@ -66,8 +66,8 @@ type SteppingStoneConfig struct {
 	Draws  int // number of draws per chain and stage, at least 6; 0 means 1000
 
 	// Schedule gives the inverse temperature β as a function of the progress of the run, from 0 to
-	// 1. It ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means Power(1/0.3), the quantiles
-	// of the Beta(0.3, 1) distribution (Xie et al. 2011).
+	// 1. It ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means Power(1/0.3), recommended by
+	// Xie et al. 2011 (quantiles of a Beta(0.3, 1) distribution).
 	Schedule Schedule
 
 	Base energy.Model // distribution at β = 0; nil means uniform; see [AISConfig]
@@ -138,8 +138,7 @@ type SteppingStoneRunner struct {
 type term struct{ value, relative float64 }
 
 // NewSteppingStone returns a run of [SteppingStone] that is ready to start. It returns an error if
-// a setting is out of range. If the method does not fit the model, Run, not NewSteppingStone,
-// returns the error.
+// a setting is out of range. If the method does not fit the model, only Run returns an error.
 func NewSteppingStone(m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (*SteppingStoneRunner, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err

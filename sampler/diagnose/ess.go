@@ -8,15 +8,14 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// MinDraws is the minimum number of draws per chain for an effective sample size. Each chain is
-// split in half, and the estimator needs at least two autocovariances of each half (the first pair
-// of Geyer's sequence). The halves of a shorter chain do not have them.
+// MinDraws is the minimum number of draws per chain for an effective sample size. The estimator
+// needs at least two autocovariances of each half of a chain (the first pair of Geyer's sequence).
 const MinDraws = 6
 
 // ESSBulk returns the bulk effective sample size of draws[chain][draw] (Vehtari et al. 2021). It
 // measures how well the chains explored the centre of the distribution, and is defined even if the
-// variance is not. To compute it, each chain is split in half, and the draws are replaced by normal
-// scores of their ranks. The result is the effective sample size of the mean of these scores.
+// variance is not. Each chain is split in half, and the draws are replaced by normal scores of
+// their ranks. The result is the effective sample size of the mean of these scores.
 //
 // For m half-chains of n draws, S = mn draws in all, the effective sample size is S/τ̂,
 //
@@ -24,9 +23,8 @@ const MinDraws = 6
 //
 // Here γ̂_t is the mean autocovariance at lag t, W is the mean of the variances of the half-chains,
 // and B/n is the variance of their means. The ρ̂_t are truncated at a lag T and made monotone by
-// pairs (Vehtari et al. 2021, section 3.2, after Geyer 1992). For anticorrelated chains the
-// effective sample size may exceed S, but it is capped at S·log₁₀ S, as in Stan and in the R
-// package posterior.
+// pairs (Vehtari et al. 2021, section 3.2, after Geyer 1992). For anticorrelated chains the result
+// may exceed S. It is capped at S·log₁₀ S, as in Stan and in the R package posterior.
 //
 // All chains must have the same length, at least 6 draws ([ErrTooFew]). Constant draws give
 // [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. ESSBulk takes
@@ -47,10 +45,9 @@ func ESSBulk(draws [][]float64) (float64, error) {
 // draws. For each q, the indicator x ≤ q has an effective sample size; the result is the smaller of
 // the two. The errors are the same as for [ESSBulk].
 //
-// An indicator can be constant. If a twentieth or more of the draws have the largest value, for
-// instance, the 95 % quantile is that value, and every draw is ≤ q. ESSTail skips such an
-// indicator. (The R package posterior returns NA there.) If both indicators are constant, the error
-// is [ErrConstant].
+// ESSTail skips an indicator that is constant. If at least a twentieth of the draws have the
+// largest value, for instance, this value is the 95 % quantile, and every draw is ≤ q. (The R
+// package posterior returns NA there.) If both indicators are constant, the error is [ErrConstant].
 func ESSTail(draws [][]float64) (float64, error) {
 	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {
@@ -255,9 +252,8 @@ func MCSEMean(draws [][]float64) (float64, error) {
 }
 
 // AutocorrelationTime returns the integrated autocorrelation time τ of draws[chain][draw], measured
-// in draws. It is the number of draws divided by [ESSMean]. The mean of these draws has τ times the
-// variance of a mean of as many independent draws. For one chain in equilibrium with
-// autocorrelations ρ_t,
+// in draws. It is the number of draws divided by [ESSMean]: τ draws are worth one independent draw.
+// For one chain in equilibrium with autocorrelations ρ_t,
 //
 //	τ = 1 + 2 Σ_{t≥1} ρ_t.
 //

@@ -114,10 +114,9 @@ func (r *Replicas) Len() int {
 }
 
 // Rung returns the trace of the states at rung j, one temperature of the ladder. Besides the
-// functions it holds "beta", the inverse temperature of each draw. If the temperatures are tuned,
-// "beta" differs between blocks of chains, each of which tunes its own ladder. If
-// mcmc.Tempering.Betas fixes the temperatures, "beta" is the same in all blocks. Rung panics if
-// there is no rung j.
+// functions it holds "beta", the inverse temperature of each draw. Each block of chains tunes its
+// own ladder, so "beta" may differ between blocks unless mcmc.Tempering.Betas is set. Rung panics
+// if there is no rung j.
 func (r *Replicas) Rung(j int) *Trace {
 	if j < 0 || j >= r.Len() {
 		panic(fmt.Sprintf("diagnose: Replicas: rung = %d, want 0 ≤ rung < %d", j, r.Len()))

@@ -24,11 +24,11 @@ type Average struct {
 // Here A_n and E_n are the values of the function and the energy at draw n, N_k is the number of
 // draws at β_k, and f_k is the free energy there.
 //
-// Standard errors are computed from the variation between at least 32 parts of the run, assuming
-// that the parts are independent. These are the chains or, if there are few chains, consecutive
-// stretches of each chain. Chains should therefore run many times longer than a replica needs for a
-// round trip through the ladder. The error includes the uncertainty of the f_k. A Reweighting is
-// immutable and safe for concurrent use.
+// Standard errors come from the variation between at least 32 parts of the run. The parts are the
+// chains or, if there are few chains, consecutive stretches of each chain. They are taken to be
+// independent, so run chains for many times the round trip of a replica through the ladder. The
+// errors include the uncertainty of the f_k. A Reweighting is immutable and safe for concurrent
+// use.
 type Reweighting struct {
 	mixture
 	names  []string
@@ -50,10 +50,8 @@ type group struct {
 // from 32 parts has itself a relative error of about 1/8.
 const leastParts = 32
 
-// Reweight computes the free energies of the rungs from the draws so far and returns a
-// [Reweighting] that estimates expectations at all temperatures of the ladder's range. It takes
-// time proportional to the number of different energies times the square of the number of different
-// β.
+// Reweight returns a [Reweighting] of the draws so far. Its time is proportional to the number of
+// different energies times the square of the number of different β.
 //
 // It returns an error if there are fewer than 8·⌈32/chains⌉ draws per chain (ErrTooFew), if values
 // are not finite (a *[NotFinite]), or if the energies of the rungs do not overlap.
@@ -230,11 +228,11 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 		func(e float64, v []float64) float64 { a := f(e, v); return a * a * a * a })
 }
 
-// Function returns an estimate of g(mean) for each β. Here mean[k] is the expectation of the k-th
-// of the functions that follow g in the call. Each of these is called with the energy of a draw and
-// the values recorded at that draw, in the order of the functions of [NewReplicas]. To estimate
-// Var(A), for instance, pass the functions A and A², and let g return mean[1] − mean[0]². Function
-// returns an error if a β is outside the ladder or g is not finite there.
+// Function returns an estimate of g(mean) for each β, where mean[k] is the expectation of the k-th
+// function in of. A function in of is called with the energy of a draw and the values recorded at
+// that draw, in the order of the functions of [NewReplicas]. To estimate Var(A), for instance, pass
+// the functions A and A², and let g return mean[1] − mean[0]². Function returns an error if a β is
+// outside the ladder or g is not finite there.
 func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
 }
@@ -314,9 +312,12 @@ func (w *Reweighting) average(beta float64, g func(beta float64, mean []float64)
 	}
 }
 
-// LogZ returns, for each β, log Z(β) − log Z(β_min), where Z(β) = Σ_x exp(−βE(x)) and β_min is the
-// smallest β of the ladder. If β_min = 0, log Z(β_min) is the number of sites times the log of the
-// number of levels.
+// LogZ returns, for each β, the difference of log-normalisers
+//
+//	log Z(β) − log Z(β_min),   Z(β) = Σ_x exp(−βE(x)),
+//
+// where β_min is the smallest β of the ladder. If β_min = 0, log Z(β_min) is the number of sites
+// times the log of the number of levels.
 func (w *Reweighting) LogZ(betas ...float64) ([]Average, error) {
 	if err := w.check("LogZ", betas); err != nil {
 		return nil, err

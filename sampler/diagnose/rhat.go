@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// These errors state why a diagnostic has no value. Every error of [RHat], [ESSBulk] and the other
-// diagnostics, and of an [Estimate], wraps one of these or a [*NotFinite].
+// These errors state why a diagnostic has no value. Every error of a diagnostic such as [RHat], and
+// of an [Estimate], wraps one of them or a [*NotFinite].
 var (
 	// ErrConstant means that all draws are equal, so that mixing cannot be judged. (The R package
 	// posterior returns NA.)
@@ -44,9 +44,9 @@ func (e *NotFinite) Error() string {
 // (Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of
 // MCMC, Bayesian Analysis 16, 667–718).
 //
-// R̂ is +Inf if every half is constant and the halves differ. Folding can turn all draws into the
-// same value, as for a series of two values that occur equally often. There is then no spread to
-// compare, and RHat returns the bulk statistic alone. (The R package posterior returns NA there.)
+// R̂ is +Inf if every half is constant and the halves differ. Folding can make all draws equal, as
+// for two values that occur equally often. RHat then returns the bulk statistic alone. (The R
+// package posterior returns NA there.)
 //
 // All chains must have the same length, at least 4 draws ([ErrTooFew]). Constant draws give
 // [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. RHat takes O(S

@@ -149,8 +149,8 @@ func (r *Row) rare() []Reason {
 }
 
 // Estimate is a statistic that may be undefined. If it is undefined, Value is 0 and Err states the
-// reason; Err then wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a
-// [*NotFinite]. Value is never NaN. An R-hat may be +Inf.
+// reason. Err wraps [ErrConstant], [ErrTooFew], [ErrRange], [ErrStreaming], [ErrRanks] or a
+// [*NotFinite]. Value is never NaN, but an R-hat may be +Inf.
 type Estimate struct {
 	Value float64
 	Err   error

@@ -11,8 +11,7 @@ import (
 // enough.
 const batchLimit = 64
 
-// ErrStreaming means that a diagnostic needs data that a trace from [NewStreamingTrace] does not
-// keep.
+// ErrStreaming means that a trace from [NewStreamingTrace] does not keep the data for a diagnostic.
 var ErrStreaming = errors.New("not kept in streaming mode")
 
 // series condenses a stream of unknown length into at most batchLimit batches of consecutive draws.

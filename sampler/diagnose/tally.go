@@ -30,16 +30,14 @@ import (
 //	err = all.Merge(part) // for each part
 //	s, err := all.Summary()
 //
-// For every function, each chain adds some numbers to exact sums. For each half of the chain these
-// are its mean, the square of the mean, and the autocovariances at lags below 64. For the whole
-// chain they are its mean, the square of the mean, and the variance. In the [Row] of the function,
-// the sums give
+// A tally keeps exact sums over the chains. For every function they cover the mean, its square and
+// the variance of a chain, and the mean, its square and the autocovariances below lag 64 of each
+// half. In the [Row] of the function, the sums give
 //
 //   - Mean and SD of all draws,
 //   - RHat as the split R-hat without ranks (Gelman et al. 2013, section 11.4),
-//   - ESSMean as [ESSMean] and MCSE as [MCSEMean]. If the sum over lags does not end below lag 64,
-//     ESSMean is (SD/MCSEChains)² instead, capped at n·log₁₀ n for n draws, and MCSE is
-//     SD/√ESSMean,
+//   - ESSMean as [ESSMean] and MCSE as [MCSEMean]. If correlations reach beyond lag 64, ESSMean is
+//     (SD/MCSEChains)² instead, capped at n·log₁₀ n for n draws, and MCSE is SD/√ESSMean,
 //   - MCSEChains, the standard error from the means of the chains alone,
 //   - RHatNested (Margossian et al. 2024), for many short chains.
 //
@@ -69,15 +67,14 @@ type run struct {
 // maxDraws limits draws × functions, so that sizes in bytes fit into an int.
 const maxDraws = math.MaxInt32 / 16
 
-// ErrRanks means that an estimate needs the ranks of draws among all other draws, which a [Tally]
-// does not keep.
+// ErrRanks means that an estimate needs the ranks of draws, which a [Tally] does not keep.
 var ErrRanks = errors.New("ranks do not merge")
 
-// Merge adds the chains of o, another part of the same run, to t. It does not change o. It returns
-// an error and leaves t unchanged if t has some of the chains already or if o belongs to a run with
-// other settings. Chains of t or o that do not have all of their draws are also an error.
+// Merge adds the chains of o, another part of the same run, to t. It does not change o. It takes
+// some microseconds per function.
 //
-// Merge takes some microseconds per function.
+// Merge returns an error and leaves t unchanged if t has some of the chains already, if o belongs
+// to a run with other settings, or if a chain of t or o lacks some of its draws.
 func (t *Tally) Merge(o *Tally) error {
 	if err := t.merge(o); err != nil {
 		return fmt.Errorf("diagnose: Tally.Merge: %w", err)
@@ -247,18 +244,20 @@ func (t *Tally) Summary() (Summary, error) {
 	return s, t.Missing()
 }
 
-// LogMeanExp returns mean = log((1/n) Σ exp(l)) over the n chains that t counts, where l is the
-// log-weight of a chain. It is for runs that end with a weight per chain, such as annealed
-// importance sampling. The log-weights are the values of the first function, and
-// TallyConfig.LogWeights must be set. The tally keeps Σ exp(l) and Σ exp(2l) in exact sums,
-// whatever the size of l, so parts merged in any order give the same bits.
+// LogMeanExp returns the logarithm of the mean weight of the n chains that t counts,
 //
-// The result stdErr is the relative standard error of the mean weight. To first order, this is the
-// standard error of the result mean. For a single chain stdErr is 0 and has no meaning. The result
-// ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
+//	mean = log((1/n) Σ exp(l)),
 //
-// LogMeanExp returns an error if the tally does not keep these sums, if a log-weight is NaN, +Inf
-// or beyond ±2²⁸, or if no weight is positive (mean is then −Inf). It also returns the error of
+// where the log-weight l of a chain is the value of the first function. It is for runs that end
+// with a weight per chain, such as annealed importance sampling. TallyConfig.LogWeights must be
+// set. The sums are exact whatever the size of l, so parts merged in any order give the same bits.
+//
+// The result stdErr is the relative standard error of the mean weight, which to first order is the
+// standard error of mean. For a single chain stdErr is 0 and has no meaning. The result ess is the
+// effective sample size (Σw)²/Σw² of the weights w = exp(l).
+//
+// LogMeanExp returns an error if LogWeights is not set, if a log-weight is NaN, +Inf or beyond
+// ±2²⁸, or if no weight is positive (mean is then −Inf). It also returns the error of
 // [Tally.Missing].
 func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 	if err := t.Missing(); err != nil && t.empty() {
@@ -296,9 +295,8 @@ type TallyConfig struct {
 
 	// Run identifies everything else that determines the draws, such as the name of a model and its
 	// arguments. Merge rejects a part with a different Run, Chains or Seed. Values of Run are
-	// compared in the same way as a checkpoint compares settings, see [sampler.Method]. If Run is
-	// [energy.Shaped], languages in it (sets of states of package constraint) are compared by their
-	// members.
+	// compared as a checkpoint compares settings; see [sampler.Method]. Languages of package constraint are
+	// compared by their members only if Run is [energy.Shaped].
 	Run any
 }
 

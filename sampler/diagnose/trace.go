@@ -83,21 +83,22 @@ func newTrace(functions int) *Trace {
 
 // NewStreamingTrace returns a trace that needs constant memory, 1.6 KB per chain and function. The
 // functions f must satisfy the rules of [NewTrace]. The length of the run need not be known. The
-// values of a function on a chain are condensed into 32 to 64 batches of consecutive draws. The
-// batch size doubles when there would be more batches. The [Summary] of the trace has
+// values of a function on a chain are condensed into 32 to 64 batches of consecutive draws; when
+// there would be more, the batch size doubles. The [Summary] of the trace has
 //
 //   - the mean and the standard deviation of all draws,
-//   - MCSE and ESSMean by batch means, with batches of √n draws or more for n draws. The variance
-//     of the batch means is pooled with that of the chain means. If the latter is larger than
-//     chance allows (F test at 1 %), it is used alone, so that chains stuck in different places are
-//     noticed. If batches are correlated, their autocorrelations are included. If the effective
-//     number of batches is so small that a confidence interval would be too narrow, MCSE has the
-//     error [ErrTooFew],
+//   - MCSE and ESSMean by batch means, see below,
 //   - MCSEChains, by the variance of the chain means alone, and RHatNested,
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013). It compares the first
 //     half of the complete batches with the second and so omits at most 2 batches in 34.
 //
 // It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
+//
+// For n draws, MCSE uses batches of √n draws or more. If batches are correlated, it includes their
+// autocorrelations. The variance of the batch means is pooled with that of the chain means. If the
+// latter is larger than chance allows (F test at 1 %), it is used alone, which reveals chains that
+// are stuck in different places. If too few batches are effectively independent for a valid
+// confidence interval, the error is [ErrTooFew].
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
 	t := NewTrace(f...)
 	t.streaming = true
@@ -140,8 +141,8 @@ func (t *Trace) Reserve(draws int) {
 	}
 }
 
-// Observe records the state x of a chain. Use it as a [sampler.Observer]. Draws are numbered in the
-// order of the calls, not by the argument draw, so that a trace may continue through several runs.
+// Observe records the state x of a chain. Use it as a [sampler.Observer]. It numbers draws in the
+// order of the calls and ignores the argument draw, so a trace may continue through several runs.
 // If info is nil or holds NaN, energy and acceptance are unknown.
 //
 // Calls for the same chain must not overlap; calls for different chains may. Observe allocates only
@@ -314,17 +315,16 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 	return t, ch.Run(ctx, draws)
 }
 
-// Replay calls observe with every draw in a file that a run wrote because
-// [sampler.Config].DrawsFile was set. It returns the number of draws that every chain has. A
-// [Trace] filled by Replay equals one filled during the run:
+// Replay calls observe with every draw in a file that a run wrote (see DrawsFile of
+// [sampler.Config]). It returns the number of draws that every chain has. A [Trace] filled by
+// Replay equals one filled during the run:
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// The draws of each chain come in order, and chains are numbered as in the run. Draws that a
-// resumed run repeated are passed only once. Draws that a chain missed because of a failure (see
-// [sampler.Runner.Reset]) are counted but not passed. An incomplete draw at the end of the file,
-// left by a killed process, is skipped. It is an error if the file is damaged before its end or
-// draws are missing.
+// The draws of each chain come in order, and chains are numbered as in the run. A draw that a
+// resumed run repeated is passed only once. A draw that a chain missed because of a failure (see
+// [sampler.Runner.Reset]) is counted but not passed. It is an error if the file is damaged or draws
+// are missing. An incomplete draw at the end, left by a killed process, is skipped.
 //
 // The file may still be growing while Replay reads it. Replay needs memory for a few draws of one
 // block of chains and for an index of some 40 bytes per 64 KB of file. S is int32, or float32 for
@@ -355,9 +355,9 @@ const (
 	modeBest
 )
 
-// AppendBinary appends all draws so far to b in binary form. A run that continues with a trace
-// restored from it ends with the same summary as if it had not stopped. The functions themselves
-// are not saved.
+// AppendBinary appends all draws so far to b in binary form. A run can resume with a trace restored
+// from it, and ends with the same summary as without the interruption. The functions themselves are
+// not saved.
 func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
 	return wire.Append(b, traceMagic, t.body(nil)), nil
 }
@@ -1032,7 +1032,7 @@ type Marginals struct {
 
 	// SE is the standard error of each entry of P, or nil for a single chain. It is the standard
 	// deviation of the chains' means, divided by √chains. This is valid for any autocorrelation.
-	// For a level that no draw or every draw had, SE is 0, although P need not be exact.
+	// Where P is 0 or 1, SE is 0, although P need not be exact.
 	SE []float64
 }
 
@@ -1125,8 +1125,8 @@ func (t *Trace) Summary() Summary {
 	return s
 }
 
-// Row returns the diagnostics of one function, or of "energy", "accept" or "moves". It returns the
-// errors of [Trace.Values], except that a streaming trace is no error.
+// Row returns the diagnostics of one function, or of "energy", "accept" or "moves". It works for
+// streaming traces too. Otherwise it returns the errors of [Trace.Values].
 func (t *Trace) Row(name string) (Row, error) {
 	if i := slices.Index(t.names, name); i >= 0 {
 		return t.row(i), nil

@@ -49,7 +49,7 @@ type GivenDrawer interface {
 	// DrawGiven is Draw for a sample with known tokens (see [IntactSteps]). On entry x0 holds the
 	// known tokens, and −1 at the other sites. The rows of v at the known sites may hold anything
 	// and may be overwritten. DrawGiven returns what Draw would return if these rows were 0 for the
-	// known token and −Inf for all others. It is not called if there is an observer.
+	// known token and −Inf for all others.
 	DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 }
 
