@@ -47,10 +47,10 @@ func init() {
 type Job struct {
 	Run shard.Job
 
-	// Parts is the number of parts into which the run is divided. It is at most the run's number of
-	// blocks, groups of chains or samples that are never divided (see [shard.Run]); 0 means that
-	// number. A worker makes consecutive parts together, some 50 ms of work at a time. A runner may
-	// move parts that have not begun to another worker. Results do not depend on Parts.
+	// Parts is the number of parts into which the run is divided; 0 means the largest possible
+	// number, that of the run's blocks (see [shard.Run]). A worker makes consecutive parts
+	// together, some 50 ms of work at a time. A runner may move parts that have not begun to
+	// another worker. Results do not depend on Parts.
 	Parts int
 
 	// Each makes every worker run one part at a time, even if parts are so short that it would
@@ -64,9 +64,9 @@ type Job struct {
 	States string
 }
 
-// Chains adds a job of Markov chains ([shard.Chains]) to a pipeline. It returns a collection of one
-// element, the tally of the whole run, which holds the statistics of all its draws. The element is
-// the output of [diagnose.Tally.AppendBinary]. It returns an error if the run is not a
+// Chains adds a job of Markov chains ([shard.Chains]) to a pipeline. The result is a collection of
+// one element: the tally of the whole run, which holds the statistics of all its draws, as the
+// output of [diagnose.Tally.AppendBinary]. Chains returns an error if the run is not a
 // [shard.Chains], if it cannot be built in this process or if Parts is out of range.
 //
 // In the pipeline, an error of a part fails its bundle. The runner may repeat the bundle, which

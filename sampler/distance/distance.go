@@ -22,10 +22,13 @@ import (
 // where H is the number of sites at which x and y differ. The mean of the estimate is 0 if the
 // distributions are equal, so an estimate can be negative.
 //
-// The biased statistic, often reported instead, also counts pairs of a state with itself. For
-// samples of n and m states it is larger by about (1 − mean k)·(1/n + 1/m), so its mean is never
-// below this value. For two samples of 500 states with many independent sites, this value is
-// e^−6.5.
+// Other reports often use the biased statistic, which also counts pairs of a state with itself. For
+// samples of n and m states it is larger by about
+//
+//	(1 − mean k)·(1/n + 1/m),
+//
+// for example by e^−6.5 for two samples of 500 states with many independent sites. Its mean is
+// never below this value.
 //
 // MMD takes n·m + (n² + m²)/2 comparisons. It returns an error if sites < 1 or if a sample does not
 // consist of at least two whole states.
@@ -75,12 +78,12 @@ func hamming(x, y []int32) int {
 // EnergyScore returns the energy score of a forecast, given the observed series truth; lower is
 // better. The forecast is given by draws X, samples × sites:
 //
-//	E‖X − truth‖ − ½·E‖X − X′‖.
+//	E‖X − truth‖ − ½·E‖X − X′‖,
 //
-// X′ is an independent copy of X. The means are over samples and over pairs of different samples,
-// so the score is unbiased (Gneiting and Raftery 2007, section 4.2). It is proper: its expectation
-// is smallest for the distribution from which truth is drawn. (Mean distances to truth alone are
-// smallest for a forecast without spread.) It takes samples²·sites/2 operations.
+// where X′ is an independent copy of X. The means are over samples and over pairs of different
+// samples, so the score is unbiased (Gneiting and Raftery 2007, section 4.2). It is proper: its
+// expectation is smallest for the distribution from which truth is drawn. (The mean distance to
+// truth alone would favour forecasts without spread.) It takes samples²·sites/2 operations.
 //
 // EnergyScore returns an error for fewer than two samples. It panics unless len(truth) = sites and
 // sites divides len(samples).
@@ -111,10 +114,10 @@ func euclid(x, y []float32) float64 {
 	return math.Sqrt(sum)
 }
 
-// Violation returns by how much series violate the inequalities g_j ≤ 0 of the given set. The slice
-// x holds series of sites entries each. The result mean is Σ_j max(0, g_j), averaged over the
-// series. The result worst is the largest g_j of all series, or 0 if all are negative. Violation
-// panics unless sites divides len(x). The sum is computed in float64, in the order of the series.
+// Violation measures how much series violate the inequalities g_j ≤ 0 of a set. The slice x holds
+// series of sites entries each. The result mean is Σ_j max(0, g_j), averaged over the series. The
+// result worst is the largest g_j of all series, or 0 if all are negative. Violation panics unless
+// sites divides len(x). The sum is computed in float64, in the order of the series.
 func Violation(set constraint.Smooth, x []float32, sites int) (mean, worst float64) {
 	check.Must("distance: Violation", "set", set)
 	series := check.Rows("distance", "x", len(x), sites)

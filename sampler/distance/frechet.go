@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FrechetGaussian returns the squared Fréchet distance between two Gaussian distributions a and b,
-// which is their squared 2-Wasserstein distance (Dowson and Landau 1982). With means m and
+// FrechetGaussian returns the squared Fréchet distance between two Gaussian distributions a and b.
+// It is also their squared 2-Wasserstein distance (Dowson and Landau 1982). With means m and
 // covariances C it is
 //
 //	‖m_a − m_b‖² + tr(C_a + C_b − 2(C_a^½·C_b·C_a^½)^½).
@@ -18,8 +18,8 @@ import (
 // match. It returns an error if a covariance is not symmetric, to 1e-9 of its largest entry, or if
 // eigenvalues do not converge.
 //
-// If the distributions are equal and singular, the result is not 0 but about 1e-7 of the trace. The
-// square root of small eigenvalues amplifies their rounding errors.
+// For equal singular distributions the result is not 0 but about 1e-7 of the trace, because the
+// square roots of small eigenvalues amplify rounding errors.
 func FrechetGaussian(meanA, covA, meanB, covB []float64) (float64, error) {
 	n := len(meanA)
 	if len(meanB) != n || len(covA) != n*n || len(covB) != n*n {

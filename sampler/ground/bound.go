@@ -25,39 +25,38 @@ type Certificate struct {
 	// State is a state of least energy, with energy Energy, or nil if none was constructed.
 	State []int32
 
-	// Fixed holds for each site the level that it has in every state of least energy, or −1 if no
-	// such level is known. It is −1 everywhere if weights and fields are not multiples of a common
-	// unit.
+	// Fixed holds for each site the level that it has in every state of least energy, or −1 if none
+	// is known. It is −1 everywhere unless weights and fields are multiples of a common unit.
 	Fixed []int32
 
 	q     *quantised
 	least int64 // four times the bound minus the energy of state 0, in units
 }
 
-// Bound computes a lower bound on the energy of a model of pairs, and checks its proof. It takes
-// the best of these bounds:
+// Bound computes a lower bound on the energy of a model of pairs, and checks its proof. A bond is a
+// coupled pair of sites, which favours equal or opposite levels. It is unsatisfied if its sites do
+// not have the levels that it favours. Bound takes the best of these bounds:
 //
 //   - For a planar graph and for a lattice with periodic boundaries (torus), the bound by a perfect
 //     matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton
-//     2007). A bond is a coupled pair of sites, and a face is frustrated if it has an odd number of
-//     bonds that favour opposite levels (spins). A bond is unsatisfied if its sites do not have the
-//     levels that it favours. In any state, the unsatisfied bonds form paths between these faces in
-//     the dual graph, and the matching gives their least weight. If there are fields, the graph has
-//     one more vertex, joined to all sites that have a field. On a planar graph the bound is the
-//     lowest energy, and State is a state of that energy. On a torus the bound is the lowest energy
-//     over four boundary conditions, and State is set if the matching belongs to the periodic one.
-//     Sites of a torus must be numbered row by row.
+//     2007). A face is frustrated if an odd number of its bonds favour opposite levels. In any
+//     state, the unsatisfied bonds form paths between these faces in the dual graph, and the
+//     matching gives their least weight. If there are fields, the graph has one more vertex, joined
+//     to all sites that have a field. On a planar graph the bound is the lowest energy, and State
+//     is a state of that energy. On a torus the bound is the lowest energy over four boundary
+//     conditions, and State is set if the matching belongs to the periodic one. Sites of a torus
+//     must be numbered row by row.
 //   - For other graphs of at most 2¹⁷ bonds, a nearly optimal packing of frustrated closed walks,
-//     by a primal-dual method (Barahona and Mahjoub 1986). Such a walk has an odd number of bonds
-//     that favour opposite spins, so at least one bond of the walk is unsatisfied. On the union of
-//     two planar graphs the bound is about as good as the sum of their exact bounds.
+//     by a primal-dual method (Barahona and Mahjoub 1986). At least one bond of such a walk is
+//     unsatisfied, because an odd number of its bonds favour opposite levels. On the union of two
+//     planar graphs the bound is about as good as the sum of their exact bounds.
 //   - For any graph, the roof dual of the quadratic function of bits (Hammer, Hansen and Simeone
 //     1984), by a maximum flow. It also fixes sites. Without fields it is the sum of the lowest
 //     energies of the single bonds.
 //
 // All bounds are computed in integers. If weights and fields are not multiples of a common unit,
-// they are rounded to multiples of one. The largest possible effect of the rounding is subtracted
-// from the bound.
+// they are rounded to multiples of one, and the largest possible effect of the rounding is
+// subtracted from the bound.
 //
 // Before Bound returns, separate code checks the dual solution of the matching, the packing, or the
 // flow. If this check fails, Bound returns an error that indicates a bug in this package. Bound
@@ -92,7 +91,7 @@ func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	return c, nil
 }
 
-// Proves reports whether x has the energy of the certificate. If so, no state has a lower energy.
+// Proves reports whether x has the energy of the certificate, so that no state has a lower energy.
 // It returns false unless weights and fields are multiples of one unit, up to rounding (2⁻⁴⁰ of the
 // largest energy difference). It panics unless x holds a level 0 or 1 for each site.
 func (c *Certificate) Proves(x []int32) bool {

@@ -26,8 +26,7 @@ type Config struct {
 	Init []int32
 
 	// Sweeps is the number of sweeps, updates of every site, in the shortest rounds of annealing; 0
-	// means 50. Every second round is at least twice as long, every fourth round at least four
-	// times as long, and so on.
+	// means 50. Other rounds are longer by powers of two; see [Search].
 	Sweeps int
 
 	// Stop, if not nil, is called after every round with the lowest energy so far. If it returns

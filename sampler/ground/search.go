@@ -41,29 +41,31 @@ import (
 // Search minimises the energy of a model by several searches that help each other. Create it with
 // [New]. Its methods must not be called concurrently with each other.
 //
-// A Run consists of rounds. In a round every search anneals: it makes sweeps of Metropolis updates
-// over all sites while the inverse temperature rises linearly. Each annealing starts at a random
-// temperature within a range that is fitted to the model; in the first round this temperature is
-// high. The annealed state then descends to a local minimum. Finally, the best state of the search
-// adopts every cluster of sites in which the new state is no worse. (The clusters are the connected
-// groups of sites at which the two states differ.) The number of sweeps in a round is Config.Sweeps
-// times 1, 2, 1, 4, 1, 2, 1, 8, …. After every fourth round each search adopts clusters from
-// another search.
+// A Run consists of rounds. In a round every search does the following:
+//
+//   - It anneals: it makes sweeps of Metropolis updates over all sites while the inverse
+//     temperature rises linearly. The first temperature is random, within a range that is fitted to
+//     the model. In the first round it is high.
+//   - It lets the annealed state descend to a local minimum.
+//   - It finds the clusters, the connected groups of sites at which the new state differs from its
+//     best state. The best state adopts every cluster in which the new state is no worse.
+//
+// The number of sweeps in a round is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every
+// fourth round each search adopts clusters from another search.
 //
 // Some models are searched in a faster way:
 //
 //   - If all weights have one magnitude and fields are multiples of it, 64 states are annealed at a
 //     time, one per bit of a word. An example is the cut of an unweighted graph. The rounds have 32
 //     times as many sweeps, and the best state adopts clusters from each of the states. Square
-//     lattices without fields do not use this, because their windows (see below) work better with
-//     many rounds.
+//     lattices without fields do not use this, because windows (see below) need many rounds.
 //   - If sites have at most three neighbours on average, a sweep redraws an induced forest from its
 //     exact distribution given the other sites (Hamze and de Freitas 2004). The forest contains
 //     some 85 % of the sites.
 //   - If penalties tie groups of sites, every second sweep flips pairs, a site and one of its
-//     neighbours with strong bonds. Pairs are flipped only if, at local minima, this costs much
-//     less than any single flip. An example is a model in which exactly one site of each group must
-//     have level 1.
+//     neighbours with strong bonds. An example is a model in which exactly one site of each group
+//     must have level 1. Pairs are flipped only if, at local minima, this costs much less than any
+//     single flip.
 //   - On a square lattice without fields, open or periodic, with sites numbered row by row, every
 //     fourth round of the best search begins with a window. This is a part of at most 4,096 sites
 //     that omits at least one row and one column. It is set to its optimum given the levels

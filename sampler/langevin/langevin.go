@@ -85,12 +85,15 @@ type Config struct {
 //	y = x + h·s(x) + √(2h)·ξ,  s = −∇E,  ξ ~ N(0, I),
 //
 // where h is the step size and s the score. Let q(y|x) be the density of this proposal. MALA
-// accepts y with probability min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))), which leaves
-// e^{−E} invariant (Roberts and Tweedie 1996). ULA always accepts.
+// accepts y with probability
 //
-// If the energy or the score of a proposal is not finite, MALA rejects the proposal and, unless the
-// energy is +Inf, counts it in [sampler.Info.Invalid]. Under ULA such a proposal ends the run. The
-// states are float32. Rounding a proposal to float32 moves it by orders of magnitude less than
+//	min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))),
+//
+// which leaves e^{−E} invariant (Roberts and Tweedie 1996). ULA always accepts.
+//
+// If the energy or the score of a proposal is not finite, MALA rejects the proposal and counts it
+// in [sampler.Info.Invalid], except that an energy of +Inf is not counted. Under ULA such a
+// proposal ends the run. States are rounded to float32, a change orders of magnitude smaller than
 // √(2h).
 //
 // The draws depend only on the target, the Config (except Workers) and the numbers of steps. Chains

@@ -10,8 +10,7 @@
 //
 // Distributions are checked with draws from a fixed seed. Independent chains start from draws of
 // the target π and move; then their states are counted. If the kernel leaves π invariant, the
-// counts are distributed like those of draws from π. The p-value is exact for any number of draws,
-// and a correct method fails a requirement with probability at most 10⁻⁶. Each such check also
-// shows that it could have failed: the same method must fail on a model whose energies are
-// multiplied by 1.5.
+// counts are distributed like those of draws from π. The p-value is exact for any number of draws.
+// A correct method fails a requirement with probability at most 10⁻⁶. To show that a check can
+// fail, the method must also fail it on a model whose energies are multiplied by 1.5.
 package samplertest

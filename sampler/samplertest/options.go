@@ -24,8 +24,8 @@ type Options struct {
 
 	// Target, if not nil, returns the distribution that the method leaves invariant on the model m.
 	// Set it for approximate methods. Entry Σ_i x_i·levels^i of the result is the probability of
-	// the state x. A nil result means that the distribution is not known for m. If Target is nil,
-	// the distribution is exp(−E)/Z, restricted to Support.
+	// the state x. A nil result means that the distribution is not known for m. If Target itself is
+	// nil, the distribution is exp(−E)/Z, restricted to Support.
 	Target func(m energy.Model) []float64
 
 	// Support, if not nil, reports whether the method allows a chain to be in the state x. Set it
@@ -33,13 +33,13 @@ type Options struct {
 	Support func(x []int32) bool
 
 	// Class, if not nil, divides the states into classes that a chain cannot leave, and returns the
-	// number of the class of x. Set it for instance for a method that only exchanges levels between
-	// sites.
+	// number of the class of x. A method that only exchanges levels between sites needs it, for
+	// instance.
 	Class func(x []int32) int
 
 	// Settle is the number of steps after which a kernel has forgotten the internal state that
 	// Reset set, such as momenta or replicas at other temperatures. Invariance is checked only
-	// after these steps. 0 means that the kernel has no such state.
+	// after these steps. A Settle of 0 means that the kernel has no such state.
 	Settle int
 
 	// Mix is the number of steps after which a chain has forgotten its initial state; 0 means
@@ -125,11 +125,10 @@ var all = []law{
 //   - workers: a run has the same bits with 1, 2 and 5 workers, and with or without an observer.
 //   - parts: the parts of a run have the same bits as the whole.
 //   - wrappers: a method, a pointer to it and a struct that embeds it as a sampler.Method give the
-//     same bits, and load each other's checkpoints. The method gives these bits also on a wrapper
-//     that forwards everything to the model.
-//   - stop: after its context has ended, a run evaluates the model at most as often as in two steps
-//     and returns the error of the context. A later run continues with the bits of a run that was
-//     not stopped.
+//     same bits, and load each other's checkpoints. So does the method on a model in a wrapper that
+//     forwards everything.
+//   - stop: once its context ends, a run returns the error of the context, after at most as many
+//     evaluations as in two steps. A later run continues bit for bit as if it had not stopped.
 //   - panics: a panic of the model reaches the caller of Run as an error that wraps the panic
 //     value, and the runner can continue.
 //   - failures: no chain moves to a state whose energy is NaN or, if the method knows energies,

@@ -44,9 +44,8 @@ func (a AIS) Size() (n, block int) {
 }
 
 // Part prepares the chains or populations first … first+count−1; it implements [Run]. It returns an
-// empty [diagnose.Tally], which records statistics, and a function do, which runs them and records
-// them in the tally. The function do writes the last states of all their chains as a .npy file of
-// int32, chains × sites.
+// empty [diagnose.Tally] and a function that runs these elements and records them in the tally. The
+// function writes the last states of all their chains as a .npy file of int32, chains × sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
 	n, _ := a.Size()

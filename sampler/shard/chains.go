@@ -48,9 +48,8 @@ func multiple(a, b int) int {
 }
 
 // Part prepares the chains first … first+count−1; it implements [Run]. It returns an empty
-// [diagnose.Tally], which records statistics, and a function do, which builds and runs the chains
-// and records them in the tally. The function do writes their last states as a .npy file of int32,
-// chains × sites.
+// [diagnose.Tally] and a function that runs the chains and records them in the tally. The function
+// writes their last states as a .npy file of int32, chains × sites.
 func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)

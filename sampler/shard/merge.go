@@ -12,9 +12,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Merge returns the tally of the whole run, the statistics of all its draws, merged from the files
-// that all its tasks saved in the folder dir. It returns an *[Incomplete] if files are missing or
-// damaged. It also returns an error if files belong to another run, were saved with different
+// Merge returns the tally of the whole run, which holds the statistics of all its draws. It reads
+// the files that the tasks saved in the folder dir. If files are missing or damaged, the error is
+// an *[Incomplete]. It is also an error if files belong to another run, were saved with different
 // numbers of tasks, or have elements in common. On an error the tally is nil.
 func Merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 	t, err := merge(ctx, dir, run)

@@ -57,9 +57,8 @@ func (s Samples[S]) Size() (n, block int) {
 }
 
 // Part prepares the samples first … first+count−1; it implements [Run]. It returns an empty
-// [diagnose.Tally], which records statistics, and a function do, which makes the samples and
-// records them in the tally. The function do writes them as a .npy file of int32 or float32,
-// samples × sites. Part passes ctx to New.
+// [diagnose.Tally] and a function that makes the samples and records them in the tally. The
+// function writes them as a .npy file of int32 or float32, samples × sites. Part passes ctx to New.
 func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	n, block := s.Size()
 	if err := cmp.Or(

@@ -47,15 +47,14 @@ type Run interface {
 	Kind() string
 
 	// Size returns the number n of elements of the whole run, and the number of consecutive
-	// elements in a block. Blocks are never divided: parts begin at multiples of block, and the
-	// size of every part except the last is a multiple of block.
+	// elements in a block. Blocks are never divided: every part begins at a multiple of block, and
+	// its size is a multiple of block, except at the end of the run.
 	Size() (n, block int)
 
-	// Part prepares the elements first … first+count−1. It returns an empty tally, which records
-	// statistics and can be merged with others, and a function do, which runs these elements and
-	// records them in the tally. If the argument states of do, a writer, is not nil, do also writes
-	// the states of the elements to it. An element must depend only on the run and on its own
-	// number.
+	// Part prepares the elements first … first+count−1. It returns an empty tally t and a function
+	// do. The function runs these elements and records their statistics in t. If its argument
+	// states is not nil, do also writes the states of the elements to it. An element must depend
+	// only on the run and on its own number.
 	Part(ctx context.Context, first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
 }
 
@@ -91,9 +90,12 @@ func (t Task) Range(n, block int) (first, count int, err error) {
 // then be repeated (sbatch --array=3,17). If no variable is set and tasks ≤ 1, there is one task,
 // the whole run.
 //
-// It is an error if the variables of both systems are set, if a value is not a number or out of
-// range, or if the array has gaps. It is also an error if there is a Kubernetes index and tasks =
-// 0, or if tasks > 1 and no variable is set.
+// Environment returns an error in these cases:
+//
+//   - the variables of both systems are set;
+//   - a value is not a number or out of range, or a Slurm array has gaps;
+//   - there is a Kubernetes index and tasks = 0;
+//   - tasks > 1 and no variable is set.
 func Environment(tasks int) (Task, error) {
 	if tasks < 0 {
 		return Task{}, fmt.Errorf("shard: Environment: tasks = %d, want ≥ 0", tasks)

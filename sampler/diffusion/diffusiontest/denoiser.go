@@ -19,17 +19,17 @@ type DenoiserOptions struct {
 	// the mask.
 	Joint []float64
 
-	// Mask is the level of masked tokens, or −1 if the corruption replaces tokens by other
-	// tokens. If the denoiser is energy.Masking, its mask is used instead.
+	// Mask is the level of masked tokens, or −1 if noise replaces tokens by other tokens. If the
+	// denoiser is energy.Masking, its mask is used instead.
 	Mask int32
 
 	// Tolerance is the largest allowed error of a probability; 0 means 2⁻¹⁶, which suits
 	// predictions in float32.
 	Tolerance float64
 
-	// Rounding is the largest allowed relative difference between two predictions for a state, one
-	// alone and one in a batch; 0 means that the bits must be the same. Set it if matrix products
-	// round differently for different batch sizes.
+	// Rounding is the largest relative difference allowed between predicting a state alone and in a
+	// batch; 0 means that the bits must be the same. Set it if matrix products round differently
+	// for different batch sizes.
 	Rounding float64
 }
 
@@ -70,8 +70,8 @@ type RealDenoiserOptions struct {
 	// Tolerance is the largest allowed error of a mean, relative to 1 + |mean|; 0 means 2⁻¹⁶.
 	Tolerance float64
 
-	// Rounding is the largest allowed relative difference between the prediction for a state
-	// alone and in a batch; 0 means that the bits must be the same.
+	// Rounding is the largest relative difference allowed between predicting a state alone and in a
+	// batch; 0 means that the bits must be the same.
 	Rounding float64
 }
 

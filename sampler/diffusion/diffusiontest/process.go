@@ -32,8 +32,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
 )
 
-// Claim is what the documentation of a process promises about the distribution of samples if
-// predictions are exact.
+// Claim is what a process promises about the distribution of its samples if predictions are exact.
 type Claim uint8
 
 const (
@@ -73,12 +72,12 @@ func (c *Claim) UnmarshalText(name []byte) error {
 type ProcessOptions struct {
 	Claim Claim
 
-	// Step, if not nil, returns the documented step of one site from time t to time s. The
-	// arguments at and as are the signal levels at these times. The step is a function of the level
-	// of the site and the distribution p of its clean token. It returns the probabilities of the
-	// next level. If Step is nil, the step depends on the prior. If the prior is all masks, the
-	// step is [MaskedStep] without remasking. Otherwise it is the step for noise that replaces
-	// tokens by uniformly drawn ones.
+	// Step returns the documented step of one site from time t to time s. The arguments at and as
+	// are the signal levels at these times. The step maps the level of the site and the
+	// distribution p of its clean token to the distribution of its next level.
+	//
+	// If Step is nil and the prior is all masks, the step is [MaskedStep] without remasking. If
+	// Step is nil and the prior is not, the noise replaces tokens by uniformly drawn ones.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
 	// Counts lists the numbers of steps to try; nil means 1, 3 and 8.

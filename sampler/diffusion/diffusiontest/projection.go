@@ -16,7 +16,9 @@ import (
 // it. If only Accepts is set, the projector is for tokens and promises only that the most likely
 // sequence of a projected prediction is feasible.
 type ProjectionOptions struct {
-	// Sites and Levels are the shape of a sample; 0 means 4 and 3. Levels is 1 for reals.
+	// ProjectionOptions states what the documentation of a projector promises; [TestProjector]
+	// checks it. If only Accepts is set, the projector is for tokens and promises one thing: the
+	// most likely sequence of a projected prediction is feasible.
 	Sites, Levels int
 
 	// Accepts reports whether a sequence is feasible. It is required for tokens, and should not
@@ -29,13 +31,13 @@ type ProjectionOptions struct {
 	Violation func(x []float32) float64
 	Tolerance float64
 
-	// Nearest promises, for tokens, that the projection of a prediction p minimises KL(p‖y) over
-	// the distributions y whose most likely sequence is feasible, ties allowed. For reals it
-	// promises the nearest feasible series.
+	// Nearest promises that a projection is the nearest feasible one. For reals this is the nearest
+	// feasible series. For tokens, the projection of a prediction p minimises KL(p‖y) over the
+	// distributions y whose most likely sequence is feasible, ties allowed.
 	Nearest bool
 
-	// Search says that the projection is found by a random search and need not be the nearest. The
-	// result may differ between samples, and change when it is projected again.
+	// Search declares that the projection is found by a random search and need not be the nearest.
+	// The result may differ between samples, and change when it is projected again.
 	Search bool
 
 	// Weight, if not nil, returns the log-weight with which a [diffusion.Drawer] draws a sequence
@@ -46,11 +48,10 @@ type ProjectionOptions struct {
 	// joint draws from each prediction; 0 means 1000.
 	Tables, Draws int
 
-	// Last says that a projection need be feasible only in the last step, the one that ends at time
-	// 0.
+	// Last declares that only the last step, which ends at time 0, need give a feasible projection.
 	Last bool
 
-	// Conditional says that Project stores the marginals of the conditional distribution, whose
+	// Conditional declares that Project stores the marginals of the conditional distribution. Their
 	// most likely sequence need not be feasible.
 	Conditional bool
 }

@@ -19,8 +19,8 @@ type RealOptions struct {
 	// levels before and after the step. If Step is nil, no distribution is claimed or tested.
 	Step func(at, as float64) (keep, clean, noise float64)
 
-	// Distance, if not 0, bounds the distance between two covariances: that of samples after 512
-	// steps and that of the denoiser. It is in units of the denoiser's largest variance.
+	// Distance, if not 0, is the largest distance allowed between the covariance of samples after
+	// 512 steps and that of the denoiser. It is in units of the denoiser's largest variance.
 	Distance float64
 }
 
@@ -29,10 +29,10 @@ var stepCounts = [...]int{1, 4, 20}
 
 const realSamples = 4000
 
-// TestRealProcess checks a process on reals against the requirements of [diffusion.Process]. The
-// requirements are those of [TestProcess] that are not specific to tokens. The test uses the exact
-// denoiser of a Gaussian whose sites depend on each other. Steps that are linear in the prediction
-// then give Gaussian samples, whose mean and covariance follow from RealOptions.Step.
+// TestRealProcess checks a process on reals against the requirements of [TestProcess], except those
+// that are specific to tokens. It uses the exact denoiser of a Gaussian whose sites depend on each
+// other. Steps that are linear in the prediction then give Gaussian samples. Their mean and
+// covariance follow from RealOptions.Step.
 func TestRealProcess(ctx context.Context, p diffusion.Process[float32], o RealOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {

@@ -7,10 +7,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LinearBeta is the schedule of DDPM (Ho et al. 2020) for reals, x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise.
-// After k of T steps the signal level is ᾱ_k = Π_{j≤k} (1−β_j), where β_1 … β_T are evenly spaced.
-// At time t it is ᾱ(t) = ᾱ_{tT}, interpolated geometrically between whole steps. The zero value has
-// β from 1e-4 to 0.02 in T = 1000 steps.
+// LinearBeta is the schedule of DDPM (Ho et al. 2020) for reals. After k of T steps the signal
+// level is
+//
+//	ᾱ_k = Π_{j≤k} (1−β_j),
+//
+// where β_1 … β_T are evenly spaced. At time t it is ᾱ_{tT}, interpolated geometrically between
+// whole steps. The zero value has β from 1e-4 to 0.02 in T = 1000 steps.
 type LinearBeta struct {
 	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02, respectively
 	// Steps is the number T of steps, at most 2²²; 0 means 1000. A call of Alpha takes T
@@ -123,13 +126,12 @@ func (c LinearBeta) Check() error {
 // gridTolerance is the largest distance of t·T from an integer that counts as rounding of t.
 const gridTolerance = 1e-9
 
-// SigmoidBar is the schedule for reals x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise with the signal level
-// (Jabri et al. 2023)
+// SigmoidBar is the schedule for reals of Jabri et al. 2023. Its signal level is
 //
 //	ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)),
 //
-// but at least MinAlpha, where σ is the logistic function. The fields Begin, End and Tau are b, e
-// and τ. The zero value has b = −3, e = 3, τ = 1.
+// but at least MinAlpha. Here σ is the logistic function, and b, e and τ are the fields Begin, End
+// and Tau. The zero value has b = −3, e = 3, τ = 1.
 type SigmoidBar struct {
 	Begin, End float64 // b and e in the formula; both 0 mean −3 and 3
 	Tau        float64 // τ in the formula; 0 means 1
@@ -174,8 +176,9 @@ func (c SigmoidBar) Check() error {
 }
 
 // Straight is the schedule of flow matching on straight paths z_t = (1−t)·x_0 + t·ε, with noise ε
-// (Lipman, Chen, Ben-Hamu, Nickel and Le 2023; Liu, Gong and Liu 2023). Scaled so that the
-// variances of signal and noise add up to 1, the state is x_t = z_t/√((1−t)²+t²) with
+// (Lipman, Chen, Ben-Hamu, Nickel and Le 2023; Liu, Gong and Liu 2023). The state is scaled to x_t
+// = z_t/√((1−t)²+t²), so that the variances of signal and noise add up to 1. The signal level is
+// then
 //
 //	ᾱ(t) = (1−t)²/((1−t)² + t²).
 //
@@ -199,9 +202,11 @@ func (Straight) Time(alpha float64) float64 {
 	return noise / (noise + math.Sqrt(alpha))
 }
 
-// CosineBar is the schedule for reals x_t = √ᾱ(t)·x_0 + √(1−ᾱ(t))·noise with the signal level ᾱ(t)
-// = f(t)/f(0), where f(t) = cos²(π/2·(t+s)/(1+s)) (Nichol and Dhariwal 2021), but at least
-// MinAlpha. The zero value has s = 0.008.
+// CosineBar is the schedule for reals of Nichol and Dhariwal 2021. Its signal level is
+//
+//	ᾱ(t) = f(t)/f(0),  f(t) = cos²(π/2·(t+s)/(1+s)),
+//
+// but at least MinAlpha. The zero value has s = 0.008.
 type CosineBar struct {
 	Offset float64 // s in the formula; 0 means 0.008
 
@@ -245,15 +250,16 @@ func (c CosineBar) Check() error {
 	return nil
 }
 
-// PolynomialSNR is the schedule for reals x_t = √ᾱ·x_0 + √(1−ᾱ)·noise whose signal-to-noise ratio
-// is a power of the remaining time 1−t,
+// PolynomialSNR is a schedule for reals whose signal-to-noise ratio is a power of the remaining
+// time 1−t,
 //
 //	ᾱ/(1−ᾱ) = Max·(1−t)^Power,
 //
-// but ᾱ is at least MinAlpha. A Power of 1, a linear ratio, is the clock of stochastic localization
-// (Montanari 2023). In a run of T evenly spaced steps, the first step ends at the ratio
-// Max/T^Power. If Power is 1, this first step decides too much of the sample, unless Max is at most
-// a few times T. The zero value has Power 4 and Max 1e4.
+// but ᾱ is at least MinAlpha. The zero value has Power 4 and Max 1e4. A Power of 1 is the clock of
+// stochastic localization (Montanari 2023).
+//
+// In a run of T evenly spaced steps, the first step ends at the ratio Max/T^Power. With Power 1,
+// choose Max at most a few times T. Otherwise the first step decides too much of the sample.
 type PolynomialSNR struct {
 	Power    float64 // exponent > 0; 0 means 4
 	Max      float64 // signal-to-noise ratio as t → 0, > 0; 0 means 1e4

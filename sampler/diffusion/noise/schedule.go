@@ -31,16 +31,16 @@ type Checked interface {
 	Check() error
 }
 
-// Tabulated is a schedule that can compute in advance the work shared by all calls of Alpha.
+// Tabulated is a schedule that can tabulate in advance what all calls of Alpha share.
 type Tabulated interface {
 	// Tabulate returns a faster schedule with the same values, bit for bit.
 	Tabulate() Schedule
 }
 
-// Resolve returns the schedule that a process should use if c is the value of the process's field
-// Schedule. This is LogLinear{} if c is nil, the result of Tabulate if c is [Tabulated], and
-// otherwise c. Resolve returns the error of a [Checked] schedule, and an error if α(0) is not 1 or
-// α(1) is outside [0, 1). Error messages begin with the string who, such as "diffusion: Masked".
+// Resolve returns the schedule to use for c, the field Schedule of a process. A nil c means
+// LogLinear{}. A [Tabulated] c is replaced by its table. Resolve returns an error if a [Checked]
+// schedule is invalid, α(0) is not 1 or α(1) is outside [0, 1). Error messages begin with the
+// string who, such as "diffusion: Masked".
 func Resolve(who string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil

@@ -87,8 +87,12 @@ func cosQuarter(t float64) float64 {
 	return p
 }
 
-// LinearSigma is the schedule α(t) = e^{−σ(t)} for tokens, where α(t) is the probability that a
-// token is intact at time t, and σ(t) = Min + (Max−Min)·t. The zero value has σ from 0 to 20.
+// LinearSigma is the schedule for tokens
+//
+//	α(t) = e^{−σ(t)},  σ(t) = Min + (Max−Min)·t,
+//
+// where α(t) is the probability that a token is intact at time t. The zero value has σ from 0 to
+// 20.
 type LinearSigma struct {
 	Min float64 // noise σ just after time 0, ≥ 0
 	Max float64 // noise σ(1) > Min; 0 means 20, where 2e-9 of the signal remains
@@ -123,9 +127,12 @@ func (c LinearSigma) Check() error {
 	return nil
 }
 
-// GeometricSigma is the schedule α(t) = e^{−σ(t)} for tokens, where α(t) is the probability that a
-// token is intact at time t, and σ(t) = Min^{1−t}·Max^t for t > 0. The zero value has σ from 1e-3
-// to 20.
+// GeometricSigma is the schedule for tokens
+//
+//	α(t) = e^{−σ(t)},  σ(t) = Min^{1−t}·Max^t for t > 0,
+//
+// where α(t) is the probability that a token is intact at time t. The zero value has σ from 1e-3 to
+// 20.
 type GeometricSigma struct {
 	Min float64 // noise σ just after time 0; 0 means 1e-3
 	Max float64 // noise σ(1); 0 means 20

@@ -51,27 +51,28 @@ type Config struct {
 	Judge constraint.Set
 
 	// Guide, if not nil, is a cheaper set, such as a surrogate of Judge, that replaces Judge when
-	// the sampler looks ahead, that is, when it completes the sample for each candidate token and
-	// scores the completions. Judge still decides about the last token of a sample and about tokens
-	// that were masked again.
+	// the sampler looks ahead: it completes the sample for each candidate token and scores the
+	// completions. Judge still decides about the last token of a sample and about tokens that were
+	// masked again.
 	Guide constraint.Set
 
 	// Within, if not nil, is a projector, such as a projection.Path. Samples must then also belong
 	// to the projector's language, a set of sequences. When the sampler looks ahead, it fills in
-	// masks by joint draws within the language. The projection must be a diffusion.Drawer that
-	// remembers nothing between samples.
+	// masks by joint draws within the language. The projection must be a diffusion.Drawer and not
+	// remember earlier samples.
 	Within diffusion.Projector
 
-	// Candidates is the number of draws among which the sampler chooses a token by looking ahead; 0
-	// means 8. If at most 16 levels have weight at a site, all of them are candidates instead.
+	// Candidates is the number of candidate tokens among which the sampler chooses by looking
+	// ahead; 0 means 8. They are drawn from the prediction. If at most 16 levels have weight at a
+	// site, all of them are candidates instead.
 	Candidates int
 
 	// Completions is the number of times that the other masks are filled in for each candidate when
-	// the sampler looks ahead; 0 means 8, or 128 for [Exact].
+	// the sampler looks ahead; 0 means 8 for a [Runner] and 128 for [Exact].
 	Completions int
 
-	// Rounds is the largest number of times that a [Runner] masks tokens of a sample again; 0 means
-	// 50, −1 means never.
+	// Rounds limits how often a [Runner] masks tokens of a sample again; 0 means 50, −1 means
+	// never.
 	Rounds int
 
 	// Clamp fixes tokens (infilling). It has one entry per site: the token, or −1 where the sample
@@ -111,9 +112,8 @@ func (c *Config) fill(sites, levels, completions int) error {
 	return cmp.Or(checkSet("Config.Judge", c.Judge), checkSet("Config.Guide", c.Guide), slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels))
 }
 
-// Partial is a set that may be unable to judge sequences, such as a constraint.Score. Its method
-// Decides reports whether the set can judge them. If it returns false, the set is rejected as a
-// judge or a guide.
+// Partial is a set that may be unable to judge sequences, such as a constraint.Score. A set whose
+// method Decides returns false is rejected as a judge or a guide.
 type Partial interface{ Decides() bool }
 
 var _ Partial = constraint.Score{}

@@ -33,9 +33,9 @@ type ExactConfig struct {
 	// paths (see [Exact]); 0 means 512. If all paths fail, the number is doubled, up to four times.
 	Tuning int
 
-	// Excess is the share of the total weight of the tuning run's paths that may lie above the cap
-	// c (see [Exact]), in (0, 1); 0 means 0.002. A smaller share is more accurate and more
-	// expensive.
+	// Excess determines the cap c (see [Exact]): it is the share of the total weight of the tuning
+	// run's paths that may lie above c, in (0, 1); 0 means 0.002. A smaller share is more accurate
+	// and more expensive.
 	Excess float64
 
 	// Paths is the largest number of paths proposed for one sample; 0 means 100,000.
@@ -48,27 +48,33 @@ type ExactConfig struct {
 //
 // Here p is the distribution of the unconstrained diffusion with the same process and steps, and g
 // ≤ 0 means that Config.Judge accepts. For diffusion.Masked{FirstHitting: true}, p is the
-// distribution of the denoiser, whether or not the denoiser's predictions for different states
-// agree with one joint distribution.
+// distribution of the denoiser, even if its predictions for different states agree with no joint
+// distribution.
+//
+// # Method
 //
 // Exact proposes paths, sequences of steps from all masks to a complete state. At site i a path
-// reveals a token v drawn from q ∝ p_i·ψ, where p_i is the prediction and ψ is computed by looking
-// ahead. As in [Runner], each candidate v is completed several times and the completions get scores
-// S. Let φ_v be the mean of e^{−max(0, S)/Θ} over the completions of v. Here Θ = ½·sd·(masks
-// left)/sites, where sd is the standard deviation of S, pooled over candidates. Then ψ_v is nine
-// tenths of φ_v plus a tenth of the mean of φ over candidates. The weight of a path is W = ∏
-// p_i(v)/q(v), or 0 if its end is not feasible. So E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x) for every
-// function f.
+// reveals a token v drawn from q ∝ p_i·ψ, where p_i is the prediction. The factor ψ comes from
+// looking ahead: as in [Runner], each candidate v is completed several times, and the completions
+// get scores S. Let
+//
+//	φ_v = mean over the completions of v of e^{−max(0, S)/Θ},  Θ = ½·sd·(masks left)/sites,
+//
+// where sd is the standard deviation of S, pooled over candidates. Then ψ_v is nine tenths of φ_v
+// plus a tenth of the mean of φ over candidates. The weight of a path is W = ∏ p_i(v)/q(v), or 0 if
+// its end is not feasible. So E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x) for every function f.
 //
 // A path is accepted with probability min(1, W/c). The cap c is the smallest for which Σ(W−c)₊ is
-// at most ExactConfig.Excess·ΣW over the paths of a tuning run. Because this choice is optimistic,
-// the excess is estimated again on other paths: see [Exact.Excess].
+// at most ExactConfig.Excess·ΣW over the paths of a tuning run. This choice is optimistic, so
+// [Exact.Excess] estimates the excess again on other paths.
 //
-// If the denoiser is time-free (its predictions do not depend on time), paths share the predictions
-// for states with at most one unmasked token. A path of L tokens then takes L − 2 predictions.
+// # Properties
 //
 // Given the cap, samples are independent. Their total variation distance from the target is at most
 // E(W−c)₊/E(W). W gives an unbiased estimate of P: see [Exact.LogProb].
+//
+// If the denoiser is time-free (its predictions do not depend on time), paths share the predictions
+// for states with at most one unmasked token. A path of L tokens then takes L − 2 predictions.
 //
 // Sample i draws only from stream (Seed, i), and path j of the tuning run from stream (Seed, 2⁶³ +
 // j). Results do not depend on Workers or Batch. Methods must not be called concurrently with each
@@ -85,8 +91,8 @@ type Exact struct {
 }
 
 // NewExact returns a sampler that draws from the model by the given process, conditioned on
-// feasibility. The steps of the process must be diffusion.Joint, such as those of Masked, because
-// the choice of sites must not depend on tokens. The first call of Sample makes the tuning run.
+// feasibility. The steps of the process must be diffusion.Joint, such as those of Masked: they must
+// not choose sites by their tokens. The first call of Sample makes the tuning run.
 //
 // NewExact returns the same errors as [New]. It also returns an error if the steps of the process
 // are not Joint or a field is out of range.
@@ -120,9 +126,9 @@ func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
 // Excess returns an estimate of E(W−c)₊/E(W), where W is the weight of a path and c the cap on
 // weights. This ratio bounds the total variation distance between the samples' distribution and the
-// target (see [Exact]). The result bound is the value to quote. It is the estimate plus three
-// standard errors, but at least ExactConfig.Excess. Both results are computed from the paths of the
-// samples, not from the tuning run, and are NaN if no sample has been made.
+// target (see [Exact]). Quote the result bound: it is the estimate plus three standard errors, but
+// at least ExactConfig.Excess. Both results come from the paths of the samples, not of the tuning
+// run, and are NaN if no sample has been made.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
@@ -132,9 +138,9 @@ func (x *Exact) Excess() (share, bound float64) {
 // path was accepted for a sample, it stores the best of its paths instead.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
-// sample is a *[NotConverged], or an error of the language, the denoiser or the judge. The error of
-// a path becomes that of its sample. In the tuning run, such a path merely has weight 0, but if no
-// path of that run is feasible, every sample gets its error.
+// sample is a *[NotConverged], or the error of the language, the denoiser or the judge on one of
+// its paths. In the tuning run, a path with an error has weight 0. If no path of that run is
+// feasible, every sample gets its error.
 //
 // If ctx ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and
 // the next call begins again with the first sample of this call.

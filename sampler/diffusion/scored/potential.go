@@ -15,9 +15,9 @@ import (
 //	G_0(x) = 1[s(x) ≤ 0]   if Temperature is 0,
 //	G_0(x) = e^{−s(x)/T}   if Temperature is T > 0,
 //
-// where s(x) = max_j g_j(x) over the functions g_j of Score. If p is the distribution without
-// weights, the distribution of the particles tends to p·G_0/P as their number grows, and they
-// estimate P = E_p[G_0] without bias. For Temperature 0, [Exact] is an alternative without
+// where s(x) = max_j g_j(x) over the functions g_j of Score. Let p be the distribution without
+// weights and P = E_p[G_0]. The distribution of the particles tends to p·G_0/P as their number
+// grows, and they estimate P without bias. For Temperature 0, [Exact] is an alternative without
 // particles.
 type Potential struct {
 	Score       constraint.Set

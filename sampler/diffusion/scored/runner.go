@@ -10,14 +10,18 @@ import (
 )
 
 // Runner draws samples of masked diffusion that a judge accepts. It looks ahead before it reveals a
-// token, and can mask tokens again.
+// token, and can mask tokens again. It makes about 1.5 times as many predictions as a run without a
+// judge, and needs no derivatives. Samples are feasible, but their distribution is not exactly that
+// of the denoiser given feasibility; for that, see [Exact].
 //
-// The process decides when each site is revealed. At a site that is revealed, every level with
-// weight in the prediction is a candidate token. If more than 16 levels have weight, the candidates
-// are 8 draws from the prediction for the site. For each candidate v, the other masks are filled in
-// M times by draws from their predictions. The judge scores all of these completions in one call;
-// let S_vm be the score of completion m of candidate v. The token is drawn with probability ∝
-// prediction·ψ, where
+// # Method
+//
+// The process decides when each site is revealed. The candidate tokens at such a site are all
+// levels with weight in the prediction. If there are more than 16, they are 8 draws from the
+// prediction (see Config.Candidates). For each candidate v, the other masks are filled in M times
+// by draws from their predictions. The judge scores all of these completions in one call; let S_vm
+// be the score of completion m of candidate v. The token is drawn with probability ∝ prediction·ψ,
+// where
 //
 //	ψ_v = max(1e-9, (#{m: S_vm ≤ 0} + Φ(−mean_v/sd))/(M+1)).
 //
@@ -30,13 +34,11 @@ import (
 // sixteenth round it masks all sites. After Config.Rounds rounds the sample fails with a
 // *[NotConverged].
 //
-// A Runner makes about 1.5 times as many predictions as a run without a judge, and needs no
-// derivatives. Samples are feasible, but their distribution is not exactly that of the denoiser
-// given feasibility; for that, see [Exact].
+// The processes diffusion.Ordered, and diffusion.Remask with the rule RemaskConfidence, decide by
+// the drawn tokens which sites to reveal or mask. Here they decide by the tokens found by looking
+// ahead.
 //
-// Some processes decide from drawn tokens which sites to reveal or mask: diffusion.Ordered, and
-// diffusion.Remask with the rule RemaskConfidence. The tokens found by looking ahead then replace
-// the tokens drawn for this decision.
+// # Reproducibility
 //
 // Sample i draws only from stream (Seed, i). Results do not depend on Workers. They do not depend
 // on Batch either, if the denoiser and the judge treat every state independently. Methods must not
@@ -55,10 +57,11 @@ const afresh = 16
 // methods of the process and of the language's projector, which can take long and stop when ctx
 // ends.
 //
-// New returns an error if the model or the process is nil, or if the model is guided at the
-// posterior (see diffusion.Guide). It also returns an error if the process has no masks or a field
-// of the configuration is out of range. Errors of the projector and of a noise.Checked model are
-// returned too.
+// New returns an error in these cases:
+//
+//   - the model or the process is nil, or a field of the configuration is out of range;
+//   - the process has no masks, or the model is guided at the posterior (see diffusion.Guide);
+//   - the projector or a noise.Checked model returns an error.
 func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg Config) (*Runner, error) {
 	e, err := newEngine(ctx, model, process, cfg, defaultCompletions)
 	if err != nil {
@@ -142,10 +145,10 @@ type Report struct {
 	Paths  int // number of paths that [Exact] proposed
 	Judged int // number of states passed to Config.Judge or Config.Guide for this sample
 
-	// Predictions is the number of predictions made for this sample alone. Shared predictions are
-	// not counted. Samples share predictions only if the denoiser is time-free, which means that
-	// its predictions do not depend on time. They share the prediction for the state without
-	// tokens. They also share those for states with one token if all of these fit in 64 MiB.
+	// Predictions is the number of predictions made for this sample alone, without shared ones.
+	// Samples share predictions only if the denoiser is time-free (its predictions do not depend on
+	// time). They then share the prediction for the state without tokens, and those for states with
+	// one token if all of these fit in 64 MiB.
 	Predictions int
 }
 

@@ -19,15 +19,15 @@
 //
 // # Caveats
 //
-// Near pure noise the covariance of a network is inaccurate. An indefinite covariance is made
-// definite, and weights correct for the change. The correction costs particles. A Posterior that
-// combines the network with another covariance, such as that of Gaussian data, can cost far less:
-// the series program of the examples has one.
+// Near pure noise the covariance of a network is inaccurate and may be indefinite. It is then made
+// definite, and weights correct for the change, which costs particles. A Posterior that combines
+// the network with another covariance, such as that of Gaussian data, can cost far less. The series
+// program of the examples has one.
 //
 // The distribution is exact in the limit of many particles and many steps. Usual numbers are 64
-// particles and 200 steps; each additional narrow inequality can require more of both. Projections
-// (package projection/proximal) handle hundreds of inequalities. For this package a few dozen are
-// many.
+// particles and 200 steps; each additional narrow inequality can require more of both. A few dozen
+// inequalities are many for this package. Projections (package projection/proximal) handle
+// hundreds.
 package twisted
 
 import (
@@ -61,7 +61,8 @@ const (
 // set of particles that are weighted and resampled together.
 type Config struct {
 	// Schedule is the schedule of ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, with ε standard normal; nil means
-	// noise.LinearBeta{}. Particles start from pure noise, so ᾱ(1) should be far below 1e-3.
+	// noise.LinearBeta{}. Particles start from pure noise, so ᾱ(1) should be far below 1e-3. Unless
+	// the model is a [Posterior], ᾱ(1) must be positive.
 	Schedule noise.Schedule
 
 	Steps     int // number of reverse steps, evenly spaced in time; 0 means 200
@@ -75,14 +76,14 @@ type Config struct {
 	// number (Σw)²/Σw², where w are the weights, falls below this fraction of their number.
 	Threshold float64
 
-	// Width turns every two-sided inequality whose upper and lower bound differ by at most Width
-	// into an equation at their middle. A narrow inequality that is not turned into an equation
-	// loses some particles in the last step.
+	// Width turns narrow two-sided inequalities into equations: those whose bounds differ by at
+	// most Width become equations at their middle. A narrow inequality that is kept loses some
+	// particles in the last step.
 	Width float64
 
-	// Full requests the covariance of the clean state given the noisy one in all directions, not
-	// only along the rows of the [Set]. A prediction then costs as much as for a set with one row
-	// per site, but fewer steps suffice.
+	// Full requests the covariance of the clean state in all directions, not only along the rows of
+	// the [Set]. A prediction then costs as much as for a set with one row per site, but fewer
+	// steps suffice.
 	Full bool
 
 	Workers int // number of goroutines; 0 means GOMAXPROCS; does not affect results

@@ -19,10 +19,10 @@ import (
 type Posterior interface {
 	energy.Denoiser[float32]
 
-	// Moments stores E[x_0 | x_t = x] in mean, where alpha is the signal level ᾱ, 0 ≤ ᾱ < 1. The
-	// slice rows holds any number of vectors of sites entries. For each of them Moments stores its
-	// product with the covariance Cov[x_0 | x_t = x] in product. It returns the trace of the
-	// covariance.
+	// Moments stores E[x_0 | x_t = x] in mean, where alpha is the signal level ᾱ, 0 ≤ ᾱ < 1. It
+	// multiplies the covariance Cov[x_0 | x_t = x] by each vector in rows and stores the results in
+	// product. A vector has sites entries, and there may be any number. The result is the trace of
+	// the covariance.
 	Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error)
 }
 

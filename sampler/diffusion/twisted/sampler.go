@@ -24,18 +24,23 @@ import (
 // among samplers (Config.First).
 //
 // Equations and inequalities hold to the rounding of float32. The distribution is approximate: see
-// the package doc.
+// the package doc. Methods must not be called concurrently with each other.
 //
-// The following table is for mixtures of five Gaussians in eight dimensions, conditioned on two
-// equations. It lists energy distances to the conditional distribution, in units of the energy
-// distance of exact draws. The closed form draws exactly, ancestral is a diffusion with the exact
-// conditional distribution, and particles is a Sampler. The second line has methods that project:
-// constrained posterior sampling (cps), projected diffusion models (pdm), PRODIGY and COP-FT (see
-// diffusion.Config.ProjectState). The other two set Gaussian.Recompute and project in the
-// posterior's metric (cps-metric) or the Euclidean one (noise-corrected):
+// # Accuracy
 //
-//	closed form 1.9 ± .7   ancestral .8 ± .5   particles 1.5 ± .1
-//	cps 13   pdm 31   prodigy 31   cps-metric 33   noise-corrected 34   cop-ft 37
+// The following tables list energy distances to the conditional distribution, in units of the
+// energy distance of exact draws. The data are mixtures of five Gaussians in eight dimensions,
+// conditioned on two equations:
+//
+//	closed form       1.9 ± .7   exact draws
+//	ancestral          .8 ± .5   diffusion with the exact conditional distribution
+//	particles         1.5 ± .1   Sampler
+//	cps               13         constrained posterior sampling
+//	pdm               31         projected diffusion models, see diffusion.Config.ProjectState
+//	prodigy           31         PRODIGY, likewise
+//	cop-ft            37         COP-FT, likewise
+//	cps-metric        33         Gaussian.Recompute, projecting in the posterior's metric
+//	noise-corrected   34         Gaussian.Recompute, projecting in the Euclidean metric
 //
 // The table is the output of go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the
 // settings. The next table is for 10,000 samples and the inequalities (flag -inequalities) in the
@@ -51,10 +56,8 @@ import (
 //	2, 2                       1.78 ± .39                  1.36 ± .19
 //
 // The weights of modes are within .011 in total variation everywhere. The closed form is exact, so
-// its figures show the effect of chance. With two modes, as in two dimensions, chance accounts for
-// most of the distance.
-//
-// Methods must not be called concurrently with each other.
+// its figures show the effect of chance. In two dimensions there are two modes, and chance accounts
+// for most of the distance.
 type Sampler struct {
 	*rows
 	cfg       Config
@@ -165,10 +168,10 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 }
 
 // LogProb returns an estimate of the log-probability of the set under the model, in nats, and its
-// standard error. If the set has equations, LogProb estimates a log-density instead. Every cloud
-// (set of particles) gives an estimate that is unbiased for the discretised reverse diffusion;
-// LogProb returns the logarithm of their mean. Both results are NaN before the first cloud. The
-// standard error is NaN before the second.
+// standard error. If the set has equations, it is a log-density instead. The estimate is the
+// logarithm of the mean over all clouds (sets of particles). The estimate of each cloud is unbiased
+// for the discretised reverse diffusion. Both results are NaN before the first cloud. The standard
+// error is NaN before the second.
 func (s *Sampler) LogProb() (logp, stderr float64) {
 	logp, stderr = s.evidence.Mean()
 	return logp - s.logVolume, stderr

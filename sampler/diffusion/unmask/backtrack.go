@@ -35,21 +35,23 @@ type BacktrackConfig struct {
 // Backtrack draws samples within a language by value-guided backtracking (Rohatgi et al. 2025; for
 // masked diffusion MDM-VGB). Each sample is the end of a random walk over partly masked states. A
 // move of the walk reveals a random site or masks the last revealed site again. For a state u, let
-// Z(u) be the probability of the language under the prediction for u. Let V(u) be the same
-// probability under the prediction made before the last token of u was revealed, given that token.
+//
+//   - Z(u) be the probability of the language under the prediction for u;
+//   - V(u) be the same probability under the prediction made before the last token of u was
+//     revealed, given that token.
+//
 // The walk masks the last site again with probability
 //
 //	V(u) / (V(u) + Z(u)),
 //
-// and otherwise reveals a random mask by a draw conditioned on the language. For every denoiser,
-// the walk is reversible, and a path to a complete state x has weight p(path)·1[x ∈ C]. Here C is
-// the language, and p is the distribution of unmasking one site at a time in random order.
+// and otherwise reveals a random mask by a draw conditioned on the language. For every denoiser the
+// walk is reversible. The distribution of the complete states that it visits tends to p(x_0 | C) as
+// Visits grows. Here C is the language, and p is the distribution of unmasking one site at a time
+// in random order.
 //
 // A prediction may give zero probability to tokens that other predictions allow. The walk then
-// gives these tokens a small share of the probability, as diffusion.Particles does. It sometimes
-// refuses moves, which keeps it reversible. So the distribution of the complete states that the
-// walk visits tends to p(x_0 | C) as Visits grows. A walk costs one prediction for every new state
-// on its path.
+// gives these tokens a small share of the probability, as diffusion.Particles does, and refuses
+// some moves to stay reversible. A walk costs one prediction for every new state on its path.
 //
 // Walk i draws from stream (Seed, i). Walks advance in batches on the goroutine of Sample.
 type Backtrack struct {
@@ -85,11 +87,13 @@ const (
 
 // NewBacktrack returns a sampler that draws from the model, conditioned on the language of
 // cfg.Projector. It calls the projector's Bind method, which can take long and stops when ctx ends.
-// A walk keeps one prediction in memory for every site on its path.
+// A walk keeps one prediction in memory for every site.
 //
-// NewBacktrack returns an error if the model is nil or guided at the posterior (see
-// diffusion.Guide), or if the mask is not a level. It also returns an error if a field is out of
-// range, or if the projection remembers earlier samples or is not a diffusion.Drawer.
+// NewBacktrack returns an error in these cases:
+//
+//   - the model is nil or guided at the posterior (see diffusion.Guide);
+//   - the mask is not a level, or another field is out of range;
+//   - the projection remembers earlier samples or is not a diffusion.Drawer.
 func NewBacktrack(ctx context.Context, model energy.Denoiser[int32], cfg BacktrackConfig) (*Backtrack, error) {
 	const who = "unmask: NewBacktrack"
 	if err := check.Defaults(who+": ", check.Number("Visits", &cfg.Visits, 0, defaultVisits), check.Number("Moves", &cfg.Moves, 0, 0)); err != nil {
@@ -141,9 +145,9 @@ func (b *Backtrack) Len() int { return b.made }
 func (b *Backtrack) Predictions() int { return b.e.Asked }
 
 // Sample fills x with samples, sites entries each. The length of x determines how many. After an
-// error Len returns the number of samples made, and the next call begins with the following walk,
-// from its start. The error wraps constraint.ErrInfeasible if the language has no weight at the
-// start of a walk or if a walk exceeds Moves.
+// error Len returns the number of samples made, and the next call begins with the walk of the next
+// sample. The error wraps constraint.ErrInfeasible if the language has no weight at the start of a
+// walk or if a walk exceeds Moves.
 func (b *Backtrack) Sample(ctx context.Context, x []int32) error {
 	for left := samples(x, b.e.Sites); left > 0; {
 		n := min(len(b.walk), left)

@@ -84,10 +84,9 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 	return c, nil
 }
 
-// Divergence returns E KL(p‖q) in nats. Here p is the denoiser's distribution, and q is the
-// distribution of the samples that [Scheduled] draws with the given counts, the numbers of masks
-// revealed in each step. Predictions are assumed to be exact and the random order of the sites to
-// be known. The result is
+// Divergence returns E KL(p‖q) in nats, where p is the denoiser's distribution. The distribution q
+// is that of the samples that [Scheduled] draws if it reveals counts[k] masks in step k.
+// Predictions are assumed to be exact and the random order of the sites to be known. The result is
 //
 //	Σ_steps Σ_{n=a}^{b−1} (Curve[a] − Curve[n]),
 //
@@ -118,9 +117,8 @@ func (c Curve) cost(from, to int) (sum float64) {
 	return sum
 }
 
-// Plan returns how many masks [Scheduled] should reveal in each step (the field Counts) so that
-// [Curve.Divergence] is smallest for the given number of steps, from 1 to the number of sites,
-// len(c). It also returns this smallest divergence. It takes len(c)²·steps additions.
+// Plan returns the counts for [Scheduled] that minimise [Curve.Divergence] for the given number of
+// steps, 1 … len(c). It also returns this smallest divergence. It takes len(c)²·steps additions.
 func (c Curve) Plan(steps int) (counts []int, divergence float64, err error) {
 	n := len(c)
 	if steps < 1 || steps > n {

@@ -13,12 +13,11 @@
 // is bounded, as stated with each type, or computed by enumeration in the tests.
 //
 // A projection can confine samples to a language, a set of allowed sequences. Every process here
-// and in package diffusion then gives only allowed samples. Their distribution, however, is not
-// exactly p given the language, because a prediction treats sites as independent. A command in
-// docs/CHECKS.md prints the distances. They are smallest for random orders (also with remasking)
-// and for orders by margin and entropy, which do not look at the drawn tokens. Orders by the
-// probability of the drawn tokens, as in [Threshold] and [Planned], favour likely tokens and are
-// more than twice as far away.
+// and in package diffusion then gives only allowed samples. Their distribution is not exactly p
+// given the language, because a prediction treats sites as independent. A command in docs/CHECKS.md
+// prints the distances. They are smallest if the order does not depend on the drawn tokens: random
+// orders, with or without remasking, and orders by margin and entropy. They are more than twice as
+// large for [Threshold] and [Planned], which favour likely tokens.
 //
 // Two runners do sample from p given a language. [Rejection] accepts or rejects paths of
 // conditioned steps by their weights, and bounds the remaining error. [Backtrack] walks on paths

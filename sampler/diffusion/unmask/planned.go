@@ -24,9 +24,8 @@ type Planner interface {
 
 // Planned draws a token for every mask and lets a planner rank all sites. It reveals the
 // highest-ranked sites, whose number grows evenly from step to step. It masks all others, including
-// sites that were unmasked before, so a token that the planner considers noise is drawn again. This
-// is the path planning of P2 (Peng et al. 2025) and the think-while-you-generate of DDPD (Liu et
-// al. 2024).
+// sites that were unmasked before, so tokens with a low rank are drawn again. This is path planning
+// (P2; Peng et al. 2025) and think-while-you-generate (DDPD; Liu et al. 2024).
 //
 // Planned samples from the denoiser's distribution p if the ranks are random, no site is masked
 // again and every step reveals one site. Otherwise the distribution depends on the planner.
@@ -37,8 +36,8 @@ type Planned struct {
 	Schedule noise.Schedule
 
 	// Planner ranks the sites. If it is nil, the score of a site is the log-probability of its
-	// token under the denoiser. If the denoiser repeats the unmasked tokens with certainty, these
-	// are then never masked again.
+	// token under the denoiser. A denoiser that repeats the unmasked tokens with certainty then
+	// never masks them again.
 	Planner Planner
 
 	// Keep is added to the scores of unmasked tokens. If it is +Inf, no token is masked again.

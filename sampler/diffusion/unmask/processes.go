@@ -15,14 +15,13 @@ import (
 
 // Scheduled reveals Counts[k] random masks in step k and draws their tokens independently from the
 // prediction. The last step reveals all remaining masks. If all counts are 1, Scheduled samples
-// from the denoiser's distribution p. Otherwise [Curve.Divergence] is the divergence of its
-// distribution from p, for exact predictions and a known order of the sites. [Curve.Plan] finds the
-// counts that minimise this divergence.
+// from the denoiser's distribution p. Otherwise [Curve.Divergence] gives the divergence of its
+// samples from p, for exact predictions. [Curve.Plan] finds the counts that minimise it.
 type Scheduled struct {
 	Mask int32
-	// Schedule gives the probability α(t) that a token is unmasked at the diffusion time t. The
-	// denoiser is given the time at which the expected number of masked tokens is the number that
-	// is left. Nil means noise.LogLinear{}.
+	// Schedule gives the probability α(t) that a token is unmasked at time t; nil means
+	// noise.LogLinear{}. The denoiser is given the time t at which (1−α(t))/(1−α(1)) is the share of
+	// masked sites.
 	Schedule noise.Schedule
 
 	// Counts holds the number of masks to reveal in each step, ≥ 1; nil means one mask per
@@ -107,9 +106,9 @@ func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) f
 // information that sites revealed in one step have about each other.
 type Blocks struct {
 	Mask int32
-	// Schedule gives the probability α(t) that a token is unmasked at the diffusion time t. The
-	// denoiser is given the time at which the expected number of masked tokens is the number that
-	// is left. Nil means noise.LogLinear{}.
+	// Schedule gives the probability α(t) that a token is unmasked at time t; nil means
+	// noise.LogLinear{}. The denoiser is given the time t at which (1−α(t))/(1−α(1)) is the share of
+	// masked sites.
 	Schedule noise.Schedule
 	Size     int // number of sites per block; 0 means all sites
 	// Steps is the number of steps per block, each of which reveals an equal share of the block. 0
@@ -160,16 +159,19 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //
 // where H_i is the entropy at site i. It draws the tokens of U independently. The left side bounds
-// the information that the sites of U have about each other. Let p be the denoiser's distribution
-// and q that of the samples. With exact predictions, KL(p‖q) ≤ Bound × the mean number of steps.
+// the information that the sites of U have about each other.
+//
+// Let p be the denoiser's distribution and q that of the samples. With exact predictions,
+//
+//	KL(p‖q) ≤ Bound × the mean number of steps.
+//
 // With Bound 0, EntropyBound samples from p, yet a single step reveals all sites whose tokens are
-// certain. The set depends only on the state, never on the draws. With a projection these bounds do
-// not hold, but the constraint of the projection does.
+// certain. With a projection these bounds do not hold, but the constraint of the projection does.
 type EntropyBound struct {
 	Mask int32
-	// Schedule gives the probability α(t) that a token is unmasked at the diffusion time t. The
-	// denoiser is given the time at which the expected number of masked tokens is the number that
-	// is left. Nil means noise.LogLinear{}.
+	// Schedule gives the probability α(t) that a token is unmasked at time t; nil means
+	// noise.LogLinear{}. The denoiser is given the time t at which (1−α(t))/(1−α(1)) is the share of
+	// masked sites.
 	Schedule noise.Schedule
 	Bound    float64 // bound on Σ H_i − max H_i in every step, in nats, ≥ 0
 }

@@ -55,15 +55,16 @@ const (
 //
 //	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W,
 //
-// where TV is the total variation distance.
+// where TV is the total variation distance. All samples use the same cap, which keeps them
+// independent. A sample takes 1/E min(W/c, 1) paths on average.
 //
-// Excess and Trials below are fields of [RejectionConfig]. A tuning run finds the smallest cap c
-// for which at most Excess/4 of the weight of its paths lies above c. It then tests the cap with
-// equally many new paths. The cap passes if there are at least min(2/Excess, Trials/4) new paths,
-// and at most Excess/2 of their weight lies above the cap. Otherwise all paths so far form a new
-// tuning run, twice as large. [Rejection.Excess] estimates the bound from all later paths. All
-// samples use the same cap, which keeps them independent, and a sample takes 1/E min(W/c, 1) paths
-// on average.
+// # Cap
+//
+// A tuning run finds the smallest cap c for which at most Excess/4 of the weight of its paths lies
+// above c. (Excess and Trials are fields of [RejectionConfig].) It then tests the cap with equally
+// many new paths. The cap passes if there are at least min(2/Excess, Trials/4) new paths, and at
+// most Excess/2 of their weight lies above it. Otherwise all paths so far form a new tuning run,
+// twice as large. [Rejection.Excess] estimates the bound from all later paths.
 //
 // Paths run in batches on the goroutine of Sample. Samples come in the order of their paths, so
 // results do not depend on Batch.
@@ -103,10 +104,12 @@ func (e *ExcessError) Error() string {
 // language of cfg.Projector. It calls the projector's Bind method, which can take long and stops
 // when ctx ends.
 //
-// NewRejection returns an error if the model or the process is nil or the model is guided at the
-// posterior (see diffusion.Guide). The steps of the process must be diffusion.Joint, and the
-// projection must be a diffusion.Drawer that does not remember earlier samples. A field that is out
-// of range is also an error.
+// NewRejection returns an error in these cases:
+//
+//   - the model or the process is nil, or a field is out of range;
+//   - the model is guided at the posterior (see diffusion.Guide);
+//   - the steps of the process are not diffusion.Joint;
+//   - the projection remembers earlier samples or is not a diffusion.Drawer.
 func NewRejection(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg RejectionConfig) (*Rejection, error) {
 	const who = "unmask: NewRejection"
 	cfg.Excess = cmp.Or(cfg.Excess, defaultExcess)
@@ -172,9 +175,9 @@ func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 // error Len returns the number of samples made, and the next call continues after these samples.
 //
 // The error wraps constraint.ErrInfeasible if no path of the tuning run has weight, or if Trials
-// paths gave no sample. It is an [*ExcessError] if the tuning run finds no cap. It is also an
-// *ExcessError if more than RejectionConfig.Excess of the weight of all later paths lies above the
-// cap, but x is then filled.
+// paths gave no sample. It is an [*ExcessError] if the tuning run finds no cap. If more than
+// RejectionConfig.Excess of the weight of all later paths lies above the cap, x is filled, but the
+// error is an *ExcessError too.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	samples(x, r.paths.Sites)
 	if !r.tuned {

@@ -11,10 +11,12 @@ import (
 )
 
 // Threshold draws a token for every mask and reveals those whose probability is at least Reveal. If
-// no token is that likely, it reveals the most likely one (on ties, the first). If Edit is set, it
-// also edits unmasked tokens (LLaDA 2, Bie et al. 2025). If the most likely token at a site has
-// probability ≥ Edit, it replaces the site's token. Edits need a denoiser that predicts unmasked
-// tokens from the other tokens. A denoiser that repeats them causes no edits.
+// no token is that likely, it reveals the most likely one (on ties, the first).
+//
+// If Edit is set, it also edits unmasked tokens (LLaDA 2, Bie et al. 2025): the most likely token
+// at a site replaces the present one if its probability is at least Edit. Edits need a denoiser
+// that predicts unmasked tokens from the other tokens. A denoiser that repeats them causes no
+// edits.
 //
 // Threshold does not sample from the denoiser's distribution: likely tokens are favoured, as in
 // diffusion.Ordered.

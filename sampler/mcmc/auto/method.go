@@ -28,9 +28,9 @@ import (
 // The first three tenths of warm-up are tuning. Each candidate moves the chains in turn, four times
 // if there is time, and tunes itself on its own steps. The next six tenths are three rounds of
 // trials. In a round every remaining candidate makes equally many steps on the same chains, and
-// then candidates far behind drop out. At most half of the candidates, or three if that is more,
-// enter the second round. At most two enter the third. The winner moves the chains from then on,
-// with the step size that it found.
+// candidates far behind drop out. At most half of the candidates, or three if that is more, enter
+// the second round. At most two enter the third. The winner moves the chains from then on, with the
+// step size that it found.
 //
 // A candidate needs at least sixty steps of warm-up. If warm-up is too short for all candidates,
 // the last ones are not tried. If fewer than two could be tried, the first candidate moves the
@@ -43,17 +43,17 @@ import (
 // # Criterion
 //
 // The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc) and
-// τ is the number of steps per effective draw. The candidate's τ is the largest of several values:
-// the τ of the energy, the τ of the number of sites at each level, and the average τ of eight fixed
-// random projections of the state. For a function of the state, let V_t be the mean square of its
-// change over t steps, σ² its variance, and ρ_t = 1 − V_t/(2σ²). Then
+// τ is the number of steps per effective draw. Every candidate gets a τ for the energy, one for the
+// number of sites at each level, and an average τ of eight fixed random projections of the state.
+// The largest of them counts. For a function of the state,
 //
-//	τ = 1 + 2 Σ_t ρ_t.
+//	τ = 1 + 2 Σ_t ρ_t,  ρ_t = 1 − V_t/(2σ²).
 //
-// The sum ends at the first negligible ρ_t or at the longest lag; an exponential approximates the
-// remaining terms. σ² is the variance over all chains and candidates, which have the same target.
-// It is limited by the changes of the candidate that moves farthest. A candidate that does not
-// move, or does not leave a mode that another candidate leaves, therefore has ρ_t near 1.
+// Here V_t is the mean square of the function's change over t steps, and σ² its variance. The sum
+// ends at the first negligible ρ_t or at the longest lag; an exponential approximates the remaining
+// terms. All candidates have the same target, so σ² is computed over all chains and candidates. It
+// is limited by the changes of the candidate that moves farthest. A candidate that does not move,
+// or does not leave a mode that another candidate leaves, therefore has ρ_t near 1.
 //
 // # Limits
 //
@@ -83,10 +83,11 @@ type Method struct {
 	Candidates []sampler.Method
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states
-	// are allowed. If it is set, Candidates must be nil. The first candidate is then mcmc.DMALA.
-	// For a constraint.Count, whose states are connected by changes of two sites, mcmc.PairGibbs is
-	// the second. mcmc.Swap is the third if, in addition, there are two levels, the count is fixed
-	// and there is no constraint.Mask.
+	// are allowed. If it is set, Candidates must be nil. The candidates are then, in this order,
+	//
+	//   - mcmc.DMALA,
+	//   - mcmc.PairGibbs (a constraint.Count),
+	//   - mcmc.Swap (a fixed constraint.Count on two levels, without a constraint.Mask).
 	Within constraint.Automaton
 }
 

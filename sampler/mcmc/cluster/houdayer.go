@@ -18,17 +18,19 @@ import (
 // Houdayer gives every chain a second replica y of its state x and exchanges clusters of sites
 // between the two (Houdayer 2001). A step first moves each replica once by Base. It then picks a
 // random site at which the replicas differ. The cluster C is the connected component of that site
-// among all sites at which they differ. The step exchanges the levels x_C and y_C. Since x and y
-// are equal at all neighbours of C outside C,
+// among all sites at which they differ. The step exchanges the levels x_C and y_C. At all
+// neighbours of C outside C, x and y are equal. The new states x' and y' therefore have
 //
-//	E(x') + E(y') = E(x) + E(y)
+//	E(x') + E(y') = E(x) + E(y),
 //
-// for the new states x' and y', and the exchange is always accepted, for any couplings, fields and
-// levels. The exchange leaves p(x)·p(y) invariant, where p ∝ exp(−E), and is its own reverse.
+// and the exchange is always accepted, for any couplings, fields and levels. It leaves p(x)·p(y)
+// invariant, where p ∝ exp(−E), and is its own reverse.
 //
 // The exchange carries whole domains over barriers that single-site changes do not cross. It helps
 // in spin glasses on two-dimensional lattices or diluted graphs, where differing sites form many
 // clusters. If most sites are in one cluster, it only swaps the two replicas and gains nothing.
+//
+// # With tempering
 //
 // In spin glasses, combine it with mcmc.Tempering:
 //
@@ -36,24 +38,27 @@ import (
 //
 // gives every chain two ladders of temperatures. They exchange clusters at every temperature, and
 // the replicas of both ladders travel. If warm-up tunes the temperatures, both ladders use those of
-// the first ladder. As the Base of mcmc.Tempering, Houdayer has a second replica at every
-// temperature, too, but that replica never changes its temperature. Round trips of replicas
-// overstate the gain: an exchange at a high temperature, where clusters are large, changes which
-// replica has which state rather than the states.
+// the first. The other order, Houdayer as the Base of mcmc.Tempering, also works, but its second
+// replicas never change their temperature.
 //
-// Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and temperatures
-// at once. They draw up to eight sites until the replicas differ at one. If the cluster has more
-// than half of all sites, they exchange the other differing sites instead, which gives the same two
-// states.
+// Round trips of replicas overstate the gain. At a high temperature clusters are large, and an
+// exchange mostly swaps the names of the replicas.
+//
+// # Requirements and cost
 //
 // The model must be energy.Graphical. If an exchange leads to a state from which Base cannot start,
 // such as one that its field Within does not allow, the exchange is undone. This leaves p
 // restricted to the allowed states invariant. The states and energies of the chain are those of x;
-// Info.Rungs shows both replicas, at β = 1. A step costs two steps of Base. An exchange also costs
-// an energy and a Reset of Base for each replica or, on bits, about two thirds of a sweep for each.
+// Info.Rungs shows both replicas, at β = 1.
 //
-// Base must reach every state from which it can start. mcmc.Swap does not and is rejected. It
-// conserves the number of sites at each level, but an exchange can change this number in x and y.
+// A step costs two steps of Base. An exchange also costs an energy and a Reset of Base for each
+// replica. Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and
+// temperatures at once, for about two thirds of a sweep for each replica. They draw up to eight
+// sites until the replicas differ at one. If the cluster has more than half of all sites, they
+// exchange the other differing sites instead, which gives the same two states.
+//
+// Base must reach every state from which it can start. mcmc.Swap is rejected: it conserves the
+// number of sites at each level, but an exchange can change this number in x and y.
 type Houdayer struct {
 	// Base is the method that moves the replicas; nil means mcmc.Gibbs{}. Warm-up tunes it
 	// separately for each of the two replicas.

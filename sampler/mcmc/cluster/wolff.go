@@ -13,15 +13,16 @@ import (
 
 // Wolff changes one cluster C of an Ising or Potts model at a time (Wolff 1989). It grows the
 // cluster from a random site. If this site has level a, it adds neighbours at level a, each with
-// probability 1 − e^{−J}, where J is the coupling. It proposes another level b, drawn uniformly,
-// for the whole cluster and accepts with probability
+// probability 1 − e^{−J}, where J is the coupling (see [SwendsenWang]). It proposes another level
+// b, drawn uniformly, for the whole cluster and accepts with probability
 //
 //	min(1, exp(|C|·(h_b − h_a))),
 //
-// where |C| is the number of sites in C, and h_a and h_b are the fields of the two levels. If J <
-// 0, the cluster grows alternately between sites of levels a and b, and the proposal swaps the two
-// levels in the cluster. Two-level models may have individual couplings of either sign and
-// individual fields (energy.Pairwise); see [SwendsenWang].
+// where |C| is the number of sites in C, and h_a and h_b are the fields of the two levels.
+//
+// If J < 0, the cluster grows alternately between sites of levels a and b, and the proposal swaps
+// the two levels in the cluster. Two-level models may have individual couplings of either sign and
+// individual fields (energy.Pairwise), as with SwendsenWang.
 //
 // The probability that a cluster is drawn is proportional to its size. Near a transition Wolff is
 // therefore several times more efficient than SwendsenWang. The cost of a step is proportional to

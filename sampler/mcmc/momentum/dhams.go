@@ -11,10 +11,14 @@ import (
 // DHAMS is the discrete Hamiltonian-assisted Metropolis sampler (Zhou and Tan 2025, arXiv
 // 2507.09807). Every site has a Gaussian momentum u_i, which carries its direction of motion from
 // step to step. Site i at level x_i has the coordinate v_i = v(x_i): the level itself for two
-// levels, or the value of the level in an energy.Ordinal model.
+// levels, or the value of the level in an energy.Ordinal model. The parameters δ, ρ and φ below are
+// the fields StepSize, Persistence and Correction.
 //
-// A step from (x, u) to (x*, u*) has four parts. It refreshes the momentum, u ← ρu + √(1−ρ²)·ξ with
-// ξ standard normal. It draws the new level l of every site from
+// A step from (x, u) to (x*, u*) has four parts. It refreshes the momentum, with ξ standard normal:
+//
+//	u ← ρu + √(1−ρ²)·ξ.
+//
+// It draws the new level l of every site from
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + u_i·d/δ − d²/(2δ²) ),  d = v(l) − v_i,
 //
@@ -28,17 +32,15 @@ import (
 //
 //	min(1, exp( E(x) − E(x*) + ½|u|² − ½|u*|² + log q(x|x*, −u*) − log q(x*|x, u) ))
 //
-// and otherwise continues from (x, −u). Here δ, ρ and φ are the fields StepSize, Persistence and
-// Correction.
+// and otherwise continues from (x, −u).
 //
-// This satisfies generalised detailed balance: π(x, u) ∝ exp(−E(x) − ½|u|²) is invariant for any
-// table, because acceptance uses the exact energy. If E is linear, q is the conditional
-// distribution of x given the auxiliary variable v + δu, and every proposal is accepted. A step
-// costs one evaluation of the model.
+// The joint distribution π(x, u) ∝ exp(−E(x) − ½|u|²) is invariant for any table, because
+// acceptance uses the exact energy (generalised detailed balance). If E is linear, every proposal
+// is accepted. A step costs one evaluation of the model.
 //
-// After an accepted move with φ = 0, v* + δu* is the mirror image of v + δu about v*. If ρ is near
-// 1, the centre of the next proposal therefore lies on the other side of v*, which is Adler's
-// over-relaxation. The field Relaxation has the same effect for the sites.
+// If ρ is near 1, successive moves continue in the same direction: after an accepted move with φ =
+// 0, the centre of the next proposal is the mirror image of the last one about v* (Adler's
+// over-relaxation). The field Relaxation has the same effect for the sites.
 //
 // The refresh, the correction and the acceptance probability are derived here from the construction
 // in the paper; details of the published algorithm may differ.
@@ -64,11 +66,11 @@ type DHAMS struct {
 	// difference is infinite.
 	Correction float64
 
-	// Relaxation, in [0, 1], is the probability that a site moves by reflection. Otherwise the site
-	// draws a level independently of its present one. Reflection divides [0, 1] into one interval
-	// per level, whose lengths are the probabilities q_i. It draws a uniform point w in the
-	// interval of the present level and moves to the level whose interval contains 1−w. This leaves
-	// q_i invariant. It is Neal's ordered over-relaxation (1998) in the limit of many draws.
+	// Relaxation, in [0, 1], is the probability that a site moves by reflection instead of an
+	// independent draw. Reflection divides [0, 1] into one interval per level, whose lengths are
+	// the probabilities q_i. It draws a uniform point w in the interval of the present level and
+	// moves to the level whose interval contains 1−w. This leaves q_i invariant. It is Neal's
+	// ordered over-relaxation (1998) in the limit of many draws.
 	//
 	// Between two levels the site moves with probability min(1, q_i/(1−q_i)), where q_i is the
 	// probability of the other level. The over-relaxation of the paper is different; this package

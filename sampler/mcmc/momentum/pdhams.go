@@ -15,9 +15,9 @@ import (
 //
 //	−E(x*) ≈ −E(x) + ∇ᵀ(v* − v) + ½(v* − v)ᵀW(v* − v).
 //
-// The curvature couples all sites; the Gaussian integral trick decouples them. Let D be a diagonal
+// The curvature couples all sites. The Gaussian integral trick decouples them: let D be a diagonal
 // matrix for which W + D = LLᵀ is positive definite. Then sites are independent given the auxiliary
-// vector z = Lᵀv + u,
+// vector Lᵀv + u,
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + (Lu)_i·d − ½(W + D)_ii·d² ),  d = v(l) − v_i,
 //	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)).
@@ -26,10 +26,10 @@ import (
 // 1/δ². If E is quadratic, as for an Ising model or a Boltzmann machine, every proposal is
 // accepted, up to rounding of its probabilities. Any W leaves π invariant.
 //
-// D is c + 1/δ² at every site, where δ is StepSize. Here c is, to within a thousandth, the smallest
-// number for which W + c·I is positive semidefinite. Kernel takes a few times sites³ operations. A
-// step takes sites² operations and one evaluation of the model. The number of sites is at most
-// 2048.
+// D is c + 1/δ² at every site, where δ is StepSize and c is the smallest number, to within a
+// thousandth, for which W + c·I is positive semidefinite. Kernel takes a few times sites³
+// operations. A step takes sites² operations and one evaluation of the model. The number of sites
+// is at most 2048.
 type PDHAMS struct {
 	// Curvature is the matrix W, the curvature of −E that the proposal uses, row by row: sites ×
 	// sites, symmetric and finite. If it is nil, W is computed from the model's energy differences
