@@ -117,7 +117,7 @@ type Transition[S energy.Site] interface {
 
 // Control tells a call of Step how many steps to make, when to stop early, and whether the caller
 // will read the resulting states. The zero value asks for one complete step whose results are read.
-// A call of Reset uses only Stop and Workers.
+// Reset uses only Stop and Workers.
 type Control struct {
 	// Steps is the maximum number of steps to make; 0 means 1. If a call makes several steps, the
 	// reports change their meaning. Accept is the mean over the steps, and Energy may be NaN. Moved
@@ -156,10 +156,10 @@ type Block struct {
 // ErrStopped is the error of a Reset that ended early because Control.Stop returned true.
 var ErrStopped = errors.New("sampler: stopped before the end of a Reset")
 
-// Base provides AppendBinary and UnmarshalBinary to a kernel that embeds it. If nothing else is
-// done, a checkpoint saves nothing, and the kernel is Reset after loading. This suffices if Reset
-// computes everything that Step reads. Otherwise the constructor must call Keep once, with all data
-// that Step reads, including energies:
+// Base provides AppendBinary and UnmarshalBinary to a kernel that embeds it. By default it saves
+// nothing, and the kernel is Reset after a checkpoint is loaded. This suffices if Reset computes
+// everything that Step reads. Otherwise the constructor must call Keep once, with all data that
+// Step reads, including energies:
 //
 //	k.Keep(&k.pos, k.e)
 type Base struct{ kept []any }
@@ -316,23 +316,23 @@ type Companion interface {
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether this kernel can exchange states with the kernel with. The caller
-	// ensures that this kernel's target is proportional to the beta-th power of the other target.
-	// If the result is true, this kernel can also exchange with all kernels that the other one can
-	// exchange with. The methods below are called only for such kernels.
+	// Exchanges reports whether this kernel can exchange states with the given one. The caller
+	// ensures that this kernel's target is proportional to the beta-th power of the given kernel's
+	// target. If the result is true, this kernel can also exchange with all kernels that the given
+	// one can exchange with. The methods below are called only for such kernels.
 	Exchanges(with Exchanger, beta float64) bool
 
 	// Hold converts the states x to the private format and keeps them, unless the kernel already
 	// holds them. A later call of Show stores them in x.
 	Hold(x []int32)
 
-	// Exchange swaps the states of the listed chains with those of the kernel with. If moved is not
-	// nil, Exchange adds to moved[c] the number of sites at which the two states of chain c differ.
-	// A later call of Show on either kernel stores the states that it received.
+	// Exchange swaps the states of the listed chains with those of the given kernel. If moved is
+	// not nil, Exchange adds to moved[c] the number of sites at which the two states of chain c
+	// differ. A later call of Show on either kernel stores the states that it received.
 	Exchange(with Exchanger, chains []int, moved []int)
 
-	// Energies stores in e the energies, under this kernel's model, of the states that the kernel
-	// of holds. The argument of may be this kernel itself.
+	// Energies evaluates the states of the given kernel under this kernel's model, and stores the
+	// energies in e. The given kernel may be this kernel itself.
 	Energies(e []float64, of Exchanger)
 }
 

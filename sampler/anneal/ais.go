@@ -135,9 +135,10 @@ type AISResult struct {
 	// of the states that are possible under the model. It is 1 if no state has probability zero.
 	LogWeights []float64
 
-	// ESS is the effective number of chains, (Σw)²/Σw². If Population is set, it is that of
-	// populations, and w is the mean weight of a population. Below a few tens, Value and StdErr are
-	// unreliable: use more stages, or more populations. ESS is 0 if all weights of a part are 0.
+	// ESS is the effective number of chains, (Σw)²/Σw². If Population is set, it is the effective
+	// number of populations, and w is the mean weight of a population. Below a few tens, Value and
+	// StdErr are unreliable: use more stages, or more populations. ESS is 0 if all weights of a
+	// part are 0.
 	ESS float64
 
 	// States holds the last states of the chains, chains × sites. Weighted by w, they represent the
@@ -242,9 +243,9 @@ func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	return all, all.sum()
 }
 
-// AISRunner estimates log Z by annealed importance sampling, as [AIS] does, in a run that can stop
-// between stages and resume, in the same process or from a checkpoint in another process. Create it
-// with [NewAIS]. Its methods must not be called concurrently with each other.
+// AISRunner is a run of [AIS] that can stop between stages and resume, in the same process or from
+// a checkpoint in another process. Create it with [NewAIS]. Its methods must not be called
+// concurrently with each other.
 type AISRunner struct {
 	saved
 	*path

@@ -118,9 +118,9 @@ func (cfg *SteppingStoneConfig) fill() (err error) {
 	return check.If(cfg.Draws > most, "anneal: SteppingStoneConfig.Draws = %d of %d chains, want ≤ %d", cfg.Draws, cfg.Count, most)
 }
 
-// SteppingStoneRunner estimates log Z as [SteppingStone] does, in a run that can stop at any draw
-// and resume, in the same process or from a checkpoint in another process. Create it with
-// [NewSteppingStone]. Its methods must not be called concurrently with each other.
+// SteppingStoneRunner is a run of [SteppingStone] that can stop at any draw and resume, in the same
+// process or from a checkpoint in another process. Create it with [NewSteppingStone]. Its methods
+// must not be called concurrently with each other.
 type SteppingStoneRunner struct {
 	saved
 	*path

@@ -30,9 +30,13 @@ import (
 //	err = all.Merge(part) // for each part
 //	s, err := all.Summary()
 //
-// A tally keeps exact sums over the chains. For every function they cover the mean, its square and
-// the variance of a chain, and the mean, its square and the autocovariances below lag 64 of each
-// half. In the [Row] of the function, the sums give
+// For every function, a tally keeps exact sums over the chains. They cover
+//
+//   - of each chain: the mean, the square of the mean, and the variance;
+//   - of each half of a chain: the mean, the square of the mean, and the autocovariances at lags
+//     below 64.
+//
+// In the [Row] of the function, the sums give
 //
 //   - Mean and SD of all draws,
 //   - RHat as the split R-hat without ranks (Gelman et al. 2013, section 11.4),
@@ -73,8 +77,8 @@ var ErrRanks = errors.New("ranks do not merge")
 // Merge adds the chains of o, another part of the same run, to t. It does not change o. It takes
 // some microseconds per function.
 //
-// Merge returns an error and leaves t unchanged if t has some of the chains already, if o belongs
-// to a run with other settings, or if a chain of t or o lacks some of its draws.
+// It is an error if t has some of the chains already, if o belongs to a run with other settings, or
+// if a chain lacks some of its draws. On an error t is unchanged.
 func (t *Tally) Merge(o *Tally) error {
 	if err := t.merge(o); err != nil {
 		return fmt.Errorf("diagnose: Tally.Merge: %w", err)
@@ -295,8 +299,8 @@ type TallyConfig struct {
 
 	// Run identifies everything else that determines the draws, such as the name of a model and its
 	// arguments. Merge rejects a part with a different Run, Chains or Seed. Values of Run are
-	// compared as a checkpoint compares settings; see [sampler.Method]. Languages of package constraint are
-	// compared by their members only if Run is [energy.Shaped].
+	// compared as a checkpoint compares settings; see [sampler.Method]. Languages of package
+	// constraint are compared by their members only if Run is [energy.Shaped].
 	Run any
 }
 

@@ -96,9 +96,9 @@ func newTrace(functions int) *Trace {
 //
 // For n draws, MCSE uses batches of √n draws or more. If batches are correlated, it includes their
 // autocorrelations. The variance of the batch means is pooled with that of the chain means. If the
-// latter is larger than chance allows (F test at 1 %), it is used alone, which reveals chains that
-// are stuck in different places. If too few batches are effectively independent for a valid
-// confidence interval, the error is [ErrTooFew].
+// chain means vary more than chance allows (F test at 1 %), their variance is used alone. This
+// reveals chains that are stuck in different places. If too few batches are effectively independent
+// for a valid confidence interval, the error is [ErrTooFew].
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
 	t := NewTrace(f...)
 	t.streaming = true

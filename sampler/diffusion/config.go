@@ -99,8 +99,8 @@ type Config struct {
 
 	// ProjectStart limits projections to steps that begin at a time t ≤ ProjectStart; 0 means 1,
 	// all steps. ProjectEvery limits them to every k-th step, where k = ProjectEvery; 0 means 1,
-	// and −1 means no step. The last step of a sample is always projected. If an earlier step is
-	// not, the state may move to where the set is out of reach, and the sample then fails.
+	// and −1 means no step. The last step of a sample is always projected. A step without
+	// projection may lead to a state from which the set cannot be reached; the sample then fails.
 	ProjectStart float64
 	ProjectEvery int
 

@@ -21,9 +21,9 @@ import (
 // where ᾱ_s is the signal level at time s. The last step returns v. A [Gaussian], in contrast,
 // computes its noise from x_t and the prediction.
 //
-// To use a network that predicts the velocity of a flow on straight paths, wrap it in
-// denoise.Velocity. Its state is z_s = (1−s)·v + s·ε. For a flow without constraints use Gaussian
-// with the schedule [noise.Straight], which makes Euler steps.
+// If your network predicts the velocity of a flow on straight paths z_s = (1−s)·v + s·ε, wrap it in
+// denoise.Velocity. For a flow without constraints use Gaussian with the schedule [noise.Straight],
+// which makes Euler steps.
 //
 // With Resample −1 and the projector of package projection/newton, ECI is physics-constrained flow
 // matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1) with
@@ -47,8 +47,8 @@ type ECI struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.Straight{}
 
 	// Mix is the number of rounds per step; 0 means 1. A round predicts, corrects and adds noise.
-	// All rounds of a step except the last return to the time at which the step began, so that a
-	// correction spreads to the rest of the state.
+	// All rounds of a step except the last return to the time at which it began. A correction can
+	// thus spread to the rest of the state.
 	Mix int
 
 	// Resample is the number of rounds after which the noise ε is drawn anew. 0 means 1; −1 keeps

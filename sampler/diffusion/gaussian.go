@@ -16,11 +16,12 @@ import (
 //
 //	x_t = √ᾱ_t·x_0 + √(1−ᾱ_t)·noise,
 //
-// where ᾱ_t is the signal level. Let x̂_0 be the prediction at time t and ε̂ the noise (x_t −
-// √ᾱ_t·x̂_0)/√(1−ᾱ_t). A step to time s computes
+// where ᾱ_t is the signal level. Let x̂_0 be the prediction at time t, and η the field Eta. A step
+// to time s computes
 //
-//	x_s = √ᾱ_s·x̂_0 + √(1−ᾱ_s−σ²)·ε̂ + σ·noise,
-//	σ = η·√((1−ᾱ_s)/(1−ᾱ_t))·√(1−ᾱ_t/ᾱ_s).
+//	ε̂ = (x_t − √ᾱ_t·x̂_0)/√(1−ᾱ_t),
+//	σ = η·√((1−ᾱ_s)/(1−ᾱ_t))·√(1−ᾱ_t/ᾱ_s),
+//	x_s = √ᾱ_s·x̂_0 + √(1−ᾱ_s−σ²)·ε̂ + σ·noise.
 //
 // With η = 0 all steps are deterministic and only the initial noise is random. With η = 1 the steps
 // are those of DDPM (Ho et al. 2020). The last step, where ᾱ_0 = 1 and σ = 0, returns x̂_0. If your

@@ -36,9 +36,12 @@ type Guide interface {
 // so for all states that differ from a given one at a single site. Use [ExactClassifier],
 // [FirstOrderClassifier] or a type of your own.
 type Classifier interface {
-	// Table stores log p(y | x with x_i = l, t) + c_i in dst for every site i and level l, where x
-	// is a single state at time t. The constant c_i of a site is arbitrary. An entry −Inf excludes
-	// its level. Table must be safe for concurrent use.
+	// Table stores in dst, for every site i and level l,
+	//
+	//	log p(y | x with x_i = l, t) + c_i,
+	//
+	// where x is a single state at time t. The constant c_i of a site is arbitrary. An entry −Inf
+	// excludes its level. Table must be safe for concurrent use.
 	Table(dst []float32, x []int32, t float64) error
 }
 

@@ -84,11 +84,14 @@ var (
 // such as the draw of a [Drawer]. Projections of tokens need a Renoiser. If it is also an
 // [IntactSteps], a projection can skip sites whose tokens are known.
 type Renoiser interface {
-	// Condition turns the prediction v for the state x = x_t into the full posterior log p(x_0,i =
-	// l | x_t), up to a constant per site i. It gives the mask no weight. A token known to be
-	// intact (not corrupted) gets all the weight. If leaveOneOut is true, v was predicted from the
-	// other sites only, and Condition multiplies it by q(x_t,i | x_0,i = l). A second call changes
-	// nothing.
+	// Condition turns the prediction v for the state x = x_t into the full posterior, up to a
+	// constant per site i:
+	//
+	//	log p(x_0,i = l | x_t).
+	//
+	// It gives the mask no weight. A token known to be intact (not corrupted) gets all the weight.
+	// If leaveOneOut is true, v was predicted from the other sites only, and Condition multiplies
+	// it by q(x_t,i | x_0,i = l). A second call changes nothing.
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
 
 	// Renoise replaces the state x = x_t by a draw from q(x_s | x_t, x_0). The argument v is the

@@ -56,7 +56,7 @@ import (
 )
 
 // Runner draws samples by reversing a process that turns data into noise. It moves each sample from
-// pure noise at time 1 to time 0 in steps of a [Process], and asks a denoiser in every step to
+// pure noise at time 1 to time 0 in steps of a [Process]. In every step it asks a denoiser to
 // predict the clean sample. Create it with [New].
 //
 // The results depend only on the denoiser, the process and the configuration: sample i draws only

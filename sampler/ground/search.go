@@ -1,6 +1,6 @@
-// Package ground searches for ground states, the states of least energy, of models of two levels
-// whose energy is a sum over sites and pairs of sites ([Pairwise]). These include ground states of
-// Ising models, large cuts of graphs, and minima of QUBOs.
+// Package ground searches for ground states, the states of least energy, of [Pairwise] models. Such
+// a model has two levels, and its energy is a sum over sites and pairs of sites. Examples are
+// ground states of Ising models, large cuts of graphs, and minima of QUBOs.
 //
 //	s, err := ground.New(m, ground.Config{Seed: 1})
 //	err = s.Run(ctx, 200)

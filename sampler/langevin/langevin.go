@@ -91,10 +91,9 @@ type Config struct {
 //
 // which leaves e^{−E} invariant (Roberts and Tweedie 1996). ULA always accepts.
 //
-// If the energy or the score of a proposal is not finite, MALA rejects the proposal and counts it
-// in [sampler.Info.Invalid], except that an energy of +Inf is not counted. Under ULA such a
-// proposal ends the run. States are rounded to float32, a change orders of magnitude smaller than
-// √(2h).
+// MALA rejects a proposal whose energy or score is not finite. Unless the energy is +Inf, it counts
+// the proposal in [sampler.Info.Invalid]. ULA ends the run at such a proposal. States are rounded
+// to float32, a change orders of magnitude smaller than √(2h).
 //
 // The draws depend only on the target, the Config (except Workers) and the numbers of steps. Chains
 // move in blocks (see [Config.Block]), as in [sampler.Chains]. In Stats, the number of moved sites

@@ -24,18 +24,17 @@ import (
 //	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i,
 //
 // and the remaining probability for staying at x_i. The approximation is correct to first order for
-// small τ, correct in the limit of large τ, and exact for two levels. The change of all sites is
-// accepted together with the Metropolis–Hastings probability of [DMALA], so π stays invariant. A
-// step costs one evaluation of the model.
+// small τ, correct in the limit of large τ, and exact for two levels. The changes of all sites are
+// accepted or rejected together, with the Metropolis–Hastings probability of [DMALA], so π stays
+// invariant. A step costs one evaluation of the model.
 //
 // The proposal does not use a distance between levels. For models with many numeric levels DMALA is
 // therefore the better choice. If evaluating the model is cheap, a step costs up to twice as much
 // as with DMALA.
 //
-// Probabilities have a relative error of 2·10⁻⁶ against the formula, because they are computed in
-// float32. The acceptance probability uses the same rounded values, so π is not affected. On
-// two-level models on a torus (a periodic lattice), states are stored as bits under the conditions
-// stated in [DMALA].
+// Probabilities are computed in float32 and have a relative error of 2·10⁻⁶. The acceptance
+// probability uses the same rounded values, so π is not affected. On two-level models on a torus (a
+// periodic lattice), states are stored as bits under the conditions stated in [DMALA].
 type DLMC struct {
 	// StepSize is the time τ for which the jump process of a proposal runs. Its unit is such that a
 	// jump to a level of the same energy has rate g(1). If StepSize is 0, τ starts at 0.2 and is

@@ -42,8 +42,7 @@ type DMALA struct {
 	// Target is the mean acceptance probability to which warm-up tunes the step size; 0 means
 	// 0.574. This value is optimal for Langevin proposals in continuous spaces (Roberts and
 	// Rosenthal 1998) and nearly so in discrete ones (Sun, Dai and Schuurmans 2022). Proposals that
-	// change nothing are always accepted. If more than Target of all proposals are such, the mean
-	// leaves them out.
+	// change nothing are always accepted. If their share exceeds Target, the mean leaves them out.
 	Target float64
 
 	// Preconditioner holds a factor for the step size of each site. Window limits proposals to

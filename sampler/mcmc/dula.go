@@ -26,8 +26,8 @@ import (
 //
 //	π_α(x) ∝ π(x) ∏_i (1 + e^{l_i(x)}),  l_i = −½Δ_i(x) − 1/(2α),
 //
-// where Δ_i is the energy difference of flipping site i. The error vanishes as α → 0. If
-// a target's table is not exact, this holds only with Exact.
+// where Δ_i is the energy difference of flipping site i. The error vanishes as α → 0. On targets
+// whose table is not exact, it vanishes only with Exact.
 //
 // Exact and Balance together give the adjusted scores of Gissler, Saremi and Bach (2026, arXiv
 // 2602.15587). On spins x_i = ±1 with the score s_i = ½ log(p(+1|rest)/p(−1|rest)), Sqrt draws the

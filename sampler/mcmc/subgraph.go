@@ -36,23 +36,22 @@ import (
 //
 // On sparse random graphs at low temperatures, forests yield several to a hundred times as many
 // effective draws per second as Gibbs (BenchmarkSparseGlass). The lower the temperature, the larger
-// is the gain. At higher temperatures Gibbs is as fast.
+// the gain. At higher temperatures Gibbs is as fast.
 //
 // With about three neighbours a site and strong couplings, chains of both methods stay in one
 // valley of the energy; forests only explore it faster. There, make Subgraph the Base of
 // [Tempering]. Do so too for spin glasses on lattices, with wider sets.
 //
-// On ferromagnets near their critical temperature, the sites around a set hold it in place. Gibbs,
-// which redraws many chains of such models at a time, and cluster methods (package cluster) are
-// faster there.
+// On ferromagnets near their critical temperature, the sites around a set hold it in place. There,
+// Gibbs and the cluster methods (package cluster) are faster.
 //
 // # Cost
 //
-// For forests of two-level pair models, a step costs 4 ns to 10 ns per site, and least if most
-// trees have no neighbours outside the forest. With AVX-512 it costs 1.2 ns to 4 ns in blocks of
-// four or more chains (see [sampler.Config.BlockChains]) and gives the same results. For other
-// models it costs 100 ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A site has
-// at most levels^Width entries, and far fewer on average.
+// For forests of two-level pair models, a step costs 4 ns per site, or up to 10 ns if most trees
+// have neighbours outside the forest. With AVX-512 it costs 1.2 ns to 4 ns in blocks of four or
+// more chains (see [sampler.Config.BlockChains]) and gives the same results. For other models it
+// costs 100 ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A site has at most
+// levels^Width entries, and far fewer on average.
 type Subgraph struct {
 	// Width is the maximum number of sites on which an intermediate sum depends when the sites of a
 	// set are summed out; 1 means forests. If Width is 0, it is 1 for graphs with at most 3

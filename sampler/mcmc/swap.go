@@ -25,9 +25,9 @@ import (
 // sample all of C. With two levels, a constraint.Count that fixes the count of one level fixes both
 // counts.
 //
-// Suppose that π is positive on all states with these numbers, and C contains them. Exchanges then
-// reach all of them. This is so if Within is nil, a constraint.Count, or a constraint.Sum with the
-// same weights at every site. It also holds for independent sets of a fixed size on a path; see
+// If C contains all states with these numbers and π is positive on them, exchanges reach all of
+// them. C contains them if Within is nil, a constraint.Count, or a constraint.Sum with the same
+// weights at every site. Exchanges also reach all independent sets of a fixed size on a path; see
 // PairGibbs. Other languages may be disconnected.
 //
 // If no exchange changes the energy, every exchange is accepted, and chains may be periodic. For

@@ -34,9 +34,9 @@ import (
 // in Info.Rungs. diagnose.Replicas records the rungs and reweights them to intermediate
 // temperatures. [Ladders] reports the swaps.
 //
-// Each rung costs a step of Base, an evaluation of the energy and, after a swap, a Reset of the
-// Base kernel. If the kernels of Base are [sampler.Exchanger], it costs little more than the step
-// of Base.
+// A rung costs a step of Base, an evaluation of the energy and, after a swap, a Reset of the Base
+// kernel. If the kernels of Base are [sampler.Exchanger], a rung costs little more than a step of
+// Base.
 //
 // The zero value tunes a ladder of 8 rungs from β = 1 down to β = 0 during warm-up.
 type Tempering struct {

@@ -76,8 +76,9 @@ type ProcessOptions struct {
 	// are the signal levels at these times. The step maps the level of the site and the
 	// distribution p of its clean token to the distribution of its next level.
 	//
-	// If Step is nil and the prior is all masks, the step is [MaskedStep] without remasking. If
-	// Step is nil and the prior is not, the noise replaces tokens by uniformly drawn ones.
+	// If Step is nil, the step depends on the prior. If the prior is all masks, it is [MaskedStep]
+	// without remasking. Otherwise it is that of noise that replaces tokens by uniformly drawn
+	// ones.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
 	// Counts lists the numbers of steps to try; nil means 1, 3 and 8.

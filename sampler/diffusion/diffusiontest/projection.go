@@ -13,12 +13,10 @@ import (
 )
 
 // ProjectionOptions states what the documentation of a projector promises; [TestProjector] checks
-// it. If only Accepts is set, the projector is for tokens and promises only that the most likely
+// it. If only Accepts is set, the projector is for tokens and promises one thing: the most likely
 // sequence of a projected prediction is feasible.
 type ProjectionOptions struct {
-	// ProjectionOptions states what the documentation of a projector promises; [TestProjector]
-	// checks it. If only Accepts is set, the projector is for tokens and promises one thing: the
-	// most likely sequence of a projected prediction is feasible.
+	// Sites and Levels are the shape of a sample; 0 means 4 and 3. Levels is 1 for reals.
 	Sites, Levels int
 
 	// Accepts reports whether a sequence is feasible. It is required for tokens, and should not

@@ -31,7 +31,7 @@ type Checked interface {
 	Check() error
 }
 
-// Tabulated is a schedule that can tabulate in advance what all calls of Alpha share.
+// Tabulated is a schedule that can be replaced by a table, which is faster.
 type Tabulated interface {
 	// Tabulate returns a faster schedule with the same values, bit for bit.
 	Tabulate() Schedule

@@ -50,9 +50,9 @@ type Config struct {
 	// violation of +Inf is worse than any other. A NaN makes the sample fail with an error.
 	Judge constraint.Set
 
-	// Guide, if not nil, is a cheaper set, such as a surrogate of Judge, that replaces Judge when
-	// the sampler looks ahead: it completes the sample for each candidate token and scores the
-	// completions. Judge still decides about the last token of a sample and about tokens that were
+	// Guide, if not nil, replaces Judge when the sampler looks ahead, that is, completes the sample
+	// for each candidate token and scores the completions. It is a cheaper set, such as a surrogate
+	// of Judge. Judge still decides about the last token of a sample and about tokens that were
 	// masked again.
 	Guide constraint.Set
 

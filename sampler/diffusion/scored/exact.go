@@ -118,10 +118,11 @@ func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusi
 // Len returns the number of the next sample, which is Config.First in a new sampler.
 func (x *Exact) Len() int { return x.made }
 
-// LogProb returns the logarithm of an estimate of P, the probability under p of a feasible sample
-// (see [Exact]), and the relative standard error of that estimate. The estimate of P is the mean
-// weight over all paths of the tuning run and the first path of every sample, so it is unbiased.
-// The result logP is NaN before the first call of Sample, and −Inf if no path was feasible.
+// LogProb returns the logarithm of an estimate of P and the relative standard error of that
+// estimate. P is the probability under p of a feasible sample (see [Exact]). The estimate is the
+// mean weight over all paths of the tuning run and the first path of every sample, so it is
+// unbiased. The result logP is NaN before the first call of Sample, and −Inf if no path was
+// feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
 // Excess returns an estimate of E(W−c)₊/E(W), where W is the weight of a path and c the cap on

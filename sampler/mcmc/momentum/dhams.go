@@ -38,9 +38,9 @@ import (
 // acceptance uses the exact energy (generalised detailed balance). If E is linear, every proposal
 // is accepted. A step costs one evaluation of the model.
 //
-// If ρ is near 1, successive moves continue in the same direction: after an accepted move with φ =
-// 0, the centre of the next proposal is the mirror image of the last one about v* (Adler's
-// over-relaxation). The field Relaxation has the same effect for the sites.
+// With ρ near 1 this is Adler's over-relaxation. After an accepted move with φ = 0, the centre of
+// the next proposal is then the mirror image about v* of the last centre. The field Relaxation has
+// the same effect for the sites.
 //
 // The refresh, the correction and the acceptance probability are derived here from the construction
 // in the paper; details of the published algorithm may differ.
