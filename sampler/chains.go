@@ -11,14 +11,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/probe"
 )
 
-// Chains runs Markov chains whose states hold an integer level, 0, 1, …, for every site of a model.
-// All chains use the same [Method] and the same energy.Model. Create it with [NewChains].
+// Chains runs Markov chains on states of integer levels. A state holds a level 0, 1, … for every
+// site of a model. All chains use the same [Method] and the same energy.Model. Create it with
+// [NewChains].
 type Chains = Runner[int32]
 
 // NewChains returns chains that sample from the model with the given method, ready to Run.
 //
-// It returns an error if the model or the method is nil, if a Config field is out of range, or if
-// the method does not support the model. An initial state of probability zero is an error of the
+// It returns an error if the model or the method is nil, if the method does not support the model,
+// or if a Config field is out of range. An initial state of probability zero is an error of the
 // first Run, not of NewChains.
 func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (*Chains, error) {
 	t, err := newTokens(m, method)
@@ -37,9 +38,9 @@ func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (
 // random streams and counts are kept. The kernels are built anew and therefore untuned. The
 // automatic warm-up does not run again, so call Warm to tune them.
 //
-// Retarget returns an error and changes nothing if it cannot build the kernels or if another call
-// on the chains is under way. If a chain cannot start from its state under the new model, the model
-// is replaced nevertheless, and Retarget returns the error that Reset returns.
+// If the kernels cannot be built, or if another call is under way, Retarget returns an error and
+// changes nothing. If a chain cannot start from its state under the new model, Retarget returns the
+// error of Reset, but the model is replaced.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	if c == nil {
 		return fmt.Errorf("sampler: Retarget: chains = nil")

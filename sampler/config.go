@@ -27,10 +27,10 @@ type Config struct {
 	// the work of a single chain. Workers does not change results.
 	Workers int
 
-	// Generator selects the random number generator; the zero value is Philox4x32. On processors
-	// with AES instructions, ARS4x32 makes a run up to twice as fast if drawing random numbers
-	// dominates its cost, as in Gibbs sampling on lattices. Like Seed, Generator changes results,
-	// and checkpoints record it.
+	// Generator selects the random number generator; the zero value is Philox4x32. ARS4x32 is
+	// faster on processors with AES instructions. A run gets up to twice as fast if drawing random
+	// numbers dominates its cost, as in Gibbs sampling on lattices. Like Seed, Generator changes
+	// results, and checkpoints record it.
 	Generator Generator
 
 	// BlockChains sets the number of consecutive chains that move together, at most [BlockSize]. If
@@ -43,8 +43,8 @@ type Config struct {
 	BlockChains int
 
 	// First and Count select a part of the run: chains First … First+Count−1. A Count of 0 means
-	// all chains from First on. The draws of a chain have the same bits in a part as in the whole
-	// run, so parts may run anywhere and in any order. [Config.Part] sets First and Count.
+	// all chains from First on. A part gives its chains the same bits as the whole run, so parts
+	// may run anywhere and in any order. [Config.Part] sets First and Count.
 	//
 	// First must be a multiple of the block size (see [Config.Block]), and Count too, except in the
 	// last part. Observers and errors use the chain numbers of the whole run, but States, Info and
@@ -148,14 +148,14 @@ func (cfg Config) Block() int {
 	return session.Block(cmp.Or(max(cfg.Chains, 0), defaultChains))
 }
 
-// Part returns a copy of cfg in which First and Count select part k of n nearly equal parts of the
-// run, counted from k = 0. Each task of a distributed run can then sample its own part:
+// Part returns a copy of cfg for part k of n nearly equal parts of the run, counted from k = 0. It
+// sets First and Count. Each task of a distributed run can then sample its own part:
 //
 //	part, err := cfg.Part(task, tasks)
 //	ch, err := sampler.NewChains(ctx, m, method, part)
 //
-// It returns an error if k or n is out of range (n is at most the number of blocks) or if cfg
-// already selects a part.
+// It returns an error if cfg already selects a part, or if k or n is out of range. The largest n is
+// the number of blocks.
 func (cfg Config) Part(k, n int) (Config, error) {
 	err := session.Cut("sampler: Config", &cfg.Chains, &cfg.First, &cfg.Count, defaultChains, min(cfg.BlockChains, BlockSize), k, n)
 	return cfg, err

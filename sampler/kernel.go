@@ -255,7 +255,7 @@ type Adaptive interface {
 type Starter interface {
 	// Start replaces the random state x by a state from which a chain can start. If there is no
 	// such state, it returns an error that wraps constraint.ErrInfeasible. It is called before the
-	// first Reset, but not for chains whose initial state the caller gave.
+	// first Reset. It is not called for initial states that the caller gave.
 	Start(x []int32, r *Stream) error
 }
 
@@ -291,7 +291,7 @@ type Warner interface {
 	Warning() string
 }
 
-// Lazy is a kernel that holds states in a private format and stores them in x only when the caller
+// Lazy is a kernel that holds states in a private format. It stores them in x only when the caller
 // will read them.
 type Lazy[S energy.Site] interface {
 	// Show stores the current states in x if earlier steps with Control.Unread left x out of date.
@@ -299,8 +299,8 @@ type Lazy[S energy.Site] interface {
 }
 
 // Companion is a kernel that can make many steps in one call of Step without storing the states in
-// between (see Control.Steps and Control.Unread). In the same call it can also move the chains of
-// other blocks, which have kernels of their own (see Control.Company). A Companion accepts every
+// between (Control.Steps and Control.Unread). In the same call it can also move the chains of other
+// blocks (Control.Company), each of which has a kernel of its own. A Companion accepts every
 // proposal and cannot fail.
 type Companion interface {
 	// Company returns the number of blocks that should move together in one call of Step, given the

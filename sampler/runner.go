@@ -146,8 +146,9 @@ func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.fi
 func (c *Runner[S]) share() int { return max(1, c.cfg.Workers/len(c.blocks)) }
 
 // SetStates replaces the states of all chains by a copy of x (chains × sites) and resets the
-// kernels. If x has the wrong length or holds a value out of range, or if another call is under
-// way, it returns an error and changes nothing. It can also return the errors of Reset.
+// kernels. If x has the wrong length or a value out of range, it returns an error and changes
+// nothing. The same holds while another call is under way. SetStates can also return the errors of
+// Reset.
 func (c *Runner[S]) SetStates(x []S) error {
 	if len(x) != len(c.x) {
 		return fmt.Errorf("%s: SetStates: len(x) = %d, want %d (%d chains of %d sites)", c.system.Name(), len(x), len(c.x), c.cfg.Count, c.sites)
@@ -366,8 +367,8 @@ func (c *Runner[S]) StepSizes() []float64 {
 }
 
 // Warnings returns the kernels' warnings about their own settings, such as a step size that warm-up
-// moved to its bound. It returns nil if there are none. If several chains have the same warning, it
-// is listed once, together with the number of these chains and the first of them.
+// moved to its bound. It returns nil if there are none. A warning of several chains is listed once,
+// with the number of these chains and the first of them.
 func (c *Runner[S]) Warnings() []string {
 	var sentences []string
 	first, chains := map[string]int{}, map[string]int{}
@@ -555,8 +556,8 @@ func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life
 func (c *Runner[S]) SaveFile(path string) error { return c.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint that SaveFile saved; see Load. If the file is missing or damaged,
-// LoadFile restores the previous checkpoint, path.old, and Len then returns the number of draws in
-// that checkpoint. If the settings in the file differ, LoadFile returns an error.
+// LoadFile restores the previous checkpoint, path.old. Check Len, which returns the number of draws
+// in the checkpoint. If the settings in the file differ, LoadFile returns an error.
 func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return c.life.LoadFile(ctx, path)
 }

@@ -98,8 +98,8 @@ type AISConfig struct {
 	// that has positive probability under the model.
 	//
 	// It can be a model of independent sites, such as a model.Independent fitted to data. It can
-	// also be an energy.Factored model whose graph is narrow enough for package
-	// projection/junction, such as a chain or a strip of the model's lattice.
+	// also be an energy.Factored model on a narrow graph, such as a chain or a strip of the model's
+	// lattice. The graph must suit package projection/junction.
 	Base energy.Model
 
 	// Exact, if not nil, holds independent exact draws from the model, one per chain of the part.

@@ -87,9 +87,9 @@ func (cfg Config) Part(k, n int) (Config, error) {
 }
 
 // Runner minimises an energy by simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). It
-// samples exp(−β E) with a method while β grows, and keeps the best state that any chain had at the
-// end of a step. It works with any [sampler.Method]; mcmc.Metropolis and mcmc.Gibbs are the usual
-// ones. Create it with [New]. Its methods must not be called concurrently with each other.
+// samples exp(−β E) while β grows, and keeps the best state that any chain had at the end of a
+// step. It works with any [sampler.Method]; mcmc.Metropolis and mcmc.Gibbs are the usual ones.
+// Create it with [New]. Its methods must not be called concurrently with each other.
 type Runner struct {
 	saved
 	model   energy.Model

@@ -41,8 +41,8 @@ func init() {
 	register.DoFn2x1[context.Context, []byte, error](&writeFn{})
 }
 
-// Job is the work of a pipeline. It identifies its run by arguments in JSON and by the name of a
-// builder, which the program registers on every worker (see [shard.Register]). Models are never
+// Job is the work of a pipeline. It identifies its run by the name of a builder and by arguments in
+// JSON. The program registers the builder on every worker (see [shard.Register]). Models are never
 // sent.
 type Job struct {
 	Run shard.Job
@@ -53,14 +53,14 @@ type Job struct {
 	// another worker. Results do not depend on Parts.
 	Parts int
 
-	// Each makes every worker run one part at a time, even if parts are so short that it would
-	// otherwise run several together.
+	// Each makes every worker run one part at a time. Otherwise a worker runs several short parts
+	// together.
 	Each bool
 
-	// States, if not empty, is a folder to which all workers can write. For each part that a worker
-	// makes, it writes the states to a file states-FIRST.npy, where FIRST is the number of the
-	// part's first element. A file gets its name only when it is complete and on disk. States never
-	// pass through the runner.
+	// States, if not empty, is a folder to which all workers can write. A worker writes the states
+	// of each part to a file states-FIRST.npy, where FIRST is the number of the part's first
+	// element. A file gets its name only when it is complete and on disk. States never pass through
+	// the runner.
 	States string
 }
 

@@ -43,7 +43,7 @@ func NewReplicas(f ...func(x []int32) float64) *Replicas {
 }
 
 // Name sets the names of the functions and returns r. It panics if the number of names differs from
-// the number of functions, if a name is "beta", or if it is called after the first draw.
+// the number of functions, if a name is "beta", or after the first draw.
 func (r *Replicas) Name(names ...string) *Replicas {
 	if len(names) != len(r.names) {
 		panic(fmt.Sprintf("diagnose: Replicas.Name: %d names, want %d", len(names), len(r.names)))

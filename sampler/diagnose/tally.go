@@ -205,8 +205,8 @@ func (t *Tally) Chains() int { return t.done.chains() }
 // the same bits. The digest does not depend on the order of merging.
 func (t *Tally) Digest() string { return t.bits.String() }
 
-// Missing returns an error that names the chains of the run that t does not count, or nil if t
-// counts all of them.
+// Missing returns nil if t counts all chains of the run. Otherwise it returns an error that names
+// the missing ones.
 func (t *Tally) Missing() error {
 	if t.empty() {
 		return errors.New("diagnose: Tally: empty")
@@ -700,8 +700,8 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 // [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw is ignored.
 // Calls for the same chain must not overlap; calls for different chains may.
 //
-// It panics if t does not count the chain or the chain has all its draws, or if t was not created
-// by [NewTally].
+// It panics if t does not count the chain, if the chain has all its draws, or if t does not come
+// from [NewTally].
 func (t *Tally) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	u := t.next(chain)
 	n := t.record.draws

@@ -297,8 +297,8 @@ func (t *Trace) Best() (x []int32, energy float64, err error) {
 	return slices.Clone(best.best), best.bestEnergy, nil
 }
 
-// Record makes chains of the method on the model, warms them up, runs them for a number of draws,
-// and returns the trace of the functions f:
+// Record makes chains of the method on the model, warms them up and runs them for a number of
+// draws. It returns the trace of the functions f:
 //
 //	mag, err := diagnose.Record(ctx, m, mcmc.Gibbs{}, sampler.Config{Seed: 1}, 1000, energy.Magnetization)
 //
@@ -696,9 +696,9 @@ func appendFloat(b []byte, v float64) []byte {
 }
 
 // Values returns a copy of the values of one function as values[chain][draw]. Every chain has
-// [Trace.Len] draws. The names "energy" (in nats), "accept" (acceptance probability) and "moves"
-// (number of sites that changed) are also accepted, unless a function has the same name. It is an
-// error if there is no such name. A streaming trace gives [ErrStreaming].
+// [Trace.Len] draws. Unless a function has that name, "energy" (in nats), "accept" (acceptance
+// probability) and "moves" (number of sites that changed) are also accepted. It is an error if
+// there is no such name. A streaming trace gives [ErrStreaming].
 func (t *Trace) Values(name string) ([][]float64, error) {
 	k, err := t.find(name)
 	if err != nil {
@@ -860,8 +860,8 @@ func (h *Histogram) bin(v float64) int {
 	return low
 }
 
-// WriteInferenceData writes all draws as one JSON object in the layout of ArviZ, whose from_json
-// converts it to an InferenceData:
+// WriteInferenceData writes all draws as one JSON object in the layout of ArviZ. The function
+// from_json of ArviZ reads it:
 //
 //	{"posterior": {"mag": [[…], …], …, "x": [[[…], …], …]},
 //	 "sample_stats": {"lp": [[…], …], "acceptance_rate": …, "n_moves": …},

@@ -170,8 +170,8 @@ type Snapshot struct {
 	// Violation is the amount by which V still violates the constraint after the projection. With
 	// ProjectState it refers to the state instead of V.
 	Violation float64
-	// LogZ is the log Z that a [Drawer] returned in this step, the log of the total weight of the
-	// feasible set under the prediction; 0 if the projection is not a Drawer.
+	// LogZ is the log Z that a [Drawer] returned in this step: the log of the total weight of the
+	// feasible set under the prediction. It is 0 if no Drawer drew in this step.
 	LogZ float64
 }
 

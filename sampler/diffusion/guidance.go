@@ -391,8 +391,9 @@ func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noise
 	return nil
 }
 
-// Check returns an error if a field is invalid, if the two denoisers have different shapes, or if
-// only one of them predicts each site from the other sites only. It implements [noise.Checked].
+// Check returns an error if a field is invalid or the two denoisers have different shapes. It is
+// also an error if only one of them predicts each site from the other sites only. It implements
+// [noise.Checked].
 func (g ClassifierFree) Check() error {
 	if check.Nil(g.Conditional) || check.Nil(g.Unconditional) {
 		return fmt.Errorf("diffusion: ClassifierFree: Conditional and Unconditional must be set")
@@ -415,15 +416,14 @@ func (g ClassifierFree) CheckInside() error {
 // ClassifierGuided is a denoiser guided towards a condition y by a classifier (Dhariwal and Nichol
 // 2021; for tokens Schiff et al. 2025). By default it guides the prediction with weight γ,
 //
-//	p(x_0,i = l | x_t) ∝ p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ.
+//	p(x_0,i = l | x_t) ← p(x_0,i = l | x_t)·p(y | x_t with x_i = l)^γ,
 //
-// This works with every process and projection. With AtPosterior it guides the reverse step from
-// time t to time s,
+// up to normalisation. This works with every process and projection. With AtPosterior it guides the
+// reverse step from time t to time s,
 //
-//	p(x_s,i = l | x_t) ∝ p(x_s,i = l | x_t)·p(y | x_t with x_i = l)^γ.
+//	p(x_s,i = l | x_t) ← p(x_s,i = l | x_t)·p(y | x_t with x_i = l)^γ.
 //
-// In each formula, the left side is the guided distribution and the right side contains the
-// unguided one. Both formulas treat the effects of different sites on y as independent.
+// Both formulas treat the effects of different sites on y as independent.
 type ClassifierGuided struct {
 	energy.Denoiser[int32]
 	Classifier Classifier

@@ -30,9 +30,9 @@ const (
 // ParticlesConfig holds the settings of [Particles], which sample under a constraint by sequential
 // Monte Carlo: those of a [Runner] and the ones below.
 type ParticlesConfig struct {
-	// Config holds the settings of the diffusion. Unless there is a Potential, it needs a
-	// Projector whose projection is a [Drawer] without a memory. Batch counts samples.
-	// ProjectStart, ProjectEvery and Decode must be zero.
+	// Config holds the settings of the diffusion. Its Projector must give a [Drawer] that is not a
+	// [Committer]; with a Potential it may be nil. Batch counts samples. ProjectStart, ProjectEvery
+	// and Decode must be zero.
 	Config
 
 	// Particles is the number of particles per sample; 0 means 64.
@@ -152,9 +152,11 @@ var _ crowd = (*Particles)(nil)
 // constraint of cfg.Projector, are weighted by cfg.Potential, or both. It calls the Bind method of
 // the projector, which can take long and stops when ctx ends.
 //
-// NewParticles returns the same errors as [New]. It also returns an error if cfg has neither a
-// projector nor a potential, or if the projection is not a [Drawer] or is a [Committer]. The steps
-// of the process must be [Joint]; those of [Remask] and [Ordered] are not.
+// NewParticles returns the same errors as [New]. It also returns an error in these cases:
+//
+//   - cfg has neither a projector nor a potential;
+//   - the projection is not a [Drawer], or is a [Committer];
+//   - the steps of the process are not [Joint], as those of [Remask] and [Ordered].
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	const who = "diffusion: NewParticles"
 	cfg.Threshold = cmp.Or(cfg.Threshold, defaultThreshold)
@@ -276,9 +278,8 @@ func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
 // Sample fills x with samples, sites entries each. The length of x determines how many. An error of
-// one particle makes its sample fail, and the entries of the sample that are not clamped are set to
-// −1. Sample returns the same errors as [Runner.Sample]. It also returns an error after
-// [Particles.Join].
+// one particle makes its sample fail. The free entries of a failed sample are set to −1. Sample
+// returns the same errors as [Runner.Sample]. It also returns an error after [Particles.Join].
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	if len(p.weight) != p.run.made {
 		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")

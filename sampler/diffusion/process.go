@@ -27,8 +27,8 @@ func checkShape(process string, sites, levels int) error {
 // you write yourself.
 type Process[S energy.Site] interface {
 	// Bind returns the [Steps] for samples of the given shape. Steps handle one sample at a time,
-	// so a runner calls Bind once for each of the samples that it makes at the same time. Bind may
-	// take a long time. If a setting is wrong, the error names it.
+	// so a runner calls Bind once for each simultaneous sample. Bind may take a long time. If a
+	// setting is wrong, the error names it.
 	Bind(ctx context.Context, sites, levels int) (Steps[S], error)
 }
 
@@ -80,9 +80,9 @@ var (
 	_ corruption.Absorbing = Absorbing(nil)
 )
 
-// Renoiser is implemented by [Steps] of tokens that can make a step towards a given clean sample,
-// such as the draw of a [Drawer]. Projections of tokens need a Renoiser. If it is also an
-// [IntactSteps], a projection can skip sites whose tokens are known.
+// Renoiser is implemented by [Steps] of tokens that can step towards a given clean sample, such as
+// the draw of a [Drawer]. Projections of tokens need a Renoiser. With an [IntactSteps], a
+// projection can skip sites whose tokens are known.
 type Renoiser interface {
 	// Condition turns the prediction v for the state x = x_t into the full posterior, up to a
 	// constant per site i:
@@ -105,8 +105,8 @@ type Renoiser interface {
 type IntactSteps interface {
 	Renoiser
 
-	// Intact sets x0 to the token of x at each site that is known to be intact (not corrupted), and
-	// to −1 at the others.
+	// Intact stores in x0 the tokens of x that are known to be intact (not corrupted), and −1 at
+	// the other sites.
 	Intact(x0, x []int32)
 }
 

@@ -29,8 +29,11 @@ type Projector interface {
 // not modify v and may be called concurrently. A [GivenDrawer] can skip sites whose tokens are
 // known.
 type Drawer interface {
-	// Draw stores in x0 an exact joint draw from ∏_i softmax(v_i) restricted to the feasible set C,
-	// where v_i holds the log-weights of site i. It returns log Z = log Σ_{x∈C} ∏_i exp(v[i,x_i]).
+	// Draw stores in x0 an exact joint draw from ∏_i softmax(v_i) restricted to the feasible set C.
+	// Here v_i holds the log-weights of site i. It returns log Z, where
+	//
+	//	Z = Σ_{x∈C} ∏_i exp(v[i,x_i]).
+	//
 	// If Z = 0, the error wraps constraint.ErrInfeasible. Any other error is that of ctx.
 	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 

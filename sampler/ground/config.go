@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Pairwise is [energy.Pairwise]: a model of two levels whose energy is a sum of terms of single
+// Pairwise is [energy.Pairwise], a model of two levels. Its energy is a sum of terms of single
 // sites and of pairs of sites. A [Search] accepts these models.
 type Pairwise = energy.Pairwise
 

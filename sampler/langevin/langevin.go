@@ -1,6 +1,6 @@
 // Package langevin runs Langevin chains on densities ∝ exp(−E) over ℝⁿ, given as an energy.Scored,
-// which computes E and its gradient. It has the Metropolis-adjusted algorithm (MALA), which leaves
-// exp(−E) invariant, and the unadjusted one (ULA), whose error is O(h) at step size h.
+// which computes E and its gradient. It has two algorithms. The Metropolis-adjusted one (MALA)
+// leaves exp(−E) invariant. The unadjusted one (ULA) has an error of O(h) at step size h.
 //
 //	l, err := langevin.New(ctx, target, langevin.Config{Chains: 32, Seed: 1})
 //	err = l.Run(ctx, 1000)

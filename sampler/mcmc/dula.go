@@ -86,8 +86,9 @@ type DULA struct {
 	Balance Balance
 
 	// Exact, if true, computes the energy differences from the model's single-site energies instead
-	// of its table; see [LocallyBalanced]. Only with Exact does the error of the stationary
-	// distribution vanish as the step size α → 0 for every model and every Balance.
+	// of its table; see [LocallyBalanced]. With Exact, the error of the stationary distribution
+	// vanishes as α → 0 for every model and every Balance. Without it, this holds only if the table
+	// is exact.
 	Exact bool
 
 	// Within, if not nil, confines the chain to a language of package constraint; see [DMALA].

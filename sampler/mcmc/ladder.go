@@ -25,8 +25,8 @@ type Ladder struct {
 	// steps (Syed et al. 2022).
 	Barrier float64
 
-	// RoundTrips counts how often a replica moved from the coldest rung (β = 1) to the hottest and
-	// back, in all chains of the block.
+	// RoundTrips is the number of times that a replica moved from the coldest rung (β = 1) to the
+	// hottest and back. It counts all chains of the block.
 	RoundTrips int
 
 	Steps int // number of steps after warm-up to which Swap, Barrier and RoundTrips refer

@@ -13,8 +13,8 @@ import (
 )
 
 // Options describes what a method promises and how it is checked. The zero value suits a method
-// that leaves exp(−E) invariant, reaches every state of positive probability and has no internal
-// state except caches.
+// that leaves exp(−E) invariant and reaches every state of positive probability. Its kernel must
+// have no internal state except caches.
 type Options struct {
 	// Models are the models on which the method is checked; nil means those of the function
 	// [Models]. Models that the method rejects, by an error of Kernel, are skipped. It is an error

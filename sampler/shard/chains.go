@@ -32,8 +32,8 @@ type Chains struct {
 // Kind returns "chains", the name of the elements. It implements [Run].
 func (c Chains) Kind() string { return "chains" }
 
-// Size returns the number of chains of the run and the number of chains in a block, which is never
-// divided between parts. The size of a block is a multiple of Nested.
+// Size returns the number of chains of the run and the number of chains in a block, a multiple of
+// Nested. Blocks are never divided between parts.
 func (c Chains) Size() (n, block int) {
 	return cmp.Or(c.Config.Chains, 4), multiple(c.Config.Block(), max(c.Nested, 1))
 }

@@ -37,8 +37,8 @@ type Samples[S energy.Site] struct {
 	Samples int // number of samples of the whole run, ≥ 1
 
 	// Block is the number of consecutive samples that are always made in the same part; 0 means 64.
-	// If the denoiser's predictions for a state depend on the rest of the batch, Block must be a
-	// multiple of the batch size.
+	// It must be a multiple of the batch size if predictions for a state depend on the rest of the
+	// batch.
 	Block int
 
 	// New returns a sampler that makes the samples first … first+count−1 of the run.

@@ -6,9 +6,14 @@
 //
 //	go -C sampler/beam run ./digests
 //
-// The engines are goroutines (one process, shards merged in a random order), processes (an array
-// job, one process per shard) and prism (Beam in this process). With -server, a job server of Prism
-// or of another Beam runner is a fourth engine. It must be able to call back to this process:
+// The engines are
+//
+//   - goroutines: one process, shards merged in a random order;
+//   - processes: an array job, one process per shard;
+//   - prism: Beam in this process;
+//   - with -server, a job server of Prism or of another Beam runner.
+//
+// The server must be able to call back to this process:
 //
 //	go -C sampler/beam run github.com/apache/beam/sdks/v2/go/cmd/prism &
 //	go -C sampler/beam run ./digests -server localhost:8073

@@ -37,16 +37,15 @@ type Claim uint8
 
 const (
 	// Converges claims that each site moves independently of the others in every step, as given by
-	// ProcessOptions.Step. It also claims that, as the number of steps grows, the distribution of
-	// samples tends to that of the denoiser.
+	// ProcessOptions.Step. It also claims that the distribution of samples tends to that of the
+	// denoiser as the number of steps grows.
 	Converges Claim = iota
 
 	// Steps claims only that each site moves independently of the others in every step, as given by
 	// ProcessOptions.Step.
 	Steps
 
-	// Exact claims that the distribution of samples is that of the denoiser for every number of
-	// steps.
+	// Exact claims that samples have the distribution of the denoiser for every number of steps.
 	Exact
 
 	// Heuristic claims nothing, and the distribution of samples is not tested.

@@ -10,12 +10,13 @@ import (
 )
 
 // Schedule gives the signal level, the fraction of the signal that remains, as a function of
-// diffusion time. For tokens it is the probability α that a token is intact, and for reals it is ᾱ
-// in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
+// diffusion time. For tokens it is the probability α that a token is intact. For reals it is ᾱ in
+//
+//	x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 type Schedule interface {
-	// Alpha returns the signal level α(t) for t in [0,1]. It does not increase with t and is in
-	// [0,1]. At t = 0 it is exactly 1, even if the formula gives another value, because otherwise
-	// masks would remain after the last step.
+	// Alpha returns the signal level α(t) for t in [0,1]. It is in [0,1] and does not increase with
+	// t. At t = 0 it is exactly 1, whatever the formula gives. Otherwise masks would remain after
+	// the last step.
 	Alpha(t float64) float64
 
 	// Time returns the time t in [0,1] with Alpha(t) = alpha. It returns 0 if alpha exceeds

@@ -7,9 +7,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// LogLinear is the schedule α(t) = 1 − (1−ε)t of masked diffusion (Sahoo et al. 2024), where α(t)
-// is the probability that a token is unmasked at time t. Under this schedule, tokens are unmasked
-// at a constant rate. The zero value has ε = 1e-3.
+// LogLinear is the schedule of masked diffusion (Sahoo et al. 2024)
+//
+//	α(t) = 1 − (1−ε)t,
+//
+// where α(t) is the probability that a token is unmasked at time t. Tokens are unmasked at a
+// constant rate. The zero value has ε = 1e-3.
 type LogLinear struct {
 	// Epsilon is ε, the probability that a token is still intact at time 1. 0 means 1e-3, and a
 	// negative value means 0.
@@ -26,8 +29,11 @@ func (c LogLinear) Time(alpha float64) float64 { return unit((1 - alpha) / (1 - 
 // Check returns an error if a field is out of range; it implements [Checked].
 func (c LogLinear) Check() error { return checkEpsilon("LogLinear", c.Epsilon) }
 
-// Cosine is the schedule α(t) = ε + (1−ε)·cos(πt/2) for tokens (Sahoo et al. 2024), where α(t) is
-// the probability that a token is intact at time t. The zero value has ε = 1e-3.
+// Cosine is the schedule for tokens (Sahoo et al. 2024)
+//
+//	α(t) = ε + (1−ε)·cos(πt/2),
+//
+// where α(t) is the probability that a token is intact at time t. The zero value has ε = 1e-3.
 type Cosine struct {
 	// Epsilon is ε, the probability that a token is still intact at time 1. 0 means 1e-3, and a
 	// negative value means 0.
@@ -44,8 +50,11 @@ func (c Cosine) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 // Check returns an error if a field is out of range; it implements [Checked].
 func (c Cosine) Check() error { return checkEpsilon("Cosine", c.Epsilon) }
 
-// CosineSquared is the schedule α(t) = ε + (1−ε)·cos²(πt/2) for tokens (Sahoo et al. 2024), where
-// α(t) is the probability that a token is intact at time t. The zero value has ε = 1e-3.
+// CosineSquared is the schedule for tokens (Sahoo et al. 2024)
+//
+//	α(t) = ε + (1−ε)·cos²(πt/2),
+//
+// where α(t) is the probability that a token is intact at time t. The zero value has ε = 1e-3.
 type CosineSquared struct {
 	// Epsilon is ε, the probability that a token is still intact at time 1. 0 means 1e-3, and a
 	// negative value means 0.

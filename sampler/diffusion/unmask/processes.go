@@ -111,8 +111,8 @@ type Blocks struct {
 	// masked sites.
 	Schedule noise.Schedule
 	Size     int // number of sites per block; 0 means all sites
-	// Steps is the number of steps per block, each of which reveals an equal share of the block. 0
-	// means one mask per step.
+	// Steps is the number of steps per block; 0 means one mask per step. Each step reveals an equal
+	// share of the block.
 	Steps int
 }
 

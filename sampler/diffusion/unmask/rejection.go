@@ -24,8 +24,8 @@ type RejectionConfig struct {
 	// Steps is the number of steps of a path; 0 means 128. A diffusion.Clocked process ignores it.
 	Steps int
 
-	// Tuning is the initial number of paths of the tuning run, which determines the cap c on the
-	// weights of paths (see [Rejection]); 0 means 512. These paths give no samples.
+	// Tuning is the initial number of paths of the tuning run; 0 means 512. This run determines the
+	// cap c on the weights of paths (see [Rejection]). Its paths give no samples.
 	Tuning int
 
 	// Excess is the share of the total weight of paths that may lie above the cap c (see

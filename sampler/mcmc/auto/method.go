@@ -66,9 +66,9 @@ import (
 // them, and no trial can detect this.
 type Method struct {
 	// Candidates are the methods to try, in order of preference. If warm-up is too short for all,
-	// the first ones are tried. Candidates that do not fit the model, or whose kernels are not
-	// sampler.Costed, are not tried, see [Reports]. If none remains, Kernel returns their errors.
-	// All kernels of the library are Costed.
+	// the first ones are tried. A candidate is not tried if it does not fit the model or its kernel
+	// is not sampler.Costed (all kernels of the library are); see [Reports]. If none remains,
+	// Kernel returns their errors.
 	//
 	// If Candidates and Within are nil, the candidates are, in this order,
 	//
@@ -304,7 +304,10 @@ type Candidate struct {
 }
 
 // Rate returns the number of effectively independent draws per second of counted cost on one core,
-// 10⁹/(Cost·Time), or 0 if the candidate was not tried.
+//
+//	10⁹/(Cost·Time),
+//
+// or 0 if the candidate was not tried.
 func (c Candidate) Rate() float64 {
 	if c.Steps == 0 || !(c.Cost > 0) || !(c.Time > 0) {
 		return 0

@@ -1,11 +1,13 @@
 // Package cluster samples lattice models by changing whole clusters of sites at once.
 //
 //   - For Ising and Potts models near a phase transition, use [Wolff], or [SwendsenWang], which
-//     updates all clusters in a step. The model must be energy.Matching (any graph, one coupling
-//     for all edges, and the same field at every site) or a two-level energy.Pairwise model (any
-//     couplings and fields).
+//     updates all clusters in a step.
 //   - For spin glasses and other models whose graph is known, use [Houdayer] with mcmc.Tempering as
 //     its Base.
+//
+// Wolff and SwendsenWang accept two kinds of model. An energy.Matching model has any graph, one
+// coupling for all edges, and the same field at every site. A two-level energy.Pairwise model has
+// any couplings and fields.
 //
 // Near a phase transition domains grow as large as the lattice. A method that changes one site at a
 // time then takes very long to flip a domain; these methods need a few steps. Cluster methods gain
