@@ -36,7 +36,7 @@ import (
 //
 //	cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}}}
 //
-// gives every chain two ladders of temperatures. They exchange clusters at every temperature, and
+// Every chain then has two ladders of temperatures. They exchange clusters at every temperature, and
 // the replicas of both ladders travel. If warm-up tunes the temperatures, both ladders use those of
 // the first. The other order, Houdayer as the Base of mcmc.Tempering, also works, but its second
 // replicas never change their temperature.
