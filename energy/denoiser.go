@@ -23,26 +23,25 @@ type Noised[S Site] struct {
 	// that a token is intact; for reals it is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 	Time, Alpha []float64
 
-	// Sample holds one number per state, which identifies the sample into which the diffusion turns
-	// the state. The number of a sample is the same in every step, even if other states join or
-	// leave the batch. Diffusions set Sample. If you call a denoiser directly, Sample may be nil,
-	// unless the denoiser keeps data per sample.
+	// Sample holds the number of the sample that each state belongs to. It is the same in every
+	// step, even if other states join or leave the batch. Diffusions set Sample. If you call a
+	// denoiser directly, Sample may be nil, unless the denoiser keeps data per sample.
 	Sample []int
 
 	// Src holds a random source for each state. Diffusions set it. It may be nil for denoisers
 	// that make no random draws.
 	Src []rand.Source
 
-	// Clean, unless nil, marks the entries of X that the diffusion holds fixed (clamps) and that
-	// are therefore known without noise. With masking noise, tokens need no such mark, because
-	// every unmasked token is known. With uniform noise, or for reals, the value of an entry does
-	// not show whether it is noisy.
+	// Clean, unless nil, marks the entries of X that are known without noise, because the diffusion
+	// holds them fixed (clamps). Denoisers need it for uniform noise and for reals, where the value
+	// of an entry does not show whether it is noisy. With masking noise, every unmasked token is
+	// known, marked or not.
 	Clean []bool
 
-	// Guided is true if the caller itself applies the denoiser's guidance, by changing its reverse
-	// steps rather than the predictions (see diffusion.Guide). Guidance makes samples that satisfy
-	// a condition more likely. A denoiser that relies on the caller for this must return an error
-	// if Guided is false.
+	// Guided is true if the caller applies the denoiser's guidance itself, in its reverse steps
+	// instead of in the predictions (see diffusion.Guide). Guidance makes samples that satisfy a
+	// condition more likely. A denoiser that relies on the caller for this must return an error if
+	// Guided is false.
 	Guided bool
 
 	// Reveals states how the caller reveals masked tokens. Most denoisers ignore it; see [Reveals].
@@ -64,10 +63,12 @@ const (
 	// particles changes the steps; or the noise is not masking.
 	RevealsOtherwise Reveals = iota
 
-	// RevealsEach means that a step reveals each masked token independently with probability (α_s −
-	// α_t)/(1 − α_t). The token is drawn from its row of the prediction. Here α_t and α_s are the
-	// signal levels before and after the step, that is, the probabilities that a token is not
-	// masked.
+	// RevealsEach means that a step reveals each masked token independently with probability
+	//
+	//	(α_s − α_t)/(1 − α_t).
+	//
+	// Here α_t and α_s are the signal levels before and after the step: the probabilities that a
+	// token is not masked. The token is drawn from its row of the prediction.
 	RevealsEach
 
 	// RevealsOne means that a step reveals one masked token, chosen uniformly. The token is drawn
@@ -133,8 +134,8 @@ type DenoiserFunc[S Site] struct {
 	// slices are checked before F is called.
 	F func(ctx context.Context, v []float32, q Noised[S]) error
 
-	// IgnoresTime states that predictions depend on the states alone, as usual in masked
-	// diffusion (see [TimeFree]).
+	// IgnoresTime states that predictions depend on the states alone (see [TimeFree]), as usual in
+	// masked diffusion.
 	IgnoresTime bool
 
 	// ExcludesSelf states that F predicts each site from the other sites only (see [LeaveOneOut]).

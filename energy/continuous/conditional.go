@@ -11,9 +11,13 @@ import (
 )
 
 // Posterior stores in v, for every noisy state x_t of x, the posterior mean E[x_0 | x_t] of the
-// clean state. The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, where ε is standard normal and ᾱ = alpha[s]
-// for state s. The prior is the mixture tilted by t, ∝ p(x_0)·exp(tᵀx_0) (see [Mixture.Tilt]); a
-// nil t means 0. With the components N(m_k, C_k) of the tilted mixture, the mean is
+// clean state. The noise is
+//
+//	x_t = √ᾱ·x_0 + √(1−ᾱ)·ε,
+//
+// where ε is standard normal and ᾱ = alpha[s] for state s. The prior of x_0 is the mixture tilted
+// by t (see [Mixture.Tilt]); a nil t means 0. With the components N(m_k, C_k) of the tilted mixture
+// and their probabilities p(k|x_t), the mean is
 //
 //	Σ_k p(k|x_t)·(m_k + √ᾱ·C_k·(ᾱC_k + (1−ᾱ)I)⁻¹·(x_t − √ᾱ·m_k)).
 //
@@ -48,9 +52,9 @@ func (m *Mixture) Given(known []bool) (*Conditional, error) {
 }
 
 // Posterior stores in v the posterior mean of every state of x, given the known coordinates. The
-// arguments are those of [Mixture.Posterior], except that the known coordinates of x hold values of
-// the clean state x_0, without noise. Posterior copies them to v and conditions the other
-// coordinates on them exactly.
+// arguments are those of [Mixture.Posterior], but the known coordinates of x hold values of the
+// clean state x_0, without noise. These are copied to v. The means of the other coordinates are
+// conditioned on them exactly.
 func (c *Conditional) Posterior(v, x []float32, alpha, t []float64) {
 	m := c.m
 	check.Len("continuous", "v", len(v), len(x))

@@ -114,8 +114,11 @@ func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha floa
 //	P = (C⁻¹ + ᾱ/(1−ᾱ)·I)⁻¹,
 //
 // where C is the covariance of the series and the argument alpha is ᾱ, in [0, 1]. P does not depend
-// on x_t. To condition the posterior mean m on linear equations R·x = y, add P·Rᵀ·(R·P·Rᵀ)⁻¹·(y −
-// R·m) to it. The slices dst and v have length × channels entries and may be the same.
+// on x_t. Conditioning on linear equations R·x = y adds to the posterior mean m the vector
+//
+//	P·Rᵀ·(R·P·Rᵀ)⁻¹·(y − R·m).
+//
+// The slices dst and v have length × channels entries and may be the same.
 func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 	sites, _ := a.Shape()
 	check.Len("denoise", "dst", len(dst), sites)
