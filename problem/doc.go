@@ -23,8 +23,7 @@
 //
 //   - elimination, which sums out one variable after another (package projection/junction). It
 //     applies if the graph that links variables sharing a term has low tree-width. A comparison of
-//     a long sum becomes a counter, that is, a chain of variables for the partial sums, each linked
-//     to one variable of the sum;
+//     a long sum adds a chain of variables for its partial sums;
 //   - a search that propagates conditions and, for Minimise, bounds the energy. It applies if it
 //     finishes within [Config].Search evaluations.
 //

@@ -24,9 +24,8 @@ type SampleSet struct {
 	Exact  bool
 	Method string // method that found the rows: elimination, search, annealing, chains, …
 
-	// Summary holds convergence diagnostics, computed from the energies of the draws, if the draws
-	// come from Markov chains; otherwise it is nil. Warnings lists reasons not to trust these
-	// draws.
+	// Summary holds convergence diagnostics of the energies if the draws come from Markov chains;
+	// otherwise it is nil. Warnings lists reasons not to trust these draws.
 	Summary  *diagnose.Summary
 	Warnings []string
 

@@ -203,8 +203,8 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 // and their neighbourhoods are searched for better ones. The field Exact of the set is then false,
 // unless only one row was requested and a bound, such as that of [ground.Bound], proves it optimal.
 //
-// It returns an *[InfeasibleError] if no state is feasible. Where no exact method applies, required
-// conditions need a Config.Penalty, unless the search has found a feasible state. Without it, the
+// It returns an *[InfeasibleError] if no state is feasible. If no exact method applies and the
+// search has found no feasible state, required conditions need a Config.Penalty. Without it, the
 // error wraps the reasons why no exact method applies.
 func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	if err := p.check("Minimise", &c); err != nil {

@@ -20,10 +20,11 @@ type Options struct {
 	// AAPL.Open). If it is empty, all numeric columns are read.
 	Columns []string
 
-	// Time names the column of times, or, separated by a comma, the two columns that hold the date
-	// and the time of day. "none" means that the rows are at equal intervals. Entity names the
-	// columns, separated by commas, that identify the series of a row; "none" means that there is
-	// only one series.
+	// Time names the column of times. Two columns, separated by a comma, hold the date and the time
+	// of day. "none" means that the rows are at equal intervals.
+	//
+	// Entity names the columns, separated by commas, that identify the series of a row. "none"
+	// means that there is only one series.
 	Time, Entity string
 
 	// Dates is the order of the parts of a date: "dmy", "mdy" or "ymd". If it is empty, the order

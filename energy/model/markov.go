@@ -28,17 +28,16 @@ type Markov struct {
 }
 
 // NewMarkov returns the chain with the given tables of probabilities. Its states have the given
-// number of sites, and each token depends on the k = order ≥ 0 tokens before it, called the context
-// of the token. The context y_0 … y_{k−1} has the number c = Σ_j y_j·levels^{k−1−j}, so the most
-// recent token varies fastest:
+// number of sites. Each token depends on the k = order ≥ 0 tokens before it, its context. The
+// context y_0 … y_{k−1} has the number c = Σ_j y_j·levels^{k−1−j}, so the most recent token varies
+// fastest:
 //
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
 //
 // With order 1, start is the distribution of the first token and trans the usual row-stochastic
-// matrix. With order 0, start is {1} or nil. Where an entry of trans is 0, the token cannot follow
-// the context, and states in which it does have energy +Inf. The same holds for an entry of start
-// and the first k tokens. The tables are copied and not normalised.
+// matrix. With order 0, start is {1} or nil. A zero in a table is a probability of zero: states
+// that use the entry have energy +Inf. The tables are copied and not normalised.
 //
 // NewMarkov returns an error if sites < max(1, order), levels < 1, order < 0, or a length does not
 // fit. It also returns an error if an entry is negative or NaN, or if start or a row of trans does

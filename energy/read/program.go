@@ -38,8 +38,8 @@ type Monomial struct {
 
 // Constraint requires Lower ≤ Sum ≤ Upper, where Sum is a sum of monomials; either bound may be
 // infinite. If Weight is 0, the constraint must hold. If Weight > 0, it may be violated at a cost,
-// which is added to the objective. The cost is Weight times the distance from the bounds or, if
-// Squared is true, Weight times the square of the distance.
+// which is added to the objective. The cost is Weight times the distance from the bounds, or its
+// square if Squared is true.
 type Constraint struct {
 	Name         string
 	Sum          []Monomial

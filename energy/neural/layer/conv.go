@@ -54,7 +54,7 @@ func (c Conv) linear() Linear {
 }
 
 // Work returns the number of inputs on which the output at one position depends. The argument
-// windows of Forward and Backward has so many entries per position.
+// windows of Forward and Backward has this many entries per position.
 func (c Conv) Work() int { return c.Taps() * c.In }
 
 // Forward stores the convolution of the states x in y. In the slice windows it stores, for each

@@ -141,8 +141,8 @@ var one = [1]float64{1}
 // Regress trains the network of a [neural.Scorer]. The network predicts one number for each state,
 // and the loss is the squared error. [Evaluate] returns the mean squared error of such a network.
 type Regress struct {
-	// Objective corrupts the states from which the number is predicted; one of L+1 is left
-	// clean, for L tokens per state. nil means that all states are clean.
+	// Objective corrupts the states from which the number is predicted. A state of L tokens stays
+	// clean with probability 1/(L+1). nil means that all states are clean.
 	Objective
 
 	// Targets holds the number to predict for each row of the data.

@@ -140,9 +140,8 @@ func (t *Trainer) Average() *neural.Transformer {
 // then that of the reweighted data. A nil weight restores epochs, each of which visits all data
 // once. The weights are copied and are part of a checkpoint.
 //
-// The draws of a batch are stratified. Each row gets a part of the interval [0, 1), in order and in
-// proportion to its weight. A batch draws one point from each of Batch equal parts of the interval.
-// So a group of adjacent rows has its share of every batch, up to rounding.
+// The draws of a batch are stratified: a group of adjacent rows has its share of every batch, up to
+// rounding.
 //
 // Every row must have a finite weight ≥ 0, and at least one weight must be positive. Otherwise
 // Reweight returns an error and changes nothing.
