@@ -23,7 +23,8 @@ import (
 // Its differences are exact, including the second-order term of the diagonal, and rounded to
 // float32. Through [energy.As] it is also
 //
-//   - [energy.Binary] if it has two levels, and [energy.Incremental] if its matrix is also dense;
+//   - [energy.Binary] and [energy.Pairwise] if it has two levels, and [energy.Incremental] if its
+//     matrix is also dense;
 //   - [energy.Graphical] if it was made from a sparse matrix;
 //   - [energy.Ordinal] and [energy.Windowed] unless its values are {0, 1} or {−1, 1}.
 //
