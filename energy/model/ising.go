@@ -21,8 +21,8 @@ import (
 // Ising is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to float32),
 // [energy.Local], [energy.Matching], [energy.Pairwise], [energy.Toroidal], [energy.Factored] and
 // [energy.Learnable]. Tables of energy differences are fastest on a two-dimensional [Lattice] with
-// sides ≥ 3 and a uniform field. An Ising is immutable and safe for concurrent use. Its methods
-// allocate nothing.
+// sides ≥ 3 and a uniform field. An Ising is immutable and safe for concurrent use. After the first
+// calls, its methods allocate nothing.
 type Ising struct {
 	sites    int
 	topology *bonds // interactions as given, even if the coupling is 0

@@ -81,9 +81,13 @@ func ByWeight(w []float64, u float64) int {
 	return last
 }
 
-// LeastCap returns log c for the smallest cap c to which weights W can be truncated if at most the
-// given share of their sum may be lost: Σ max(0, W−c) ≤ share·ΣW. The slice logW holds the
-// logarithms of W, of which at least one must be finite. The share must be in (0, 1).
+// LeastCap returns log c for the smallest cap c on weights W that cuts off at most the given share
+// of their sum:
+//
+//	Σ max(0, W−c) ≤ share·ΣW.
+//
+// The slice logW holds the logarithms of W, of which at least one must be finite. The share must be
+// in (0, 1).
 func LeastCap(logW []float64, share float64) float64 {
 	w := slices.Sorted(slices.Values(logW))
 	top, total := w[len(w)-1], 0.0
