@@ -289,9 +289,9 @@ type FlipScratch struct {
 }
 
 // Flip draws which sites of a strip of a colour flip, all at once, given the other colour. It
-// counts in t the sites that are not fixed by their old state, their number of neighbours in state
-// 1, and whether they flip. It returns the tally of all sites of the strip in their new states.
-// Call Close when all strips are done.
+// counts in t the free sites by old state, number of neighbours in state 1, and whether they flip.
+// It returns the tally of all sites of the strip in their new states. Call Close when all strips
+// are done.
 func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
