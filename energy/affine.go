@@ -105,9 +105,9 @@ func Scale(m Model, beta float64) (Model, error) {
 }
 
 // Clamp returns the distribution of m given that x_i = fixed[i] for every site i in the map fixed.
-// The result has the shape of m. A state with another level at a fixed site has energy +Inf. Tables
-// of energy differences ([Differentiable]) hold +Inf at the other levels of a fixed site. The field
-// ([Binary]) is ±Inf there.
+// The result has the shape of m. A state with another level at a fixed site has energy +Inf. In a
+// table of energy differences ([Differentiable]), the row of a fixed site is +Inf except at the
+// current level. In a field ([Binary]), its entry is ±Inf.
 //
 // The result is [Supported]. Its method Repair calls the Repair of m, if m has one, and then sets
 // the fixed sites, which may undo the repair. [Affine.As] lists the other interfaces of the result.

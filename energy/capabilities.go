@@ -184,8 +184,8 @@ func (e *WidthError) Error() string {
 	return fmt.Sprintf("a graph of %d variables and width ≥ %.1f (log₂ of the entries of the largest table): the best order found has width %.1f and needs %.3g bytes, want ≤ %d; allow more bytes, fix some variables, or draw with a Markov chain", e.Variables, e.LowerBound, e.Width, e.Bytes, e.Limit)
 }
 
-// Clamped is implemented by models with fixed sites. If the fixed sites of a state have their
-// levels, its energy is that of the model without fixed sites. Otherwise it is +Inf.
+// Clamped is implemented by models with fixed sites. A state has the energy of another model, which
+// Unclamped returns, if the fixed sites have their fixed levels. Otherwise it has energy +Inf.
 type Clamped interface {
 	Model
 

@@ -23,9 +23,10 @@ type Noised[S Site] struct {
 	// that a token is intact; for reals it is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 	Time, Alpha []float64
 
-	// Sample holds the number of the sample that each state belongs to. It is the same in every
-	// step, even if other states join or leave the batch. Diffusions set Sample. If you call a
-	// denoiser directly, Sample may be nil, unless the denoiser keeps data per sample.
+	// Sample holds, for each state, the number of the sample that a diffusion makes from it. The
+	// number is the same in every step, even if other states join or leave the batch. Diffusions
+	// set Sample. If you call a denoiser directly, Sample may be nil, unless the denoiser keeps
+	// data per sample.
 	Sample []int
 
 	// Src holds a random source for each state. Diffusions set it. It may be nil for denoisers

@@ -444,8 +444,8 @@ func newPadded(mean, v []float64, n int) padded {
 //
 //	x_t = √ᾱ·x_0 + √(1−ᾱ)·ε,
 //
-// where ε is standard normal and the argument alpha is ᾱ, 0 ≤ ᾱ < 1. It stores the mean in mean and
-// returns the trace of C. The matrix rows is row-major and has any number of rows r_j, with one
+// where ε is standard normal and the argument alpha is ᾱ, 0 ≤ ᾱ < 1. It stores E[x_0 | x_t] in mean
+// and returns the trace of C. The matrix rows is row-major and has any number of rows r_j, with one
 // entry per coordinate. Moments stores the vectors C·r_j in product, which has the length of rows.
 //
 // Moments panics if lengths do not fit. For n coordinates, a component takes 2n² operations per row

@@ -21,10 +21,10 @@ import (
 //	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)),
 //
 // where q̂ is the prediction of the denoiser. If the denoiser is not exact, the product depends on
-// the order. Likelihood takes the mean over K random orders, the same for all states. For these
-// orders, it is itself a distribution that sums to 1; its mean over the choice of orders is q. The
-// logarithm of the mean is the bound of Khalafi, Ribeiro and Ding (2026, C.4) with K importance
-// weights. The training loss estimates the bound with K = 1.
+// the order. A Likelihood takes the mean over K random orders, the same for all states. It is
+// itself a distribution that sums to 1; averaged over the choice of orders, it is q. Its logarithm
+// is the bound of Khalafi, Ribeiro and Ding (2026, C.4) with K importance weights. The training
+// loss estimates the bound with K = 1.
 //
 // Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. Use it to
 // form ratios of the likelihoods of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts).
@@ -97,9 +97,9 @@ func (l *Likelihood) Energy(e []float64, x []int32) {
 // distribution of the samples of the diffusion. If se is not nil, it receives the standard error of
 // each logarithm.
 //
-// The error comes from the choice of random orders, and is estimated from the spread of their
-// probabilities. It is +Inf for a single order, and 0 for a state of probability 0. The logarithms
-// have a heavy lower tail, so a standard error above about 0.5 is unreliable.
+// The error comes from the choice of random orders, and is estimated from the spread of the
+// probabilities among them. It is +Inf for a single order, and 0 for a state of probability 0. The
+// logarithms have a heavy lower tail, so a standard error above about 0.5 is unreliable.
 //
 // LogProb returns an error of ctx or of the denoiser, or if a row of a prediction has no weight. It
 // panics if the lengths do not match.

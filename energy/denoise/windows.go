@@ -377,9 +377,9 @@ func (w *Windows) Draw(x []float32, src rand.Source) {
 }
 
 // Moments computes the mean and the covariance C of the clean state x_0 given the noisy state x_t
-// at the signal level alpha. It stores the mean in mean and returns the trace of C. The slice rows
-// holds any number of vectors with sites entries each. For each vector r, Moments stores C·r in
-// product. This takes sites operations for each vector and each window of relevant weight.
+// at the signal level alpha. It stores E[x_0 | x_t] in mean and returns the trace of C. The slice
+// rows holds any number of vectors with sites entries each. For each vector r, Moments stores C·r
+// in product. This takes sites operations for each vector and each window of relevant weight.
 func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth
 	check.Len("denoise", "mean", len(mean), n)

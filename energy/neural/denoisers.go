@@ -118,9 +118,8 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 //
 //	s_i(y) = p(x_0,i = y | x)·α/(1−α).
 //
-// Constant factors do not matter, because a row of log-weights is defined up to a constant. So it
-// does not matter whether the public code divides by (1/α − 1)(V − 1), which scale_by_sigma
-// selects.
+// Constant factors do not matter, because a row of log-weights is defined up to a constant. So the
+// option scale_by_sigma of the public code, a division by (1/α − 1)(V − 1), does not matter.
 //
 // Without a mask, log s_i(y) = f(y), and s_i(y)/Σ s_i is p(x_t,i = y | other sites). A token is
 // intact with probability α and otherwise uniform, so

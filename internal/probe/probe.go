@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// States is the seed of the random states whose energies distinguish models. There are as many as
-// the constant random says. States in which all sites have the same level follow: the last level,
-// the one before it, and so on. With two levels, a random state detects a coupling of two sites at
-// level 1 with probability ¼, and the state in which all sites have level 1 always does.
+// States is the seed of the random states whose energies distinguish models. Their number is the
+// constant random. States in which all sites have the same level follow: the last level, the one
+// before it, and so on. With two levels, a random state detects a coupling of two sites at level 1
+// with probability ¼, and the state in which all sites have level 1 always does.
 const (
 	States   = 4
 	random   = 8 // number of random states

@@ -142,7 +142,8 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 // minus the same sum over the v.Minus entries after them.
 //
 // The bits of u come from a random stream, that of [ARS] if ars is true and that of [Philox]
-// otherwise, from the given group on. Only as many bits are used as decide whether u < p:
+// otherwise, from the given group on. Only as many bits are used as are needed to decide whether u
+// < p:
 //
 //   - In visit i, the highest eight bits of u are byte c of words 8i … 8i+7. If they equal the
 //     highest bits of p, there is a tie if bit c of valid is set; otherwise the result is 0.

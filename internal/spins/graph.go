@@ -274,9 +274,9 @@ func (c *Chains) Pack(x []int32) {
 }
 
 // Change is the effect of redraws on one chain, from which the change of the energy follows. Ones
-// is the change in the number of sites in state 1. Near sums over the sites that changed their
-// number of neighbours that count (see [Layout].Against), with a minus sign for sites that changed
-// to 0. Both depend only on the states before and after.
+// is the change in the number of sites in state 1. Near adds the number of neighbours that count
+// (see [Layout].Against) for each site that changed to 1, and subtracts it for each site that
+// changed to 0. Both depend only on the states before and after.
 type Change struct{ Ones, Near int }
 
 // Add adds to c the changes of one chain, which the tally t has counted.

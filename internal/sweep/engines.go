@@ -192,8 +192,8 @@ func made[K any, P interface {
 	return k, nil
 }
 
-// FewestFree is the number of free sites from which on a clamped model, in which the other sites
-// are fixed, gets a specialised kernel (BenchmarkAffine). Tests set it lower.
+// FewestFree is the smallest number of free sites for which a clamped model, in which the other
+// sites are fixed, gets a specialised kernel (BenchmarkAffine). Tests set it lower.
 var FewestFree = 8
 
 // few reports whether some sites are fixed and fewer than FewestFree are free.

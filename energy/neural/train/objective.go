@@ -13,7 +13,8 @@ import (
 // Objective defines the training of a network of tokens: how a clean state is corrupted, and how
 // the loss is weighted. The loss is the cross-entropy, in nats, of the clean token given the
 // corrupted state, in a weighted sum over the positions. A [Pooled] objective has its own loss. A
-// checkpoint can be loaded only into training whose Objective fmt prints as the same text.
+// checkpoint stores the text that fmt prints for the Objective, and can be loaded only into
+// training with the same text.
 type Objective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
@@ -27,8 +28,8 @@ type Objective interface {
 
 // RealObjective defines the training of a network of reals: how a clean state is corrupted, and the
 // desired output. The loss is the squared error of the network's output for the corrupted state,
-// averaged over entries. A checkpoint can be loaded only into training whose RealObjective fmt
-// prints as the same text.
+// averaged over entries. A checkpoint stores the text that fmt prints for the RealObjective, and
+// can be loaded only into training with the same text.
 type RealObjective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
