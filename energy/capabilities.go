@@ -17,8 +17,7 @@ type Differentiable interface {
 	//	g[s,i,l] ≈ E(s with level l at site i) − E(s).
 	//
 	// An entry is 0 at the current level of the site, and +Inf at a level that is known to have
-	// probability zero. The part of the table for one state depends only on that state, not on the
-	// other states or on earlier calls.
+	// probability zero. The part for one state depends on that state alone.
 	Gradient(e []float64, g []float32, x []int32)
 }
 
@@ -170,11 +169,11 @@ type Factored interface {
 type WidthError struct {
 	Variables  int
 	LowerBound float64 // lower bound on Width over all elimination orders
-	// Width is log₂ of the number of entries of the largest table that variable elimination would
-	// create, for the best elimination order found.
+	// Width is log₂ of the number of entries of the largest table of variable elimination. It is
+	// that of the best elimination order found.
 	Width float64
-	// Bytes is the memory for the intermediate tables of variable elimination, for the best
-	// elimination order found. It is +Inf beyond the range of float64.
+	// Bytes is the memory for the intermediate tables in that order. It is +Inf beyond the range of
+	// float64.
 	Bytes float64
 	Limit int64 // memory allowed, in bytes
 }
@@ -223,9 +222,9 @@ type Ordinal interface {
 type Windowed interface {
 	Ordinal
 
-	// Window stores the energy of each state of x in e. In g, which has len(x)·(2w+1) entries, it
-	// stores the energy differences for the levels at most w steps above or below the current
-	// level. For state s of x and site i,
+	// Window stores the energy of each state of x in e, and in g the energy differences for the
+	// levels at most w steps from the current level. The length of g is len(x)·(2w+1). For state s
+	// of x and site i,
 	//
 	//	g[s,i,k] ≈ E(s with level s_i+k−w at site i) − E(s),  k = 0,…,2w,
 	//

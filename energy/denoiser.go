@@ -113,18 +113,17 @@ type Denoiser[S Site] interface {
 	Shape() (sites, levels int)
 
 	// Denoise stores in v the prediction for every state of q. The slice v is a row-major array of
-	// states × sites × levels. The prediction for a state depends only on that state and its
-	// entries of q, unless the denoiser documents how states of a batch interact. Diffusions call
-	// Denoise from one goroutine, once per step. If Denoise returns an error, the diffusion stops
-	// with it.
+	// states × sites × levels. The prediction for a state depends only on its own entries of q,
+	// unless the denoiser documents how states of a batch interact. Diffusions call Denoise from
+	// one goroutine, once per step. If Denoise returns an error, the diffusion stops with it.
 	Denoise(ctx context.Context, v []float32, q Noised[S]) error
 }
 
 // DenoiserFunc is a denoiser given by a function F, which may run a neural network. A struct
 // literal is ready for use. For a network, F should
 //
-//   - convert q.X (token ids, row-major), and q.Time or q.Alpha if the network needs the noise
-//     level (often −log Alpha), to the network's input;
+//   - convert q.X (token ids, row-major) to the network's input, and also q.Time or q.Alpha if the
+//     network needs the noise level (often −log Alpha);
 //   - run the whole batch at once and return the network's error, if any;
 //   - copy the logits to v, one row of levels per site. No softmax is needed, because a constant
 //     may be added to each row.
@@ -165,8 +164,8 @@ func (f DenoiserFunc[S]) TimeFree() bool { return f.IgnoresTime }
 // LeaveOneOut returns the field ExcludesSelf; it implements [SelfExcluding].
 func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 
-// SelfExcluding is implemented by denoisers that can report whether they predict each token from
-// the other sites only, without the noisy token at the site itself.
+// SelfExcluding is implemented by denoisers that can report whether they ignore the noisy token of
+// a site when they predict the clean one.
 type SelfExcluding interface {
 	// LeaveOneOut reports whether the rows of a prediction are p(x_0,i = l | x_t without site i),
 	// where x_0 is the clean state and x_t the noisy one. If not, they are the posteriors given all
@@ -175,7 +174,7 @@ type SelfExcluding interface {
 }
 
 // Timeless is implemented by denoisers that report whether their predictions depend on the states
-// alone, that is, on the fields X and Clean of [Noised].
+// alone.
 type Timeless interface {
 	// TimeFree reports whether predictions depend on the fields X and Clean of [Noised] alone.
 	TimeFree() bool

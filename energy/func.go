@@ -40,8 +40,8 @@ type Func struct {
 	// by Rows/Batch. For every state, the Func passes Batch random row numbers from 0…Rows−1, drawn
 	// without replacement, in ascending order. Estimate must not keep the slice.
 	Estimate func(g []float32, x []int32, rows []int32)
-	// Rows is the number of rows of the data on which the energy depends, and Batch the number of
-	// rows that one call of Estimate uses. If Estimate is set, 1 ≤ Batch ≤ Rows.
+	// Rows is the number of rows of the data. Batch is the number of rows that one call of Estimate
+	// uses. If Estimate is set, 1 ≤ Batch ≤ Rows.
 	Rows, Batch int
 }
 

@@ -193,7 +193,7 @@ func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byt
 // types[i] in args[i]. Call it from the function quick.Config.Values, and pass the method Uint64 of
 // its *rand.Rand as next. Values are decoded from JSON texts. If the generator was not made by
 // [JSON], an argument of type string receives the text itself. Values panics if [Generator.Into]
-// returns an error, if a type or the function next is nil, or if args is shorter than types.
+// returns an error, a type or next is nil, or args is shorter than types.
 func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func() uint64) {
 	check.Must("generate: Generator.Values", "next", next)
 	if len(args) < len(types) {

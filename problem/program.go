@@ -71,8 +71,8 @@ func product(x []Expr, of []int) []factor {
 // condition that is not a comparison becomes the comparison [Condition.Indicator] ≥ 1.
 //
 // Program returns an error if such a condition is preferred and its violation is not always 0 or 1.
-// It also returns an error for a function of an integer variable with more than two values, unless
-// it is a power of the variable.
+// It also returns an error for any function, except a power, of an integer variable with more than
+// two values.
 func (p *Problem) Program() (*read.Program, error) {
 	if p.err != nil {
 		return nil, p.err

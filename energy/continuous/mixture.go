@@ -81,9 +81,9 @@ func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 // × n matrix, row-major. The weights w_k must be > 0 and need not add up to 1. All arguments are
 // copied.
 //
-// NewMixture returns an error if the numbers of weights, means and covariances differ or are 0, if
-// a length does not fit, or if a number is not finite. It also returns an error if a covariance is
-// not symmetric up to rounding, or has an eigenvalue below −1e-9 times the largest.
+// NewMixture returns an error if there is no component, a length does not fit, or a number is not
+// finite. It also returns an error if a covariance is not symmetric up to rounding, or has an
+// eigenvalue below −1e-9 times the largest.
 func NewMixture(weights []float64, means, covs [][]float64) (*Mixture, error) {
 	const name = "NewMixture"
 	if len(weights) == 0 || len(means) != len(weights) || len(covs) != len(weights) {

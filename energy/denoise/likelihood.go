@@ -43,8 +43,8 @@ type Likelihood struct {
 // of random orders in which tokens are revealed; the seed determines them.
 //
 // NewLikelihood returns an error if orders < 1 or there are too many orders to store. It also
-// returns an error if mask is not a level, d is nil or has another mask, or the predictions of d
-// depend on more than the states (energy.TimeFree).
+// returns an error if d is nil, mask is not a level, or d has another mask. Predictions of d must
+// depend on the states alone (energy.TimeFree).
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err

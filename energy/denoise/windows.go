@@ -57,8 +57,8 @@ const leastWeight = -40
 
 // NewWindows returns the exact denoiser of a data set of vectors, called windows. The argument data
 // is a row-major array with sites entries per window, and is copied. NewWindows returns an error if
-// there is no window, the length of data is not a multiple of sites, an entry is not finite, or an
-// option is out of range.
+// the length of data is not a positive multiple of sites. It also returns an error if an entry is
+// not finite or an option is out of range.
 func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {
 	switch {
 	case sites < 1 || len(data) == 0 || len(data)%sites != 0:
@@ -285,9 +285,9 @@ func (w *Windows) place(dst, x []float32, alpha float64) {
 // R·x = y. The argument rows holds the matrix R, row-major, and the argument values holds y. The
 // result logp is the log-density of Rx at y, in nats.
 //
-// Each window (vector of the data) is moved to the nearest point that satisfies the equations, and
-// gets a weight ∝ exp(−(distance moved)²/2h²), where h is the bandwidth. Windows whose weight is
-// below e⁻⁷⁰⁰ of the largest are omitted. Predictions and draws satisfy the equations exactly.
+// Each window (vector of the data) is moved to the nearest point that satisfies the equations. Its
+// weight is ∝ exp(−(distance moved)²/2h²), where h is the bandwidth. Windows whose weight is below
+// e⁻⁷⁰⁰ of the largest are omitted. Predictions and draws satisfy the equations exactly.
 //
 // Where returns an error if h = 0, R has no row, lengths do not match, a number is not finite, or
 // rows are linearly dependent.

@@ -215,8 +215,8 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 // [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
-// Factors returns the table of −log p(x_0 … x_{k−1}) for the first k sites and, for each later
-// site, the table of −log p(x_i | the k tokens before it). It implements [energy.Factored].
+// Factors returns the table of −log p(x_0 … x_{k−1}) for the first k sites. For each later site, it
+// returns the table of −log p(x_i | the k tokens before it). It implements [energy.Factored].
 func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	all := make([]int32, m.sites)
 	for i := range all {

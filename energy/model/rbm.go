@@ -49,8 +49,8 @@ type RBM struct {
 
 // NewRBM returns the machine with weights w, hidden biases bh and visible biases bv, which it
 // copies. The row-major matrix w has one row per hidden unit and one column per visible unit.
-// NewRBM returns an error if there are no hidden or no visible units, if len(w) does not fit, if a
-// number is not finite, or if an activation could overflow float32.
+// NewRBM returns an error if there are no hidden or no visible units, or if len(w) does not fit. It
+// also returns an error if a number is not finite or an activation could overflow float32.
 func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	hidden, visible := len(bh), len(bv)
 	if hidden < 1 || visible < 1 {
@@ -132,9 +132,9 @@ func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
-// Field stores the energies in e, and in h the field −b_v − Wᵀσ(a), with the activations a of the
-// hidden units and the logistic function σ (see [RBM]). This is a first-order approximation of the
-// energy differences between levels 1 and 0. It implements [energy.Binary].
+// Field stores the energies in e, and in h the field −b_v − Wᵀσ(a) in the notation of [RBM]. This
+// is a first-order approximation of the energy differences between levels 1 and 0. It implements
+// [energy.Binary].
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "h", len(h), len(x))

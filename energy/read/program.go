@@ -140,10 +140,10 @@ func FormatOf(name string, head []byte) string {
 //	csv    CSV
 //	rudy   Rudy: the energy is minus the cut
 //
-// It returns an error for a continuous variable with more than one value, and for an integer that
-// no bounds or linear constraints limit. If an integer has more than 65,536 values, NewProgram
-// first uses the constraints to narrow its range. Errors name the line if the format has lines,
-// what was found and what was expected.
+// A continuous variable with more than one value is an error. So is an integer that no bounds or
+// linear constraints limit. If an integer has more than 65,536 values, NewProgram first uses the
+// constraints to narrow its range. Errors name the line if the format has lines, what was found and
+// what was expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
 	f, ok := programs()[format]
 	if !ok {

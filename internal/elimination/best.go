@@ -15,9 +15,9 @@ import (
 // k states of finite energy.
 //
 // One backward pass finds the first state. At each variable it records the levels that it does not
-// choose, with the energy of the best state that has such a level and agrees with the choices
-// before. The cheapest of these alternatives begins the next state (Flerova, Marinescu and Dechter
-// 2016).
+// choose. For each of them, it records the energy of the best state that has this level and agrees
+// with the choices before. The cheapest of these alternatives begins the next state (Flerova,
+// Marinescu and Dechter 2016).
 func (r *Run) Best(ctx context.Context, tables [][]float64, k int) (x []int32, e []float64, err error) {
 	best, err := r.start(ctx, tables, maximal, true)
 	if err != nil {

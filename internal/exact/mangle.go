@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Mangle damages a checkpoint for a fuzz test. It changes bytes in the bodies of the frames, and
-// corrects the lengths and checksums of the frames, so that the damage reaches the code that reads
-// the bodies. The argument edits holds edits of five bytes each:
+// Mangle damages a checkpoint for a fuzz test. It changes bytes in the bodies of the frames. It
+// corrects lengths and checksums, so that the damage reaches the code that reads the bodies. The
+// argument edits holds edits of five bytes each:
 //
 //   - Byte 0 selects the frame.
 //   - Bytes 1 and 2 are the position in its body, counted from the start, or from the end if byte 1

@@ -14,7 +14,7 @@ import (
 // States is the seed of the random states whose energies distinguish models. Their number is the
 // constant random. States in which all sites have the same level follow: the last level, the one
 // before it, and so on. With two levels, a random state detects a coupling of two sites at level 1
-// with probability ¼, and the state in which all sites have level 1 always does.
+// with probability ¼. The state in which all sites have level 1 always detects it.
 const (
 	States   = 4
 	random   = 8 // number of random states

@@ -47,8 +47,8 @@ func Systematic(count []int, w []float64, u float64) {
 }
 
 // Spread replaces particles so that count[j] copies of each particle j exist. For each particle
-// with count 0 it calls replace(none, more), where none is that particle and more is a particle
-// of which another copy is needed. It modifies the slice count.
+// with count 0 it calls replace(none, more). Here none is that particle, and more a particle of
+// which another copy is needed. It modifies the slice count.
 func Spread(count []int, replace func(none, more int)) {
 	from := 0
 	for to, n := range count {

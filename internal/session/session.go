@@ -59,8 +59,8 @@ type Session struct {
 	// to it
 	Len func() int
 
-	// Progress, if not nil, is called with the number of steps that a Run has made and the total
-	// number of steps of that Run.
+	// Progress, if not nil, is called with the number of steps that a Run has made so far and its
+	// total number of steps.
 	Progress func(done, total int)
 
 	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run;

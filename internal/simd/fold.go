@@ -50,8 +50,8 @@ func FoldMax(dst, m []float64, at []int32, coef []float64) {
 //	dst[r·len(at) + i] += Σ_j x[r·n + j] · m[at[i] + j],
 //
 // where each sum is taken in 16 lanes. Dots is the transpose of the linear map from coefficients to
-// rows in Fold. It panics unless n is a positive multiple of 16, len(x) is a multiple of n, there
-// is an entry of dst for every row and piece, and all pieces lie within m.
+// rows in Fold. It panics unless n is a positive multiple of 16 and len(x) a multiple of n. There
+// must be an entry of dst for every row and piece, and all pieces must lie within m.
 func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	if n < 1 || n%lanes != 0 || len(x)%n != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, n = %d, want n ≥ 1, a multiple of 16, and len(x) one of n", len(x), n))

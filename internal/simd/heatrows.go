@@ -227,8 +227,8 @@ func SumRows(sum *[ChainBits]int32, rows []Row) {
 	}
 }
 
-// CountRows stores in row v.Row of kept, for every visit v and each chain, the sum over the
-// neighbours that [HeatRows] uses in the visit.
+// CountRows stores the sums over the neighbours that [HeatRows] uses. For visit v, row v.Row of
+// kept receives the sum of each chain.
 func CountRows(kept, rows []Row, visits []RowVisit, near []int32) {
 	for _, v := range visits {
 		kept[v.Row] = refCountRow(rows, near[:v.Plus+v.Minus], v)

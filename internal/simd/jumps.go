@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// JumpRate selects the rate g(t) at which a jump process goes to another state, as a function of
-// the ratio t of the new to the old state's probability. See [JumpThresholds].
+// JumpRate selects the rate g(t) at which a jump process goes to another state. Here t is the
+// probability of the new state divided by that of the old. See [JumpThresholds].
 type JumpRate int
 
 const (

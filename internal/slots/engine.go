@@ -56,9 +56,9 @@ type Policy struct {
 	Fault func(err error) error
 	Blame bool
 
-	// Shared, unless nil, returns a pointer to the prediction that slot i shares with all
-	// slots in the same state, or nil if the slot shares none. The slice behind the pointer
-	// is nil until the prediction has been made.
+	// Shared, unless nil, returns a pointer to the prediction that slot i shares with all slots in
+	// the same state, or nil if it shares none. The slice is nil until the prediction has been
+	// made.
 	Shared func(i int) *[]float32
 }
 

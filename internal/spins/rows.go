@@ -273,9 +273,9 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums stores in n, for every chain, the sum of neighbours over the free sites in state 1, in which
-// each pair of free sites counts once. It equals the tally of redraws that change these sites from
-// 0 to 1, one after the other.
+// Sums stores in n, for every chain, the sum of neighbours over the free sites in state 1. Each
+// pair of free sites counts once. The result equals the tally of redraws that change these sites
+// from 0 to 1, one after the other.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near

@@ -159,8 +159,8 @@ func (t *Tally) Add(u Tally) {
 	t.Moved += u.Moved
 }
 
-// Redraw redraws the sites of a strip of one colour by heat bath, given the sites of the other
-// colour, and returns the tally of the strip. Call Close when all strips are done.
+// Redraw redraws the sites of a strip of one colour by heat bath, given the other colour. It
+// returns the tally of the strip. Call Close when all strips are done.
 func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)

@@ -79,7 +79,7 @@ func (c *Locals) Compute(lo, hi int, x []int32) error {
 
 // Walker is a kernel that makes a step by updating one chain after the other.
 type Walker interface {
-	// Walk makes the next n updates of chain s, whose state is x, and returns the number of updates
+	// Walk makes the next n updates of chain s, whose state is x. It returns the number of updates
 	// made, which is smaller than n if Walk is stopped.
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }

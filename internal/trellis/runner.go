@@ -664,8 +664,8 @@ func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
 //
 // under the distribution of the last Filter. They are −Inf for tokens that cannot occur. If
 // probabilities of possible tokens would underflow to zero, Marginals repeats the filter with
-// logarithms, in separate memory, so that draws are not affected. Marginals returns an error only
-// if a watched context ends. It panics unless a Filter succeeded and len(dst) = sites·levels.
+// logarithms; this does not affect draws. Marginals returns an error only if a watched context
+// ends. It panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
 	g.checkTable("dst", len(dst))
