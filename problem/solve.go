@@ -201,7 +201,7 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 // Minimise returns the Config.Rows feasible states of lowest energy, or all feasible states if
 // there are fewer. If no exact method applies, annealing or an unfinished search finds the states,
 // and their neighbourhoods are searched for better ones. The field Exact of the set is then false,
-// except for a single row that a bound (see [ground.Bound]) proves optimal.
+// unless Config.Rows is 1 and a bound (see [ground.Bound]) proves the row optimal.
 //
 // It returns an *[InfeasibleError] if no state is feasible. If no exact method applies and the
 // search has found no feasible state, required conditions need a Config.Penalty. Without it, the

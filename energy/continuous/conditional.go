@@ -34,10 +34,10 @@ type Conditional struct {
 	parts []*component // conditioned covariance of each component; nil if covariances are diagonal
 }
 
-// Given returns the mixture prepared for conditioning on the coordinates that are marked as known.
-// The known values are passed later, as entries of x in [Conditional.Posterior]. Given panics
-// unless there is one mark per coordinate. It returns an error if the covariance matrix of the
-// known coordinates is singular in a component with a full covariance.
+// Given returns the mixture prepared for conditioning on the coordinates marked as known. Pass
+// their values later, as entries of x in [Conditional.Posterior]. Given panics unless there is one
+// mark per coordinate. It returns an error if a component has a full covariance that is singular on
+// the known coordinates.
 func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	check.Len("continuous", "known", len(known), m.sites)
 	c := &Conditional{m: m, known: slices.Clone(known)}

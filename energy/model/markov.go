@@ -16,9 +16,8 @@ import (
 //
 // The model is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable] with exact differences
 // (rounded to float32), [energy.Conditional], [energy.Graphical] (sites at distance ≤ k interact),
-// [energy.Factored], [energy.Learnable] and [energy.Supported]. A single-site difference reads k+1
-// table entries per level. A Markov is immutable and safe for concurrent use. After the first
-// calls, its methods except Repair allocate nothing.
+// [energy.Factored], [energy.Learnable] and [energy.Supported]. A Markov is immutable and safe for
+// concurrent use. After the first calls, its methods except Repair allocate nothing.
 type Markov struct {
 	sites, levels, order int
 	start                []float64 // −log of the start probabilities

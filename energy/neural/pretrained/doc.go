@@ -33,9 +33,9 @@
 //
 // # Caveats
 //
-// Weights are converted a few rows at a time. [Open] maps the files into memory if the system can
-// do so. [OpenFS] reads them again for every prediction, or once into memory if files of the file
-// system do not implement io.ReaderAt. Products are float32. Predictions have the same bits for any
-// number of workers and any batch. They are reproducible only on processors with the same vector
-// instructions (see the package doc of sampler).
+// [Open] maps the files into memory if the system can do so. [OpenFS] reads the weights again for
+// every prediction. If files of the file system do not implement io.ReaderAt, it reads them into
+// memory once. Products are float32. Predictions have the same bits for any number of workers and
+// any batch. They are reproducible only on processors with the same vector instructions (see the
+// package doc of sampler).
 package pretrained
