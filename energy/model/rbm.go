@@ -367,8 +367,8 @@ const coarsest = 1. / 8
 
 // ProposalFrom is [RBM.FieldFrom] with an approximate field, in half the time. It is for the
 // proposals of mcmc.DMALA. Energies and caches are those of FieldFrom, and the field is the same on
-// every machine. In the notation of [RBM], it is −b_v − Wᵀσ(a) with W and σ(a) − ½ rounded to
-// integers,
+// every machine. In the notation of [RBM], the field is −b_v − Wᵀσ(a) with W and σ(a) − ½ rounded
+// to integers,
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j (W_ji/u_i)·2⁻¹³·(2¹³·(σ(a_j) − ½)),
 //

@@ -14,8 +14,8 @@
 // code under test, in particular with internal/simd, and its bits differ between architectures.
 //
 // [Checker] compares a model with a plain formula for its energy. It tests everything that the
-// interfaces of package energy promise, on every state. [NoAllocations] calls the model methods
-// that a kernel calls in a step.
+// interfaces of package energy promise, on every state. [NoAllocations] asserts that the methods
+// that a kernel calls in a step allocate nothing.
 //
 // # States
 //

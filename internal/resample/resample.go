@@ -65,7 +65,7 @@ func Spread(count []int, replace func(none, more int)) {
 
 // ByWeight chooses a particle with probability proportional to its weight e^w, given a uniform
 // number u in [0, 1). The interval [0, 1) is divided among the particles in proportion to their
-// weights, and ByWeight returns the index of the particle in whose part u lies.
+// weights. ByWeight returns the particle in whose part u lies.
 func ByWeight(w []float64, u float64) int {
 	top, sum, _ := Moments(w)
 	goal := float64(u * sum)

@@ -114,7 +114,7 @@ type BitTorus struct {
 }
 
 // NewBitTorus returns a BitTorus for neighbours at the positions near, relative to the position of
-// a site. Bit masks rows, a and b, which the kernels receive, select the positions. With two
+// a site. The kernels receive bit masks rows, a and b, which select the positions. With two
 // colours, every site has the neighbours at near[0], near[1] and its own position, and one more:
 //
 //	near[2] if its bit in rows is set and its bit in a is set,

@@ -180,8 +180,8 @@ func (c *Locals) fields(f *wire.Fields) {
 
 // Visits estimates the time of a step in nanoseconds (see sampler.Costed). In a step, every chain
 // visits as many single sites as the argument updates says. A visit computes the given number of
-// rows, each with the energies of all levels of a site. The rest of a visit takes the time each.
-// The slice info reports the changes that the step made.
+// rows, each with the energies of all levels of a site. The rest of a visit takes the time given by
+// the argument each. The slice info reports the changes that the step made.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Target is the mean acceptance probability at which step sizes are aimed by default. It is optimal
-// for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so in
+// Target is the mean acceptance probability to which step sizes are adapted by default. It is
+// optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so in
 // discrete ones (Sun, Dai and Schuurmans 2022).
 const Target = 0.574
 
