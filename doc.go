@@ -21,16 +21,17 @@
 //
 //	energy → sampler → projection → draw
 //
-// In the opposite direction, package dual passes back multipliers, the prices of violated
-// constraints.
+// Package dual works in the opposite direction: from samples it computes multipliers, which are
+// prices of violated constraints.
 package gibbsite
 
 import "github.com/gibbsite-go/gibbsite/internal/simd"
 
-// SIMD returns the name of the instruction set that the kernels use: "purego" (portable Go),
-// "avx2" or "avx512" on amd64, "neon" on arm64. It is the best one that the CPU supports, unless
-// the environment variable GIBBSITE_SIMD selects another when the program starts. An unknown or
-// unavailable value of the variable causes a panic at program start. All instruction sets
-// produce the same bits, except for sums in matrix products (see model.RBM). The build tag
-// purego excludes the assembly.
+// SIMD returns the name of the instruction set that the kernels use: "purego" (portable Go), "avx2"
+// or "avx512" on amd64, "neon" on arm64. By default this is the best one that the CPU supports. To
+// select another, set the environment variable GIBBSITE_SIMD before the program starts. An unknown
+// or unavailable value causes a panic at program start.
+//
+// All instruction sets produce the same bits, except for sums in matrix products (see model.RBM).
+// The build tag purego excludes the assembly.
 func SIMD() string { return simd.Backend() }

@@ -15,18 +15,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Affine is a weighted sum of models E_k, called its parts, in which some sites can be held fixed:
+// Affine is a weighted sum of models, called its parts, in which some sites can be held fixed:
 //
 //	E(x) = c·(Σ_k w_k E_k(x) + b)  if every fixed site has its fixed level, and +Inf otherwise,
 //
-// with weights w_k, an offset b and a factor c. [Sum], [Scale] and [Clamp] return an Affine. A
-// dual.Lagrangian is also an Affine. The terms are added in the order of the parts. A state that
-// has probability zero in one part has probability zero in the Affine. An Affine of an Affine is
-// flattened into one sum of parts, unless this would change how sums are rounded.
+// with the energy E_k and the weight w_k of part k, an offset b and a factor c. [Sum], [Scale] and
+// [Clamp] return an Affine, and a dual.Lagrangian is one. Terms are added in the order of the
+// parts. A state that has probability zero in one part has probability zero in the Affine.
 //
-// The optional interfaces that an Affine supports depend on its parts; [Affine.As] lists them. An
-// Affine is safe for concurrent use, except while the weights of an Affine from [NewAffine] are
-// being set.
+// The optional interfaces of an Affine depend on its parts; see [Affine.As]. An Affine is safe for
+// concurrent use, except while its weights are being set ([NewAffine]).
 type Affine struct {
 	sites, levels int
 	parts         []Model
@@ -107,13 +105,13 @@ func Scale(m Model, beta float64) (Model, error) {
 }
 
 // Clamp returns the distribution of m given that x_i = fixed[i] for every site i in the map fixed.
-// The result has the shape of m. All states that violate a fixed level have energy +Inf. In a table
-// of energy differences ([Differentiable]), the row of a fixed site is +Inf except at the current
-// level. In a field ([Binary]), the entry of a fixed site is ±Inf.
+// The result has the shape of m. A state with another level at a fixed site has energy +Inf. In a
+// table of energy differences ([Differentiable]), the row of a fixed site is +Inf except at the
+// current level. In a field ([Binary]), its entry is ±Inf.
 //
-// The result is [Supported]. Its method Repair first calls the Repair of m, if m has one, and then
-// sets the fixed sites. The second step may undo the first. [Affine.As] lists the other interfaces
-// that the result supports. Clamp keeps no reference to fixed.
+// The result is [Supported]. Its method Repair calls the Repair of m, if m has one, and then sets
+// the fixed sites, which may undo the repair. [Affine.As] lists the other interfaces of the result.
+// Clamp keeps no reference to fixed.
 //
 // Clamp returns an error if m is nil or a site or level is out of range.
 func Clamp(m Model, fixed map[int]int32) (Model, error) {
@@ -140,17 +138,16 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 	return a.finish(), nil
 }
 
-// NewAffine returns the model Σ_k w_k E_k(x) + b, whose weights can change. Part 0 is the model
-// base, and parts 1, 2, … are the statistics, which are models of the same shape. Initially w is 1,
-// 0, 0, … and b is 0, so the model equals base bit for bit. To change the weights, call the
-// returned function set: it copies its argument weight to w and its argument offset to b. The
-// function set panics unless there is one weight per part.
+// NewAffine returns the model Σ_k w_k E_k(x) + b, whose weights w_k and offset b can change. Part 0
+// is the model base. Parts 1, 2, … are the statistics, models of the same shape. Initially the
+// weights are 1, 0, 0, … and b is 0, so the model equals base bit for bit.
 //
-// The numeric values of levels, the support (the states of positive probability) and the parameters
-// of the model are those of base. Statistics must be finite wherever base has positive probability.
+// The returned function set copies its arguments to w and b. It panics unless there is one weight
+// per part. No method of the model may run during a call of set. After the call, every sampling
+// kernel (package mcmc) that works on the model must be Reset. The model is [Varying].
 //
-// The model is [Varying]. It is safe for concurrent use except during a call of set. After that
-// call, every sampling kernel (package mcmc) that works on the model must be Reset.
+// The support (the states of positive probability), the numeric values of levels and the parameters
+// of the model are those of base. Statistics must be finite on the support.
 //
 // NewAffine returns an error if a model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
@@ -413,25 +410,23 @@ func unite(graphs []graph) graph {
 }
 
 // As implements [Capable]: it finds the optional interfaces that an Affine supports. These depend
-// on the parts of the Affine, the models that it sums. An Affine supports each of [Binary],
-// [Conditional], [Local], [Graphical] and [Windowed] if all of its parts do. In addition, an Affine
-// is
+// on its parts, the models that it sums. An Affine supports each of [Binary], [Conditional],
+// [Local], [Graphical] and [Windowed] if all of its parts do. It is also
 //
-//   - [Differentiable] if all of its parts are. If there are several parts, a Binary or Windowed
-//     part also counts, because its table can be computed from its fields or windows;
+//   - [Differentiable] if all parts are. If there are several parts, Binary and Windowed parts
+//     count, too, because fields and windows suffice to compute tables;
 //   - [Ordinal] if at least one part is;
 //   - [Supported] if at least one part is or sites are fixed. Repair calls the Repair of each such
-//     part in turn and then sets the fixed sites. With several parts it does so twice. If the parts
-//     make conflicting changes, a state may still have probability zero;
+//     part and then sets the fixed sites. If the parts make conflicting changes, a state may still
+//     have probability zero;
 //   - [Stochastic] if at least one part is and all others have tables;
 //   - [Incremental] if exactly one part is and all parts are Binary;
-//   - [Parametric] if at least one part is. The parameters θ are those of all such parts,
-//     concatenated;
-//   - [Learnable] if at least one part is. The other parts do not change.
+//   - [Parametric] if at least one part is. The parameters of all such parts are concatenated;
+//   - [Learnable] if at least one part is. The other parts do not change;
+//   - [Varying] if its weights can change ([NewAffine]) or at least one part is Varying.
 //
-// In the following lists, a single-site model is a model whose energy is a sum of terms that depend
-// on one site each. It has exact conditionals, and its graph has no edges. Without fixed sites an
-// Affine is also
+// A single-site model is one whose energy is a sum of terms that depend on one site each. It has
+// exact conditionals, and its graph has no edges. Without fixed sites an Affine is also
 //
 //   - [Toroidal] if each part is Toroidal on the same lattice or is a single-site model with the
 //     same term at every site;
@@ -443,14 +438,11 @@ func unite(graphs []graph) graph {
 // With or without fixed sites, an Affine is
 //
 //   - [Bipartite] or [IncrementalBipartite] if exactly one part is, with weight 1, and the others
-//     are single-site models with two levels. The weight must be 1, because a multiple of the
-//     energy of an RBM is not the energy of an RBM;
+//     are single-site models with two levels;
 //   - [Factored] if each part is Factored or is a single-site model. A part with hidden units must
-//     have weight 1. The factors then include a table for each fixed site that forbids its other
-//     levels.
+//     have weight 1. Each fixed site adds a table that forbids its other levels.
 //
-// With fixed sites an Affine is [Clamped], and its method Unclamped returns the model without them.
-// With weights that can change ([NewAffine]) it is [Varying].
+// With fixed sites an Affine is [Clamped]. Its method Unclamped returns the model without them.
 func (a *Affine) As(target any) bool {
 	switch p := target.(type) {
 	case *Differentiable:
@@ -1244,11 +1236,12 @@ func pairsOf(m Model) (p pairs, ok bool) {
 	return p, true
 }
 
-// PairsOf returns the pair weights and fields of m in the form of [Pairwise]. If m is Pairwise,
-// they are the result of its method Pairs. PairsOf also computes them for two other kinds of
-// two-level models. One is a [Matching] model. The other is a model whose energy is a sum of
-// single-site terms and which is not [Parametric]. For all other models and for nil, the result ok
-// is false. Do not modify the slices.
+// PairsOf returns the pair weights and fields of m in the form of [Pairwise]. Do not modify the
+// slices. The result ok is true if m has two levels and is
+//
+//   - Pairwise,
+//   - [Matching], or
+//   - a sum of single-site terms, and not [Parametric].
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	if check.Nil(m) || !two(m) {
 		return nil, nil, nil, nil, false

@@ -17,8 +17,7 @@ type Differentiable interface {
 	//	g[s,i,l] ≈ E(s with level l at site i) − E(s).
 	//
 	// An entry is 0 at the current level of the site, and +Inf at a level that is known to have
-	// probability zero. The part of the table for one state depends only on that state, not on the
-	// other states or on earlier calls.
+	// probability zero. The part for one state depends on that state alone.
 	Gradient(e []float64, g []float32, x []int32)
 }
 
@@ -37,8 +36,8 @@ type Binary interface {
 	Field(e []float64, h []float32, x []int32)
 }
 
-// Stochastic is implemented by models that can estimate their table of energy differences (see
-// [Differentiable]) from a random part of the data on which they depend.
+// Stochastic is implemented by models that can estimate their table of energy differences. An
+// estimate uses a random part of the data on which the energy depends.
 type Stochastic interface {
 	Model
 
@@ -62,9 +61,9 @@ type Conditional interface {
 	Conditional(d []float64, site int, x []int32)
 }
 
-// Local is implemented by models that keep a table of exact single-site energies up to date while a
-// state changes one site at a time. The update after a change takes time proportional to the number
-// of neighbours of the changed site.
+// Local is implemented by models that keep a table of exact single-site energies current while
+// sites of a state change one by one. Updating the table takes time proportional to the number of
+// neighbours of the changed site.
 type Local interface {
 	Conditional
 
@@ -77,11 +76,10 @@ type Local interface {
 	// +Inf. No entry is −Inf. The length of d is sites·levels.
 	Locals(d []float64, x []int32)
 
-	// Move updates d, the table that Locals stored for the state x, when x_site changes to the
-	// level given by the argument to. It must be called before x is changed, and does not modify x.
-	// In the rows of the other sites it adds the changes of the energies, up to a constant per row.
-	// It does not change the row of x_site. Because Move only adds, d may also be the sum of the
-	// tables of several models.
+	// Move updates the table d of [Local.Locals] for the change of x_site to the level to. Call it
+	// before changing x; Move does not modify x. In the rows of the other sites it adds the changes
+	// of the energies, up to a constant per row. It leaves the row of x_site as it is. Because Move
+	// only adds, d may also be the sum of the tables of several models.
 	Move(d []float64, site int, to int32, x []int32)
 }
 
@@ -108,9 +106,9 @@ type Toroidal interface {
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
-// Matching is implemented by models whose energy depends only on how many pairs of neighbours have
-// equal levels and on how many sites have each level, as in a Potts model with the same coupling on
-// all edges.
+// Matching is implemented by models whose energy depends only on two kinds of counts: the pairs of
+// neighbours with equal levels, and the sites of each level. An example is a Potts model with the
+// same coupling on all edges.
 type Matching interface {
 	Graphical
 
@@ -171,11 +169,11 @@ type Factored interface {
 type WidthError struct {
 	Variables  int
 	LowerBound float64 // lower bound on Width over all elimination orders
-	// Width is log₂ of the number of entries of the largest table that variable elimination would
-	// create, for the best elimination order found.
+	// Width is log₂ of the number of entries of the largest table of variable elimination. It is
+	// that of the best elimination order found.
 	Width float64
-	// Bytes is the memory for the intermediate tables of variable elimination, for the best
-	// elimination order found. It is +Inf beyond the range of float64.
+	// Bytes is the memory for the intermediate tables in that order. It is +Inf beyond the range of
+	// float64.
 	Bytes float64
 	Limit int64 // memory allowed, in bytes
 }
@@ -185,8 +183,8 @@ func (e *WidthError) Error() string {
 	return fmt.Sprintf("a graph of %d variables and width ≥ %.1f (log₂ of the entries of the largest table): the best order found has width %.1f and needs %.3g bytes, want ≤ %d; allow more bytes, fix some variables, or draw with a Markov chain", e.Variables, e.LowerBound, e.Width, e.Bytes, e.Limit)
 }
 
-// Clamped is implemented by models with fixed sites. While these sites have their fixed levels, the
-// energy is that of another model, which Unclamped returns. Otherwise the energy is +Inf.
+// Clamped is implemented by models with fixed sites. A state has the energy of another model, which
+// Unclamped returns, if the fixed sites have their fixed levels. Otherwise it has energy +Inf.
 type Clamped interface {
 	Model
 
@@ -196,9 +194,9 @@ type Clamped interface {
 }
 
 // Varying is implemented by models whose energy can change between the steps of a sampling kernel
-// (package mcmc). An example is a dual.Lagrangian, an energy with Lagrange multipliers that can
-// change. After a change the kernel must be Reset. A kernel that keeps data of the model between
-// steps, such as its couplings, must take them from the copy that Now returns.
+// (package mcmc). An example is a dual.Lagrangian, whose Lagrange multipliers change. After a
+// change the kernel must be Reset. A kernel that stores data of the model, such as its couplings,
+// must read them from the copy that Now returns.
 type Varying interface {
 	Model
 
@@ -224,9 +222,9 @@ type Ordinal interface {
 type Windowed interface {
 	Ordinal
 
-	// Window stores the energy of each state of x in e. In g, which has len(x)·(2w+1) entries, it
-	// stores the energy differences for the levels at most w steps above or below the current
-	// level. For state s of x and site i,
+	// Window stores the energy of each state of x in e, and in g the energy differences for the
+	// levels at most w steps from the current level. The length of g is len(x)·(2w+1). For state s
+	// of x and site i,
 	//
 	//	g[s,i,k] ≈ E(s with level s_i+k−w at site i) − E(s),  k = 0,…,2w,
 	//
@@ -240,14 +238,13 @@ type Supported interface {
 	Model
 
 	// Repair changes the states of x in place, as little as possible, so that their energies become
-	// finite. A state whose energy is infinite for a reason that the model cannot repair keeps an
-	// infinite energy.
+	// finite. States that it cannot repair keep an infinite energy.
 	Repair(x []int32)
 }
 
-// Incremental is implemented by models that can evaluate a state from the intermediate results of
-// an earlier state, which the caller stores. The cost is proportional to the number of sites that
-// differ.
+// Incremental is implemented by models that can evaluate a state by updating an earlier one. The
+// cost is proportional to the number of sites that differ. The caller stores the intermediate
+// results of the earlier state.
 type Incremental interface {
 	Binary
 
@@ -256,10 +253,9 @@ type Incremental interface {
 
 	// FieldFrom evaluates the states y, given the same number of earlier states x. It stores in e
 	// and h what [Binary.Field] would store for y, bit for bit. In next it stores the intermediate
-	// results for y, states × CacheLen() numbers. The argument cache holds the intermediate results
-	// for x, which an earlier call stored in its argument next. If x is nil, the evaluation starts
-	// from scratch and cache is ignored. FieldFrom does not modify x and cache, which must not
-	// overlap next.
+	// results for y, states × CacheLen() numbers. The argument cache holds those for x: an earlier
+	// call stored them in its argument next. If x is nil, FieldFrom ignores cache and evaluates y
+	// from scratch. It does not modify x and cache. The slice next must not overlap them.
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
@@ -286,8 +282,8 @@ type Bipartite interface {
 }
 
 // IncrementalBipartite is implemented by [Bipartite] models that can evaluate a state, and the
-// log-odds of its hidden units, from the intermediate results of an earlier state. The cost is
-// proportional to the number of sites that differ.
+// log-odds of its hidden units, by updating an earlier state. The cost is proportional to the
+// number of sites that differ.
 type IncrementalBipartite interface {
 	Bipartite
 
@@ -295,17 +291,15 @@ type IncrementalBipartite interface {
 	CacheLen() int
 
 	// HiddenFieldFrom stores in e and f what Energy and HiddenField would store for the states y,
-	// bit for bit. As in [Incremental.FieldFrom], the argument cache holds the intermediate results
-	// for the earlier states x, and next receives those for y.
+	// bit for bit. The arguments next, cache and x are those of [Incremental.FieldFrom].
 	HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
-// Parametric is implemented by models with real parameters θ that a learner, such as package
-// dual/fit, changes. The energy is differentiable with respect to θ.
+// Parametric is implemented by models with real parameters θ that can change. Package dual/fit fits
+// them. The energy is differentiable with respect to θ.
 //
-// Most models are immutable, because kernels, goroutines and other models share them. A Parametric
-// model is a copy of such a model that belongs to one learner. The method Learn of [Learnable]
-// makes the copy; the original model never changes.
+// A Parametric model belongs to one learner. It is a copy of an immutable model, made by the method
+// Learn of [Learnable]; the original never changes.
 type Parametric interface {
 	Model
 

@@ -23,26 +23,26 @@ type Noised[S Site] struct {
 	// that a token is intact; for reals it is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 	Time, Alpha []float64
 
-	// Sample holds one number per state, which identifies the sample into which the diffusion turns
-	// the state. The number of a sample is the same in every step, even if other states join or
-	// leave the batch. Diffusions set Sample. If you call a denoiser directly, Sample may be nil,
-	// unless the denoiser keeps data per sample.
+	// Sample holds, for each state, the number of the sample that a diffusion makes from it. The
+	// number is the same in every step, even if other states join or leave the batch. Diffusions
+	// set Sample. If you call a denoiser directly, Sample may be nil, unless the denoiser keeps
+	// data per sample.
 	Sample []int
 
 	// Src holds a random source for each state. Diffusions set it. It may be nil for denoisers
 	// that make no random draws.
 	Src []rand.Source
 
-	// Clean, unless nil, marks the entries of X that the diffusion holds fixed (clamps) and that
-	// are therefore known without noise. With masking noise, tokens need no such mark, because
-	// every unmasked token is known. With uniform noise, or for reals, the value of an entry does
-	// not show whether it is noisy.
+	// Clean, unless nil, marks the entries of X that are known without noise, because the diffusion
+	// holds them fixed (clamps). Denoisers need it for uniform noise and for reals, where the value
+	// of an entry does not show whether it is noisy. With masking noise, every unmasked token is
+	// known, marked or not.
 	Clean []bool
 
-	// Guided is true if the caller itself applies the denoiser's guidance, by changing its reverse
-	// steps rather than the predictions (see diffusion.Guide). Guidance makes samples that satisfy
-	// a condition more likely. A denoiser that relies on the caller for this must return an error
-	// if Guided is false.
+	// Guided is true if the caller applies the denoiser's guidance itself, in its reverse steps
+	// instead of in the predictions (see diffusion.Guide). Guidance makes samples that satisfy a
+	// condition more likely. A denoiser that relies on the caller for this must return an error if
+	// Guided is false.
 	Guided bool
 
 	// Reveals states how the caller reveals masked tokens. Most denoisers ignore it; see [Reveals].
@@ -64,10 +64,12 @@ const (
 	// particles changes the steps; or the noise is not masking.
 	RevealsOtherwise Reveals = iota
 
-	// RevealsEach means that a step reveals each masked token independently with probability (α_s −
-	// α_t)/(1 − α_t). The token is drawn from its row of the prediction. Here α_t and α_s are the
-	// signal levels before and after the step, that is, the probabilities that a token is not
-	// masked.
+	// RevealsEach means that a step reveals each masked token independently with probability
+	//
+	//	(α_s − α_t)/(1 − α_t).
+	//
+	// Here α_t and α_s are the signal levels before and after the step: the probabilities that a
+	// token is not masked. The token is drawn from its row of the prediction.
 	RevealsEach
 
 	// RevealsOne means that a step reveals one masked token, chosen uniformly. The token is drawn
@@ -111,18 +113,17 @@ type Denoiser[S Site] interface {
 	Shape() (sites, levels int)
 
 	// Denoise stores in v the prediction for every state of q. The slice v is a row-major array of
-	// states × sites × levels. The prediction for a state depends only on that state and its
-	// entries of q, unless the denoiser documents how states of a batch interact. Diffusions call
-	// Denoise from one goroutine, once per step. If Denoise returns an error, the diffusion stops
-	// with it.
+	// states × sites × levels. The prediction for a state depends only on its own entries of q,
+	// unless the denoiser documents how states of a batch interact. Diffusions call Denoise from
+	// one goroutine, once per step. If Denoise returns an error, the diffusion stops with it.
 	Denoise(ctx context.Context, v []float32, q Noised[S]) error
 }
 
 // DenoiserFunc is a denoiser given by a function F, which may run a neural network. A struct
 // literal is ready for use. For a network, F should
 //
-//   - convert q.X (token ids, row-major), and q.Time or q.Alpha if the network needs the noise
-//     level (often −log Alpha), to the network's input;
+//   - convert q.X (token ids, row-major) to the network's input, and also q.Time or q.Alpha if the
+//     network needs the noise level (often −log Alpha);
 //   - run the whole batch at once and return the network's error, if any;
 //   - copy the logits to v, one row of levels per site. No softmax is needed, because a constant
 //     may be added to each row.
@@ -133,8 +134,8 @@ type DenoiserFunc[S Site] struct {
 	// slices are checked before F is called.
 	F func(ctx context.Context, v []float32, q Noised[S]) error
 
-	// IgnoresTime states that predictions depend on the states alone, as usual in masked
-	// diffusion (see [TimeFree]).
+	// IgnoresTime states that predictions depend on the states alone (see [TimeFree]), as usual in
+	// masked diffusion.
 	IgnoresTime bool
 
 	// ExcludesSelf states that F predicts each site from the other sites only (see [LeaveOneOut]).
@@ -163,8 +164,8 @@ func (f DenoiserFunc[S]) TimeFree() bool { return f.IgnoresTime }
 // LeaveOneOut returns the field ExcludesSelf; it implements [SelfExcluding].
 func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 
-// SelfExcluding is implemented by denoisers that can report whether they predict each token from
-// the other sites only, without the noisy token at the site itself.
+// SelfExcluding is implemented by denoisers that can report whether they ignore the noisy token of
+// a site when they predict the clean one.
 type SelfExcluding interface {
 	// LeaveOneOut reports whether the rows of a prediction are p(x_0,i = l | x_t without site i),
 	// where x_0 is the clean state and x_t the noisy one. If not, they are the posteriors given all
@@ -173,7 +174,7 @@ type SelfExcluding interface {
 }
 
 // Timeless is implemented by denoisers that report whether their predictions depend on the states
-// alone, that is, on the fields X and Clean of [Noised].
+// alone.
 type Timeless interface {
 	// TimeFree reports whether predictions depend on the fields X and Clean of [Noised] alone.
 	TimeFree() bool

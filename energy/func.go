@@ -36,13 +36,12 @@ type Func struct {
 	Field func(h []float32, x []int32) float64
 
 	// Estimate, if not nil, stores in g an unbiased estimate of the result of Field or, if Field is
-	// nil, of Grad. It computes only the terms of the given rows of the data, and multiplies them
-	// by Rows/Batch. For every state of every call, the Func draws Batch row numbers uniformly from
-	// 0…Rows−1, without replacement, and passes them in ascending order. Estimate must not keep the
-	// slice.
+	// nil, of Grad. It adds up only the terms of the given rows of the data, and multiplies the sum
+	// by Rows/Batch. For every state, the Func passes Batch random row numbers from 0…Rows−1, drawn
+	// without replacement, in ascending order. Estimate must not keep the slice.
 	Estimate func(g []float32, x []int32, rows []int32)
-	// Rows is the number of rows of the data on which the energy depends, and Batch the number of
-	// rows that one call of Estimate uses. If Estimate is set, 1 ≤ Batch ≤ Rows.
+	// Rows is the number of rows of the data. Batch is the number of rows that one call of Estimate
+	// uses. If Estimate is set, 1 ≤ Batch ≤ Rows.
 	Rows, Batch int
 }
 

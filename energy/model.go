@@ -27,12 +27,12 @@ type Model interface {
 }
 
 // Capable is implemented by models and denoisers that decide at run time which optional interfaces
-// they support. For wrappers, which modify or combine other models, this depends on the wrapped
-// models; for some models it depends on their parameters. Types that are not Capable support
-// exactly the interfaces that they satisfy.
+// they support. Wrappers, which modify or combine other models, decide by the wrapped models; some
+// models decide by their parameters. Types that are not Capable support exactly the interfaces that
+// they satisfy.
 //
-// A wrapper of your own should implement As. The method As passes on the interfaces that the
-// wrapper leaves unchanged, and wraps those that it changes. This example counts evaluations:
+// A wrapper of your own should implement As. As passes on the interfaces that the wrapper leaves
+// unchanged, and wraps those that it changes. This example counts evaluations:
 //
 //	func (c counted) As(target any) bool {
 //		if d, ok := energy.As[energy.Differentiable](c.Model); ok {
@@ -43,16 +43,16 @@ type Model interface {
 //		return false // or energy.AsInto(c.Model, target) for the rest
 //	}
 type Capable interface {
-	// As stores in target a value that implements the requested interface, if the model supports
-	// it, and returns true. The argument target is a non-nil pointer to a variable of an interface
-	// type, such as a *Differentiable. If As returns false, it leaves that variable unchanged. The
-	// interface is then supported if the type of the model itself implements it. [Give] is the
-	// usual way to store the value.
+	// As stores in target a value that implements the requested interface, and returns true. The
+	// argument target is a non-nil pointer to a variable of an interface type, such as a
+	// *Differentiable. [Give] is the usual way to store the value. If As has no value, it returns
+	// false and leaves the variable unchanged. The model itself is then used, if its type
+	// implements the interface.
 	As(target any) bool
 }
 
 // As returns the model or denoiser m as a value of the interface type T. The result ok reports
-// whether m supports T. If m is [Capable], its method As is asked first. If that returns false, or
+// whether m supports T. If m is [Capable], its method As decides first. If it returns false, or if
 // m is not Capable, m supports T if its type implements T. A nil m, or a nil pointer in an
 // interface, supports nothing.
 func As[T any](m any) (t T, ok bool) {
@@ -68,10 +68,10 @@ func As[T any](m any) (t T, ok bool) {
 	return t, ok
 }
 
-// AsInto does the same as [As] for an interface type that is not known at compile time, and reports
-// whether m supports it. The argument target must point to a variable of that type; otherwise
-// AsInto panics. A wrapper that changes nothing about m can implement its own method As by calling
-// AsInto(m, target).
+// AsInto is [As] for an interface type that is known only at run time. It stores the value in the
+// variable of that type to which target points, and reports whether m supports the type. It panics
+// if target is not a pointer to a variable. A wrapper that changes nothing about m can implement
+// its own method As by AsInto(m, target).
 func AsInto(m, target any) bool {
 	if p := reflect.ValueOf(target); p.Kind() != reflect.Pointer || p.IsNil() {
 		panic(fmt.Sprintf("energy: AsInto: target = %T, want a pointer to a variable", target))

@@ -31,7 +31,7 @@ type Scored interface {
 // RealFunc is a [Real] given by functions of one state x; a struct literal is ready for use. E
 // returns the energy in nats, +Inf for density zero, or NaN for a failure. Grad may be nil if no
 // score is needed. Both functions must be safe for concurrent calls and must not modify or keep x.
-// Methods panic if Dim < 1 or the function they call is nil.
+// Methods panic if Dim < 1, or if they need a function that is nil.
 type RealFunc struct {
 	Dim  int                       // number of coordinates, ≥ 1
 	E    func(x []float32) float64 // energy of one state, in nats

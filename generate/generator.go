@@ -189,12 +189,11 @@ func (x *Generator) Seeded(seed uint64) string {
 // error comes from package encoding/json, and means that the type of v cannot hold the drawn value.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 
-// Values generates the arguments of a function that testing/quick checks. It stores a value of type
-// types[i] in args[i]. Call it from the function quick.Config.Values, and pass as next the method
-// Uint64 of the *rand.Rand that this function receives. If the generator was not made by [JSON], an
-// argument of type string receives a text. All other arguments receive a value decoded from a JSON
-// text. It panics if [Generator.Into] returns an error, if a type or the function next is nil, or
-// if args is shorter than types.
+// Values generates the arguments of a function that testing/quick checks: it stores a value of type
+// types[i] in args[i]. Call it from the function quick.Config.Values, and pass the method Uint64 of
+// its *rand.Rand as next. Values are decoded from JSON texts. If the generator was not made by
+// [JSON], an argument of type string receives the text itself. Values panics if [Generator.Into]
+// returns an error, a type or next is nil, or args is shorter than types.
 func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func() uint64) {
 	check.Must("generate: Generator.Values", "next", next)
 	if len(args) < len(types) {
@@ -231,11 +230,10 @@ func one(is bool) float64 {
 }
 
 // Edges yields edge cases: the shortest text, the longest, and those with the most non-ASCII
-// characters, escapes, nines and minus signs. If the generator was made from a schema, the sequence
-// continues with texts that meet one limit of the schema exactly. The limits are each minimum and
-// maximum of numbers, lengths and counts, and the first and last value of each enum. For each
-// optional property, there is a text with it and a text without it. No text is repeated. If the
-// context ends, the sequence ends with the context's error.
+// characters, escapes, nines and minus signs. For a schema, there are also texts that meet one of
+// its limits exactly: each minimum and maximum of numbers, lengths and counts, and the first and
+// last value of each enum. For each optional property, there is a text with it and a text without
+// it. No text is repeated. If the context ends, the sequence ends with the context's error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}

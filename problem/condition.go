@@ -31,10 +31,9 @@ type Condition struct {
 }
 
 // Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients and
-// bounds are integers, the comparison is exact. Otherwise, the comparison allows for rounding: a
-// bound counts as met if the value of e misses it by at most r times the sum of the magnitudes of
-// all terms and bounds. Here r is the smaller of 2⁻⁴⁹·(n + 4) and 2⁻⁴⁰, and n is the number of
-// terms and of factors in them.
+// bounds are integers, the comparison is exact. Otherwise it allows for rounding: e may miss a
+// bound by r times the sum of the magnitudes of all terms and bounds. Here r is the smaller of
+// 2⁻⁴⁹·(n + 4) and 2⁻⁴⁰, and n is the number of terms and of factors in them.
 func (e Expr) Between(lo, hi float64) Condition {
 	c := Condition{p: e.p, lo: lo, hi: hi, err: e.err}
 	if c.err != nil {
@@ -130,8 +129,8 @@ func combine(o op, parts []Condition) Condition {
 }
 
 // Indicator returns the expression that is 1 in states in which c holds and 0 in all others. It has
-// one term for each combination of values of c's variables for which c holds. The variables may
-// have at most 2¹⁶ combinations.
+// a term for each combination of values of c's variables that satisfies c. There may be at most 2¹⁶
+// combinations.
 func (c Condition) Indicator() Expr {
 	e := Expr{p: c.p, err: c.err}
 	if e.err == nil && c.p == nil {

@@ -17,14 +17,13 @@
 // expression ([Expr]) is a sum of products, whose factors are functions of a single variable.
 // Conditions ([Condition]) compare expressions and combine comparisons.
 //
-// [Problem.Minimise] returns the feasible states of lowest energy, [Problem.Sample] draws from p(x)
-// ∝ exp(−β·E(x)) on the feasible states, and [Problem.Count] returns the number of feasible states.
+// [Problem.Minimise] returns the feasible states of lowest energy, and [Problem.Count] the number
+// of feasible states. [Problem.Sample] draws from p(x) ∝ exp(−β·E(x)) on the feasible states.
 // Answers are exact if one of two methods applies:
 //
 //   - elimination, which sums out one variable after another (package projection/junction). It
 //     applies if the graph that links variables sharing a term has low tree-width. A comparison of
-//     a long sum becomes a counter, that is, a chain of variables for the partial sums, each linked
-//     to one variable of the sum;
+//     a long sum adds a chain of variables for its partial sums;
 //   - a search that propagates conditions and, for Minimise, bounds the energy. It applies if it
 //     finishes within [Config].Search evaluations.
 //

@@ -182,11 +182,13 @@ func (p *Problem) Require(name string, c Condition) {
 	p.required = append(p.required, statement{name: name, c: c})
 }
 
-// Prefer adds weight times the violation of the condition c to the energy. The violation of a
-// condition is 0 if the condition holds. Otherwise the violation of a comparison is the distance of
-// the compared expression from its bounds, that of [All] is the sum of the violations of the parts,
-// and that of [Any] the smallest of these. [Not] and [NotEqual] have the violation 1. The weight
-// must be positive and finite.
+// Prefer adds weight times the violation of the condition c to the energy. The weight must be
+// positive and finite. The violation is 0 if c holds. Otherwise it is
+//
+//   - for a comparison, the distance of the compared expression from its bounds;
+//   - for [All], the sum of the violations of the parts;
+//   - for [Any], the smallest violation of a part;
+//   - for [Not] and [NotEqual], 1.
 func (p *Problem) Prefer(name string, c Condition, weight float64) {
 	p.prefer(statement{name: name, c: c, weight: weight})
 }

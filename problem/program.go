@@ -67,11 +67,12 @@ func product(x []Expr, of []int) []factor {
 }
 
 // Program converts the problem to a program that can be written to a file. A category becomes one
-// bit "name=label" for each label. A constraint requires that exactly one of these bits is 1. A
-// condition that is not a comparison becomes the comparison [Condition.Indicator] ≥ 1. A preferred
-// condition can be converted in this way only if its violation is always 0 or 1; otherwise Program
-// returns an error. Functions of integer variables with more than two values must be powers of the
-// variable; any other function is an error.
+// bit "name=label" for each label, with a constraint that exactly one of these bits is 1. A
+// condition that is not a comparison becomes the comparison [Condition.Indicator] ≥ 1.
+//
+// Program returns an error if such a condition is preferred and its violation is not always 0 or 1.
+// It also returns an error for any function, except a power, of an integer variable with more than
+// two values.
 func (p *Problem) Program() (*read.Program, error) {
 	if p.err != nil {
 		return nil, p.err

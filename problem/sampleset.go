@@ -24,9 +24,8 @@ type SampleSet struct {
 	Exact  bool
 	Method string // method that found the rows: elimination, search, annealing, chains, …
 
-	// Summary holds convergence diagnostics, computed from the energies of the draws, if the draws
-	// come from Markov chains; otherwise it is nil. Warnings lists reasons not to trust these
-	// draws.
+	// Summary holds convergence diagnostics of the energies if the draws come from Markov chains;
+	// otherwise it is nil. Warnings lists reasons not to trust these draws.
 	Summary  *diagnose.Summary
 	Warnings []string
 
@@ -206,9 +205,13 @@ func (s *SampleSet) WriteCSV(w io.Writer) error {
 	return c.Error()
 }
 
-// MarshalJSON returns the set as an object {"exact", "method", "rows": [{"values": {name: number
-// or label, …}, "energy", "occurrences", "feasible", "violated"}], "warnings"}. It implements
-// json.Marshaler.
+// MarshalJSON implements json.Marshaler. It returns an object of the form
+//
+//	{"exact", "method", "rows": [row, …], "warnings"}
+//
+// with rows of the form
+//
+//	{"values": {name: number or label, …}, "energy", "occurrences", "feasible", "violated"}.
 func (s *SampleSet) MarshalJSON() ([]byte, error) {
 	type row struct {
 		Values      json.RawMessage `json:"values"`

@@ -39,14 +39,14 @@ type Config struct {
 	// another (elimination); 0 means 1 GiB.
 	Bytes int64
 
-	// Search bounds the number of evaluations of the exact search. It also bounds the evaluations
-	// of the local search that improves states found by annealing or by an unfinished search. 0
+	// Search bounds the number of evaluations of the exact search. It also bounds those of the
+	// local search, which improves states found by annealing or by an unfinished exact search. 0
 	// means 2²⁶, and −1 turns both searches off.
 	Search int
 
 	// Penalty, if positive, allows required conditions to be violated where no exact method
 	// applies. Chains then work on the energy plus Penalty times the violation of each required
-	// condition, and every row of the result lists the conditions that it violates.
+	// condition. Every row of the result lists the conditions that it violates.
 	Penalty float64
 
 	// Steps is the length of one run of an approximate method. For annealing, it is the number of
@@ -201,10 +201,10 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 // Minimise returns the Config.Rows feasible states of lowest energy, or all feasible states if
 // there are fewer. If no exact method applies, annealing or an unfinished search finds the states,
 // and their neighbourhoods are searched for better ones. The field Exact of the set is then false,
-// unless only one row was requested and a bound, such as that of [ground.Bound], proves it optimal.
+// unless Config.Rows is 1 and a bound (see [ground.Bound]) proves the row optimal.
 //
-// It returns an *[InfeasibleError] if no state is feasible. Where no exact method applies, required
-// conditions need a Config.Penalty, unless the search has found a feasible state. Without it, the
+// It returns an *[InfeasibleError] if no state is feasible. If no exact method applies and the
+// search has found no feasible state, required conditions need a Config.Penalty. Without it, the
 // error wraps the reasons why no exact method applies.
 func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	if err := p.check("Minimise", &c); err != nil {

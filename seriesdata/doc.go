@@ -5,13 +5,13 @@
 //	f, err := seriesdata.Read(file, seriesdata.Options{})
 //	fmt.Print(f) // what was decided, as a table
 //
-// Read infers the format from whole columns. It infers the cell separator, decimal points or
-// commas, the order of day and month, units, and numbers that stand for missing values. It finds
-// the columns that hold the time and those that identify entities. Times may run down the file,
-// across it, or both (one line per year, one column per month). Read also infers the regular grid
-// of times; grid times that are absent from the file become rows of missing values. If a column is
-// ambiguous, the error names both interpretations and the option that selects one. The frame
-// records all decisions and everything that was left out.
+// Read infers the format from whole columns: the cell separator, decimal points or commas, the
+// order of day and month, units, and numbers that stand for missing values. It finds the columns
+// that hold the time and those that identify entities. Times may run down the file, across it, or
+// both (one line per year, one column per month). Read also infers the regular grid of times; grid
+// times that are absent from the file become rows of missing values. If a column is ambiguous, the
+// error names both interpretations and the option that selects one. The frame records all decisions
+// and everything that was left out.
 //
 // [Frame.Write] writes the file again and fills in its missing values. Everything else stays
 // exactly as it was.
@@ -19,7 +19,6 @@
 // # Caveats
 //
 // A file is held in memory. Times have a resolution of one microsecond. A number such as −9999
-// counts as missing only if it is commonly used for this purpose and lies far from the rest of
-// its column. The frame lists these numbers. The package is meant for programs: no other package
-// of the library imports it.
+// counts as missing only if it is commonly used for this purpose and lies far from the rest of its
+// column. The frame lists these numbers.
 package seriesdata

@@ -20,10 +20,11 @@ type Options struct {
 	// AAPL.Open). If it is empty, all numeric columns are read.
 	Columns []string
 
-	// Time names the column of times, or, separated by a comma, the two columns that hold the date
-	// and the time of day. "none" means that the rows are at equal intervals. Entity names the
-	// columns, separated by commas, that identify the series of a row; "none" means that there is
-	// only one series.
+	// Time names the column of times. If date and time of day are in two columns, a comma separates
+	// their names. "none" means that the rows are at equal intervals.
+	//
+	// Entity names the columns, separated by commas, that identify the series of a row. "none"
+	// means that there is only one series.
 	Time, Entity string
 
 	// Dates is the order of the parts of a date: "dmy", "mdy" or "ymd". If it is empty, the order
@@ -64,8 +65,8 @@ type Frame struct {
 type Time struct {
 	// Name of the column of times in the file; two names are joined by +; "" if there is none.
 	Column string `json:"column"`
-	// Order of the rows in the file: "oldest first", "newest first", "sorted" (the file is in no
-	// order, and Read sorted its rows), or "as in the file".
+	// Order of the rows in the file: "oldest first", "newest first", "as in the file", or "sorted".
+	// The last means that Read sorted rows that are in no order.
 	Order string `json:"order"`
 	Dates string `json:"dates,omitempty"` // order of a date's parts, such as day/month/year
 	Zone  string `json:"zone,omitempty"`  // time zone of the file; "" if unknown

@@ -11,9 +11,13 @@ import (
 )
 
 // Posterior stores in v, for every noisy state x_t of x, the posterior mean E[x_0 | x_t] of the
-// clean state. The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, where ε is standard normal and ᾱ = alpha[s]
-// for state s. The prior is the mixture tilted by t, ∝ p(x_0)·exp(tᵀx_0) (see [Mixture.Tilt]); a
-// nil t means 0. With the components N(m_k, C_k) of the tilted mixture, the mean is
+// clean state. The noise is
+//
+//	x_t = √ᾱ·x_0 + √(1−ᾱ)·ε,
+//
+// where ε is standard normal and ᾱ = alpha[s] for state s. The prior of x_0 is the mixture tilted
+// by t (see [Mixture.Tilt]); a nil t means 0. With the components N(m_k, C_k) of the tilted mixture
+// and their probabilities p(k|x_t), the mean is
 //
 //	Σ_k p(k|x_t)·(m_k + √ᾱ·C_k·(ᾱC_k + (1−ᾱ)I)⁻¹·(x_t − √ᾱ·m_k)).
 //
@@ -30,10 +34,10 @@ type Conditional struct {
 	parts []*component // conditioned covariance of each component; nil if covariances are diagonal
 }
 
-// Given returns the mixture prepared for conditioning on the coordinates that are marked as known.
-// The known values are passed later, as entries of x in [Conditional.Posterior]. Given panics
-// unless there is one mark per coordinate. It returns an error if the covariance matrix of the
-// known coordinates is singular in a component with a full covariance.
+// Given returns the mixture prepared for conditioning on the coordinates marked as known. Pass
+// their values later, as entries of x in [Conditional.Posterior]. Given panics unless there is one
+// mark per coordinate. It returns an error if a component has a full covariance that is singular on
+// the known coordinates.
 func (m *Mixture) Given(known []bool) (*Conditional, error) {
 	check.Len("continuous", "known", len(known), m.sites)
 	c := &Conditional{m: m, known: slices.Clone(known)}
@@ -48,9 +52,9 @@ func (m *Mixture) Given(known []bool) (*Conditional, error) {
 }
 
 // Posterior stores in v the posterior mean of every state of x, given the known coordinates. The
-// arguments are those of [Mixture.Posterior], except that the known coordinates of x hold values of
-// the clean state x_0, without noise. Posterior copies them to v and conditions the other
-// coordinates on them exactly.
+// arguments are those of [Mixture.Posterior], but the known coordinates of x hold values of the
+// clean state x_0, without noise. These are copied to v. The means of the other coordinates are
+// conditioned on them exactly.
 func (c *Conditional) Posterior(v, x []float32, alpha, t []float64) {
 	m := c.m
 	check.Len("continuous", "v", len(v), len(x))

@@ -18,11 +18,9 @@ import (
 // is −log density, so log Z = 0.
 //
 // The tilted mixture ([Mixture.Tilt]), the posterior mean given a noisy state ([Mixture.Posterior])
-// and conditioning on coordinates ([Mixture.Given]) are exact. Evaluating a component takes one
-// operation per coordinate if its covariance is diagonal ([NewDiagonal]). A full covariance
-// ([NewMixture]) is diagonalised once; an evaluation then takes one operation per coordinate and
-// eigenvector. Full covariances are factorised by gonum, so the last bits may differ between
-// GOARCHs.
+// and conditioning on coordinates ([Mixture.Given]) are exact. Evaluating a component takes n
+// operations if its covariance is diagonal ([NewDiagonal]), and n² if it is full ([NewMixture]).
+// Results with full covariances may differ in the last bits between GOARCHs.
 //
 // A full covariance may be singular. Such a mixture has no density: Energy and Score are NaN, and
 // all other methods work.
@@ -83,9 +81,9 @@ func NewDiagonal(weights, means, variances []float64) (*Mixture, error) {
 // × n matrix, row-major. The weights w_k must be > 0 and need not add up to 1. All arguments are
 // copied.
 //
-// NewMixture returns an error if the numbers of weights, means and covariances differ or are 0, if
-// a length does not fit, or if a number is not finite. It also returns an error if a covariance is
-// not symmetric up to rounding, or has an eigenvalue below −1e-9 times the largest.
+// NewMixture returns an error if there is no component, a length does not fit, or a number is not
+// finite. It also returns an error if a covariance is not symmetric up to rounding, or has an
+// eigenvalue below −1e-9 times the largest.
 func NewMixture(weights []float64, means, covs [][]float64) (*Mixture, error) {
 	const name = "NewMixture"
 	if len(weights) == 0 || len(means) != len(weights) || len(covs) != len(weights) {
@@ -442,11 +440,13 @@ func newPadded(mean, v []float64, n int) padded {
 	return p
 }
 
-// Moments computes the mean and the covariance C of the clean state x_0 given the noisy state x_t =
-// √ᾱ·x_0 + √(1−ᾱ)·ε, where ε is standard normal and the argument alpha is ᾱ, 0 ≤ ᾱ < 1. It stores
-// E[x_0 | x_t] in mean and returns the trace of C. It stores the products C·r_j in product. The
-// vectors r_j are the rows of the row-major matrix rows, which has any number of rows with one
-// entry per coordinate. The slice product has the same length.
+// Moments computes the mean and the covariance C of the clean state x_0 given the noisy state
+//
+//	x_t = √ᾱ·x_0 + √(1−ᾱ)·ε,
+//
+// where ε is standard normal and the argument alpha is ᾱ, 0 ≤ ᾱ < 1. It stores E[x_0 | x_t] in mean
+// and returns the trace of C. The matrix rows is row-major and has any number of rows r_j, with one
+// entry per coordinate. Moments stores the vectors C·r_j in product, which has the length of rows.
 //
 // Moments panics if lengths do not fit. For n coordinates, a component takes 2n² operations per row
 // with full covariances, and n operations with diagonal ones.
@@ -495,9 +495,12 @@ func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha floa
 const negligible = 0x1p-70
 
 // DrawPosterior stores in x0, for every noisy state x_t of x, a random draw of the clean state x_0
-// given x_t. The noise is x_t = √ᾱ·x_0 + √(1−ᾱ)·ε, where ε is standard normal and ᾱ = alpha[s] for
-// state s, whose random source is src[s]. It panics if lengths do not fit or a source is nil. The
-// slices x0 and x may be the same.
+// given x_t. The noise is
+//
+//	x_t = √ᾱ·x_0 + √(1−ᾱ)·ε,
+//
+// where ε is standard normal and ᾱ = alpha[s] for state s. State s draws from src[s]. DrawPosterior
+// panics if lengths do not fit or a source is nil. The slices x0 and x may be the same.
 func (m *Mixture) DrawPosterior(x0, x []float32, alpha []float64, src []rand.Source) {
 	n := m.sites
 	check.Len("continuous", "x0", len(x0), len(x))
@@ -623,14 +626,13 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 }
 
 // Where returns the distribution of x given the equations R·x = y. The argument rows holds the
-// matrix R, row-major, and the argument values holds y. The result is a mixture with weights ∝
-// w_k·N(y; Rm_k, RC_kRᵀ) and the components
+// matrix R, row-major, and the argument values holds y. With the weights w_k, means m_k and
+// covariances C_k of the mixture, the result has weights ∝ w_k·N(y; Rm_k, RC_kRᵀ) and components
 //
-//	N(m_k + G_k(y − Rm_k), C_k − G_kRC_k),  G_k = C_kRᵀ(RC_kRᵀ)⁻¹,
+//	N(m_k + G_k(y − Rm_k), C_k − G_kRC_k),  G_k = C_kRᵀ(RC_kRᵀ)⁻¹.
 //
-// where w_k, m_k and C_k are the weights, means and covariances of the original mixture. The result
-// logp is the log-density of Rx at y under the original mixture, in nats. Components whose weight
-// is below e⁻⁷⁰⁰ of the largest are omitted.
+// Components whose weight is below e⁻⁷⁰⁰ of the largest are omitted. The result logp is the
+// log-density of Rx at y under the original mixture, in nats.
 //
 // The new covariances are singular, so the result has no density. Its other methods work:
 // [Mixture.Draw] makes exact draws, and [Mixture.Posterior] and [Mixture.DrawPosterior] condition

@@ -19,16 +19,16 @@ import (
 //	x_t − m = Σ_k φ_k·(x_{t−k} − m) + noise,  Var x_t = Variance.
 //
 // The denoiser conditions exactly on entries that are marked clean. Its predictions equal those of
-// [NewGaussian] with the same covariance. They take length·order² operations instead of length²,
-// where order is the number of coefficients, because the inverse covariance of a channel is a
-// banded matrix. An Autoregressive is immutable and safe for concurrent use.
+// [NewGaussian] with the same covariance, but take length·order² operations instead of length²,
+// where order is the number of coefficients. An Autoregressive is immutable and safe for concurrent
+// use.
 type Autoregressive struct {
 	length int
 	parts  []band
 }
 
 // NewAutoregressive returns the denoiser of series that have the given length and channels. It
-// returns an error if there is no channel, or if the length is below 1 or not above the number of
+// returns an error if there is no channel, or if the length is not above the number of
 // coefficients. It also returns an error if a number is not finite, a variance is negative, or the
 // coefficients do not define a stationary process.
 func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error) {
@@ -114,8 +114,11 @@ func (a *Autoregressive) channel(c int, v, x []float32, clean []bool, alpha floa
 //	P = (C⁻¹ + ᾱ/(1−ᾱ)·I)⁻¹,
 //
 // where C is the covariance of the series and the argument alpha is ᾱ, in [0, 1]. P does not depend
-// on x_t. To condition the posterior mean m on linear equations R·x = y, add P·Rᵀ·(R·P·Rᵀ)⁻¹·(y −
-// R·m) to it. The slices dst and v have length × channels entries and may be the same.
+// on x_t. Conditioning on linear equations R·x = y adds to the posterior mean m the vector
+//
+//	P·Rᵀ·(R·P·Rᵀ)⁻¹·(y − R·m).
+//
+// The slices dst and v have length × channels entries and may be the same.
 func (a *Autoregressive) Covariance(dst, v []float64, alpha float64) {
 	sites, _ := a.Shape()
 	check.Len("denoise", "dst", len(dst), sites)

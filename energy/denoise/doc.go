@@ -7,9 +7,8 @@
 //
 // For reals, [Mixture] is the denoiser of a mixture of Gaussians, [Autoregressive] of long Gaussian
 // series, and [Windows] of a data set. A mixture or a data set can be conditioned exactly on linear
-// equations ([continuous.Mixture.Where], [Windows.Where]). [Ancestral] makes the reverse steps of a
-// diffusion exact draws. [Velocity] turns a predictor of velocities, such as a flow, into a
-// denoiser.
+// equations ([continuous.Mixture.Where], [Windows.Where]). With [Ancestral], diffusions draw from a
+// mixture exactly. [Velocity] turns a predictor of velocities, such as a flow, into a denoiser.
 //
 // [Likelihood] and [RealLikelihood] compute the probability of a state under the distribution that
 // a diffusion generates with any denoiser, exact or not.

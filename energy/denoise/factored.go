@@ -36,10 +36,12 @@ type Factored struct {
 }
 
 // NewFactored returns the exact denoiser for clean states distributed as the model m and noise of
-// the kind c. It uses the current parameters of the model. It returns an error if m is nil or
-// cannot list its factors ([energy.Factored]), if c is unknown, or if a site has no level of finite
-// energy. It returns a [*energy.WidthError] if the intermediate tables of the variable elimination
-// would take more than 1 GiB. If ctx ends, it returns the error of ctx.
+// the kind c. It uses the current parameters of the model.
+//
+// NewFactored returns an error if m is nil or cannot list its factors ([energy.Factored]), if c is
+// unknown, or if a site has no level of finite energy. The error is a [*energy.WidthError] if the
+// intermediate tables of the variable elimination would take more than 1 GiB. If ctx ends, it is
+// the error of ctx.
 func NewFactored(ctx context.Context, m energy.Factored, c Corruption) (*Factored, error) {
 	if check.Nil(m) {
 		return nil, errors.New("denoise: NewFactored: m is nil")

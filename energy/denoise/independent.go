@@ -10,10 +10,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Independent is the exact denoiser of a model with independent sites. For level l of site i of the
-// clean state x_0, given the corrupted state x_t, it predicts p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i |
-// l). Here p_i is the distribution of the site, and q(x_t,i | l) the probability that the
-// corruption turns l into x_t,i. An Independent is immutable and safe for concurrent use.
+// Independent is the exact denoiser of a model with independent sites. For site i of the clean
+// state x_0, given the corrupted state x_t, it predicts
+//
+//	p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i | l),
+//
+// where p_i is the distribution of the site, and q(x_t,i | l) the probability that the corruption
+// turns level l into x_t,i. An Independent is immutable and safe for concurrent use.
 type Independent struct {
 	sites, k   int
 	corruption Corruption

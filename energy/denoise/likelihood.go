@@ -13,18 +13,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Likelihood is the distribution of the samples that a masked diffusion generates with a denoiser
+// Likelihood is the distribution of the samples that a masked diffusion generates with a denoiser,
 // such as a network. The diffusion reveals one token at a time in random order (diffusion.Masked
-// with FirstHitting). So the probability of a sample x is a mean over random orders σ of the sites,
+// with FirstHitting). The probability of a sample x is therefore a mean over random orders σ of the
+// sites,
 //
 //	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)),
 //
-// where q̂ is the prediction of the denoiser. For an exact denoiser the product does not depend on
-// the order. For a network it does, so Likelihood takes the mean over K random orders, the same
-// orders for all states. This is the bound of Khalafi, Ribeiro and Ding (2026, C.4) with K
-// importance weights. The training loss instead estimates the mean of the logarithms, which is the
-// bound with K = 1. For fixed orders, Likelihood is itself a distribution that sums to 1. Its mean
-// over the choice of orders is q.
+// where q̂ is the prediction of the denoiser. If the denoiser is not exact, the product depends on
+// the order. A Likelihood takes the mean over K random orders, the same for all states. It is
+// itself a distribution that sums to 1; averaged over the choice of orders, it is q. Its logarithm
+// is the bound of Khalafi, Ribeiro and Ding (2026, C.4) with K importance weights. The training
+// loss estimates the bound with K = 1.
 //
 // Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. Use it to
 // form ratios of the likelihoods of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts).
@@ -39,11 +39,12 @@ type Likelihood struct {
 }
 
 // NewLikelihood returns the distribution of the samples that a masked diffusion generates with the
-// denoiser d. The argument orders is the number K of random orders in which the tokens are
-// revealed; the seed determines them. The argument mask is the level of a masked token.
+// denoiser d. The argument mask is the level of a masked token. The argument orders is the number K
+// of random orders in which tokens are revealed; the seed determines them.
+//
 // NewLikelihood returns an error if orders < 1 or there are too many orders to store. It also
-// returns an error if mask is not a level, d is nil or has another mask, or the predictions of d
-// depend on more than the states (energy.TimeFree).
+// returns an error if d is nil, mask is not a level, or d has another mask. Predictions of d must
+// depend on the states alone (energy.TimeFree).
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err
@@ -94,10 +95,11 @@ func (l *Likelihood) Energy(e []float64, x []int32) {
 
 // LogProb stores in logp the logarithm of q(x) for each state x, in nats, where q is the
 // distribution of the samples of the diffusion. If se is not nil, it receives the standard error of
-// each log q(x). The error is due to the choice of random orders in which the tokens are revealed.
-// It is estimated from the spread of the probabilities among the orders. The standard error is +Inf
-// for a single order, and 0 for a state of probability 0. The logarithms have a heavy lower tail,
-// so a standard error above about 0.5 is unreliable.
+// each logarithm.
+//
+// The error comes from the choice of random orders, and is estimated from the spread of the
+// probabilities among them. It is +Inf for a single order, and 0 for a state of probability 0. The
+// logarithms have a heavy lower tail, so a standard error above about 0.5 is unreliable.
 //
 // LogProb returns an error of ctx or of the denoiser, or if a row of a prediction has no weight. It
 // panics if the lengths do not match.
@@ -123,10 +125,10 @@ func (l *Likelihood) LogProb(ctx context.Context, logp, se []float64, x []int32)
 	return nil
 }
 
-// Repair changes states of probability zero until the likelihood is positive. It goes through the
-// sites in the first of the random orders (see [Likelihood]) and replaces every token of
-// probability zero by the most likely one. If the denoiser fails, Repair leaves the rest of the
-// state unchanged. It implements [energy.Supported].
+// Repair changes states of probability zero until the likelihood is positive. It visits the sites
+// in the first of the random orders (see [Likelihood]) and replaces every token of probability zero
+// by the most likely one. If the denoiser fails, Repair leaves the rest of the state unchanged. It
+// implements [energy.Supported].
 func (l *Likelihood) Repair(x []int32) {
 	e := make([]float64, 1)
 	for s := range check.Rows("denoise", "x", len(x), l.sites) {

@@ -11,13 +11,12 @@ import (
 
 // Markov is the exact denoiser of a [model.Markov] chain of order k. The forward–backward algorithm
 // over contexts of k tokens computes the posterior of every token given the corrupted sequence.
-// With L sites and K levels, a prediction costs at most 2·L·K^{k+1} multiplications. Contexts that
-// the unmasked tokens exclude cost nothing, so the cost of a masked sequence falls as tokens become
-// known.
+// With L sites and K levels, a prediction costs at most 2·L·K^{k+1} multiplications. It costs less
+// for a masked sequence, because contexts that the known tokens exclude are skipped.
 //
 // If a corrupted sequence is impossible under the chain, its prediction is −Inf everywhere, and
-// nothing can be drawn from it. Sums are float64 and have the same bits on every GOARCH. A Markov
-// is immutable and safe for concurrent use.
+// nothing can be drawn from it. Predictions have the same bits on every GOARCH. A Markov is
+// immutable and safe for concurrent use.
 type Markov struct {
 	sites, k, order int
 	corruption      Corruption

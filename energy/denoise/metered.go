@@ -20,9 +20,9 @@ type Cost struct {
 	Shown int // number of states without masked tokens, which Metered predicts itself
 }
 
-// Metered wraps a denoiser of masked tokens. It counts the calls of the denoiser and the states
-// passed to it, and can cache predictions. With a cache, Metered itself also predicts states
-// without masked tokens, since all their tokens are known. It is safe for concurrent use.
+// Metered wraps a denoiser of masked tokens. It counts the calls and the states passed to the
+// denoiser, and can cache predictions. With a cache, it also predicts states without masked tokens
+// itself, since all their tokens are known. It is safe for concurrent use.
 type Metered struct {
 	d             energy.Denoiser[int32]
 	mask          int32
@@ -46,10 +46,10 @@ type Metered struct {
 var never = float32(math.Inf(-1))
 
 // NewMetered returns d wrapped in a denoiser that counts calls and states and caches predictions.
-// The argument mask is the level of the mask. The argument entries is the largest number of
-// predictions in the cache, each of sites × levels float32 values; the oldest are evicted first. If
-// entries is 0, there is no cache, and d also predicts states without masked tokens. Predictions
-// for a batch that has a Meta or is Guided (see [energy.Noised]) are not cached.
+// The argument mask is the level of the mask. The cache holds up to the given number of entries. An
+// entry is one prediction, sites × levels float32 values; the oldest are evicted first. With
+// entries = 0 there is no cache, and all states are passed to d. The cache is not used for a batch
+// that has a Meta or is Guided (see [energy.Noised]).
 //
 // NewMetered returns an error if d is nil, mask is not a level or differs from the mask of d, or
 // entries < 0. It also returns an error if entries > 0 and the predictions of d depend on more than

@@ -19,14 +19,14 @@ import (
 //	x_{t−1} | x_t ~ N(μ_t(x_t, x̂_0), β̃_t),  x_0 | x_1 ~ N(x̂_0, (1−ᾱ_1)/ᾱ_1).
 //
 // Here x̂_0 is the prediction, and μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t
-// and x_0. A sampler makes the last step without noise. Here that step has the posterior variance
-// of x_0 under a flat prior, because a density requires noise.
+// and x_0. A sampler makes the last step without noise. A density requires noise, so here the last
+// step has the posterior variance of x_0 under a flat prior.
 //
-// The estimate adds noise to a state along K random paths. For each path it computes a ratio: the
-// density of the path under the reverse chain, divided by its density under the noise. The mean of
-// the ratios estimates the density of the state. This is the bound of Khalafi, Ribeiro and Ding
-// (2026, Lemma 2 and C.4) with K importance weights. On average the logarithm of the estimate is
-// below log q(x_0), by less for larger K. With K = 1 it is the evidence lower bound.
+// The estimate is a mean of K ratios. For each, noise is added to the state along a random path.
+// The ratio is the density of the path under the reverse chain, divided by its density under the
+// noise. This is the bound of Khalafi, Ribeiro and Ding (2026, Lemma 2 and C.4) with K importance
+// weights. On average the logarithm of the estimate is below log q(x_0), by less for larger K. With
+// K = 1 it is the evidence lower bound.
 //
 // A RealLikelihood is safe for concurrent use if the denoiser is.
 type RealLikelihood struct {
@@ -39,9 +39,11 @@ type RealLikelihood struct {
 
 // NewRealLikelihood returns an estimator of the density of the samples that a Gaussian diffusion
 // generates with the denoiser d. The argument alpha holds the signal levels ᾱ_1 > … > ᾱ_T of the
-// steps of the diffusion. The argument paths is the number K of random noise paths per state; the
-// seed determines them. NewRealLikelihood returns an error if d is not a denoiser of reals, alpha
-// does not decrease strictly within (0, 1), or paths < 1.
+// steps. The argument paths is the number K of random noise paths per state; the seed determines
+// them.
+//
+// NewRealLikelihood returns an error if d is not a denoiser of reals, alpha does not decrease
+// strictly within (0, 1), or paths < 1.
 func NewRealLikelihood(d energy.Denoiser[float32], alpha []float64, paths int, seed uint64) (*RealLikelihood, error) {
 	if err := check.Given("denoise: NewRealLikelihood", "d", d); err != nil {
 		return nil, err
@@ -103,11 +105,13 @@ func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32]
 
 // LogProb stores in logp an estimate of log q(x) for each state x, in nats, where q is the density
 // of the samples of the diffusion. If se is not nil, it receives the standard error of each
-// estimate. The error is due to the random noise paths. It is estimated from the spread of their
-// ratios, each the density of a path under the reverse chain divided by that under the noise. It is
-// +Inf for a single path. The ratios have a heavy tail, so a standard error above about 0.5 is
-// unreliable. LogProb returns an error of ctx or of the denoiser. It panics if the lengths do
-// not match.
+// estimate.
+//
+// The error comes from the choice of random paths, and is estimated from the spread of their ratios
+// (see [RealLikelihood]). It is +Inf for a single path. The ratios have a heavy tail, so a standard
+// error above about 0.5 is unreliable.
+//
+// LogProb returns an error of ctx or of the denoiser. It panics if the lengths do not match.
 func (l *RealLikelihood) LogProb(ctx context.Context, logp, se []float64, x []float32) error {
 	n := check.Rows("denoise", "x", len(x), l.sites)
 	check.Len("denoise", "logp", len(logp), n)
@@ -162,17 +166,19 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	return sum
 }
 
-// PathKL compares the diffusion of the denoiser d, which was given to [NewRealLikelihood], with
-// that of another denoiser. The states x must be samples of d. For each of them, PathKL stores in
-// kl an estimate of the Kullback–Leibler divergence in nats, along one random path of noise from x,
+// PathKL compares two diffusions: that of the denoiser d given to [NewRealLikelihood], and that of
+// another denoiser. The states x must be samples of d. For each of them, PathKL stores in kl an
+// estimate of the Kullback–Leibler divergence in nats, along one random path of noise from x,
 //
-//	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t),
+//	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t).
 //
-// where x_t is the state after t steps of noise, x̂_0 and x̂′_0 are the predictions of d and of the
-// other denoiser from x_t, and μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t and
-// x_0. If d is exact, the mean over samples is the divergence between the distributions of whole
-// paths (Khalafi, Ribeiro and Ding 2026, Lemma 3). It is an upper bound on the divergence of the
-// final samples, so a large value does not prove that the final samples of the denoisers differ.
+// Here x_t is the state after t steps of noise, and x̂_0 and x̂′_0 are the predictions of d and of
+// the other denoiser from x_t. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and
+// β̃_t.
+//
+// If d is exact, the mean over samples is the divergence between the distributions of whole paths
+// (Khalafi, Ribeiro and Ding 2026, Lemma 3). This is an upper bound on the divergence of the final
+// samples, so a large value does not prove that the final samples differ.
 //
 // PathKL returns an error of ctx or of a denoiser, or if the other denoiser has another shape. It
 // panics if the lengths do not match.

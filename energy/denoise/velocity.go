@@ -10,16 +10,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Velocity turns a predictor of velocities, such as a network trained by flow matching
-// (train.Flow), into a denoiser. The velocity û ≈ E[ε − x_0 | z] is that of a flow on straight
-// paths from data x_0 to noise ε. For a noisy state x_t at signal level ᾱ, the predictor receives
-// the state z at the time s, where s = 1 is pure noise:
+// Velocity turns a predictor of velocities into a denoiser. An example of a predictor is a network
+// trained by flow matching (train.Flow). On straight paths from data x_0 to noise ε, the velocity
+// is û ≈ E[ε − x_0 | z] in the state z. For a noisy state x_t at signal level ᾱ, the predictor
+// receives the state z at the time s, where s = 1 is pure noise:
 //
 //	s = √(1−ᾱ)/(√ᾱ+√(1−ᾱ)),  z = x_t/(√ᾱ+√(1−ᾱ)) = (1−s)·x_0 + s·ε.
 //
-// The prediction of the denoiser is x̂_0 = z − s·û. The field Alpha of the predictor's batch
-// remains that of the diffusion. Clean entries are passed to the predictor unchanged and are their
-// own prediction.
+// The prediction of the denoiser is x̂_0 = z − s·û. The predictor also receives the diffusion's
+// Alpha. Clean entries are passed to it unchanged and are their own prediction.
 type Velocity struct{ energy.Denoiser[float32] }
 
 // Shape returns the shape of the predictor of velocities.
@@ -84,22 +83,25 @@ func (p Velocity) clean(v []float32, shown, q energy.Noised[float32]) {
 }
 
 // Differentiable is a denoiser of reals that computes vector–Jacobian products, such as a network
-// with a backward pass. For an exact denoiser, let J = ∂x̂_0/∂x_t be the Jacobian of the prediction
-// x̂_0 with respect to the noisy state x_t at signal level ᾱ. The covariance of the clean state
-// given the noisy state is then (1−ᾱ)/√ᾱ·J, so J is symmetric. For a network this holds only
-// approximately.
+// with a backward pass. Let J = ∂x̂_0/∂x_t be the Jacobian of the prediction x̂_0 at the noisy
+// state x_t with signal level ᾱ. For an exact denoiser, the covariance of the clean state given x_t
+// is
+//
+//	(1−ᾱ)/√ᾱ·J,
+//
+// so J is symmetric. For a network this holds only approximately.
 type Differentiable interface {
 	energy.Denoiser[float32]
 
-	// Pullback stores predictions in v, like Denoise, and vector–Jacobian products in dst. Let J be
-	// the Jacobian of the prediction for state s with respect to all entries of that state, clean
-	// entries included. The products are
+	// Pullback stores predictions in v, like Denoise, and vector–Jacobian products in dst. For
+	// state s,
 	//
-	//	dst[s,k,j] = Σ_i rows[s,k,i]·J_ij.
+	//	dst[s,k,j] = Σ_i rows[s,k,i]·J_ij,
 	//
-	// Both rows and dst hold states × (any number of rows) × sites numbers, and they may not
-	// overlap. A clean entry is its own prediction, so its row of J is that of the identity.
-	// Pullback panics if lengths do not match. It returns the same errors as Denoise.
+	// where J is the Jacobian of the prediction with respect to all entries of the state. A clean
+	// entry is its own prediction, so its row of J is that of the identity. Both rows and dst hold
+	// states × (any number of rows) × sites numbers, and they may not overlap. Pullback panics if
+	// lengths do not match. It returns the same errors as Denoise.
 	Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error
 }
 

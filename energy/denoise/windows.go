@@ -17,19 +17,20 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// Windows is the exact denoiser of a data set, or of a kernel density fitted to it. The data are
-// vectors w_j, called windows because they may be cut from a series. The density is the mixture of
-// N(w_j, h²I) over all windows, where h is the bandwidth. For h = 0 it is the empirical
-// distribution of the windows. With the signal level ᾱ and u = ᾱh² + 1 − ᾱ, the prediction of the
-// clean state x_0 from the noisy state x_t is
+// Windows is the exact denoiser of a data set, or of a kernel density fitted to it. With it, a
+// diffusion of real data needs no network. The data are vectors w_j, called windows because they
+// may be cut from a series. The density is the mixture of N(w_j, h²I) over all windows, where h is
+// the bandwidth. For small h, samples are the data, slightly blurred; for h = 0 the density is the
+// empirical distribution of the windows.
+//
+// With the signal level ᾱ and u = ᾱh² + 1 − ᾱ, the clean state x_0 is predicted from the noisy
+// state x_t as
 //
 //	E[x_0 | x_t] = Σ_j p_j·(w_j + √ᾱh²/u·(x_t − √ᾱ·w_j)),
 //	p_j ∝ exp(−‖x_t − √ᾱ·w_j‖²/2u).
 //
-// So a diffusion of real data needs no network. For small h, its samples are the data, slightly
-// blurred. Windows whose weight may be above e⁻⁴⁰ times the largest are first selected with float32
-// products. They are then summed in float64, so the result is the same on every GOARCH. Windows is
-// immutable and safe for concurrent use.
+// Windows with p_j below e⁻⁴⁰ times the largest are omitted. The result is the same on every
+// GOARCH. Windows is immutable and safe for concurrent use.
 type Windows struct {
 	sites     int
 	bandwidth float64
@@ -55,9 +56,9 @@ type WindowsConfig struct {
 const leastWeight = -40
 
 // NewWindows returns the exact denoiser of a data set of vectors, called windows. The argument data
-// is a row-major array with sites entries per window. It copies data. NewWindows returns an error
-// if there is no window or the length of data is not a multiple of sites. It also returns an error
-// if an entry is not finite or an option is out of range.
+// is a row-major array with sites entries per window, and is copied. NewWindows returns an error if
+// the length of data is not a positive multiple of sites. It also returns an error if an entry is
+// not finite or an option is out of range.
 func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {
 	switch {
 	case sites < 1 || len(data) == 0 || len(data)%sites != 0:
@@ -94,12 +95,17 @@ func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 func (w *Windows) Len() int { return len(w.square) }
 
 // Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. A
-// posterior mean is an average over the windows, the vectors of the data set, with the weights p_j
-// of [Windows]. An entry that is marked clean, that is, known without noise, is its own prediction.
-// A clean entry with the value x also changes the predictions of the other entries: the weight of
-// each window is multiplied by exp(−(x − w)²/2h²), where w is the same entry of the window and h
-// the bandwidth. If h = 0, Denoise returns an error for clean entries, because in general no window
-// has exactly these values.
+// posterior mean is an average over the windows (vectors of the data set) with the weights p_j of
+// [Windows].
+//
+// An entry that is marked clean is known without noise and is its own prediction. It also changes
+// the other predictions: the weight of each window is multiplied by
+//
+//	exp(−(x − w)²/2h²),
+//
+// where x is the clean entry, w the same entry of the window, and h the bandwidth. If h = 0,
+// Denoise returns an error for clean entries, because in general no window has exactly these
+// values.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := w.sites
 	states := q.States(n)
@@ -276,11 +282,12 @@ func (w *Windows) place(dst, x []float32, alpha float64) {
 }
 
 // Where returns the denoiser of the kernel density of the data, conditioned on the linear equations
-// R·x = y. The argument rows holds the matrix R, row-major, and the argument values holds y. Each
-// window (vector of the data) is moved to the nearest point that satisfies the equations, and gets
-// a weight ∝ exp(−(distance moved)²/2h²), where h is the bandwidth. The density has no spread along
-// the rows of R, so predictions and draws satisfy the equations exactly. The result logp is the
-// log-density of Rx at y, in nats. Windows whose weight is below e⁻⁷⁰⁰ of the largest are omitted.
+// R·x = y. The argument rows holds the matrix R, row-major, and the argument values holds y. The
+// result logp is the log-density of Rx at y, in nats.
+//
+// Each window (vector of the data) is moved to the nearest point that satisfies the equations. Its
+// weight is ∝ exp(−(distance moved)²/2h²), where h is the bandwidth. Windows whose weight is below
+// e⁻⁷⁰⁰ of the largest are omitted. Predictions and draws satisfy the equations exactly.
 //
 // Where returns an error if h = 0, R has no row, lengths do not match, a number is not finite, or
 // rows are linearly dependent.
@@ -369,10 +376,10 @@ func (w *Windows) Draw(x []float32, src rand.Source) {
 	w.hold(x, 1)
 }
 
-// Moments computes the mean and the covariance C of the clean state x_0 given the noisy state x_t.
-// It stores E[x_0 | x_t] in mean and returns the trace of C. The slice rows holds any number of
-// vectors with sites entries each. For each vector r, Moments stores C·r in product. This takes
-// sites operations for each vector and each window of relevant weight.
+// Moments computes the mean and the covariance C of the clean state x_0 given the noisy state x_t
+// at the signal level alpha. It stores E[x_0 | x_t] in mean and returns the trace of C. The slice
+// rows holds any number of vectors with sites entries each. For each vector r, Moments stores C·r
+// in product. This takes sites operations for each vector and each window of relevant weight.
 func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth
 	check.Len("denoise", "mean", len(mean), n)

@@ -1,6 +1,6 @@
-// Package energytest checks that an [energy.Model] obeys the documented rules of that interface and
-// of every optional interface that it supports, as package testing/fstest does for file systems.
-// The package imports no testing framework. A model is checked by
+// Package energytest checks that an [energy.Model] obeys the documented rules of package energy and
+// of every optional interface that it supports. It imports no testing framework. A model is checked
+// by
 //
 //	if err := energytest.TestModel(ctx, m, energytest.Options{}); err != nil {
 //		t.Fatal(err)
@@ -32,7 +32,7 @@ type Options struct {
 
 	// Tolerance is the largest allowed error of energies and differences, relative to 1 + M, where
 	// M is the largest |energy| of the states checked. 0 means 2⁻⁴⁰, several thousand roundings of
-	// a float64. Tables are float32, so an entry d may have an additional error of 2⁻²²·(M + |d|).
+	// a float64. In a table, which is float32, an entry d may be off by another 2⁻²²·(M + |d|).
 	Tolerance float64
 
 	States int    // number of random states; 0 means 40

@@ -15,14 +15,14 @@ import (
 //	E(s) = −J Σ_{edges ij} w_ij s_i s_j − Σ_i h_i s_i,  s_i = 2x_i − 1 ∈ {−1, 1},
 //
 // with the coupling J, edge weights w_ij, fields h_i, and levels x_i. Each undirected edge is
-// counted once, so an energy that is written −a sᵀWs with a symmetric matrix W has J = 2a here. If
+// counted once, so an energy written as −a sᵀWs with a symmetric matrix W has J = 2a here. If
 // weights, fields and coupling are integers, energies and differences are exact.
 //
 // Ising is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to float32),
-// [energy.Local], [energy.Graphical], [energy.Factored] and [energy.Learnable]. On a [Lattice] with
-// a uniform field, tables of energy differences are computed without index arrays. If the lattice
-// also has two dimensions and sides ≥ 3, a table takes a single pass over the sites. An Ising is
-// immutable and safe for concurrent use. Its methods allocate nothing.
+// [energy.Local], [energy.Matching], [energy.Pairwise], [energy.Toroidal], [energy.Factored] and
+// [energy.Learnable]. Tables of energy differences are fastest on a two-dimensional [Lattice] with
+// sides ≥ 3 and a uniform field. An Ising is immutable and safe for concurrent use. After the first
+// calls, its methods allocate nothing.
 type Ising struct {
 	sites    int
 	topology *bonds // interactions as given, even if the coupling is 0

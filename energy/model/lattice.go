@@ -17,12 +17,10 @@ type Lattice []int
 // a side is not joined to the first.
 type FreeLattice []int
 
-// Periodic is implemented by a [Topology] that is a periodic lattice. Its interactions are those of
-// Lattice(Sides()), all of weight 1, so models on it need no index arrays. A [Lattice], a pointer
-// to a Lattice, and a type that embeds a Lattice are Periodic.
-//
-// Models compare the sides with the graph. If the two differ, models use the graph. This happens,
-// for instance, if a type embeds a Lattice but has its own method Graph.
+// Periodic is implemented by a [Topology] that is a periodic lattice: a [Lattice], a pointer to a
+// Lattice, or a type that embeds a Lattice. Its interactions are those of Lattice(Sides()), all of
+// weight 1. If a type that embeds a Lattice has another graph, models use the graph and ignore the
+// sides.
 type Periodic interface {
 	Topology
 

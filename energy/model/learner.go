@@ -111,11 +111,11 @@ type quadraticLearner struct {
 // [energy.Learnable]. In the notation of [Quadratic], the parameters for n sites are, in this
 // order,
 //
-//   - the couplings Q_ij + Q_ji for i < j: all n(n−1)/2 of a dense matrix, row by row, or those
-//     of the given entries of a sparse matrix;
+//   - the couplings Q_ij + Q_ji for i < j: all n(n−1)/2 of a dense matrix, row by row, or those of
+//     the given entries of a sparse matrix;
 //   - the linear terms b_i;
 //   - with more than two levels, the diagonal Q_ii. With two levels the diagonal has the same
-//     effect as b_i and is kept fixed.
+//     effect as b_i and does not change.
 func (m *Quadratic) Learn() (energy.Parametric, error) {
 	own := *m
 	own.learned = true

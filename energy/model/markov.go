@@ -16,9 +16,8 @@ import (
 //
 // The model is normalised: Σ_x e^{−E(x)} = 1. It is [energy.Differentiable] with exact differences
 // (rounded to float32), [energy.Conditional], [energy.Graphical] (sites at distance ≤ k interact),
-// [energy.Factored], [energy.Learnable] and [energy.Supported]. A single-site difference reads k+1
-// table entries per level. A Markov is immutable and safe for concurrent use. After the first
-// calls, its methods except Repair allocate nothing.
+// [energy.Factored], [energy.Learnable] and [energy.Supported]. A Markov is immutable and safe for
+// concurrent use. After the first calls, its methods except Repair allocate nothing.
 type Markov struct {
 	sites, levels, order int
 	start                []float64 // −log of the start probabilities
@@ -28,17 +27,16 @@ type Markov struct {
 }
 
 // NewMarkov returns the chain with the given tables of probabilities. Its states have the given
-// number of sites, and each token depends on the k = order ≥ 0 tokens before it, called the context
-// of the token. The context y_0 … y_{k−1} has the number c = Σ_j y_j·levels^{k−1−j}, so the most
-// recent token varies fastest:
+// number of sites. Each token depends on the k = order ≥ 0 tokens before it, its context. The
+// context y_0 … y_{k−1} has the number c = Σ_j y_j·levels^{k−1−j}, so the most recent token varies
+// fastest:
 //
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
 //
 // With order 1, start is the distribution of the first token and trans the usual row-stochastic
-// matrix. With order 0, start is {1} or nil. Where an entry of trans is 0, the token cannot follow
-// the context, and states in which it does have energy +Inf. The same holds for an entry of start
-// and the first k tokens. The tables are copied and not normalised.
+// matrix. With order 0, start is {1} or nil. A zero in a table is a probability of zero: states
+// that use the entry have energy +Inf. The tables are copied and not normalised.
 //
 // NewMarkov returns an error if sites < max(1, order), levels < 1, order < 0, or a length does not
 // fit. It also returns an error if an entry is negative or NaN, or if start or a row of trans does
@@ -216,8 +214,8 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 // [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
-// Factors returns the table of −log p(x_0 … x_{k−1}) for the first k sites and, for each later
-// site, the table of −log p(x_i | the k tokens before it). It implements [energy.Factored].
+// Factors returns the table of −log p(x_0 … x_{k−1}) for the first k sites. For each later site, it
+// returns the table of −log p(x_i | the k tokens before it). It implements [energy.Factored].
 func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	all := make([]int32, m.sites)
 	for i := range all {

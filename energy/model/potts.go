@@ -21,9 +21,8 @@ import (
 //
 // Potts is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local],
 // [energy.Matching], [energy.Factored] and [energy.Learnable]. If it has two levels, it is also
-// [energy.Binary] through [energy.As]. On a two-dimensional [Lattice] with sides ≥ 3 tables need no
-// index arrays. A Potts is immutable and safe for concurrent use. After the first calls, its
-// methods allocate nothing.
+// [energy.Binary] through [energy.As]. A Potts is immutable and safe for concurrent use. After the
+// first calls, its methods allocate nothing.
 type Potts struct {
 	topology *Graph // interactions as given, even if the coupling is 0
 	graph    *Graph

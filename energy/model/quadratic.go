@@ -23,18 +23,17 @@ import (
 // Its differences are exact, including the second-order term of the diagonal, and rounded to
 // float32. Through [energy.As] it is also
 //
-//   - [energy.Binary] if it has two levels, and [energy.Incremental] if its matrix is also
-//     dense;
+//   - [energy.Binary] and [energy.Pairwise] if it has two levels, and [energy.Incremental] if its
+//     matrix is also dense;
 //   - [energy.Graphical] if it was made from a sparse matrix;
 //   - [energy.Ordinal] and [energy.Windowed] unless its values are {0, 1} or {−1, 1}.
 //
 // A Quadratic is immutable and safe for concurrent use. After the first calls, its methods allocate
 // nothing.
 //
-// With two levels and a dense matrix, the couplings Q_ij + Q_ji are rounded once so that sums of
-// them are exact in any order. So energies and fields depend on the state alone, not on earlier
-// states, and are the same on every machine. The couplings become multiples of 2^(e−52), where 2^e
-// is the power of two above the largest sum of their magnitudes in a row.
+// With two levels and a dense matrix, energies and fields are the same on every machine and do not
+// depend on earlier states. For this, the couplings Q_ij + Q_ji are rounded once to multiples of
+// 2^(e−52). Here 2^e is the power of two above the largest sum of their magnitudes in a row.
 type Quadratic struct {
 	couplings couplings
 	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.

@@ -28,16 +28,15 @@ import (
 //
 // # Reproducibility
 //
-// NewRBM rounds weights and biases once so that all sums for a and b_vᵀv are exact in float64, in
-// any order. The sums therefore depend on the state alone, not on earlier states, and are the same
-// on every machine. The weights and the bias of each hidden unit become multiples of 2^(e−52),
-// where 2^e is the power of two above the sum of their magnitudes. The biases of the visible units
-// are rounded in the same way. Magnitudes above 2^(e−29) do not change.
+// NewRBM rounds weights and biases once, so that all sums for a and b_vᵀv are exact in float64.
+// They then do not depend on earlier states and are the same on every machine. The weights and the
+// bias of a hidden unit become multiples of 2^(e−52), where 2^e is the power of two above the sum
+// of their magnitudes. The biases of the visible units are rounded in the same way. Magnitudes
+// above 2^(e−29) do not change.
 //
-// The same holds for energies, which round a to float32 and continue in float64. It also holds for
-// VisibleField, which adds weights to b_v in float32 in a fixed order. Field, Gradient and
-// FieldFrom add the products of Wᵀσ(a) in float32, and are reproducible for each instruction set.
-// [RBM.ProposalFrom] takes half the time and is reproducible on every machine.
+// Energies and VisibleField are the same on every machine, too. Field, Gradient and FieldFrom add
+// products of Wᵀσ(a) in float32 and are reproducible for each instruction set. [RBM.ProposalFrom]
+// takes half the time and is reproducible on every machine.
 type RBM struct {
 	w      []float32    // weights W, hidden × visible
 	packed *simd.Packed // weights W in the layout for matrix products
@@ -50,8 +49,8 @@ type RBM struct {
 
 // NewRBM returns the machine with weights w, hidden biases bh and visible biases bv, which it
 // copies. The row-major matrix w has one row per hidden unit and one column per visible unit.
-// NewRBM returns an error if there are no hidden or no visible units, if len(w) does not fit, if a
-// number is not finite, or if an activation could overflow float32.
+// NewRBM returns an error if there are no hidden or no visible units, or if len(w) does not fit. It
+// also returns an error if a number is not finite or an activation could overflow float32.
 func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	hidden, visible := len(bh), len(bv)
 	if hidden < 1 || visible < 1 {
@@ -133,9 +132,9 @@ func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
-// Field stores the energies in e, and in h the field −b_v − Wᵀσ(a), with the activations a of the
-// hidden units and the logistic function σ (see [RBM]). This is a first-order approximation of the
-// energy differences between levels 1 and 0. It implements [energy.Binary].
+// Field stores the energies in e, and in h the field −b_v − Wᵀσ(a) in the notation of [RBM]. This
+// is a first-order approximation of the energy differences between levels 1 and 0. It implements
+// [energy.Binary].
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "h", len(h), len(x))
@@ -238,18 +237,17 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 // the term b_vᵀv of [RBM], and padding. It implements [energy.Incremental].
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
-// FieldFrom stores in e the energies of the states y and in h their fields. It computes them from
-// the activations of the hidden units for the earlier states x, which cache holds. Each site that
-// differs between x and y costs one pass over the activations, and the fields cost a matrix
-// product. FieldFrom implements [energy.Incremental].
+// FieldFrom stores in e the energies of the states y and in h their fields, given the activations
+// for the earlier states x in cache. Each site that differs between x and y costs one pass over the
+// activations, and the fields cost a matrix product. It implements [energy.Incremental].
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.evaluate(e, h, nil, next, y, cache, x, nil)
 }
 
 // HiddenFieldFrom stores in e the energies of the states y and in f the log-odds of the hidden
-// units, computed from the activations of the hidden units for the earlier states x, which cache
-// holds. It implements [energy.IncrementalBipartite].
+// units, given the activations for the earlier states x in cache. It implements
+// [energy.IncrementalBipartite].
 func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))
 	m.checkCaches(next, y, cache, x)
@@ -367,22 +365,22 @@ func fixedField(fixed *simd.Fixed, h, act []float32, n, hidden, stride int) {
 // this much from the exact energy difference if a flip changes an activation by one.
 const coarsest = 1. / 8
 
-// ProposalFrom does the same as [RBM.FieldFrom] in half the time, but the field is only
-// approximate. It is for the proposals of mcmc.DMALA. In the notation of [RBM], with activations a
-// and the logistic function σ, the field is −b_v − Wᵀσ(a) with W and σ(a) − ½ rounded to integers,
+// ProposalFrom is [RBM.FieldFrom] with an approximate field, in half the time. It is for the
+// proposals of mcmc.DMALA. Energies and caches are those of FieldFrom, and the field is the same on
+// every machine. In the notation of [RBM], the field is −b_v − Wᵀσ(a) with W and σ(a) − ½ rounded
+// to integers,
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j (W_ji/u_i)·2⁻¹³·(2¹³·(σ(a_j) − ½)),
 //
 // where each of the two brackets in the sum is rounded to the nearest integer. The unit u_i is the
 // smallest power of two for which the magnitudes of W_ji/u_i are below 2¹⁵ and add up to less than
-// 2¹⁹. The sum is exact, so h is the same on every machine. Apart from rounding to float32, it
-// differs from the field of FieldFrom by at most
+// 2¹⁹. Apart from rounding to float32, h_i differs from the field of FieldFrom by at most
 //
 //	u_i·hidden/4 + 2⁻¹⁴·(Σ_j |W_ji| + u_i·hidden/2),
 //
 // where hidden is the number of hidden units. With random weights the difference is typically a
 // hundredth of that. If the bound exceeds 1/8 for a site, as with large weights, h is the field of
-// FieldFrom for all sites. Energies and caches are always those of FieldFrom.
+// FieldFrom for all sites.
 func (m *RBM) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.rough.once.Do(m.fix)

@@ -7,9 +7,12 @@ import (
 )
 
 // TorusIsing returns the exact log Z, and the mean energy per site in nats, of the Ising model
-// without a field on a torus of m × n sites. It takes O(n) time. The model is that of
-// NewIsing(Lattice{m, n}, k, 0): p(x) ∝ exp(k·Σ s_i s_j) over neighbouring spins s = ±1. Use it as
-// a reference for samplers on lattices of any size.
+// without a field on a torus of m × n sites. The model is that of NewIsing(Lattice{m, n}, k, 0),
+//
+//	p(x) ∝ exp(k·Σ s_i s_j),
+//
+// over neighbouring spins s = ±1. Use it as a reference for samplers on lattices of any size. It
+// takes O(n) time.
 //
 // The formula is that of Kaufman (Phys. Rev. 76, 1232, 1949, equation 66),
 //

@@ -15,8 +15,8 @@ import (
 type ClassifierConfig struct {
 	// FirstOrder makes the result of [Classifier.Table] approximate: log p(y | x) is taken as
 	// linear in the one-hot encoding of the tokens x. A table then costs one forward and one
-	// backward pass, instead of one forward pass for every level of every site (Schiff et al.
-	// 2025).
+	// backward pass (Schiff et al. 2025). An exact table costs a forward pass for every level of
+	// every site.
 	FirstOrder bool
 
 	// Level returns the noise level that the network receives at the time t. If Level is nil, the
@@ -79,11 +79,12 @@ type judgeWork struct {
 }
 
 // NewClassifier returns a classifier that computes the probability of the given class. The outputs
-// of net are log-weights of classes. For masked diffusion, mask is the level of the mask.
-// [Classifier.Table] then computes only the rows of masked sites, because the other tokens do not
-// change. For uniform noise, or for a process that can mask tokens again, pass mask = −1; Table
-// then computes all rows. NewClassifier returns an error if net is nil or a network of reals, or if
-// class or mask is out of range.
+// of net are log-weights of classes.
+//
+// For masked diffusion, mask is the level of the mask; [Classifier.Table] then computes only the
+// rows of masked sites. Pass mask = −1 for uniform noise, or for a process that can mask tokens
+// again; Table then computes all rows. NewClassifier returns an error if net is nil or a network of
+// reals, or if class or mask is out of range.
 func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig) (*Classifier, error) {
 	switch {
 	case net == nil:
@@ -143,9 +144,12 @@ func (c *Classifier) LogProb(dst []float64, x []int32, t float64) error {
 }
 
 // Table stores in dst how log p(y | x, t) changes if one site of the state x changes. The entry for
-// site i and level l is log p(y | x with x_i = l, t) − log p(y | x, t). If the classifier has a
-// mask, the rows of unmasked sites are 0. It implements diffusion.Classifier. Table returns an
-// error if outputs of the network are not finite.
+// site i and level l is
+//
+//	log p(y | x with x_i = l, t) − log p(y | x, t).
+//
+// If the classifier has a mask, the rows of unmasked sites are 0. Table returns an error if outputs
+// of the network are not finite. It implements diffusion.Classifier.
 func (c *Classifier) Table(dst []float32, x []int32, t float64) error {
 	sites, levels := c.Shape()
 	check.Len("neural", "x", len(x), sites)

@@ -46,10 +46,10 @@ func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32
 }
 
 // Uniform is the denoiser of uniform diffusion (UDLM; Schiff et al. 2025). By default the outputs
-// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]). The
-// objective of UDLM trains such networks, and the reverse step of UDLM combines their prediction
-// with the site's own token. With the option posterior of [NewUniform], the outputs are log-weights
-// given all of the noisy state. Cross-entropy trains such networks.
+// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]). This
+// is what the objective of UDLM trains; the reverse step combines it with the site's own token.
+// With the option posterior of [NewUniform], the outputs are log-weights given all of the noisy
+// state. This is what cross-entropy trains.
 //
 // A Uniform is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing after the largest batch has occurred once.
@@ -106,26 +106,28 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 }
 
 // Ratio is the denoiser of a score-entropy network (SEDD; Lou, Meng and Ermon 2024). At each site
-// i, the output f(y) of the network for level y estimates the logarithm of the concrete score, a
-// ratio of probabilities of the noisy state x,
+// i, the output f(y) for level y estimates the logarithm of the concrete score. The score is a
+// ratio of probabilities of noisy states,
 //
 //	s_i(y) = p_t(x with x_i = y)/p_t(x).
 //
-// At y = x_i the logarithm is 0, and the output is ignored. Let α be the probability that a token
-// is intact, and σ = −log α.
+// At y = x_i the logarithm is 0, and the output is ignored. Let V be the number of levels, and α
+// the probability that a token is intact.
 //
-// With a mask, s_i(y) = p(x_0,i = y | x)·α/(1−α) at masked sites, so the score is proportional to
-// the posterior. A constant factor does not matter, because a row of log-weights is defined up to a
-// constant. In particular, the factor (e^σ − 1)(V − 1) for V levels, by which the public code
-// divides if its configuration sets scale_by_sigma, does not matter.
+// With a mask, the score at masked sites is proportional to the posterior,
 //
-// Without a mask, log s_i(y) = f(y); the public code has scale_by_sigma for masks only. Then
-// s_i(y)/Σ s_i is p(x_t,i = y | other sites), and
+//	s_i(y) = p(x_0,i = y | x)·α/(1−α).
 //
-//	p(x_0,i = y | other sites) = max(0, s_i(y)/Σ s_i − (1−α)/V)/α,
+// Constant factors do not matter, because a row of log-weights is defined up to a constant. So the
+// option scale_by_sigma of the public code, a division by (1/α − 1)(V − 1), does not matter.
 //
-// because a token is intact with probability α and otherwise uniform. These predictions exclude the
-// site itself. The difference is negative only if the scores do not belong to any distribution.
+// Without a mask, log s_i(y) = f(y), and s_i(y)/Σ s_i is p(x_t,i = y | other sites). A token is
+// intact with probability α and otherwise uniform, so
+//
+//	p(x_0,i = y | other sites) = max(0, s_i(y)/Σ s_i − (1−α)/V)/α.
+//
+// These predictions exclude the site itself. The difference is negative only if the scores do not
+// belong to any distribution.
 //
 // A Ratio is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing after the largest batch has occurred once.

@@ -10,10 +10,10 @@
 //	model, err := neural.NewMasked(net, mask, neural.Options{TimeFree: true})
 //	d, err := diffusion.New(ctx, model, diffusion.Masked{Mask: mask}, diffusion.Config{})
 //
-// Three types guide samples. If a network has classes ([Config.Classes]), [Transformer.Given]
-// returns the network for one class, as diffusion.ClassifierFree needs it. A [Classifier] of noisy
-// tokens serves diffusion.ClassifierGuided. A [Scorer] is a network that computes a number for each
-// clean state, and its gradient, for use in a constraint.Score.
+// There are three ways to guide samples. [Transformer.Given] returns a network with classes
+// ([Config.Classes]) for one class, for diffusion.ClassifierFree. A [Classifier] of noisy tokens
+// serves diffusion.ClassifierGuided. A [Scorer] computes a number for each clean state, and its
+// gradient, for use in a constraint.Score.
 //
 // A network may have the noise level as an input. [Options] sets it as a function of the time and
 // the signal level.

@@ -28,9 +28,9 @@ import (
 // Heads must be set if a checkpoint has neither the number of heads nor rotary_emb.inv_freq. Length
 // must be set if the checkpoint does not contain it.
 //
-// Open returns an error that names the file and the tensor if a tensor is missing or does not
-// belong to the network. It also does so if a tensor has the wrong shape, a type other than F32,
-// F16 and BF16, or numbers that are not finite.
+// Open returns an error if a tensor is missing or does not belong to the network. It also returns
+// an error if a tensor has the wrong shape, a type other than F32, F16 and BF16, or numbers that
+// are not finite. The error names the file and the tensor.
 func Open(path string, cfg Config) (*Transformer, error) {
 	f, err := OpenFile(path)
 	if err != nil {

@@ -11,15 +11,16 @@ import (
 )
 
 // Posterior is the posterior distribution of the binary weights θ ∈ {−1, 1}ᵈ of a network with one
-// hidden layer, given N data: inputs x_i and targets y_i. Its energy is
+// hidden layer, given N inputs x_i and targets y_i. There is no prior. The energy is
 //
 //	E(θ) = (w/N) Σ_i (f_i − y_i)²,  f_i = σ(c + Σ_j v_j tanh(b_j + Σ_k W_kj x_ik)),
 //
-// where f_i is the output of the network and w is a factor that you choose. W, b, v and c are the
-// weights and biases. There is no prior. The energy is that of Zhang, Liu and Liu (2022, section
-// 6.4), whose code has w = 100; w = N gives the sum of squares. Each site is a weight; level 0
-// means −1 and level 1 means 1. The d = (inputs + 2)·hidden + 1 sites are W row by row (a row per
-// input), b, v and c.
+// where f_i is the output of the network, σ the logistic function, and w a factor that you choose.
+// The energy is that of Zhang, Liu and Liu (2022, section 6.4), whose code has w = 100; w = N gives
+// the sum of squares. W, b, v and c are the weights and biases.
+//
+// Each weight or bias is a site; level 0 means −1 and level 1 means 1. The d = (inputs + 2)·hidden
+// + 1 sites are W row by row (a row per input), b, v and c.
 //
 // Posterior implements [energy.Binary] and [energy.Differentiable] to first order: a difference is
 // twice the derivative at θ, computed by backpropagation. It implements [energy.Conditional] by
@@ -111,8 +112,8 @@ func (m *Posterior) Field(e []float64, h []float32, x []int32) {
 }
 
 // Gradient stores the energies in e, and in g first-order approximations of the energy differences
-// of all single-site changes, g[i,l] = (l − x_i)·h_i for sites i and levels l, where h is the field
-// of [Posterior.Field]. It implements [energy.Differentiable].
+// of all single-site changes. For sites i and levels l they are g[i,l] = (l − x_i)·h_i, where h is
+// the field of [Posterior.Field]. It implements [energy.Differentiable].
 func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), 2*len(x))
 	m.evaluate(e, g[len(x):], x)

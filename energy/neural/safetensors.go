@@ -193,8 +193,8 @@ func (f *File) Source(name string) string {
 	return f.name
 }
 
-// Read stores the numbers of a tensor in dst. It returns an error that names the tensor and the
-// file if there is no such tensor, its type is unknown, or it does not have len(dst) numbers.
+// Read stores the numbers of a tensor in dst. It returns an error if there is no such tensor, its
+// type is unknown, or it does not have len(dst) numbers. The error names the tensor and the file.
 func (f *File) Read(dst []float32, name string) error {
 	e, ok := f.entries[name]
 	if !ok {

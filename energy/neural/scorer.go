@@ -8,17 +8,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Scorer is a network that assigns a number, its score, to every clean state of tokens. The score
-// is any quantity of interest that train.Regress has taught it, not the gradient of a log-density.
-// The network has a single output f_i at each position i, and the score is the mean over the L
-// positions:
+// Scorer is a network that computes a number, the score, for every clean state of tokens. The score
+// is a quantity that train.Regress has taught it, not the gradient of a log-density. The network
+// has a single output f_i at each position i, and the score is the mean over the L positions:
 //
 //	s(x) = 1/L·Σ_i f_i(x).
 //
 // A Scorer also accepts a distribution over tokens at each position. It then mixes the embeddings
 // of the tokens, and computes the gradient of the score with respect to the probabilities. Its
-// methods thus serve as the fields of a constraint.Score: Value as F, Gradient as Gradient, and
-// Scores as DecideAll. train.Evaluate measures the error of the score on other data.
+// methods serve as the fields of a constraint.Score: Value as F, Gradient as Gradient, and Scores
+// as DecideAll. train.Evaluate measures the error of the score on other data.
 //
 // A Scorer is safe for concurrent use, and concurrent calls do not wait for each other.
 type Scorer struct {
@@ -91,7 +90,7 @@ func (s *Scorer) value(w *scoring, v []float32) float64 {
 	return mean[0]
 }
 
-// Gradient adds weight·∂s/∂v to dst, where s is the score of one state, in which every position
+// Gradient adds weight·∂s/∂v to dst, where s is the score of one state. Each position of the state
 // holds a distribution over tokens, and v holds these probabilities. Both dst and v are row-major
 // arrays of sites × levels.
 func (s *Scorer) Gradient(dst, v []float32, weight float64) {

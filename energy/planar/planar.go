@@ -237,8 +237,8 @@ func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 // returns an error if a site is out of range, if ctx ends, or if terms cancel so far that only
 // rounding errors are left.
 //
-// The mean is a ratio of two partition functions. In the numerator, tanh K is replaced by coth K
-// for the couplings K along a path of edges from one site to the other.
+// The mean is a ratio of two partition functions. In the numerator, the couplings K along a path
+// between the sites have coth K in place of tanh K.
 func (d *Distribution) Correlation(ctx context.Context, i, j int) (float64, error) {
 	for _, v := range []int{i, j} {
 		if v < 0 || v >= d.sites {

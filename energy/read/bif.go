@@ -32,10 +32,9 @@ type Node struct {
 //	  default 0.05, 0.95;
 //	}
 //
-// A table of a variable with parents lists the first value of the variable for all values of the
-// parents, where the last parent varies fastest. Then it lists the second value, and so on. Commas
-// may be omitted, names may be quoted, properties are skipped, and comments are those of C and C++.
-// Sites are the variables in the order of their declarations.
+// In a table of a variable with parents, the value of the variable varies slowest and that of the
+// last parent fastest. Commas may be omitted, names may be quoted, properties are skipped, and
+// comments are those of C and C++. Sites are the variables in the order of their declarations.
 //
 // The energy is −Σ log p(x_i | parents). Rows of the tables must add up to 1 within 0.02. If they
 // add up to 1 exactly, the model is normalised. The model supports the same interfaces as that of

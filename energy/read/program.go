@@ -38,8 +38,8 @@ type Monomial struct {
 
 // Constraint requires Lower ≤ Sum ≤ Upper, where Sum is a sum of monomials; either bound may be
 // infinite. If Weight is 0, the constraint must hold. If Weight > 0, it may be violated at a cost,
-// which is added to the objective. The cost is Weight times the distance from the bounds or, if
-// Squared is true, Weight times the square of the distance.
+// which is added to the objective. The cost is Weight times the distance from the bounds, or its
+// square if Squared is true.
 type Constraint struct {
 	Name         string
 	Sum          []Monomial
@@ -140,10 +140,10 @@ func FormatOf(name string, head []byte) string {
 //	csv    CSV
 //	rudy   Rudy: the energy is minus the cut
 //
-// It returns an error for a continuous variable with more than one value, and for an integer that
-// no bounds or linear constraints limit. If an integer has more than 65,536 values, NewProgram
-// first uses the constraints to narrow its range. Errors name the line if the format has lines,
-// what was found and what was expected.
+// A continuous variable with more than one value is an error. So is an integer that no bounds or
+// linear constraints limit. If an integer has more than 65,536 values, NewProgram first uses the
+// constraints to narrow its range. Errors name the line if the format has lines, what was found and
+// what was expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
 	f, ok := programs()[format]
 	if !ok {

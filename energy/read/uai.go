@@ -30,11 +30,10 @@ import (
 // be broken anywhere; lines that start with c, # or % are comments.
 //
 // All sites of the model have the same levels 0 … max k − 1. For a variable with k values, the
-// levels k, k+1, … have energy +Inf. The model is [energy.Conditional], [energy.Graphical],
-// [energy.Factored] and [energy.Supported]. Its method Repair removes such levels, but does not
-// repair a state that a table forbids. If tables forbid states, start chains from allowed states,
-// which you pass as Config.Init. A single-site step reads one row of every table that contains the
-// site. The model is immutable and safe for concurrent use.
+// levels k, k+1, … have energy +Inf, and the model's Repair removes them. Repair does not repair a
+// state that a table forbids. If tables forbid states, start chains from allowed states, which you
+// pass as Config.Init. The model is [energy.Conditional], [energy.Graphical], [energy.Factored] and
+// [energy.Supported]. It is immutable and safe for concurrent use.
 //
 // Errors name the line, the column, what was found and what was expected. If n·max k, the number of
 // levels of all sites, exceeds 2²⁰, the text must have at least one word for every 64 levels.

@@ -1,13 +1,12 @@
 // Package activeset projects a point onto the solutions of linear inequalities by a dense dual
-// active-set method. The method does not fail if the rows (the inequalities) are linearly dependent
-// or degenerate. It solves
+// active-set method. The rows (the inequalities) may be linearly dependent or degenerate. It solves
 //
 //	min_x ½‖x−v‖² + Σ_j cap_j·distance(a_jᵀx, [lo_j, hi_j]),
 //
 // where rows a_j have norm 1, distance is the distance of a number from an interval, and cap_j is
-// the penalty per unit of violation. If cap_j = +Inf, row j must hold. If lo_j = hi_j, row j is
-// an equation. A [Solver] uses the Euclidean norm. A [Metric] and, for larger n, a [Gram] use the
-// norm of any positive semidefinite matrix P instead.
+// the penalty per unit of violation. If cap_j = +Inf, row j must hold. If lo_j = hi_j, row j is an
+// equation. A [Solver] uses the Euclidean norm. A [Metric] and, for larger n, a [Gram] use the norm
+// of any positive semidefinite matrix P instead.
 //
 // The method is that of Goldfarb and Idnani (Mathematical Programming 27, 1983) with the upper
 // limits cap_j on the absolute values of the multipliers u. It maintains x = v − Aᵀu with
@@ -16,10 +15,12 @@
 // built by repeated Gram–Schmidt and updated by rotations. With q tight rows, each row added or
 // removed costs about n·q operations, so the method is meant for n up to some hundreds.
 //
-// Four measures prevent failure. First, a row within 1e-6 of the span of the tight rows enters
-// only if it is violated by more than rounding explains. Second, the step length is chosen by
-// Harris's ratio test, which prefers large pivots among near ties. Third, if a tight row drifts
-// from its bound or the problem seems infeasible, a repair computes a new factorisation and
-// refines the solution against the original rows. Fourth, the result is computed from the
-// factorisation, not from the sequence of steps.
+// Four measures prevent failure:
+//
+//   - A row within 1e-6 of the span of the tight rows enters only if it is violated by more than
+//     rounding explains.
+//   - Harris's ratio test chooses the step length; it prefers large pivots among near ties.
+//   - If a tight row drifts from its bound or the problem seems infeasible, a repair computes a new
+//     factorisation and refines the solution against the original rows.
+//   - The result is computed from the factorisation, not from the sequence of steps.
 package activeset

@@ -3,11 +3,11 @@ package activeset
 import "math"
 
 // Gram solves the problem of a [Metric], a projection in the norm of a matrix P, for larger numbers
-// n of variables. For the set T of tight rows, which hold with equality, it stores the Cholesky
-// factor of their Gram matrix A_T·P·A_Tᵀ instead of an orthogonal basis. Rows stay sparse. With q
-// tight rows, an iteration costs about n·q + q² operations, and a new metric costs only the rows of
-// P. The price is accuracy: a Gram treats rows as linearly dependent that a Metric can still tell
-// apart. A Gram is not safe for concurrent use. After the first calls it does not allocate.
+// n of variables. It stores the Cholesky factor of the Gram matrix A_T·P·A_Tᵀ, where T is the set
+// of tight rows, which hold with equality. Rows stay sparse. With q tight rows, an iteration costs
+// about n·q + q² operations, and a new metric costs only the rows of P. But a Gram is less accurate
+// than a Metric: rows that are nearly linearly dependent count as dependent earlier. A Gram is not
+// safe for concurrent use. After the first calls it does not allocate.
 type Gram struct {
 	a      Rows // rows as given to NewGram
 	inner  *Solver

@@ -369,11 +369,12 @@ func (s *Solver) refineInside() {
 }
 
 // Solve stores in x the projection of the point v onto the solutions of rows 0 … m−1, and in u the
-// multipliers of the rows, so that x = v − Aᵀu. The method starts from the multipliers that u holds
-// at the call. If u_j > 0, then a_jᵀx ≥ hi_j; if u_j < 0, then a_jᵀx ≤ lo_j. The slice limit holds
-// for every row the penalty cap_j per unit of violation, from 0 to +Inf. Tolerances are relative to
-// the scale of the data. The number least is a lower bound on this scale; 0 means no bound. The
-// slices x and v may be the same.
+// multipliers of the rows, so that x = v − Aᵀu. It starts from the multipliers in u. If u_j > 0 in
+// the result, then a_jᵀx ≥ hi_j; if u_j < 0, then a_jᵀx ≤ lo_j. The slice limit holds the penalty
+// cap_j of every row per unit of violation, from 0 to +Inf.
+//
+// Tolerances are relative to the scale of the data. The argument least is a lower bound on this
+// scale; 0 means no bound. The slices x and v may be the same.
 func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 	s.v, s.u, s.limit, s.m = v, u, limit, m
 	s.begin(least)

@@ -1,8 +1,8 @@
 // Package algebra holds the number types and algorithms that the dynamic programs over sequences
 // share. It has numbers with an unbounded exponent, and semirings over these numbers, over
-// log-weights and over counts. It also computes partitions of labelled graphs into equivalent
-// elements, by which automata are minimised. Its errors name the weight at which a sum failed, or
-// the site (position in the sequence).
+// log-weights and over counts. [Edges.Refine] partitions the elements of a labelled graph, which
+// serves to minimise automata. Errors name the weight at which a sum failed, or the site (position
+// in the sequence).
 package algebra
 
 import "fmt"

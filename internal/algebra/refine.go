@@ -28,9 +28,8 @@ func (e *Edges) Grow(n int) {
 // The only error is the cause of the context's end.
 //
 // This is Hopcroft's algorithm in the form for partial automata (Valmari 2012, "Fast brief
-// practical DFA minimization"). A partition of the elements and a partition of the edges refine
-// each other. When a block is split, the smaller half gets a new number. It takes O(m log n) steps
-// for n elements and m edges. Missing edges cost nothing.
+// practical DFA minimization"). It takes O(m log n) steps for n elements and m edges. Missing edges
+// cost nothing.
 func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []int32, n int, err error) {
 	var meter poll.Meter
 	meter.Watch(ctx)

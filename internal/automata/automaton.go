@@ -50,9 +50,9 @@ func Validate(a any) error {
 	return nil
 }
 
-// Tabulable returns an error if the language is invalid, or if no table can hold its automaton
-// because the number of states is infinite. The error is that of [Validate] or, if the language
-// implements [Finite], that of the method Finite. All code that builds a table calls Tabulable.
+// Tabulable returns an error if the language is invalid, or if its automaton has infinitely many
+// states, so that no table can hold it. The error is that of [Validate], or that of the method
+// Finite if the language implements [Finite]. All code that builds a table calls Tabulable.
 func Tabulable(a any) error {
 	if err := Validate(a); err != nil {
 		return err

@@ -8,10 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// StateWork and NextWork are estimated costs, in elementary operations, for a [poll.Meter], which
-// uses them to decide when to check a context. StateWork is the cost of visiting a state, including
-// a look-up by its number, and NextWork is the cost of computing a transition. Transitions of
-// user-defined automata and of large products are slow.
+// StateWork and NextWork are estimated costs in elementary operations, by which a [poll.Meter]
+// decides when to check a context. StateWork is the cost of visiting a state, including a look-up
+// by its number. NextWork is the cost of computing a transition, for slow automata such as
+// user-defined ones and large products.
 const (
 	StateWork = 256
 	NextWork  = 8
@@ -21,11 +21,10 @@ const (
 // single row has more.
 const blockEntries = 1 << 16
 
-// Explore tabulates the automaton a over tokens 0…levels−1. It numbers states in breadth-first
+// Explore tabulates the automaton a over tokens 0…levels−1, with states numbered in breadth-first
 // order. After every state, it calls check with the numbers of states and of table entries so far.
-// If check returns an error, Explore returns that error. The only other error is the cause of the
-// context's end. If the start state of a is negative, a accepts nothing, and the table has one
-// state, which is dead.
+// The error is that of check or the cause of the context's end. If the start state of a is
+// negative, a accepts nothing, and the table has a single, dead state.
 func Explore(ctx context.Context, a Automaton, levels int, check func(states, entries int) error) (*Table, error) {
 	return explore(ctx, a, levels, math.MaxInt, check)
 }

@@ -244,10 +244,10 @@ func Probabilities(who, caller, name string, p []float64, length int) error {
 	return nil
 }
 
-// States turns the panic of a failed bounds check into a message about the invalid level that
-// caused it. Functions that index a table by the levels of a state x must defer States. If the
-// calling function panics and x has a level outside 0 … levels−1, States replaces the panic by one
-// whose message names that level. Otherwise the panic continues unchanged.
+// States replaces the panic of a failed bounds check by a message that names the invalid level. A
+// function that indexes a table by the levels of a state x must defer States. If the function
+// panics and x has a level outside 0 … levels−1, the new panic names that level. Otherwise the
+// panic continues unchanged.
 func States(who string, x []int32, levels int) {
 	p := recover()
 	if p == nil {

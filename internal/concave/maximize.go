@@ -9,17 +9,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Func is a smooth function of the multipliers λ, to be maximised over λ ≥ 0 or over a part of this
-// set, the domain. It must be concave or, along every line, an increasing function of a concave
-// function. A call returns the value at lambda, or −Inf outside the domain. If the value is finite,
-// it also stores the gradient, the curvature, which is the negative Hessian (n × n, positive
-// semidefinite), and in size the scale of each gradient component (see [Residual]). A value of +Inf
-// means that the function has proven, at the point lambda, that it has no maximum.
+// Func is a smooth function of multipliers λ, to be maximised over λ ≥ 0 or over a part of this
+// set, the domain. It must be concave, or along every line an increasing function of a concave
+// function.
+//
+// A call returns the value at lambda. It returns −Inf outside the domain, and +Inf if lambda proves
+// that the function has no maximum. If the value is finite, the call also stores
+//
+//   - the gradient;
+//   - the curvature, the negative Hessian (n × n, positive semidefinite);
+//   - in size, the scale of each gradient component (see [Residual]).
 type Func func(lambda, gradient, curvature, size []float64) float64
 
-// Tolerance and Accepted are thresholds on the [Residual], the distance from a maximum, at which
-// [Maximize] ends. It stops when the residual is at most Tolerance. If rounding prevents a smaller
-// residual, a residual of at most Accepted counts as a maximum.
+// Tolerance and Accepted are thresholds on the [Residual], the distance from a maximum. [Maximize]
+// stops when the residual is at most Tolerance. If rounding prevents this, a residual of at most
+// Accepted counts as a maximum.
 const (
 	Tolerance = 1e-13
 	Accepted  = 1e-10
@@ -68,15 +72,13 @@ func newPoint(n int) *point {
 }
 
 // Maximize maximises f from the given start over λ_j ≥ 0. If free[j] is true, λ_j may have either
-// sign. If free is nil, no λ_j may be negative.
+// sign. If free is nil, no λ_j may be negative. The argument unit is the order of magnitude of
+// differences in f that matter. The result does not depend on the units of the multipliers.
 //
-// Every step goes from the current λ towards the maximum, over the allowed multipliers, of a
-// quadratic model of f. The model is damped: its curvature is increased by μ times the diagonal of
-// the curvature (Levenberg and Marquardt). Along this direction, the step continues while the slope
-// of f is positive. The search brackets the zero of the slope, because the slope's sign is less
-// sensitive to rounding than values of f. No step goes beyond the maximum along its direction. The
-// result does not depend on the units of the multipliers. The argument unit is the order of
-// magnitude of differences in f that matter.
+// Every step goes from the current λ towards the maximum of a damped quadratic model of f: its
+// curvature is increased by μ times its diagonal (Levenberg and Marquardt). Along this direction, a
+// line search brackets the zero of the slope of f. It uses slopes because their signs are less
+// sensitive to rounding than values of f. No step goes beyond the maximum along its direction.
 //
 // Maximize returns the error of the context, an error if the start is outside the domain, or an
 // [*Unbounded] if f returned +Inf.
@@ -242,15 +244,14 @@ func (c *climb) probe(t float64) float64 {
 	return c.slope(c.next)
 }
 
-// Residual measures how far λ is from a maximum. It returns the largest absolute value of a scaled
-// gradient component. A component that would move λ_j = 0 below its bound does not count. Component
-// j is divided by size[j]. A nonzero component with size 0 gives +Inf. The slice free marks the
-// coordinates that may be negative. If free is nil, no coordinate may.
+// Residual measures how far λ is from a maximum. It returns the largest absolute value of grad[j] /
+// size[j], where 0/0 counts as 0. A component that would move λ_j = 0 below its bound does not
+// count. The slice free marks the coordinates that may be negative. If free is nil, no coordinate
+// may.
 //
-// The size of a component must be on the scale of the rounding error of the component. For a dual
-// function of means of g_j it is the mean deviation E|g_j − E g_j|. The standard deviation is
-// unsuitable: a state of probability 10⁻²⁰ with g_j = 10²⁰ changes the mean by 1 and the standard
-// deviation by 10¹⁰.
+// The size of a component must be on the scale of its rounding error. For a dual function of means
+// of g_j it is the mean deviation E|g_j − E g_j|. The standard deviation is unsuitable: a state of
+// probability 10⁻²⁰ with g_j = 10²⁰ changes the mean by 1 and the standard deviation by 10¹⁰.
 func Residual(lambda, grad, size []float64, free []bool) float64 {
 	r := 0.0
 	for j, g := range grad {

@@ -20,8 +20,7 @@ type Quadratic struct {
 
 // Maximize stores in d the point δ of the box at which q is largest, and returns dᵀ(C + diag H)d.
 // It uses coordinate ascent from 0, with forward and backward sweeps in turn. It stops after the
-// given number of sweeps, or when a sweep moves no coordinate j by 10⁻⁴/(Scale·√C_jj) or more.
-// Clipping a Newton step to the box would be cheaper but fails when many bounds are active.
+// given number of sweeps, or when a sweep moves every coordinate j by less than 10⁻⁴/(Scale·√C_jj).
 func (q *Quadratic) Maximize(d []float64, sweeps int) float64 {
 	n := len(d)
 	clear(d)

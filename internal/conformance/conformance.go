@@ -106,10 +106,9 @@ func (m *Module) Import(name string) (*types.Package, error) {
 // sites lists the site types with which generic types are instantiated.
 var sites = []types.Type{types.Typ[types.Int32], types.Typ[types.Float32]}
 
-// Implementing returns the sorted names, such as "mcmc.Gibbs", of the exported types outside
-// internal/… that implement an interface of the module by value or by pointer. If a type or the
-// interface has the type of a site as a type parameter, it is enough that they match for tokens
-// (int32) or for reals (float32).
+// Implementing returns the exported types outside internal/… that implement an interface of the
+// module, by value or by pointer. The names, such as "mcmc.Gibbs", are sorted. If the type of a
+// site is a type parameter, it is enough that they match for tokens (int32) or for reals (float32).
 func (m *Module) Implementing(pkg, name string) ([]string, error) {
 	p := m.packages[path.Join(module, pkg)]
 	if p == nil {

@@ -1,7 +1,7 @@
 // Package drawfile reads and writes the files in which chains record their draws while they run. A
 // draw is the state of a chain that a run records, with its energy. Chains that move together form
-// a block. A file begins with a frame that holds a head. Frames in the order of writing follow,
-// each with a few consecutive draws of one block:
+// a block. A file begins with a frame that holds a head. Frames with draws follow in the order of
+// writing, each with a few consecutive draws of one block:
 //
 //	head:  kind of site, sites, first chain, chains, chains of a block, bits per
 //	       site, settings
@@ -9,13 +9,14 @@
 //	       per draw the states (of each chain, in whole bytes) and, for every chain,
 //	       energy, acceptance, sites moved and invalid proposals
 //
-// A site takes 1, 2, 4, 8, 16 or 32 bits, depending on the levels of the model; a real takes 32. A
-// run that resumes from a checkpoint repeats some draws. A frame therefore replaces all earlier
-// draws of its block that have the number of its first draw or a higher one. An incomplete frame at
-// the end, as a killed process leaves it, is cut off. Any other fault is an error: a frame that is
-// damaged, is out of order, or skips draws. If chains have missed draws, a frame without draws
-// precedes the first draw after the gap. Files of version 1, with 32 bits per site and without
-// frame numbers, can be read but not continued.
+// A site takes 1, 2, 4, 8, 16 or 32 bits, depending on the levels of the model; a real takes 32.
+//
+// A run that resumes from a checkpoint repeats some draws. A frame therefore replaces all draws of
+// its block in earlier frames, from its first draw on. If chains have missed draws, a frame without
+// draws precedes the first draw after the gap. An incomplete frame at the end, as a killed process
+// leaves it, is cut off. Any other fault is an error: a frame that is damaged, is out of order, or
+// skips draws. Files of version 1, with 32 bits per site and without frame numbers, can be read but
+// not continued.
 //
 // A writer locks its file while it is open.
 package drawfile

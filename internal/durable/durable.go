@@ -166,8 +166,8 @@ func verify(fs FS, name string, want *sum) error {
 	return nil
 }
 
-// Load calls read with the file path. If this file is missing, or if read returns an error for
-// which the function final returns false, Load calls read with the previous generation. If both
+// Load calls read with the file path. If the file is missing or read fails, Load calls read with
+// the previous generation, unless the function final returns true for the error of read. If both
 // fail, Load returns the error for the file path, or that for the previous generation if only the
 // latter exists.
 func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {

@@ -25,9 +25,8 @@ const (
 const settingsLimit = 1 << 20
 
 // Write writes a checkpoint to w: a frame with the settings l of the run, and then the given number
-// of frames with the state of the run. The function state appends the contents of frame i to body
-// and returns the result. The function inside, if not nil, then writes the checkpoints of runs
-// within the run.
+// of frames with its state. The function state appends the contents of frame i to body and returns
+// the result. If the function inside is not nil, it then writes the checkpoints of nested runs.
 func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
 	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
 		return err
@@ -70,12 +69,14 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 	return saved.Sum(), nil
 }
 
-// Read reads a checkpoint written by [Write]. The function frames returns the number of frames.
-// Read calls frames before every frame, so that an early frame can contain the number. The function
-// state reads the body of frame i and returns the bytes that it did not read. If there are any,
-// Read returns an error. A body has at most limit bytes, not counting its digest and number. Read
-// polls ctx before every frame. The argument here lists the settings of this run. If they differ
-// from those in the checkpoint, the error is a [*fingerprint.Mismatch].
+// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The argument here
+// lists the settings of this run. If they differ from those in the checkpoint, the error is a
+// [*fingerprint.Mismatch].
+//
+// The function frames returns the number of frames; it is called before every frame, so that an
+// early frame can contain the number. The function state reads the body of frame i and returns the
+// bytes that are left, which is an error if there are any. A body has at most limit bytes, not
+// counting its digest and number.
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 )
 
 // Best returns the k most probable states of the late variables, which are eliminated last (see
-// [Options]). The most probable state comes first. Best also returns the energies of these states,
-// −log Σ exp(−E), where the sum is over the other variables. If no variable is late, all count as
-// late. States are rows of one slice, indexed by variable number; the entries of other variables
-// are 0. There may be fewer than k states of finite energy.
+// [Options]), most probable first. It also returns their energies, −log Σ exp(−E), where the sum is
+// over the other variables. If no variable is late, all count as late. States are rows of one
+// slice, indexed by variable number; the entries of other variables are 0. There may be fewer than
+// k states of finite energy.
 //
-// One backward pass finds the first state. At each variable the pass records the levels that it
-// does not choose, and the energies of the best states that have these levels and agree with the
-// choices made before. The cheapest of these alternatives begins the next state (Flerova, Marinescu
-// and Dechter 2016).
+// One backward pass finds the first state. At each variable it records the levels that it does not
+// choose. For each of them, it records the energy of the best state that has this level and agrees
+// with the choices before. The cheapest of these alternatives begins the next state (Flerova,
+// Marinescu and Dechter 2016).
 func (r *Run) Best(ctx context.Context, tables [][]float64, k int) (x []int32, e []float64, err error) {
 	best, err := r.start(ctx, tables, maximal, true)
 	if err != nil {

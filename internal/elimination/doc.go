@@ -4,10 +4,10 @@
 // variable. The cost is proportional to the number of entries of the largest intermediate table.
 // The logarithm of this number to base 2 is called the width.
 //
-// A [Plan] holds everything that depends only on the scopes (the variables of each table): the
-// order of elimination and, for each variable, its bucket: the tables to multiply when the variable
-// is summed out. A [Run] of a Plan holds the messages, which are the intermediate tables, of one
-// worker. Each call takes the tables as an argument; they may differ between calls.
+// A [Plan] depends only on the scopes, the variables of each table. It holds the order of
+// elimination and, for each variable, its bucket: the tables to multiply when the variable is
+// summed out. A [Run] of a Plan holds the messages (intermediate tables) of one worker. Each call
+// takes the tables as an argument; they may differ between calls.
 //
 // # Numbers
 //

@@ -8,10 +8,9 @@ import (
 )
 
 // Marginals computes the marginal probabilities of p ∝ e^−E, and returns log Σ_x exp(−E(x)) like
-// [Run.Sum]. It calls the function factor for every table, with the probabilities p of the joint
-// states of the table's variables, in the layout of the table. It calls the function variable for
-// every variable, with the probabilities p of the variable's levels. Both functions may be nil; p
-// is valid only during the call.
+// [Run.Sum]. For every table it calls the function factor with the probabilities p of the table's
+// entries. For every variable it calls the function variable with the probabilities p of its
+// levels. Both functions may be nil; p is valid only during the call.
 func (r *Run) Marginals(ctx context.Context, tables [][]float64, factor func(k int, p []float64), variable func(v int32, p []float64)) (logZ float64, err error) {
 	logZ, err = r.start(ctx, tables, linear, true)
 	if err != nil {

@@ -55,9 +55,9 @@ func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, erro
 	return r, nil
 }
 
-// States converts n states of the remaining variables to the original ones. It stores in the n rows
-// of x the levels of the first len(x)/n original variables. The rows of y, n entries each, belong
-// to the remaining variables. An entry of y is an index into the remaining levels of its variable.
+// States converts n states y of the remaining variables to states x of the original ones. Entries
+// of y are indices into the remaining levels of a variable; y has rows of n entries, one row per
+// variable. The n rows of x receive the levels of the first len(x)/n original variables.
 func (r *Reduced) States(x, y []int32, n int) {
 	sites := len(x) / n
 	for from := 0; from < n; from += tile {

@@ -61,9 +61,8 @@ func Looks(run func(ctx context.Context) error) (int, error) {
 }
 
 // Steady asserts that the function f does not allocate memory after the first calls, which fill
-// pools of buffers. It measures several times, because a garbage collection, which empties pools,
-// or another goroutine may cause an allocation. Under the race detector, which makes pools drop
-// items, it only calls f.
+// pools of buffers. It measures several times, because other goroutines may allocate, and a garbage
+// collection empties pools. Under the race detector, which makes pools drop items, it only calls f.
 func Steady(t *testing.T, name string, f func()) {
 	t.Helper()
 	if Race {

@@ -235,8 +235,8 @@ func (c *Checker) difference(x []int32, i int, to, from int32) float64 {
 	return a - c.Brute(y)
 }
 
-// Pairs checks, if the model is energy.Pairwise, that the couplings and fields that it returns
-// give its energies on every state, up to a constant.
+// Pairs checks the couplings and fields of an energy.Pairwise model: up to a constant, they must
+// give its energy on every state.
 func (c *Checker) Pairs(t Test) {
 	t.Helper()
 	m, ok := energy.As[energy.Pairwise](c.Model)

@@ -1,8 +1,8 @@
 // Package exact provides reference computations for the test suites. Only tests may import it.
 //
 // A sampler is tested on spaces small enough to enumerate. [Law] computes the probabilities of all
-// states of a model, [Matrix] holds a kernel's transition probabilities between these states, and
-// [Counts] tests whether draws agree with such a distribution at a given error rate:
+// states of a model. [Matrix] holds a kernel's transition probabilities between these states.
+// [Counts] tests whether draws agree with a distribution, at a given error rate:
 //
 //	pi, logZ := exact.Law(model)
 //	p := exact.NewMatrix(len(pi), func(x int, dst []float64) { … })
@@ -14,8 +14,8 @@
 // code under test, in particular with internal/simd, and its bits differ between architectures.
 //
 // [Checker] compares a model with a plain formula for its energy. It tests everything that the
-// interfaces of package energy promise, on every state. [NoAllocations] calls the model methods
-// that a kernel calls in a step.
+// interfaces of package energy promise, on every state. [NoAllocations] asserts that the methods
+// that a kernel calls in a step allocate nothing.
 //
 // # States
 //
@@ -25,9 +25,9 @@
 // # The agreement test
 //
 // [PValue] is valid for every sample size: P(PValue ≤ r) ≤ r for independent draws from the
-// distribution. No part of it is asymptotic, so a rate of 1e-6 is exact. Half of the rate goes
-// to Bonferroni over the exact binomial tail of every cell, which detects a few wrong cells. The
-// other half goes to Fisher's combination of conditional binomial tails over pooled cells, which
-// detects many slightly wrong ones. Successive states of one chain are not independent draws:
-// test transitions ([Transitions]) or separate chains.
+// distribution. No part of it is asymptotic, so a rate of 1e-6 is exact. Half of the rate goes to
+// Bonferroni over the exact binomial tail of every cell, which detects a few wrong cells. The other
+// half goes to Fisher's combination of conditional binomial tails over pooled cells, which detects
+// many slightly wrong ones. Successive states of one chain are not independent draws: test
+// transitions ([Transitions]) or separate chains.
 package exact

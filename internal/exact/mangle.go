@@ -7,13 +7,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Mangle damages a checkpoint for a fuzz test. It changes bytes in the bodies of the frames, and
-// corrects the lengths and checksums of the frames accordingly. The damaged checkpoint therefore
-// reaches the code that reads the bodies. The argument edits holds edits of five bytes each. The
-// first byte selects the frame. The next two are the position in the frame's body, counted from the
-// start or, if the first of the two is ≥ 128, from the end. The fourth byte is the value to xor. If
-// it is 0, the fifth byte decides between truncating the body at the position and repeating the
-// rest.
+// Mangle damages a checkpoint for a fuzz test. It changes bytes in the bodies of the frames. It
+// corrects lengths and checksums, so that the damage reaches the code that reads the bodies. The
+// argument edits holds edits of five bytes each:
+//
+//   - Byte 0 selects the frame.
+//   - Bytes 1 and 2 are the position in its body, counted from the start, or from the end if byte 1
+//     is ≥ 128.
+//   - Byte 3 is the value to xor.
+//   - If byte 3 is 0, byte 4 selects whether the body is cut off at the position or the rest is
+//     repeated.
 func Mangle(file, edits []byte) []byte {
 	var magics []string
 	var bodies [][]byte

@@ -11,8 +11,8 @@ import (
 )
 
 // Rugged is a model with an arbitrary energy for every state. Its tables of energy differences are
-// deliberately wrong by an amount that depends on the state, because a kernel that uses the tables
-// only to propose moves must be exact whatever the tables hold.
+// deliberately wrong, by an amount that depends on the state. A kernel that uses the tables only to
+// propose moves must be exact all the same.
 type Rugged struct {
 	sites, levels int
 	E             []float64 // energy of each state, by [Index]

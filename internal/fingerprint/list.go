@@ -24,7 +24,7 @@ import (
 )
 
 // List holds the settings of a run in the order in which they were added. A setting on which others
-// depend (such as the method) comes before the others (the fields of the method). Names are unique.
+// depend, such as the method, comes before them. Names are unique.
 type List struct {
 	// If a setting is a language, the list holds a hash of the sequences of Sites tokens below
 	// Levels that the language accepts. They are not settings themselves.
@@ -249,11 +249,10 @@ const most = 8
 //   - numbers, texts and truth values as they are; a top-level []float64 by [List.Numbers] and a
 //     top-level [Doubles] by [List.Doubles];
 //   - a value with a method Settings by its name and what the method adds;
-//   - a language (States, Start, Next, Accepting) by content: equal sets of sequences of Sites
-//     tokens below Levels have equal digests, whatever their automata;
+//   - a language (States, Start, Next, Accepting) by content: two languages agree if they accept
+//     the same sequences of Sites tokens below Levels, whatever their automata;
 //   - a function of an integer, such as a schedule, by its values at 0, 1, 2, 4, 8 … 2²⁰;
-//   - a struct whose only field is an embedded value, and that has no name of its own, as that
-//     value;
+//   - a struct that only embeds a value and has no name of its own, as that value;
 //   - any other struct by its name and its fields, prefixed by "name." (at the top level by the
 //     name of the struct: "dmala.StepSize"); fields of an embedded struct count as its own, a
 //     pointer as its target, and a long slice by a digest;

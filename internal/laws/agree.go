@@ -21,8 +21,8 @@ const normTolerance = 1e-6
 // draws. It is twice the smaller of
 //
 //   - the number of cells with 0 < p < 1, times the smallest two-sided binomial tail of a cell, and
-//   - Fisher's combination of the binomial tails of each cell's count given the counts before it,
-//     after cells that expect fewer than 10 draws have been pooled.
+//   - Fisher's combination of the binomial tails of each cell's count given the counts before it.
+//     Cells that expect fewer than 10 draws are pooled.
 //
 // It panics unless len(counts) = len(p), all counts are ≥ 0, all p are ≥ 0 and |Σp − 1| ≤ 1e-6.
 // Without draws it returns 1.

@@ -9,22 +9,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Row solves one of the following problems for a probability row x and a token v,
+// Row makes a token v the most likely one in a row x of probabilities, at the least cost. It solves
+// one of the problems
 //
-//	min_y KL(x‖y)  or  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v,
+//	min_y KL(x‖y)  or  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v
 //
-// in closed form, where κ ≥ 1 is the margin. Let S be the shortest prefix of the other entries,
-// sorted in descending order, such that the next entry is at most the common value
+// in closed form, where κ ≥ 1 is the margin. The solution lowers a set S of the other tokens to a
+// common value
 //
 //	c = (x_v + Σ_S x)/(κ+|S|)                       forward,
 //	c = exp[(κ·ln(x_v/κ) + Σ_S ln x)/(κ+|S|)]       reverse.
 //
-// Then y_u = c on S, y_v = κc and y = x elsewhere. The forward solution sums to one; the reverse
-// one is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) and −log Z.
+// S holds the most likely of the other tokens: as few as possible, such that all tokens outside S
+// have at most c. Then y_u = c on S, y_v = κc and y = x elsewhere. The forward solution sums to
+// one; the reverse one is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) and −log Z.
 //
-// From one token to the next less likely one, the cost grows, and so does S. Computing all costs
-// therefore takes one sort and a pass with two pointers. Computing the few cheapest costs takes
-// only a part of the sorted order, and computing a single cost takes a bisection.
+// The cost and S grow from one token to the next less likely one. Computing all costs therefore
+// takes one sort and a pass with two pointers. The few cheapest costs take only a part of the
+// sorted order, and a single cost takes a bisection.
 type Row struct {
 	rule
 

@@ -27,12 +27,14 @@ func Check(who string, lambda []float64, equal []bool) error {
 	return nil
 }
 
-// Range checks and completes two fields of a configuration for n Lagrange multipliers: Start, their
-// initial values (the argument start), and Max, the bound on their absolute values (the argument
-// bound). It returns a copy of start, or n zeros if start is nil. It also returns the bound, or
-// +Inf if bound is nil. Entries of start must lie in [0, bound], or in [−bound, bound] for the
-// equalities, which the slice equal marks. If equal is nil, there are no equalities. The error
-// begins with who, the name of the configuration.
+// Range checks and completes the fields Start and Max of a configuration for n Lagrange
+// multipliers. Start holds their initial values, the argument start. Max bounds their absolute
+// values, the argument bound. Range returns a copy of start, or n zeros if start is nil, and the
+// bound, or +Inf if bound is nil.
+//
+// Entries of start must lie in [0, bound], or in [−bound, bound] for equalities, which the slice
+// equal marks. If equal is nil, there are no equalities. The error begins with who, the name of the
+// configuration.
 func Range(who string, n int, start []float64, bound *float64, equal []bool) ([]float64, float64, error) {
 	most := math.Inf(1)
 	if bound != nil {

@@ -212,13 +212,13 @@ type Element interface{ float32 | float64 | int32 }
 // and lets the buffer fit in the cache.
 const chunk = 4096
 
-// Read reads one array and returns its shape and its elements in row-major order; a shape
-// without dimensions has one element. Files of float32 and float64 can be read as either type
-// (float64 is rounded to nearest, and overflows to ±Inf), files of int32 only as int32. Both
-// byte orders are supported.
+// Read reads one array and returns its shape and its elements in row-major order; a shape without
+// dimensions has one element. Files of float32 and float64 can be read as either type; float64 is
+// rounded to nearest, and overflows to ±Inf. Files of int32 can be read only as int32. Both byte
+// orders are supported.
 //
-// Read consumes exactly the bytes of the array, in reads of at most 32 KiB, so several arrays
-// can follow each other in r. The memory used is proportional to the bytes read.
+// Read consumes exactly the bytes of the array, in reads of at most 32 KiB, so several arrays can
+// follow each other in r. The memory used is proportional to the bytes read.
 func Read[T Element](r io.Reader) (shape []int, data []T, err error) {
 	h, err := readHeader(r)
 	if err != nil {

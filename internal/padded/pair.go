@@ -1,8 +1,8 @@
 package padded
 
 // Pair holds two copies of data that depend on the states of chains. Now holds the data of the
-// current states. Next holds those of the proposed states that were loaded last. If a proposal is
-// accepted, the data of the chain in Next become current.
+// current states, and Next those of the latest proposed states. If a proposal is accepted, the data
+// of its chain in Next become current.
 type Pair[T any] struct {
 	Now, Next []T
 	each      int // entries per chain

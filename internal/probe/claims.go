@@ -12,12 +12,16 @@ import (
 )
 
 // Claims tests whether the optional methods of a model agree with its energy. It changes the state
-// x at one or two random sites and compares the results of these methods with energies. It checks
-// the energy differences of single sites and their updates after a change, and the energies that
-// are returned with tables of differences. It checks that sites without an edge between them do not
-// interact. If a model declares a special form (torus, matching, pairs, clamp or layers), it checks
-// the formula of that form. The error names the claim, the sites and both values. A claim is wrong
-// if it is off by more than float32 rounding.
+// x at one or two random sites and compares the results of these methods with energies:
+//
+//   - the energy differences of single sites, and their updates after a change;
+//   - the energies that are returned with tables of differences;
+//   - that sites without an edge between them do not interact;
+//   - the formula of a special form (torus, matching, pairs, clamp or layers), if the model
+//     declares one.
+//
+// The error names the claim, the sites and both values. A claim is wrong if it is off by more than
+// float32 rounding.
 //
 // Claims takes the time of about ten evaluations of the energy, plus one table of differences if
 // the model keeps one. It draws from a random stream of its own and does not modify x. If ctx ends,

@@ -12,10 +12,9 @@ import (
 )
 
 // States is the seed of the random states whose energies distinguish models. Their number is the
-// constant random. The random states are followed by states in which all sites have the same level:
-// the last level, the one before it, and so on. For two levels, a random state detects a coupling
-// of two sites at level 1 with probability ¼, and the state in which all sites have level 1 always
-// does.
+// constant random. States in which all sites have the same level follow: the last level, the one
+// before it, and so on. With two levels, a random state detects a coupling of two sites at level 1
+// with probability ¼. The state in which all sites have level 1 always detects it.
 const (
 	States   = 4
 	random   = 8 // number of random states
@@ -27,12 +26,15 @@ const (
 type Named interface{ Name() string }
 
 // Target describes a model and a method by settings, so that a checkpoint cannot be loaded into a
-// run with others. It calls the function add for each setting. The settings are the number of
-// levels, the method with all its fields, and the model's name if it has one. They also include the
-// model's energies at test states (see [States]), and the model's energy differences (its field or
-// its table) at one of these states. The function intN draws the random states. If the model
-// implements energy.Supported, its method Repair changes test states of probability zero to states
-// of positive probability.
+// run with others. It calls the function add for each setting:
+//
+//   - the number of levels, the method with all its fields, and the model's name if it has one;
+//   - the instruction set, for an energy.Bipartite model;
+//   - the model's energies at test states (see [States]);
+//   - its energy differences (its field or its table) at one of these states.
+//
+// The function intN draws the random states. If the model is energy.Supported, its method Repair
+// makes the probability of all test states positive.
 func Target(add func(name string, value any), m energy.Model, method any, intN func(n int) int) {
 	sites, levels := m.Shape()
 	add("levels", levels)

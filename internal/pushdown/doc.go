@@ -12,11 +12,10 @@
 // over strings.
 //
 // [Lift] converts a machine to the tokens of a vocabulary. A token is a string of bytes, so reading
-// it takes several moves. A call and the matching return inside one token cancel. Of the other
-// moves, of which there is at least one, the first is called the token's outcome in the state. If
-// more moves follow, the caller continues at a half-position, which lies between the moves of one
-// token. The weight of the token is charged at its first move. Tokens with equal outcomes from all
-// states form a class.
+// it takes several moves. A call and the matching return inside one token cancel. At least one move
+// is left; the first is called the token's outcome in the state. If more are left, the caller
+// continues at a half-position, which lies between the moves of one token. The weight of the token
+// is charged at its first move. Tokens with equal outcomes from all states form a class.
 //
 // # The sum
 //

@@ -47,8 +47,8 @@ func Systematic(count []int, w []float64, u float64) {
 }
 
 // Spread replaces particles so that count[j] copies of each particle j exist. For each particle
-// with count 0 it calls replace(none, more), where none is that particle and more is a particle
-// of which another copy is needed. It modifies the slice count.
+// with count 0 it calls replace(none, more). Here none is that particle, and more a particle of
+// which another copy is needed. It modifies the slice count.
 func Spread(count []int, replace func(none, more int)) {
 	from := 0
 	for to, n := range count {
@@ -65,7 +65,7 @@ func Spread(count []int, replace func(none, more int)) {
 
 // ByWeight chooses a particle with probability proportional to its weight e^w, given a uniform
 // number u in [0, 1). The interval [0, 1) is divided among the particles in proportion to their
-// weights, and ByWeight returns the index of the particle in whose part u lies.
+// weights. ByWeight returns the particle in whose part u lies.
 func ByWeight(w []float64, u float64) int {
 	top, sum, _ := Moments(w)
 	goal := float64(u * sum)
@@ -81,9 +81,13 @@ func ByWeight(w []float64, u float64) int {
 	return last
 }
 
-// LeastCap returns log c for the smallest cap c to which weights W can be truncated if at most the
-// given share of their sum may be lost: Σ max(0, W−c) ≤ share·ΣW. The slice logW holds the
-// logarithms of W, of which at least one must be finite. The share must be in (0, 1).
+// LeastCap returns log c for the smallest cap c on weights W that cuts off at most the given share
+// of their sum:
+//
+//	Σ max(0, W−c) ≤ share·ΣW.
+//
+// The slice logW holds the logarithms of W, of which at least one must be finite. The share must be
+// in (0, 1).
 func LeastCap(logW []float64, share float64) float64 {
 	w := slices.Sorted(slices.Values(logW))
 	top, total := w[len(w)-1], 0.0

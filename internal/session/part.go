@@ -29,9 +29,9 @@ func Block(chains int) int {
 // sets it to the default, the argument usual. The argument size is the number of chains in a block;
 // 0 means the result of [Block] for the number of chains.
 //
-// Cut returns an error if *first or *count is not 0, which means that the run is already a part. It
-// also returns an error if *chains < 1, or if k or n is out of range. The number n is at most the
-// number of blocks.
+// Cut returns an error if *first or *count is not 0, that is, if the run is already a part. It also
+// returns an error if *chains < 1, or if k or n is out of range. There are at most as many parts as
+// blocks.
 func Cut(config string, chains, first, count *int, usual, size, k, n int) error {
 	*chains = cmp.Or(*chains, usual)
 	size = cmp.Or(size, Block(max(*chains, 1)))
@@ -50,9 +50,8 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 }
 
 // Share returns the first element of part k if elements, such as chains, are divided into n parts.
-// The elements are grouped into blocks of the given size, and a part consists of whole blocks. The
-// first parts may have one extra block. For k = n, it returns the argument all, the number of
-// elements.
+// A part consists of whole blocks of the given size, and the first parts may have one extra block.
+// For k = n, Share returns the argument all, the number of elements.
 func Share(all, size, k, n int) int {
 	if k == n {
 		return all

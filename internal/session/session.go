@@ -59,8 +59,8 @@ type Session struct {
 	// to it
 	Len func() int
 
-	// Progress, if not nil, is called with the number of steps that a Run has made and the total
-	// number of steps of that Run.
+	// Progress, if not nil, is called with the number of steps that a Run has made so far and its
+	// total number of steps.
 	Progress func(done, total int)
 
 	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run;
@@ -152,9 +152,8 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling step. Each call of the function step must make at least one
-// step, and must not go beyond the step with the number given by its argument to. At that step, a
-// checkpoint is due or the Run ends.
+// Run makes n more steps by calling step. Each call step(to) must make at least one step, and must
+// stop at the latest at step number to. A checkpoint is due there, or the Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -207,9 +206,9 @@ func (s *Session) Keep() error {
 	return s.save()
 }
 
-// Finish saves the checkpoint file at the end of a call that has advanced the run. The call must
-// then call [Session.End]. The argument err is the call's error so far. If err is not nil and the
-// context has not ended, Finish saves nothing. It returns err joined with any error of saving.
+// Finish saves the checkpoint file at the end of a call that has advanced the run, and returns err
+// joined with any error of saving. The argument err is the call's error so far. If it is not nil
+// and the context has not ended, Finish saves nothing. The call must then call [Session.End].
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err

@@ -14,8 +14,7 @@ import (
 const BitSites = 512
 
 // BitGroups is the number of groups of a random stream (see [GroupWords]) that are reserved for a
-// redraw of BitSites sites: 64 random bits for each site. Most of these bits are not needed and
-// never computed.
+// redraw of BitSites sites: 64 random bits for each site. Most of these bits are never computed.
 const BitGroups = 16
 
 const (
@@ -114,12 +113,14 @@ type BitTorus struct {
 	asm  [6][4]int // for each neighbour: offset in bytes, right shift and left shift
 }
 
-// NewBitTorus returns a BitTorus for neighbours at the given positions, relative to the position of
-// a site. Which of the six positions belong to a site depends on bit masks that the kernels
-// receive: rows, a and b. With two colours, every site has the neighbours at near[0], near[1] and
-// its own position. A site whose bit in the mask rows is set also has near[2] if its bit in mask a
-// is set, and near[3] otherwise. Any other site has near[4] if its bit in mask b is set, and
-// near[5] otherwise.
+// NewBitTorus returns a BitTorus for neighbours at the positions near, relative to the position of
+// a site. The kernels receive bit masks rows, a and b, which select the positions. With two
+// colours, every site has the neighbours at near[0], near[1] and its own position, and one more:
+//
+//	near[2] if its bit in rows is set and its bit in a is set,
+//	near[3] if its bit in rows is set and its bit in a is not,
+//	near[4] if its bit in rows is not set and its bit in b is,
+//	near[5] if neither its bit in rows nor its bit in b is set.
 func NewBitTorus(near [6]int) *BitTorus {
 	t := &BitTorus{near: near, ends: [2]int{slices.Min(near[:]), slices.Max(near[:])}}
 	for j, at := range near {
@@ -135,10 +136,13 @@ func NewBitTorus(near [6]int) *BitTorus {
 //	dst_i = 1 if u_i < p[k_i], else 0,
 //
 // where k_i ≤ 7 is the number of neighbours in state 1, p comes from [NewOdds], and u_i is a random
-// integer of 64 bits. Bit d of u_i, counted from the highest as 0, is bit i mod 32 of word 512r +
-// 16d + ⌊i/32⌋ mod 16 of a random stream, r = ⌊i/512⌋. The stream starts at the given group and is
-// that of [ARS] if ars is true, and that of [Philox] otherwise. It has BitGroups groups for every
-// BitSites sites. Bits of u_i are generated only until they differ from those of p.
+// integer of 64 bits. Bit d of u_i, counted from the highest as 0, is bit i mod 32 of word
+//
+//	512r + 16d + ⌊i/32⌋ mod 16,  r = ⌊i/512⌋,
+//
+// of a random stream: that of [ARS] if ars is true, and otherwise that of [Philox], from the given
+// group on. BitSites sites take BitGroups groups. Bits of u_i are generated only until they differ
+// from those of p.
 //
 // It panics unless len(dst) is a multiple of 8 and at most the length of the planes of count.
 func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group uint64) {
@@ -150,11 +154,11 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 	}
 }
 
-// TorusBits stores in count the number of neighbours in state 1, for each of the sites first,
-// first+1, …, first+64·len(rows)−1 of one colour. The neighbours are in the string own of the
-// other colour, at the positions in near. Site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The
-// masks rows, a and b, described at [NewBitTorus], start at site first, a multiple of 64. It
-// panics unless lengths fit: own must reach 64 bits beyond all positions.
+// TorusBits stores in count the number of neighbours in state 1 of each of the sites first,
+// first+1, …, first+64·len(rows)−1 of one colour. The neighbours are in the string own of the other
+// colour, at the positions near. Site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The masks
+// rows, a and b (see [NewBitTorus]) start at site first, a multiple of 64. It panics unless lengths
+// fit: own must reach 64 bits beyond all positions.
 func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
 	checkBits("rows", len(rows), len(count[0]))
 	checkLen("a", len(a), len(rows))
@@ -171,9 +175,12 @@ func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows
 }
 
 // SpreadBits converts rows of a lattice of two colours from bits to numbers 0 and 1. With n pairs
-// of columns, x[2nr + 2j] is bit first + nr + j of even, and x[2nr + 2j + 1] is the same bit of
-// odd, if r is even. If r is odd, even and odd are exchanged. It panics unless len(x) is a
-// multiple of 2n and the strings are long enough, with one extra word.
+// of columns, it stores for row r and pair j, if r is even,
+//
+//	x[2nr + 2j] = bit first + nr + j of even,  x[2nr + 2j + 1] = the same bit of odd.
+//
+// If r is odd, even and odd are exchanged. It panics unless len(x) is a multiple of 2n and the
+// strings are long enough, with one extra word.
 func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	if n < 1 || len(x)%(2*n) != 0 {
 		panic(fmt.Sprintf("simd: SpreadBits: len(x) = %d, want a multiple of 2·%d", len(x), n))

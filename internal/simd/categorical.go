@@ -4,8 +4,8 @@ import (
 	"math"
 )
 
-// Pick returns the index at which the cumulative sum of the weights p ≥ 0 exceeds u·total, for u
-// in [0, 1): the smallest l with
+// Pick returns the index at which the cumulative sum of the weights p ≥ 0 exceeds u·total, for u in
+// [0, 1): the smallest l with
 //
 //	Σ_{k≤l} p_k > u·total.
 //
@@ -15,9 +15,9 @@ import (
 // All sums are float64, in an order that is part of the definition. The row is cut into blocks of
 // 128, each summed in 16 lanes. The blocks are added in order, and their last partial sum is the
 // total. Within the block that crosses u·total, groups of 16 are summed by the same halving and
-// added in order. Within the group, weights are added one after the other. If these orders
-// disagree because of rounding (one part in 10¹⁵), the last group or index of positive weight is
-// taken.
+// added in order. Within the group, weights are added one after the other. Because of rounding (one
+// part in 10¹⁵), these sums may disagree on whether u·total is crossed. Pick then takes the last
+// group or index of positive weight.
 func Pick(p []float32, total, u float64) int {
 	if !(total > 0) {
 		return -1

@@ -22,9 +22,11 @@ const TallyDown = 7
 type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
 // GraphBits stores in lanes 0 … n−1 of count the numbers of neighbours in state 1 of n sites, for
-// every chain. For lane p this is the sum over k = 0, …, degree−1 of lane near[k·n + p] & (2³¹−1)
-// of own. All bits of that lane are flipped if near[k·n + p] is negative. Lanes of count from n on
-// are not changed.
+// every chain. For lane p this is the sum over k = 0, …, degree−1 of
+//
+//	lane near[k·n + p] & (2³¹−1) of own,
+//
+// with all bits flipped if near[k·n + p] is negative. Other lanes of count are not changed.
 //
 // It panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024, len(near) = n·degree, and
 // own has all these lanes.
@@ -36,10 +38,9 @@ func GraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 }
 
 // TallyBits adds to t the changes from the lanes in old to the lanes in now. The planes in count
-// hold the number m of neighbours in state 1. A site that changed from 0 to 1 adds 1 to Up, 1 to
-// Moved and m to Sum. A site that changed from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. It
-// panics unless len(now) = len(old) is a multiple of 8 and at most the length of the planes of
-// count.
+// hold the number m of neighbours in state 1. A change from 0 to 1 adds 1 to Up, 1 to Moved and m
+// to Sum. A change from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. It panics unless len(now)
+// = len(old) is a multiple of 8 and at most the length of the planes of count.
 func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))

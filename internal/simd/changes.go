@@ -2,9 +2,9 @@ package simd
 
 import "fmt"
 
-// Changes lists the sites at which states of zeros and ones differ from earlier states. With this
-// list, [Changes.Add] updates sums of the matrix rows that the states select. The zero value holds
-// no states; [Changes.Set] compares states. Only one goroutine at a time may use a Changes.
+// Changes lists the sites at which states of zeros and ones differ from earlier states.
+// [Changes.Set] compares states. [Changes.Add] then updates the sums of the matrix rows of the
+// sites in state 1. The zero value holds no states. Only one goroutine at a time may use a Changes.
 type Changes struct {
 	// States × sites: changed rows of each state, as in Add; the rest of a row is undefined.
 	rows   []int32

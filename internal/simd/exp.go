@@ -191,11 +191,10 @@ func LogAdd(a, b float64) float64 {
 	return a + Log1p(Exp(b-a))
 }
 
-// LogAdds replaces dst[i] by log(e^dst[i] + e^x[i]), where −Inf is the logarithm of 0. The result
-// is the larger of dst[i] and x[i] plus log(1 + e^−d), where d is the distance of the two. This
-// term is computed by a Taylor series about the nearest of a set of points. The error is below 1
-// ulp of the result or 3e-16, whichever is larger. It panics unless len(x) = len(dst). Neither
-// slice may hold +Inf or NaN.
+// LogAdds replaces dst[i] by log(e^dst[i] + e^x[i]), where −Inf is the logarithm of 0. It adds to
+// the larger of dst[i] and x[i] the number log(1 + e^−d), where d is their distance, by a Taylor
+// series. The error is below 1 ulp of the result or 3e-16, whichever is larger. It panics unless
+// len(x) = len(dst). Neither slice may hold +Inf or NaN.
 func LogAdds(dst, x []float64) {
 	checkLen("x", len(x), len(dst))
 	for i, b := range x[:len(dst)] {

@@ -68,12 +68,12 @@ func (s *flipTerms) addTo(t *FlipTally) {
 // FlipBits draws for every site of the string own whether it flips, given the old states of its
 // neighbours, and stores the new states in dst. Bit i of dst is
 //
-//	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i,
+//	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i.
 //
-// where k_i ≤ 4 is the number of neighbours in state 1 in near, in the layout of [GridBits]. The
-// probability p comes from [FlipOdds.Set], and u_i is the random integer of [HeatBits]. It panics
-// unless len(dst) is a multiple of 8, at most 512, own has the same length and near three times
-// that length.
+// Here k_i ≤ 4 is the number of neighbours in state 1 in near, in the layout of [GridBits]. The
+// probability p comes from [FlipOdds.Set], and u_i is the random integer of [HeatBits]. FlipBits
+// panics unless len(dst) is a multiple of 8, at most 512, own has the same length and near three
+// times that length.
 func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), maxBits/64)
 	checkLen("own", len(own), len(dst))
@@ -85,14 +85,15 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 	}
 }
 
-// TallyFlips counts the flips between two strings, by the data on which the probability of a flip
-// depends (see [FlipTally]). It adds to the tally forth the sites of the first string, from, and
-// those that flip on the way to the second string, to. It adds to the tally back the sites of the
-// second string, and those that flip on the way back. The slices before and after hold the numbers
-// of neighbours in the first and in the second string, in the layout of [GridBits]. Only sites that
-// are set in valid count. It panics unless len(from) is a multiple of 8, at most 512. The strings
-// to and valid must have the same length, and before and after three times that length. The result
-// is undefined if a number of neighbours is above 4.
+// TallyFlips counts the sites that flip between two strings, from and to, by state and number of
+// neighbours (see [FlipTally]). In the tally forth it counts the sites by their states in from, and
+// their flips on the way to the string to. In the tally back it counts the sites by their states in
+// to, and their flips on the way back. Only sites that are set in valid count.
+//
+// The slices before and after hold the numbers of neighbours in from and in to, in the layout of
+// [GridBits]. The result is undefined if a number of neighbours is above 4. TallyFlips panics
+// unless len(from) is a multiple of 8, at most 512, to and valid have the same length, and before
+// and after three times that length.
 func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64) {
 	checkBits("from", len(from), maxBits/64)
 	checkLen("to", len(to), len(from))
@@ -104,13 +105,14 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 	b.addTo(back)
 }
 
-// GridBits stores in near the number of neighbours in state 1, for each of the sites first,
-// first+1, …, first+64·len(a)−1 of the string own. The positions of the neighbours are in t. Site i
-// is bit i mod 64 of word pad + ⌊i/64⌋ of own. The word near[24r + 8p + w] holds binary digit p of
-// the numbers for the 64 sites of word 8r + w, counted from the word of site first. The masks a and
-// b start at first, a multiple of 64. With the positions near of [NewBitTorus], every site has
-// near[0] and near[1]. It has near[2] if its bit in a is set, and near[3] otherwise. It has near[4]
-// if its bit in b is set, and near[5] otherwise.
+// GridBits stores in near the number of neighbours in state 1 of each of the sites first, first+1,
+// …, first+64·len(a)−1 of the string own. Site i is bit i mod 64 of word pad + ⌊i/64⌋ of own. The
+// word near[24r + 8p + w] holds binary digit p of the numbers for the 64 sites of word 8r + w,
+// counted from the word of site first.
+//
+// The positions of the neighbours are those given to [NewBitTorus]: every site has near[0] and
+// near[1]. It has near[2] if its bit in a is set, and otherwise near[3]. It has near[4] if its bit
+// in b is set, and otherwise near[5]. The masks a and b start at first, a multiple of 64.
 //
 // It panics unless lengths fit: len(a) is a multiple of 8, at most 512, and own reaches 64 bits
 // beyond all positions.

@@ -44,14 +44,14 @@ func FoldMax(dst, m []float64, at []int32, coef []float64) {
 	}
 }
 
-// Dots computes the inner products of the rows of x, n columns each, with the pieces of m, which
-// are as in [Fold]:
+// Dots computes the inner products of the rows of x with pieces of m. Rows have n columns, and
+// pieces are as in [Fold]:
 //
 //	dst[r·len(at) + i] += Σ_j x[r·n + j] · m[at[i] + j],
 //
-// where each sum is taken in 16 lanes. Fold maps coefficients to rows linearly; Dots is the
-// transpose of this map. It panics unless n is a positive multiple of 16, len(x) is a multiple of
-// n, there is an entry of dst for every row and piece, and all pieces lie within m.
+// where each sum is taken in 16 lanes. Dots is the transpose of the linear map from coefficients to
+// rows in Fold. It panics unless n is a positive multiple of 16 and len(x) a multiple of n. There
+// must be an entry of dst for every row and piece, and all pieces must lie within m.
 func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	if n < 1 || n%lanes != 0 || len(x)%n != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, n = %d, want n ≥ 1, a multiple of 16, and len(x) one of n", len(x), n))
@@ -74,9 +74,9 @@ func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// Raise multiplies the entries of v by the factor given as the argument by. All entries must be ≥
-// 0. It then sets positive results below floor to floor, and reports whether there were any. NaNs
-// are kept.
+// Raise multiplies the entries of v, which must be ≥ 0, by the factor given as the argument by. It
+// then replaces positive results below floor by floor, and reports whether there were any. NaNs are
+// kept.
 func Raise(v []float64, by, floor float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)

@@ -44,10 +44,10 @@ func HasForests() bool { return best >= forestOddsLevel }
 const forestTerms = 1 << 12
 
 // Odds computes the odds of level 1 of the places lo … hi−1 in eight chains. It multiplies them by
-// the factors of the neighbours outside the forest and of the children. It must be called for
-// consecutive ranges of places. The call with lo = 0 first sets all odds to Field. The slice odds
-// has ForestChains entries for each place and for one extra place. The method Forest.Forward of
-// package subgraph does the same for a single chain.
+// the factors of the neighbours outside the forest and of the children. Call it for consecutive
+// ranges of places; the call with lo = 0 first sets all odds to Field. The slice odds has
+// ForestChains entries for each place and for one extra place. The method Forest.Forward of package
+// subgraph does the same for a single chain.
 func (f *Forest) Odds(odds []float64, own []uint8, lo, hi int) {
 	n := len(f.Links)
 	checkLen("odds", len(odds), ForestChains*(n+1))
@@ -96,10 +96,10 @@ func (f *Forest) part(lo, hi int) int {
 	return end
 }
 
-// Draw draws the levels of all places, from the last to the first, given the odds that
-// [Forest.Odds] has computed. It draws for each chain c whose bit is set in live, and stores the
-// levels in own. With n places, the draw at place n−1−k uses the uniform number u[c·stride + k].
-// Draw adds to moved[c] the number of sites whose levels change.
+// Draw draws the levels of all places, from the last to the first, given the odds of [Forest.Odds].
+// It draws for each chain c whose bit is set in live, and stores the levels in own. With n places,
+// the draw at place n−1−k uses the uniform number u[c·stride + k]. Draw adds to moved[c] the number
+// of sites whose levels change.
 func (f *Forest) Draw(own []uint8, u []float64, stride int, odds []float64, live uint8, moved *[ForestChains]int64) {
 	n := len(f.Links)
 	checkLen("odds", len(odds), ForestChains*(n+1))
@@ -124,13 +124,14 @@ type ForestPendant struct {
 	High [2]uint32
 }
 
-// DrawPendants draws the levels of pairs of sites, parents first, and stores them in own. A site has
-// level 1 in chain c if its random bits are below its probability: pair k uses words[c·stride + k],
-// whose lower 16 bits are those of its first site. DrawPendants stops at the first pair in which a
-// chain's bits equal those of the probability, so that more of them are needed, and returns the number
-// of pairs before it. The first site of that pair may have been drawn. Draws of the chains c whose bits
-// are not set in live are discarded. DrawPendants adds to moved[c] the number of sites whose levels
-// change. The number of sites is even.
+// DrawPendants draws the levels of pairs of sites, parents first, and stores them in own. It
+// returns the number of pairs drawn. In chain c, pair k uses words[c·stride + k], whose lower 16
+// bits are those of its first site. A site has level 1 if its bits are below its probability. If
+// they are equal in a chain, more bits are needed: DrawPendants stops before this pair, of which it
+// may have drawn the first site.
+//
+// Draws of the chains c whose bits are not set in live are discarded. DrawPendants adds to moved[c]
+// the number of sites whose levels change. The number of sites is even.
 func DrawPendants(own []uint8, words []uint32, stride int, pendants []ForestPendant, live uint8, moved *[ForestChains]int64) (pairs int) {
 	n := len(pendants) / 2
 	if n == 0 {

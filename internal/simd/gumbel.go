@@ -5,9 +5,12 @@ import (
 	"math"
 )
 
-// Gumbel stores in dst[i] a standard Gumbel variate −log(−log(1−v)) computed from random bits, with
-// v = (bits[i]+½)/2³². Both tails have a resolution of 33 bits, down to 1.2e−10. The error is below
-// 2e−6. It panics unless len(bits) = len(dst).
+// Gumbel stores in dst[i] the standard Gumbel variate
+//
+//	−log(−log(1−v)),  v = (bits[i]+½)/2³²,
+//
+// with an error below 2e−6. Both tails have a resolution of 33 bits, down to 1.2e−10. It panics
+// unless len(bits) = len(dst).
 func Gumbel(dst []float32, bits []uint32) {
 	checkLen("bits", len(bits), len(dst))
 	gumbel(dst, bits)
@@ -29,13 +32,13 @@ func GumbelSoftmax(y, w, noise []float32, cols int, temperature float32) {
 	softmax(y, y, cols)
 }
 
-// SoftmaxPull adds to dst the pullback (vector–Jacobian product) of [Softmax] for the gradient d
-// with respect to its result y. With scale = 1/θ it is the pullback of [GumbelSoftmax] at
-// temperature θ:
+// SoftmaxPull adds to dst the pullback (vector–Jacobian product) of [Softmax],
 //
-//	dst_i += scale·y_i·(d_i − ⟨y, d⟩),  ⟨y, d⟩ the [Dot] of the row.
+//	dst_i += scale·y_i·(d_i − ⟨y, d⟩),
 //
-// It panics unless cols ≥ 1, len(y) is a multiple of cols and len(dst) = len(d) = len(y).
+// where d is the gradient with respect to the result y and ⟨y, d⟩ is the [Dot] of the row. For
+// [GumbelSoftmax] at temperature θ, pass scale = 1/θ. SoftmaxPull panics unless cols ≥ 1, len(y) is
+// a multiple of cols and len(dst) = len(d) = len(y).
 func SoftmaxPull(dst, y, d []float32, cols int, scale float32) {
 	checkRows(y, cols)
 	checkLen("dst", len(dst), len(y))

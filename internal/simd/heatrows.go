@@ -24,9 +24,8 @@ type RowVisit struct {
 	Odds int32
 
 	// Eight is 0, or the position 1 … 8 of the visit in a group of eight consecutive visits that
-	// can be made at once, with the same bits. The sites of such a group have consecutive rows and
-	// are not neighbours of each other. Their visits have the same table of odds, and the same Plus
-	// and Minus.
+	// can be made at once, with the same bits. The sites of the group have consecutive rows and are
+	// not neighbours. Their visits have the same table of odds, and the same Plus and Minus.
 	Eight int32
 	_     [2]int32
 }
@@ -79,9 +78,8 @@ func NewRowOdds(p []uint64) (o RowOdds) {
 // At returns the probability of state 1 for the sum k over the neighbours, times 2⁶⁴.
 func (o *RowOdds) At(k int) uint64 { return o.p[k] }
 
-// RowTally counts, for each chain, the sites changed by redraws (Moved). The field Sum adds the
-// neighbour sum of each site that changed from 0 to 1. It subtracts that of each site that changed
-// from 1 to 0.
+// RowTally counts, for each chain, the sites changed by redraws (Moved). Sum adds the neighbour sum
+// of each site that changed from 0 to 1, and subtracts that of each site that changed from 1 to 0.
 type RowTally struct{ Moved, Sum [ChainBits]int32 }
 
 const (
@@ -139,34 +137,32 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //
 //	1 if u < p, else 0,
 //
-// where u is a random integer of 64 bits, and p is the probability that the table of odds holds for
-// a sum. The sum is v.Bias + Σ rows[near[k]/32][c] over the next v.Plus entries of near, minus the
-// same sum over the v.Minus entries after them.
+// where u is a random integer of 64 bits. The probability p is the entry of the visit's table of
+// odds for a sum. The sum is v.Bias + Σ rows[near[k]/32][c] over the next v.Plus entries of near,
+// minus the same sum over the v.Minus entries after them.
 //
 // The bits of u come from a random stream, that of [ARS] if ars is true and that of [Philox]
 // otherwise, from the given group on. Only as many bits are used as are needed to decide whether u
 // < p:
 //
 //   - In visit i, the highest eight bits of u are byte c of words 8i … 8i+7. If they equal the
-//     highest bits of p, there is a tie if bit c of valid is set; if that bit is not set, the
-//     result is 0.
+//     highest bits of p, there is a tie if bit c of valid is set; otherwise the result is 0.
 //   - If this is the visit's only tie, the next eight bits are byte i of the group that follows the
 //     words of all visits. They decide unless they equal those of p as well.
 //   - If they do not decide, or if the visit has several ties, each of its ties takes the next two
-//     words of the groups after that, low word first. Ties take them in the order of visits and of
-//     chains. The visit's first tie takes its last 48 bits, which follow the eight bits above, from
-//     the high end of the two words; all others take all 56 bits.
+//     words of the groups after that, low word first. Ties are in the order of visits and of
+//     chains. The visit's first tie uses 48 bits from the high end of its words, after the eight
+//     bits above; all others use 56.
 //
 // Bit c of lane v.Row of own equals byte c of the row, before and after the call.
 //
 // If kept is not nil, kept[v.Row] is the sum of the visit (see [CountRows]), and changes are added
-// to the sums of the neighbours. The results have the same bits if the neighbour relation is
-// symmetric and has equal signs in both directions. This takes less time if few visits change a
-// chain.
+// to the sums of the neighbours. This takes less time if few visits change a chain. The results
+// have the same bits if the neighbour relation is symmetric, with equal signs in both directions.
 //
-// It panics if there are more than RowVisits visits or RowNear entries of near. It does not check
-// that row numbers, tables and entries of near are valid, and that sums are in 0 … RowCounts−1; the
-// caller must ensure this.
+// It panics if there are more than RowVisits visits or RowNear entries of near. The caller must
+// ensure that row numbers, tables and entries of near are valid, and that sums are in 0 …
+// RowCounts−1; they are not checked.
 func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid uint32, t *RowTally, kept []Row, w *RowScratch, ars bool, key, stream, group uint64) {
 	if len(visits) > RowVisits || len(near) > RowNear {
 		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))
@@ -231,8 +227,8 @@ func SumRows(sum *[ChainBits]int32, rows []Row) {
 	}
 }
 
-// CountRows stores in row v.Row of kept, for every visit v and each chain, the sum over the
-// neighbours that [HeatRows] uses in the visit.
+// CountRows stores the sums over the neighbours that [HeatRows] uses. For visit v, row v.Row of
+// kept receives the sum of each chain.
 func CountRows(kept, rows []Row, visits []RowVisit, near []int32) {
 	for _, v := range visits {
 		kept[v.Row] = refCountRow(rows, near[:v.Plus+v.Minus], v)

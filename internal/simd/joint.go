@@ -73,14 +73,16 @@ func (j *Joint) Moved(sum []int) {
 
 // Heat redraws the sites of lanes lane … lane+n−1 of own by heat bath, one after the other, in
 // every block. Lane lane + p uses the random bits that [HeatBits] uses for lane p of the block's
-// string. The argument ahead is the number of groups of the stream to skip: the bits begin that
-// many groups after the group set by Begin. The number of neighbours in state 1 is the sum over k =
-// 0, …, degree−1 of lane near[k·stride + p] & (2³¹−1) of own. The bits of that lane are flipped if
-// near[k·stride + p] is negative. No lane of a neighbour may be redrawn in the same call. Lanes of
-// blocks that do not exist may or may not be changed.
+// string. They begin ahead groups of the stream after the group set by Begin. The number of
+// neighbours in state 1 is the sum over k = 0, …, degree−1 of
 //
-// It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these
-// lanes. At most 2³¹ changes of a block may be counted before a call of Moved.
+//	lane near[k·stride + p] & (2³¹−1) of own,
+//
+// with all bits flipped if near[k·stride + p] is negative. No lane of a neighbour may be redrawn in
+// the same call. Lanes of blocks that do not exist may or may not be changed.
+//
+// It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these lanes.
+// At most 2³¹ changes of a block may be counted before a call of Moved.
 func (j *Joint) Heat(own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
 	if degree < 0 || degree > 7 || n < 0 || n > stride || len(near) < (degree-1)*stride+n && degree > 0 {
 		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(near) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(near)))

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// JumpRate selects the rate g(t) at which a jump process goes to another state, as a function of
-// the ratio t of the new to the old state's probability. See [JumpThresholds].
+// JumpRate selects the rate g(t) at which a jump process goes to another state. Here t is the
+// probability of the new state divided by that of the old. See [JumpThresholds].
 type JumpRate int
 
 const (
@@ -35,14 +35,14 @@ func Gone(r, e float32) float32 {
 const shortJump = 0.25
 
 // JumpThresholds computes probabilities, as integers over 2³¹, for jump processes on two states.
-// Entry i is the probability that the process that starts at x_i is in the other state after a time
-// tau. With fields h and differences Δ_i as in [FlipThresholds], t = e^(−Δ_i) and ν = σ(−Δ_i), it
-// stores
+// Entry i is the probability that a process that starts at x_i is in the other state after the time
+// tau:
 //
-//	q_i = ν·(1 − exp(−tau·g(t)/ν)),  t_i = min(max(⌊2³¹·q_i⌋, 1), 2³¹−2⁷)
+//	q_i = ν·(1 − exp(−tau·g(t)/ν)),  t_i = min(max(⌊2³¹·q_i⌋, 1), 2³¹−2⁷).
 //
-// in float32, where q has a relative error of 2·10⁻⁶. The threshold t_i is 0 if Δ_i = +Inf and −1
-// if Δ_i is NaN. It panics unless len(t) = len(x) = len(h) and rate is a valid [JumpRate].
+// Here g is the rate, t = e^(−Δ_i) and ν = σ(−Δ_i), with σ and Δ_i as in [FlipThresholds]. In
+// float32, q has a relative error of 2·10⁻⁶. The threshold t_i is 0 if Δ_i = +Inf and −1 if Δ_i is
+// NaN. JumpThresholds panics unless len(t) = len(x) = len(h) and rate is a valid [JumpRate].
 func JumpThresholds(t []int32, h []float32, x []int32, tau float32, rate JumpRate) {
 	checkLen("t", len(t), len(h))
 	checkLen("x", len(x), len(h))

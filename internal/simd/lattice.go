@@ -5,10 +5,9 @@ import (
 )
 
 // Torus counts, for every site of a two-dimensional periodic lattice of states 0 and 1, the
-// neighbours in state 1, and looks up the count in a table. With k_i = Σ x_j over the four
-// neighbours of site i,
+// neighbours in state 1, and looks up the count in a table:
 //
-//	h[i] = table[k_i].
+//	h[i] = table[k_i],  k_i = Σ x_j over the four neighbours of site i.
 //
 // It returns Σ x_i·k_i and Σ x_i. The lattice is row-major, with cols ≥ 3 columns and at least 3
 // rows. If table holds the five local fields of an Ising model, h is its field, and the sums give

@@ -45,9 +45,9 @@ func Sum(x []float32) float64 {
 }
 
 // WeightsMarked stores p[i] = e^(w[i]−m), where m is the [Peak] of w. For each of two bit masks, it
-// returns the [Sum] of p with 0 in place of the entries that the mask does not mark. Entry i is
-// marked by bit i%16 of word i/16; bits beyond the entries are ignored. WeightsMarked makes a
-// single pass over w. It panics unless len(p) = len(w) and the masks have ⌈len(w)/16⌉ words.
+// returns the [Sum] of the marked entries of p. Entry i is marked by bit i%16 of word i/16; other
+// bits are ignored. WeightsMarked makes a single pass over w. It panics unless len(p) = len(w) and
+// the masks have ⌈len(w)/16⌉ words.
 func WeightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]float64) {
 	checkLen("p", len(p), len(w))
 	for _, bits := range marks {

@@ -33,10 +33,10 @@ func Philox(dst []uint32, key, stream, group uint64) {
 	}
 }
 
-// ARS is like [Philox] with another generator, ARS4x32-7. A word is output word w (as in Philox) at
-// the same counter, under a 128-bit key. The low half of the key is the argument key, and the high
-// half holds the first 64 bits of π − 3. The words of a block are numbered from its lowest bytes
-// on.
+// ARS is like [Philox] with another generator, ARS4x32-7. Word j is output word w of that generator
+// at the counter of Philox, under a 128-bit key. The low half of the key is the argument key, and
+// the high half holds the first 64 bits of π − 3. The words of a block are numbered from its lowest
+// bytes on.
 func ARS(dst []uint32, key, stream, group uint64) {
 	if len(dst)%GroupWords != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, want a multiple of %d", len(dst), GroupWords))
@@ -232,11 +232,10 @@ func makeAESColumns() (t [4][256]uint32) {
 	return t
 }
 
-// Polar replaces every entry r by √(−2·log(r)/r), a step of the polar method for normal variates.
-// An entry r is the squared radius of a random point in the unit disc, 2⁻¹⁰⁰⁰ ≤ r < 1. Multiplied
-// by the factor that replaces r, the two coordinates of the point become two normal variates
-// (Marsaglia and Bray 1964). The logarithm is [Log], bit for bit. For any other r the result is
-// undefined.
+// Polar replaces every entry r by √(−2·log(r)/r), a step of the polar method for normal variates
+// (Marsaglia and Bray 1964). An entry r is the squared radius of a random point in the unit disc,
+// 2⁻¹⁰⁰⁰ ≤ r < 1. The two coordinates of the point, multiplied by the result, are normal variates.
+// The logarithm is [Log], bit for bit. For any other r the result is undefined.
 func Polar(r []float64) {
 	polar(r)
 }

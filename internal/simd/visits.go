@@ -26,12 +26,13 @@ type visitsASM struct {
 	slices             [3][]int32
 }
 
-// NewVisits returns a Visits for the graph whose neighbours are given in compressed rows. Site i
-// with m neighbours in state 1 uses the entry first[i] + m of the tables. A random integer u < 2⁶⁴
-// makes its state 1 if u < odds[entry], and 0 otherwise. If odds1 is not nil, it replaces odds for
-// sites that are in state 1 before the visit. The table accept[s] then holds, for a site in state
-// s, the number that a visit adds to [Visited].Accept. It panics unless the tables have the same
-// length, or odds1 and accept are empty.
+// NewVisits returns a Visits for the graph whose neighbours are given in compressed rows. A site i
+// with m neighbours in state 1 uses entry first[i] + m of the tables. With a random integer u <
+// 2⁶⁴, its new state is 1 if u < odds[entry], and 0 otherwise.
+//
+// If odds1 is not nil, it replaces odds for sites that are in state 1 before the visit. For a site
+// in state s, a visit then adds the entry of accept[s] to [Visited].Accept. NewVisits panics unless
+// the tables have the same length, or odds1 and accept are empty.
 func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint64) *Visits {
 	v := &Visits{odds: odds, accept: accept, table: odds, propose: odds1 != nil}
 	if v.propose {

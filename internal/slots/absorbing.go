@@ -62,7 +62,7 @@ func (m *Absorbing) Left(x []int32) int {
 // Condition turns the prediction v of a denoiser, one row of log-weights per site, into the
 // posterior distribution of each site's token given the state x. The row of an unmasked token
 // becomes one-hot: only this token keeps a weight. In the other rows, the mask loses its weight.
-// The same rule applies to predictions that ignore each site's own token, because a mask carries no
+// Predictions that ignore each site's own token need no other rule, because a mask carries no
 // information about the token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
@@ -77,9 +77,8 @@ func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 
 // Reveal updates the rows of v, log-weights of each site's clean token x_0, for a step from state
 // xt to state xs. It adds log q(x_s | x_t, x_0), where q is the probability of the step at the
-// site. The row of a token that was unmasked in the step becomes one-hot: only this token keeps a
-// weight. The row of a site that is still masked does not change, because a mask carries no
-// information about its token.
+// site. For a token that was unmasked in the step, the row becomes one-hot: only this token keeps a
+// weight. For a site that is still masked, the row does not change.
 func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 	check.Len("diffusion", "v", len(v), len(xs)*m.Levels)
 	for i, l := range xs {

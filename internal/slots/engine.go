@@ -50,15 +50,15 @@ type Policy struct {
 	// slot. If Retry returns an error, the run ends.
 	Retry func(i int, fault error) error
 
-	// Fault adds context to an error of the denoiser and returns the result. If the field Blame is
-	// false, an error of the denoiser ends the run. If Blame is true, it ends only the slots that
-	// cause it; Blame requires Engine.Keep.
+	// Fault adds context to an error of the denoiser and returns the result. If Blame is true, the
+	// error ends only the slots that cause it. Otherwise it ends the run. Blame requires
+	// Engine.Keep.
 	Fault func(err error) error
 	Blame bool
 
-	// Shared, unless nil, returns a pointer to the prediction that slot i shares with all
-	// slots in the same state, or nil if the slot shares none. The slice behind the pointer
-	// is nil until the prediction has been made.
+	// Shared, unless nil, returns a pointer to the prediction that slot i shares with all slots in
+	// the same state, or nil if it shares none. The slice is nil until the prediction has been
+	// made.
 	Shared func(i int) *[]float32
 }
 
@@ -178,10 +178,10 @@ func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels i
 	return sites, levels, nil
 }
 
-// Leads reports whether a denoiser has guidance that is applied to the posterior of a step instead
-// of to the prediction. Guidance pushes samples towards a condition, by comparison with an
-// unconditional denoiser or by a classifier (see diffusion.Guide). The type parameter G is
-// diffusion.Guide, and C is the type of its classifier.
+// Leads reports whether a denoiser has guidance that is applied to the steps instead of to the
+// predictions. Guidance pushes samples towards a condition, by comparison with an unconditional
+// denoiser or by a classifier (see diffusion.Guide). The type parameter G is diffusion.Guide, and C
+// is the type of its classifier.
 func Leads[G interface {
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by C)
 }, C any](d any) bool {
@@ -198,10 +198,10 @@ type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)
 }
 
-// Bind calls the method Bind of a process once for each of n slots, with the numbers of sites and
-// levels of a model, and returns the steps of the slots. It returns an error if the process is nil,
-// if its method Bind fails, or if the model was made for another kind of noise. Messages of Bind
-// itself begin with who.
+// Bind calls the method Bind of a process for each of n slots, with the numbers of sites and levels
+// of a model, and returns the steps of the slots. It returns an error if the process is nil, if its
+// Bind fails, or if the model was made for another kind of noise. Messages begin with who, except
+// those of the process.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", who)

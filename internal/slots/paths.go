@@ -79,15 +79,17 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// where p is the prediction, i a site, v a token, q the transition probability of the process,
-// and Z_C(p) the total probability of C under p. It follows that E[W·1[path ends in x]] = p(x,
-// C), where W is the weight of the path and 1[…] is 1 if the condition holds and 0 otherwise.
+// where p is the prediction, i a site, v a token, q the transition probability of the process, and
+// Z_C(p) the total probability of C under p. It follows that
+//
+//	E[W·1[path ends in x]] = p(x, C),
+//
+// where W is the weight of the path and 1[…] is 1 if the condition holds and 0 otherwise.
 //
 // This identity holds only if paths can reach every state to which p gives probability. A
 // prediction with zeros, such as one restricted to the K likeliest tokens, may exclude at x_t a
-// token that the prediction at x_s allows. Paths then draws from the defensive mixture p' of
-// [Mix] (Hesterberg 1995) and uses p' in place of p in the formulas above. It also multiplies the
-// weight by
+// token that the prediction at x_s allows. Paths then uses the defensive mixture p' of [Mix]
+// (Hesterberg 1995) in place of p, and multiplies the weight by
 //
 //	p(x_s | x_t) / p'(x_s | x_t) = ∏_i Σ_v ρ'_i(v)·p_i(v|x_t) / p'_i(v|x_t).
 //
@@ -163,8 +165,8 @@ func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 }
 
 // Weigh updates the path weight of slot i for a new prediction, using the workspace of worker w. It
-// multiplies the weight by Z_C of the prediction and divides the weight by Z_C(ρ) of the last step.
-// [Paths] defines both numbers.
+// multiplies the weight by Z_C of the prediction and divides it by Z_C(ρ) of the last step (see
+// [Paths]).
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
@@ -291,8 +293,8 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 
 // Normalise returns log Z_C (see [Paths]) for the normalised rows of v. The argument z is log Z_C
 // for the rows as they are in v. The slice lse is scratch, one entry per site. Normalise returns an
-// *[algebra.WeightError] if an entry of v is NaN or +Inf. It must check this, because z does not
-// reveal such an entry at a token that C never uses.
+// *[algebra.WeightError] if an entry of v is NaN or +Inf. It checks all entries, because z does not
+// depend on tokens that C never uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)
@@ -312,21 +314,20 @@ func undefined(row []float32) int {
 	return slices.IndexFunc(row, func(w float32) bool { return w != w || math.IsInf(float64(w), 1) })
 }
 
-// Defence is the weight δ of the defensive part in the mixture of [Mix]. At every site, tokens of
-// probability 0 are together drawn with probability δ. If later predictions give these tokens
-// probability 0 as well, such draws are wasted. With 16 paths or more, this cost is small.
+// Defence is the weight δ of the defensive part in the mixture of [Mix]: at every site, tokens of
+// probability 0 are together drawn with probability δ. Such draws are wasted if later predictions
+// exclude these tokens, too. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v, the prediction for each site, to dst. If the row p of a site whose
-// token is not yet known gives some tokens probability 0, Mix replaces p by the defensive mixture
+// Mix copies the rows of v, the prediction for each site, to dst. If a row p gives some tokens
+// probability 0 and the token of its site is not yet known, Mix replaces p by the defensive mixture
 //
 //	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0,
 //
-// where δ is [Defence]. A row without any weight becomes uniform, because its site may stay
-// masked in this step and be unmasked in a later step whose row has weight. Rows with a NaN or
-// +Inf are copied unchanged. The argument mask is the level that is not a token, or −1. Mix sets
-// mixed[i] for each site i whose row it changes, and reports whether it changed any. If it
-// changed none, the content of dst is undefined.
+// where δ is [Defence]. A row without any weight becomes uniform, because a later step with another
+// prediction may unmask its site. Rows with a NaN or +Inf are copied unchanged. The argument mask
+// is the level that is not a token, or −1. Mix sets mixed[i] for each site i whose row it changes,
+// and reports whether it changed any. If it changed none, the content of dst is undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {

@@ -55,8 +55,8 @@ func Dot(x, y []float64) float64 {
 }
 
 // Basis is a factorisation T·U of m rows of N numbers, row-major. The rows of U (q × N) are
-// orthonormal, and q is the rank. T (m × q) is lower trapezoidal: row k of U is derived from row
-// Lead[k], and T is 0 in this row to the right of column k.
+// orthonormal, and q is the rank. T (m × q) is lower trapezoidal. Row k of U comes from the given
+// row Lead[k], so T is 0 in that row to the right of column k.
 type Basis struct {
 	N    int
 	U, T []float64
@@ -68,8 +68,8 @@ type Basis struct {
 func (b *Basis) Rank() int { return len(b.Lead) }
 
 // Solve solves the equations rows·x = y for c = U·x, the coordinates of x in the basis. Rows that
-// depend on others give equations that c may violate. Solve also returns the largest such
-// violation, relative to the size of the terms of the equation.
+// depend on others give equations that c may violate. The result off is the largest such violation,
+// relative to the size of the terms of the equation.
 func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	q := b.Rank()
 	c = make([]float64, q)
@@ -92,9 +92,9 @@ func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	return c, off
 }
 
-// LogVolume returns Σ_k log T[Lead[k], k], the logarithm of the volume by which the map from U·x to
-// the independent rows scales. The log-density of U·x minus this value is the log-density of
-// rows·x, if all rows are independent.
+// LogVolume returns Σ_k log T[Lead[k], k]. It is the logarithm of the factor by which the map from
+// U·x to the independent rows scales volumes. If all rows are independent, the log-density of
+// rows·x is that of U·x minus this value.
 func (b *Basis) LogVolume() float64 {
 	v := 0.0
 	for k, j := range b.Lead {

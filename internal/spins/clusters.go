@@ -51,9 +51,9 @@ func (w *Clusters) Seed(pair, chain, site int) bool {
 	return w.differ[site][word]&bit != 0
 }
 
-// Grow marks all sites of the clusters to which the marked sites belong. If more than half of the
-// sites of a chain are then marked, it marks the other differing sites instead. The exchange then
-// gives the same two states, with their places swapped.
+// Grow marks all sites of the clusters to which the marked sites belong. If these are more than
+// half of the sites of a chain, it marks the other differing sites instead. The exchange then gives
+// the same two states, with their places swapped.
 func (w *Clusters) Grow() {
 	for changed := true; changed; {
 		changed = false

@@ -238,8 +238,8 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds the sites in state 1 to the tallies delta, one per kind. It counts them as if they had
-// just changed from 0 to 1, one after the other.
+// Count adds the sites in state 1 to the tallies delta, one per kind, as if they had just changed
+// from 0 to 1 one after the other.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
 		p := &c.parts[at]
@@ -274,9 +274,9 @@ func (c *Chains) Pack(x []int32) {
 }
 
 // Change is the effect of redraws on one chain, from which the change of the energy follows. Ones
-// is the change in the number of sites in state 1. Near is a sum over the sites that changed: a
-// site that changed to 1 adds its number of neighbours that count (see [Layout].Against), and a
-// site that changed to 0 subtracts that number. Both depend only on the states before and after.
+// is the change in the number of sites in state 1. Near adds the number of neighbours that count
+// (see [Layout].Against) for each site that changed to 1, and subtracts it for each site that
+// changed to 0. Both depend only on the states before and after.
 type Change struct{ Ones, Near int }
 
 // Add adds to c the changes of one chain, which the tally t has counted.

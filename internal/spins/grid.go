@@ -92,13 +92,15 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 	}
 }
 
-// Count counts, per site of a strip of s, the neighbours in state 1, and updates three tallies.
+// Count counts, per site of a strip of s, the neighbours in state 1, and updates three tallies of
+// sites. They determine the probabilities of the proposal that led from the state from to s, and of
+// its reverse:
 //
-// From the tallies follow the probabilities of the proposal that led from the state from to s, and
-// of the reverse proposal. The tally back counts the sites by their state and number of neighbours
-// in s. It counts as flips the sites at which s and from differ. The tally forth counts the same
-// flips by state and number of neighbours in from, which must have been counted already. The tally
-// still counts the fixed sites among those that back counts.
+//   - back counts the sites by state and number of neighbours in s. Sites at which s and from
+//     differ count as flips;
+//   - forth does the same by state and number of neighbours in from, which must have been counted
+//     already;
+//   - still counts the fixed sites among those of back.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]

@@ -185,9 +185,9 @@ func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowS
 }
 
 // Keep selects how redraws compute the sum of the states of a site's neighbours. If the argument on
-// is true, redraws keep the sums of all sites from visit to visit and update them when a site
-// changes. Otherwise they add up the states at each visit. The results have the same bits. Keeping
-// sums is faster if less than half of the visits change a chain. The graph must be symmetric.
+// is true, they keep the sums of all sites and update them when a site changes. Otherwise they add
+// up the states at each visit. The results have the same bits. Keeping sums is faster if less than
+// half of the visits change a chain. The graph must be symmetric.
 func (c *RowChains) Keep(on bool) {
 	if !on {
 		c.kept = nil
@@ -273,9 +273,9 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums stores in n, for every chain, the sum of neighbours over the sites in state 1 that are not
-// fixed. Each pair of such sites counts once. The result equals the tally of redraws that change
-// these sites from 0 to 1, one after the other.
+// Sums stores in n, for every chain, the sum of neighbours over the free sites in state 1. Each
+// pair of free sites counts once. The result equals the tally of redraws that change these sites
+// from 0 to 1, one after the other.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near

@@ -159,8 +159,8 @@ func (t *Tally) Add(u Tally) {
 	t.Moved += u.Moved
 }
 
-// Redraw redraws the sites of a strip of one colour by heat bath, given the sites of the other
-// colour, and returns the tally of the strip. Call Close when all strips are done.
+// Redraw redraws the sites of a strip of one colour by heat bath, given the other colour. It
+// returns the tally of the strip. Call Close when all strips are done.
 func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -289,9 +289,9 @@ type FlipScratch struct {
 }
 
 // Flip draws which sites of a strip of a colour flip, all at once, given the other colour. It
-// counts in t the sites that are not fixed by their old state, their number of neighbours in state
-// 1, and whether they flip. It returns the tally of all sites of the strip in their new states.
-// Call Close when all strips are done.
+// counts in t the free sites by old state, number of neighbours in state 1, and whether they flip.
+// It returns the tally of all sites of the strip in their new states. Call Close when all strips
+// are done.
 func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
 	lo := job * strip
 	hi := min(lo+strip, s.words)

@@ -1,6 +1,6 @@
-// Package subgraph supports Markov chains that redraw all sites of a subgraph at once, which is
-// possible exactly if the subgraph has a low width, such as a tree. It chooses induced subgraphs of
-// a graph. It then computes exact sums and draws over their sites, conditioned on the levels
+// Package subgraph supports Markov chains that redraw all sites of a subgraph at once. This is
+// possible if the subgraph has a low width, such as a tree. The package chooses induced subgraphs
+// of a graph. It then computes exact sums and draws over their sites, conditioned on the levels
 // (states) of all other sites (Hamze and de Freitas 2004).
 //
 // A set of sites is a list in the order in which they are eliminated. When a site is summed out

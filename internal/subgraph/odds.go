@@ -140,13 +140,10 @@ func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 }
 
 // Forest is the plan for redrawing a forest, a set of sites of a model [Pairs] whose edges form no
-// cycle. The messages are odds of a site's level 1 against level 0. A Forest is immutable. The code
-// that draws it avoids branches, because levels are nearly random and branches would be
-// mispredicted.
+// cycle. The messages are odds of a site's level 1 against level 0. A Forest is immutable.
 //
-// If neither a site nor any site below it in its tree has a neighbour outside the forest, the odds
-// of the site are constant. Such sites form pendant trees, in which a draw only compares random
-// bits with thresholds.
+// If no site of a subtree has a neighbour outside the forest, the odds of its sites are constant.
+// Such sites form pendant trees, in which a draw only compares random bits with thresholds.
 type Forest struct {
 	links []simd.ForestLink // links to their parents of the sites outside pendant trees, children first
 	field []float64         // odds of these sites, including the factors of pendant children
@@ -297,11 +294,16 @@ func (f *Forest) Sites() (open, pendant int) { return len(f.links), f.hung }
 // Edges returns the number of couplings to sites outside the forest.
 func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 
-// Forward stores in odds the odds of x_i = 1 for each site of the forest. They are conditioned on
-// the levels of x outside the forest; the sites below i (its children, their children, and so on)
-// are summed out. The slice odds has one extra entry after those of the sites. Forward processes
-// the places lo … hi−1 and must be called for all places in order. A child multiplies the odds of
-// its parent by (1 + o e^−w)/(1 + o), where o is the child's odds and w the coupling.
+// Forward stores in odds the odds of x_i = 1 for each site i of the forest. They are conditioned on
+// the levels of x outside the forest, and the sites below i in its tree are summed out. The slice
+// odds has one extra entry after those of the sites. Forward processes the places lo … hi−1 and
+// must be called for all places in order.
+//
+// A child multiplies the odds of its parent by
+//
+//	(1 + o·e^−w)/(1 + o),
+//
+// where o is the child's odds and w the coupling.
 func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	odds = odds[:len(f.links)+1]
 	if lo == 0 {
@@ -337,10 +339,10 @@ func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 	return moved
 }
 
-// DrawPendants stores in x the levels of the pendant trees, after those of the other sites. A site
-// has level 1 if 64 random bits are below its chance. The highest 16 bits of the k-th site are those
-// of words[k/2], the lower half first. If they equal those of the chance, the highest 48 bits of
-// more() decide. DrawPendants returns the number of sites whose level changed.
+// DrawPendants stores in x the levels of the pendant trees, after those of the other sites. It
+// returns the number of sites whose level changed. A site has level 1 if 64 random bits are below
+// its chance. The highest 16 bits of the k-th site are in words[k/2], the lower half first. If they
+// equal those of the chance, the highest 48 bits of more() decide.
 func (f *Forest) DrawPendants(x []int32, words []uint32, more func() uint64) (moved int) {
 	for k := 0; k < f.hung; k++ {
 		if k&1 == 0 { // pairs have fewer instructions per site
@@ -394,8 +396,8 @@ func (f *Forest) tie(k int, above uint8, more uint64) uint8 {
 	return uint8((more>>16 - f.chance[k][above]&(1<<48-1)) >> 63)
 }
 
-// DrawEightPendants is DrawPendants of the chains lo … hi−1 of eight chains, whose levels are the
-// bits of own. The words of chain c are words[c·stride:], and more(c) returns its further bits.
+// DrawEightPendants is [Forest.DrawPendants] for the chains lo … hi−1 of eight chains, whose levels
+// are the bits of own. Chain c uses words[c·stride:] and more(c).
 func (f *Forest) DrawEightPendants(own []uint8, words []uint32, stride, lo, hi int, more func(chain int) uint64, moved *[simd.ForestChains]int64) {
 	live := uint8(1<<hi - 1<<lo)
 	for k := 0; k < len(f.pendants); k += 2 {

@@ -22,11 +22,10 @@ type Coupler interface {
 // Laddered is a kernel, such as that of parallel tempering, that consists of one kernel for each of
 // several temperatures.
 type Laddered interface {
-	// CoupleRungs lets the coupler c exchange states between this kernel and another Laddered one,
-	// the argument with. At every temperature, c exchanges states between the two kernels of this
-	// temperature. The slices x and y hold the states of their chains. It returns the new energies
-	// e of x and f of y, valid until the next step. If the temperatures of the two kernels differ,
-	// ok is false.
+	// CoupleRungs lets c exchange states between this kernel and another Laddered one, the argument
+	// with, at every temperature. The slices x and y hold the states of their chains. It returns
+	// the new energies e of x and f of y, valid until the next step. If the temperatures of the two
+	// kernels differ, ok is false.
 	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c Coupler) (e, f []float64, ok bool)
 
 	// Align gives another kernel, the argument with, the temperatures of this kernel.
@@ -54,10 +53,10 @@ type Clusters struct {
 const seeds = 8
 
 // Exchange makes one exchange in every chain of every pair. It draws sites, up to a fixed number,
-// until the two states of the chain differ at one of them. It then exchanges the cluster to which
-// this site belongs, a connected set of sites at which the states differ. Exchange returns the
-// pairs whose kernels do not hold states as bits in the same format, and in which it exchanges
-// nothing. The returned slice is valid until the next call.
+// until the two states of the chain differ at one of them. It then exchanges the cluster of this
+// site: a connected set of sites at which the states differ. In pairs whose kernels do not hold
+// states as bits in the same format, it exchanges nothing; it returns these pairs in left. The
+// slice left is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
 	for i, p := range pairs {

@@ -8,14 +8,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Cursor records how much of a step a kernel has made when the step is stopped early, so that the
-// next call can make the rest. A step makes a number of updates, such as redraws of a site, in
-// every chain. The chains before Chain have made all of their updates, and chain Chain has made
-// Update updates of its own. Between steps both numbers are zero.
+// Cursor records the position of a kernel in a step that was stopped early, so that the next call
+// can make the rest. A step makes a number of updates, such as redraws of a site, in every chain.
+// The chains before Chain have made all of their updates, and chain Chain has made Update updates.
+// Between steps both numbers are zero.
 //
 // If states are small, several chains move together between two checks for a stop. If a step of one
-// chain takes longer than the time between two checks, the chains move one by one, and the step of
-// each is divided into stages.
+// chain takes longer than the time between two checks, chains move one by one, in stages.
 type Cursor struct {
 	Chain, Update int
 	Info          []sampler.Info // report on each chain's part of the step so far
@@ -103,9 +102,9 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 // instead.
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
-// Renew does the work of a kernel's Reset, which prepares the kernel for new states. Renew divides
-// the chains into groups lo … hi−1, as large as fit between two checks for a stop. It calls f for
-// the stages 0 … stages−1 of each group. If stop returns true or f returns false, Renew returns
+// Renew does the work of a kernel's Reset, which prepares the kernel for new states. It divides the
+// chains into groups lo … hi−1, as large as fit between two checks for a stop. For each group it
+// calls f for the stages 0 … stages−1. If stop returns true or f returns false, Renew returns
 // [sampler.ErrStopped], and the next call continues at that point. The argument work is the number
 // of elementary operations in a stage of one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {

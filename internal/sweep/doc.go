@@ -1,7 +1,7 @@
 // Package sweep holds the engines of mcmc.Gibbs and mcmc.Metropolis. An engine is a kernel that
-// visits the sites of a state in some order, specialised for one way of storing states or kind of
-// model. [Request.Kernel] returns the kernel of the first engine that accepts the model. The table
-// in engines.go lists the models, precision and cost of each engine:
+// visits the sites of a state in some order. Each engine is specialised for a way of storing states
+// or a kind of model. [Request.Kernel] returns the kernel of the first engine that accepts the
+// model. The table in engines.go lists the models, precision and cost of each engine:
 //
 //	engine        states             why it exists
 //	words         a bit per chain    16 sites of 32 chains at once: small graphs, few neighbours
@@ -14,11 +14,11 @@
 //	differences   the state itself   all models, by their single-site energies
 //	bits          a bit per site     DMALA and DLMC on lattices, see [OnBits]
 //
-// An engine that holds states in its own representation implements the unexported interface
-// engine. The type sweeper then provides its steps, checkpoints and exchanges of replicas. Other
-// engines work on the states as the caller stores them and embed [Locals]. The sweeps of all
-// engines skip the fixed sites of an energy.Clamped model.
+// An engine that holds states in its own representation implements the unexported interface engine.
+// The type sweeper then provides its steps, checkpoints and exchanges of replicas. Other engines
+// work on the states as the caller stores them and embed [Locals]. The sweeps of all engines skip
+// the fixed sites of an energy.Clamped model.
 //
-// A step can be stopped. [Cursor] records its position and counts the work until the next check
-// for a stop.
+// A step can be stopped. [Cursor] records its position and counts the work until the next check for
+// a stop.
 package sweep

@@ -192,9 +192,8 @@ func made[K any, P interface {
 	return k, nil
 }
 
-// FewestFree is the number of free sites at which a specialised kernel becomes faster than a
-// general one for a clamped model, in which the other sites are fixed (BenchmarkAffine). Tests set
-// it lower.
+// FewestFree is the smallest number of free sites for which a clamped model, in which the other
+// sites are fixed, gets a specialised kernel (BenchmarkAffine). Tests set it lower.
 var FewestFree = 8
 
 // few reports whether some sites are fixed and fewer than FewestFree are free.

@@ -76,9 +76,9 @@ type FlipLaw interface {
 
 // OnBits returns a kernel that holds states as bits for one of the discrete Langevin methods
 // mcmc.DMALA and mcmc.DLMC. It returns nil if the model does not allow this. Sites flip with the
-// probabilities that law computes. OnBits evaluates law only on states of five sites, one for each
-// possible number of neighbours in state 1, and tabulates the results. The argument alpha is the
-// initial step size. The tuner adapts the step size; with a nil tuner the step size stays fixed.
+// probabilities that law computes. OnBits tabulates these by evaluating law on states of five
+// sites, one for each possible number of neighbours in state 1. The argument alpha is the initial
+// step size. The tuner adapts it; if the tuner is nil, it stays fixed.
 func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
 	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {
 		return k

@@ -79,7 +79,7 @@ func (c *Locals) Compute(lo, hi int, x []int32) error {
 
 // Walker is a kernel that makes a step by updating one chain after the other.
 type Walker interface {
-	// Walk makes the next n updates of chain s, whose state is x, and returns the number of updates
+	// Walk makes the next n updates of chain s, whose state is x. It returns the number of updates
 	// made, which is smaller than n if Walk is stopped.
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
@@ -137,9 +137,8 @@ func (c *Locals) Chain(s int) []float64 {
 	return c.d[s*n : (s+1)*n]
 }
 
-// Row returns, for one site of chain s, the energy of every level of this site when the other sites
-// are as in the state x. A constant common to all levels is omitted. The slice is valid until the
-// next call.
+// Row returns the energy of every level of one site of chain s, with the other sites as in the
+// state x. A constant common to all levels is omitted. The slice is valid until the next call.
 func (c *Locals) Row(s, site int, x []int32) []float64 {
 	if c.Local != nil {
 		at := (s*c.Sites + site) * c.Levels
@@ -180,9 +179,9 @@ func (c *Locals) fields(f *wire.Fields) {
 }
 
 // Visits estimates the time of a step in nanoseconds (see sampler.Costed). In a step, every chain
-// visits the number of single sites given by the argument updates. A visit computes the given
-// number of rows, each holding the energies of all levels of a site. The rest of a visit takes the
-// time in the argument each, in nanoseconds. The slice info reports the changes that the step made.
+// visits as many single sites as the argument updates says. A visit computes the given number of
+// rows, each with the energies of all levels of a site. The rest of a visit takes the time given by
+// the argument each. The slice info reports the changes that the step made.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

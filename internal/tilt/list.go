@@ -238,8 +238,8 @@ func (t *List) infeasible(u []float64) *Optimum {
 // relative to the sum of the absolute values of the terms, of which there may be a million.
 const rounding = 1e-10
 
-// Positive returns the argument margin, the sum λᵀg of some state, or 0 if rounding errors alone
-// could have made the margin positive. The argument largest is the largest absolute value of a term
+// Positive returns margin, or 0 if rounding errors alone could have made margin positive. The
+// argument margin is the sum λᵀg of some state, and largest is the largest absolute value of a term
 // of the sum.
 func Positive(margin, largest float64) float64 {
 	if margin > rounding*largest {

@@ -1,6 +1,6 @@
-// Package trellis computes exact sums, draws, marginals and best sequences over the sequences
-// that a finite automaton accepts. It uses a dynamic program over pairs of a site and an
-// automaton state.
+// Package trellis computes exact sums, draws, marginals and best sequences over the sequences that
+// a finite automaton accepts. It uses a dynamic program over pairs of a site and an automaton
+// state.
 //
 // # The sum
 //
@@ -23,8 +23,8 @@
 //
 // Tokens that no state distinguishes form one class. A site costs one pass over its levels and one
 // over its edges (states × classes). Only states that are reachable from the start and lead to
-// acceptance are stored, and if the weights of a site allow few tokens, fewer states are visited.
-// Sites with the same states share one table.
+// acceptance are stored. If the weights of a site allow few tokens, fewer states are visited. Sites
+// with the same states share one table.
 //
 // # Numerics
 //
@@ -38,6 +38,6 @@
 //
 // # Caveats
 //
-// A Graph may be shared between goroutines, but a Runner may not. A Runner keeps a reference to
-// the weights of the last [Runner.Filter]: the weights must not change before the last draw.
+// A Graph may be shared between goroutines, but a Runner may not. A Runner keeps a reference to the
+// weights of the last [Runner.Filter]: the weights must not change before the last draw.
 package trellis

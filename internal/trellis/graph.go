@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Graph is an automaton unrolled over the sites of a sequence. For every site it holds nodes,
-// which are the states that can be reached and can still lead to acceptance, and the edges
-// between them. It is immutable and safe for concurrent use.
+// Graph is an automaton unrolled over the sites of a sequence. For every site it holds nodes and
+// the edges between them. Nodes are the states that can be reached and can still lead to
+// acceptance. It is immutable and safe for concurrent use.
 type Graph struct {
 	sites, levels int
 

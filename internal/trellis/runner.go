@@ -410,9 +410,9 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 // the class of the token contains other tokens, and a third value if it contains many. It panics
 // unless a Filter succeeded and len(x) = sites.
 //
-// Filter sums backward, so the draw runs forward. At site i it chooses token l with probability
-// proportional to exp(v[i,l]) times the sum over all continuations, by inverse CDF with 53 random
-// bits.
+// Filter sums backward, so the draw runs forward. At site i the probability of token l is
+// proportional to exp(v[i,l]) times the sum over all continuations. Tokens are drawn by inverse CDF
+// with 53 random bits.
 func (r *Runner) Draw(x []int32, src rand.Source) {
 	r.g.checkSequence(x)
 	r.mustFilter()
@@ -557,8 +557,8 @@ func (r *Runner) LogProb(x []int32) float64 {
 }
 
 // Ahead returns the log of the total weight of all continuations of a sequence from a node of the
-// graph, the argument state, to the end. The result is 0 after the last site, and −Inf if there is
-// no continuation. The node must be one that Start or Next of the graph returned. It panics unless
+// graph, the argument state. The result is 0 after the last site, and −Inf if there is no
+// continuation. The node must be one that Start or Next of the graph returned. Ahead panics unless
 // the last filter was a successful [Runner.FilterLogs].
 func (r *Runner) Ahead(state int) float64 {
 	r.mustLogs()
@@ -610,9 +610,9 @@ func (r *Runner) cause(err error) error {
 }
 
 // FilterGiven is like [Runner.Filter] with some tokens fixed. At every site i with given[i] ≥ 0,
-// the row of v counts as 0 at token given[i] and −Inf elsewhere. The rows of v at these sites are
-// not read, and may be overwritten. Of the methods that use a filter's results, only Draw may be
-// called afterwards. It panics unless len(given) = sites and all given tokens are below levels.
+// the row of v counts as 0 at token given[i] and −Inf elsewhere. FilterGiven does not read these
+// rows, and may overwrite them. Afterwards only Draw may be called, of the methods that use a
+// filter's results. It panics unless len(given) = sites and all given tokens are below levels.
 func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.g.checkSequence(given)
@@ -664,8 +664,8 @@ func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
 //
 // under the distribution of the last Filter. They are −Inf for tokens that cannot occur. If
 // probabilities of possible tokens would underflow to zero, Marginals repeats the filter with
-// logarithms, in separate memory, so that draws are not affected. Marginals returns an error only
-// if a watched context ends. It panics unless a Filter succeeded and len(dst) = sites·levels.
+// logarithms; this does not affect draws. Marginals returns an error only if a watched context
+// ends. It panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
 	g.checkTable("dst", len(dst))
@@ -708,10 +708,10 @@ func (r *Runner) Marginals(dst []float64) error {
 // ErrStopped is returned by a FilterUntil that was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// FilterUntil is like [Runner.Filter], except that the argument stop can end it early with the
-// error [ErrStopped]. If stop is nil, it runs to the end. After ErrStopped, the runner has no
-// results, not even those of an earlier filter. A call with again = true continues where the last
-// one was stopped; the log-weights v must be unchanged.
+// FilterUntil is like [Runner.Filter], but stop can end it early with the error [ErrStopped]. If
+// stop is nil, it runs to the end. After ErrStopped, the runner has no results, not even those of
+// an earlier filter. A call with again = true continues where the last one was stopped; the
+// log-weights v must be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	return r.until(v, stop, again, false)
 }

@@ -267,11 +267,10 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 	return g, nil
 }
 
-// Compile unrolls the automaton over the sites of config. If constraint.Split finds that the
-// language is an automaton combined with a mask of the tokens allowed at each site, the mask is
-// applied to the sites directly. Compile returns an [*algebra.DeadError] if no sequence is
-// accepted, a [*constraint.LimitError] if the result would be too large, and the cause of ctx if
-// ctx ends first.
+// Compile unrolls the automaton over the sites of config. It applies a mask of the tokens allowed
+// at each site directly, if constraint.Split finds one in the language. Compile returns an
+// [*algebra.DeadError] if no sequence is accepted, a [*constraint.LimitError] if the result would
+// be too large, and the cause of ctx if ctx ends first.
 func Compile(ctx context.Context, a constraint.Automaton, config Config) (*Graph, error) {
 	if err := config.check(); err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Target is the mean acceptance probability at which step sizes are aimed by default. It is optimal
-// for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so in
+// Target is the mean acceptance probability to which step sizes are adapted by default. It is
+// optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so in
 // discrete ones (Sun, Dai and Schuurmans 2022).
 const Target = 0.574
 
@@ -23,10 +23,9 @@ const Target = 0.574
 // Juditsky 1992). The gain γ_n is initially 1, so any start in [1e−3, 1e3] converges within some
 // tens of steps. The exponent lies in (½, 1], as convergence requires.
 //
-// A proposal that changes nothing is accepted whatever the step size. If the fraction of such
-// proposals alone exceeds the target, the mean over all proposals exceeds the target for every step
-// size. The step size α would then move to its bound. Such proposals are therefore ignored while
-// their fraction over about the last 50 steps is that high.
+// A proposal that changes nothing is accepted whatever the step size. If such proposals are more
+// frequent than the target, no step size reaches the target, and α would move to its bound. They
+// are therefore ignored while their fraction over about the last 50 steps is that high.
 type Tuner struct {
 	target    float64
 	logAlpha  float64
@@ -117,8 +116,8 @@ func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 
 // AdaptTo adapts the step size like [Tuner.Adapt], given a summary of the step's proposals. It
 // ignores proposals that change nothing if their fraction over about the last 50 steps exceeds the
-// target. If no proposal of any chain changes anything, α grows slowly: log α then changes by 1/50
-// of its change after a step in which all proposals are accepted.
+// target. If no proposal changes anything, α grows slowly: log α changes by 1/50 of its change
+// after a step in which all proposals are accepted.
 func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
 	t.still += (1 - p.Changing - t.still) / memory
 	accept := p.Accept

@@ -12,8 +12,11 @@ import (
 type Activation uint8
 
 const (
-	// GELU is the tanh form of the Gaussian error linear unit (Hendrycks and Gimpel 2016), x·½(1 +
-	// tanh(u/2)) = x·σ(u) with the logistic function σ and u = 2·√(2/π)·(x + 0.044715·x³).
+	// GELU is the tanh form of the Gaussian error linear unit (Hendrycks and Gimpel 2016),
+	//
+	//	x·½(1 + tanh(u/2)) = x·σ(u),  u = 2·√(2/π)·(x + 0.044715·x³),
+	//
+	// where σ is the logistic function.
 	GELU Activation = iota
 
 	// SiLU is the sigmoid linear unit, x·σ(x) with the logistic function σ (Elfwing, Uchibe and
@@ -60,8 +63,11 @@ func (a Activation) Forward(y, x []float32) {
 	}
 }
 
-// Backward multiplies each entry of the gradient dy by f′(x) = s + x·s·(1−s)·u′(x), where s =
-// σ(u(x)) and σ is the logistic function (see [Activation]).
+// Backward multiplies each entry of the gradient dy by the derivative of f (see [Activation]),
+//
+//	f′(x) = s + x·s·(1−s)·u′(x),  s = σ(u(x)),
+//
+// where σ is the logistic function.
 func (a Activation) Backward(dy, x []float32) {
 	check.Len("layer", "dy", len(dy), len(x))
 	if a == GELU {

@@ -54,11 +54,11 @@ func (c Conv) linear() Linear {
 }
 
 // Work returns the number of inputs on which the output at one position depends. The argument
-// windows of Forward and Backward has so many entries per position.
+// windows of Forward and Backward has this many entries per position.
 func (c Conv) Work() int { return c.Taps() * c.In }
 
-// Forward stores the convolution of the states x in y. In the slice windows it stores, for each
-// position, a copy of the inputs on which the output depends, Work() entries per position.
+// Forward stores the convolution of the states x in y. In the slice windows it stores copies of the
+// inputs on which each output depends, Work() entries per position.
 func (c Conv) Forward(y, windows, x []float32) {
 	c.gather(windows, x)
 	c.linear().Forward(y, windows)

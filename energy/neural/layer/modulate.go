@@ -26,9 +26,10 @@ func Modulate(y, h, shift, scale []float32) {
 	}
 }
 
-// ModulateBack is the backward pass of [Modulate]. It adds the gradients of shift and scale, given
-// the gradient dy of the output: dshift += Σ dy, dscale += Σ dy·h. It replaces dy by the gradient
-// of h, dy·(1 + scale).
+// ModulateBack is the backward pass of [Modulate]. Given the gradient dy of the output, it adds the
+// gradients of shift and scale, and replaces dy by the gradient of h:
+//
+//	dshift += Σ_rows dy,  dscale += Σ_rows dy·h,  dy ← dy·(1 + scale).
 func ModulateBack(dshift, dscale, dy, h, scale []float32) {
 	w := len(scale)
 	check.Rows("layer", "h", len(h), w)
@@ -64,8 +65,11 @@ func Gate(y, f, gate []float32) {
 	}
 }
 
-// GateBack is the backward pass of [Gate]. Given the gradient dy of the output, it stores the
-// gradient of f, gate·dy, in df and adds Σ dy·f to dgate. A nil gate means 1 and has no gradient.
+// GateBack is the backward pass of [Gate]. Given the gradient dy of the output, it computes
+//
+//	df = gate·dy,  dgate += Σ_rows dy·f.
+//
+// A nil gate means 1 and has no gradient.
 func GateBack(df, dgate, dy, f, gate []float32) {
 	check.Len("layer", "df", len(df), len(dy))
 	if gate == nil {
@@ -86,12 +90,17 @@ func GateBack(df, dgate, dy, f, gate []float32) {
 	}
 }
 
-// CrossEntropy returns Σ_r weight_r·(−log softmax(w_r)[target_r]) in nats, where w_r is row r of w
-// and has cols log-weights. It stores the gradient with respect to w in d, rows of
-// weight_r·(softmax(w_r) − onehot(target_r)). Rows of weight 0 are not read and have gradient 0. A
-// log-weight may be −Inf. If that of the target is −Inf, the loss is +Inf. NaN in w makes the loss
-// NaN. The slices d and w may be the same. CrossEntropy panics if the lengths do not match or a
-// target is out of range.
+// CrossEntropy returns the weighted cross-entropy in nats,
+//
+//	Σ_r weight_r·(−log softmax(w_r)[target_r]),
+//
+// where w_r is row r of w and has cols log-weights. It stores the gradient with respect to w in d:
+//
+//	d_r = weight_r·(softmax(w_r) − onehot(target_r)).
+//
+// Rows of weight 0 are not read and have gradient 0. A log-weight may be −Inf. If that of the
+// target is −Inf, the loss is +Inf. NaN in w makes the loss NaN. The slices d and w may be the
+// same. CrossEntropy panics if the lengths do not match or a target is out of range.
 func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (loss float64) {
 	rowsOf("w", len(w), len(target), cols)
 	check.Len("layer", "d", len(d), len(w))
@@ -115,9 +124,9 @@ func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (l
 	return loss
 }
 
-// SquaredError returns Σ_r weight_r·‖y_r − target_r‖², where y_r and target_r are the rows of y and
-// target, of cols entries each. It stores the gradient with respect to y in d. The slices d and y
-// may be the same.
+// SquaredError returns Σ_r weight_r·‖y_r − target_r‖², where r runs over the rows of y and target,
+// of cols entries each. It stores the gradient with respect to y in d. The slices d and y may be
+// the same.
 func SquaredError(d, y, target []float32, weight []float64, cols int) (loss float64) {
 	rowsOf("y", len(y), len(weight), cols)
 	check.Len("layer", "d", len(d), len(y))

@@ -22,12 +22,12 @@ type Config struct {
 	// Vocabulary is the number of tokens, including those that never occur in texts.
 	Vocabulary int
 
-	// Width is the number of features per position between the blocks, Hidden the number of
-	// gated units, and Blocks the number of blocks.
+	// Blocks is the number of blocks. Width is the number of features per position between them,
+	// and Hidden the number of gated units.
 	Width, Hidden, Blocks int
 
-	// Heads is the number of query heads, Groups the number of key and value heads, and
-	// HeadWidth the number of entries of each head.
+	// Heads is the number of query heads, and Groups that of key and value heads. HeadWidth is the
+	// number of entries of each head.
 	Heads, Groups, HeadWidth int
 
 	// Length is the largest number of positions. It is the number in config.json, or that
@@ -120,8 +120,8 @@ var (
 // most is the largest value of each number of a Config, so that products do not overflow an int.
 const most = 1 << 24
 
-// ReadConfig reads a config.json from r. It returns an error that names the key if a key is missing
-// or out of range, or selects a computation that this package does not support.
+// ReadConfig reads a config.json from r. It returns an error if a key is missing or out of range,
+// or selects a computation that this package does not support. The error names the key.
 func ReadConfig(r io.Reader) (Config, error) {
 	return readConfig("config.json", r)
 }

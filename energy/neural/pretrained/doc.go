@@ -21,11 +21,11 @@
 //	x ← x + O·attention(norm(x)),  x ← x + D·(silu(G·norm(x)) ⊙ U·norm(x)),
 //
 // where O, D, G and U are matrices of weights. Queries and keys are rotated by angles that depend
-// on the position (rotary positions), and groups of query heads share the same keys and values.
-// Queries, keys and values have biases if the files contain them. In Qwen3, queries and keys have
-// norms (Nie et al. 2025; Ye et al. 2025; Yang et al. 2025). Every position attends to all others
-// or, if [Options.Block] is set, to its own block and those before it. In Dream, the outputs for a
-// token are at the position before it; the denoiser shifts them to the token's position.
+// on the position (rotary positions). Groups of query heads share keys and values. Queries, keys
+// and values have biases if the files contain them. In Qwen3, queries and keys have norms (Nie et
+// al. 2025; Ye et al. 2025; Yang et al. 2025). Every position attends to all others or, if
+// [Options.Block] is set, to its own block and those before it. In Dream, the outputs for a token
+// are at the position before it; the denoiser shifts them to the token's position.
 //
 // Rotary angles may be scaled for long texts, by rope_scaling or rope_parameters of config.json:
 // linear, dynamic, yarn (Peng et al. 2023) or llama3. A setting or tensor that requires any other
@@ -33,9 +33,9 @@
 //
 // # Caveats
 //
-// Weights are converted a few rows at a time. [Open] maps the files into memory if the system can
-// do so. [OpenFS] reads them again for every prediction, or once into memory if files of the file
-// system do not implement io.ReaderAt. Products are float32. Predictions have the same bits for any
-// number of workers and any batch, but only on processors with the same vector instructions (see
-// the package doc of sampler).
+// [Open] maps the files into memory if the system can do so. [OpenFS] reads the weights again for
+// every prediction. If files of the file system do not implement io.ReaderAt, it reads them into
+// memory once. Products are float32. Predictions have the same bits for any number of workers and
+// any batch. They are reproducible only on processors with the same vector instructions (see the
+// package doc of sampler).
 package pretrained

@@ -94,7 +94,7 @@ type scratch struct {
 const panel = 1 << 16
 
 // Masked returns a denoiser for states of the given length in tokens. It returns an error if length
-// is not in 1 … [Config.Length], or if the mask token is named by neither the files nor opt.
+// is not in 1 … [Config.Length], or if neither the files nor opt name the mask token.
 func (n *Network) Masked(length int, opt Options) (*Masked, error) {
 	c := n.cfg
 	mask := c.Mask

@@ -196,10 +196,9 @@ func tokenizerMask(fsys fs.FS, dir string, tokens int) (int32, error) {
 	return -1, nil
 }
 
-// Load reads a network from the open file f, with a configuration cfg from [ReadConfig]. Of the
-// fields of cfg, you may change only Mask, Shifted, Base and Epsilon. The file f must stay open
-// while the network is in use, because predictions read the weights from it. [Open] reads both the
-// configuration and the network.
+// Load reads a network from the open file f, with a configuration cfg from [ReadConfig]. You may
+// change the fields Mask, Shifted, Base and Epsilon of cfg, but no others. The file f must stay
+// open while the network is in use. [Open] reads both the configuration and the network.
 func Load(f *neural.File, cfg Config) (*Network, error) {
 	if f == nil {
 		return nil, fmt.Errorf("pretrained: Load: f = nil")

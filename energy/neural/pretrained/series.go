@@ -19,9 +19,9 @@ import (
 
 // Series is the denoiser of a published network for time series: Diffusion-TS (Yuan and Qiao 2024)
 // or CSDI (Tashiro et al. 2021). A state is a window of a series: Length rows of Channels numbers,
-// in the units of the data on which the network was trained. Any noise schedule may be used: the
-// network receives the number of the training step whose signal level is nearest, or, for
-// Diffusion-TS, a number between two steps.
+// in the units of the data on which the network was trained. Any noise schedule may be used: signal
+// levels are converted to numbers of training steps. CSDI receives the number of the nearest step,
+// Diffusion-TS a number between two steps.
 //
 // It is safe for concurrent use. Concurrent calls run one after another. Calls allocate nothing.
 type Series struct {
@@ -39,15 +39,14 @@ type seriesNet interface {
 }
 
 // OpenSeries reads the network in the folder dir. The folder holds model.safetensors with the
-// tensors of the state_dict of the authors' model, and config.json with the settings of their
-// configuration, as JSON:
+// tensors of the state_dict of the authors' model, and config.json. That file holds the settings of
+// the authors' configuration as JSON:
 //
 //   - for Diffusion-TS those listed as model.params: seq_length, feature_size, n_layer_enc,
 //     n_layer_dec, d_model, timesteps, n_heads, mlp_hidden_times, kernel_size and padding_size;
 //   - for CSDI the objects diffusion (layers, channels, nheads, diffusion_embedding_dim,
 //     beta_start, beta_end, num_steps, schedule, is_linear) and model (is_unconditional, timeemb,
-//     featureemb), and seq_length, the number of rows of a window, which the authors' files leave
-//     to the data.
+//     featureemb). The authors' files have no seq_length; add the number of rows of a window.
 //
 // Settings that concern only training or sampling are ignored.
 //

@@ -47,13 +47,13 @@ type Classes struct {
 	// Labels holds the class of each row of the data, or −1 for no class.
 	Labels []int32
 
-	// Drop is the probability that the network does not receive the class of a row; 0 means
-	// 0.1, and −1 means that the network always receives the class.
+	// Drop is the probability that the network does not receive the class of a row. 0 means 0.1,
+	// and −1 means never.
 	Drop float64
 }
 
-// Check returns an error unless every label is −1 or a class of networks of configuration c, and
-// the field Objective can train such a network.
+// Check returns an error unless the field Objective can train a network of configuration c, and
+// every label is −1 or a class of it.
 func (o Classes) Check(c neural.Config) error {
 	if err := inner("Classes", o.Objective); err != nil {
 		return err
@@ -104,8 +104,8 @@ type Classify struct {
 	Labels []int32
 }
 
-// Check returns an error unless every label is the number of an output of networks of configuration
-// c, and the field Objective matches their tokens.
+// Check returns an error unless the field Objective matches the tokens of a network of
+// configuration c, and every label is the number of an output.
 func (o Classify) Check(c neural.Config) error {
 	if err := inner("Classify", o.Objective); err != nil {
 		return err
@@ -141,16 +141,16 @@ var one = [1]float64{1}
 // Regress trains the network of a [neural.Scorer]. The network predicts one number for each state,
 // and the loss is the squared error. [Evaluate] returns the mean squared error of such a network.
 type Regress struct {
-	// Objective corrupts the states from which the number is predicted; one of L+1 is left
-	// clean, for L tokens per state. nil means that all states are clean.
+	// Objective corrupts the states from which the number is predicted. A state of L tokens stays
+	// clean with probability 1/(L+1). nil means that all states are clean.
 	Objective
 
 	// Targets holds the number to predict for each row of the data.
 	Targets []float64
 }
 
-// Check returns an error unless networks of configuration c have one output, the field Objective
-// matches their tokens, and all targets are finite.
+// Check returns an error unless a network of configuration c has one output, the field Objective
+// matches its tokens, and all targets are finite.
 func (o Regress) Check(c neural.Config) error {
 	if c.Outputs != 1 {
 		return fmt.Errorf("train: Regress: the network has %d outputs, want 1", c.Outputs)

@@ -11,10 +11,10 @@ import (
 )
 
 // Objective defines the training of a network of tokens: how a clean state is corrupted, and how
-// the loss of the prediction is weighted. Unless it is [Pooled], the loss is the weighted sum over
-// the positions of the cross-entropy, in nats, of the clean token given the corrupted state. A
-// checkpoint stores the text that fmt prints for an Objective, and can be loaded only into training
-// with the same text.
+// the loss is weighted. The loss is the cross-entropy, in nats, of the clean token given the
+// corrupted state, in a weighted sum over the positions. A [Pooled] objective has its own loss. A
+// checkpoint stores the text that fmt prints for the Objective, and can be loaded only into
+// training with the same text.
 type Objective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
@@ -27,9 +27,9 @@ type Objective interface {
 }
 
 // RealObjective defines the training of a network of reals: how a clean state is corrupted, and the
-// desired output. The loss is the squared error, averaged over entries, of the network's output for
-// the corrupted state. A checkpoint stores the text that fmt prints for a RealObjective, and can be
-// loaded only into training with the same text.
+// desired output. The loss is the squared error of the network's output for the corrupted state,
+// averaged over entries. A checkpoint stores the text that fmt prints for the RealObjective, and
+// can be loaded only into training with the same text.
 type RealObjective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
@@ -57,9 +57,8 @@ type RealLoss interface {
 //	NELBO(x) = E_n E_S [ L/n · Σ_{i∈S} −log p(x_i | x without S) ],
 //
 // where n is uniform over 1 … L, S is a random set of n positions, and x without S has masks at
-// these positions. The integral over time in the continuous bound, ∫ dt/t, equals the sum over n
-// with weights 1/n, for any schedule (Ou et al. 2025). The sum avoids the variance of a random
-// number of masks.
+// these positions. For any schedule, this equals the bound as an integral over time (Ou et al.
+// 2025). It avoids the variance of a random number of masks.
 type Masked struct {
 	// Mask is the level of a masked token.
 	Mask int32
@@ -135,9 +134,12 @@ func checkCorrupt(who string, x []int32, weight []float64, clean []int32, r *ran
 }
 
 // Flow is the objective of flow matching on straight paths (Lipman, Chen, Ben-Hamu, Nickel and Le
-// 2023; Liu, Gong and Liu 2023). Time 1 is pure noise, as in diffusions. For a clean state x_0, s
-// uniform over [0, 1) and ε standard normal, the network receives z = (1−s)·x_0 + s·ε and the noise
-// level 1000·s. It learns the velocity
+// 2023; Liu, Gong and Liu 2023). Time 1 is pure noise, as in diffusions. The network receives the
+// noise level 1000·s and the state
+//
+//	z = (1−s)·x_0 + s·ε
+//
+// for a clean state x_0, s uniform over [0, 1), and ε standard normal. It learns the velocity
 //
 //	u(z, s) = E[ε − x_0 | z],
 //

@@ -44,8 +44,8 @@ type Trainer struct {
 //
 // New returns an error if cfg is out of range, net is a network of reals, or the objective does not
 // match the network. Unless the objective is [Pooled], the network's Outputs must equal its Levels.
-// New also returns an error if data are empty or not whole rows, if a token is out of range, or if
-// the number of labels is wrong.
+// Data must not be empty and must be whole rows of valid tokens, and the number of labels must be
+// right.
 func New(net *neural.Transformer, objective Objective, data []int32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -62,8 +62,8 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 // numbers. It keeps a reference to data.
 //
 // NewReals returns an error if cfg is out of range, the network is a network of tokens, or the
-// objective does not match the network. It also returns an error if the network's Outputs differ
-// from its Channels, if data are empty or not whole rows, or if a number is not finite.
+// objective does not match the network. The network's Outputs must equal its Channels. Data must
+// not be empty and must be whole rows of finite numbers.
 func NewReals(net *neural.Transformer, objective RealObjective, data []float32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -140,9 +140,8 @@ func (t *Trainer) Average() *neural.Transformer {
 // then that of the reweighted data. A nil weight restores epochs, each of which visits all data
 // once. The weights are copied and are part of a checkpoint.
 //
-// The draws of a batch are stratified. Each row gets a part of the interval [0, 1), in order and in
-// proportion to its weight. A batch draws one point from each of Batch equal parts of the interval.
-// So a group of adjacent rows has its share of every batch, up to rounding.
+// The draws of a batch are stratified: a group of adjacent rows has its share of every batch, up to
+// rounding.
 //
 // Every row must have a finite weight ≥ 0, and at least one weight must be positive. Otherwise
 // Reweight returns an error and changes nothing.
@@ -171,8 +170,8 @@ func (t *Trainer) Reweight(weight []float64) error {
 
 // Run makes n steps. If ctx ends, Run stops early and returns the error of ctx; the trainer stays
 // valid. If the loss or the gradient of a step is not finite, Run returns an error that names the
-// step, and the weights remain those before that step. Run also returns an error if another Run is
-// in progress.
+// step. The weights are then those before the step. Run also returns an error if another Run is in
+// progress.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error { return t.next() })
 }
@@ -446,8 +445,8 @@ func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 // error names the first setting that differs or describes the damage.
 func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
-// that at least one of the two files survives any failure.
+// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old. At
+// least one of the two files survives any failure.
 func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint written by [Trainer.SaveFile]. If the file path is missing or

@@ -1,8 +1,8 @@
 // Package multipliers is the test oracle for the Lagrange multipliers of problems with constraints
-// E[g] ≤ 0 or E[g] = 0 on distributions over a finite list of states. It determines whether a
-// problem has an optimum, by linear programming in rational numbers, and how far multipliers are
-// from the optimum, in 50-digit arithmetic. It shares no code with the solvers and treats the
-// float64 numbers of a problem as exact.
+// E[g] ≤ 0 or E[g] = 0 on distributions over a finite list of states. By linear programming in
+// rational numbers, it decides whether a problem has an optimum. In 50-digit arithmetic, it
+// measures how far multipliers are from the optimum. It shares no code with the solvers and treats
+// the float64 numbers of a problem as exact.
 package multipliers
 
 import (
@@ -294,12 +294,14 @@ func Moments(p, f []*big.Float) (mean, sd float64) {
 	return mean, sd
 }
 
-// Optimum returns by how much the multipliers λ violate the optimality conditions (Karush, Kuhn and
-// Tucker) of a dual problem. The problem has energies f0, constraint values g and the temperature
-// beta, and p_λ is the distribution of the states with weights ∝ exp(−(f0 + λᵀg)/beta). Constraint
-// j contributes its violation, or |mean| if it is an equality or λ_j ≠ 0, in standard deviations of
-// g_j under p_λ. The result is the largest contribution. A negative multiplier of an inequality
-// gives +Inf.
+// Optimum returns by how much multipliers violate the optimality conditions (Karush, Kuhn and
+// Tucker) of a dual problem with energies f0, constraint values g and the temperature beta. The
+// multipliers λ are the argument lambda, and p_λ is the distribution of the states,
+//
+//	p_λ ∝ exp(−(f0 + λᵀg)/beta).
+//
+// The result is the largest violation of a constraint, in standard deviations of g_j under p_λ (see
+// [Residual]). A negative multiplier of an inequality gives +Inf.
 func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) float64 {
 	n := len(lambda)
 	logw := make([]*big.Float, len(f0))
@@ -325,8 +327,8 @@ func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) floa
 }
 
 // Residual returns by how much one constraint violates its optimality condition, in standard
-// deviations of the constraint. It computes this from the mean and the standard deviation of the
-// constraint and from its multiplier.
+// deviations of the constraint: its mean, or |mean| if it is an equality or lambda ≠ 0, divided by
+// sd. A negative multiplier of an inequality gives +Inf.
 func Residual(mean, sd, lambda float64, equal bool) float64 {
 	if !equal && lambda < 0 {
 		return math.Inf(1)

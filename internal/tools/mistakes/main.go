@@ -1,5 +1,5 @@
-// Command mistakes checks that the tests detect mistakes. It copies the source tree to a
-// temporary folder. There it makes the mistakes of its table, one at a time, runs the tests of
+// Command mistakes checks that the tests detect mistakes. It copies the source tree to a temporary
+// folder. There it makes the mistakes of its table, one at a time. For each, it runs the tests of
 // the package and those of internal/conformance, as CI does, and prints which test failed:
 //
 //	go run ./internal/tools/mistakes [-only regexp] [-list]

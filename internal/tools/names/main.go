@@ -4,21 +4,20 @@
 //	go run ./internal/tools/names [-internal] [folder ...]
 //
 // With -internal it lists those of the packages in internal instead. Folders are relative to the
-// current one, which must be the root of the module, and include everything below them; without
-// arguments all folders are searched. Public packages are those of the module outside internal,
-// without commands. Users are the other packages of the module and of the modules in its
-// workspace, with their tests. The package's own external tests also count, because they see what
-// a user sees.
+// current one, which must be the root of the module, and include everything below them. Without
+// arguments all folders are searched. Public packages are those outside internal, without commands.
+// Users are the other packages of the module and of the modules in its workspace, with their tests.
+// The package's own external tests also count, because they see what a user sees.
 //
 // Some things are used without being named. These count as used:
 //
 //   - the type of something used, or a type in its signature;
-//   - a method by which its type satisfies an interface, of these modules or of a package
-//     that they import, and the methods of an interface itself;
+//   - a method by which its type satisfies an interface, of these modules or of a package that they
+//     import, and the methods of an interface itself;
 //   - an interface that a type of another package satisfies;
-//   - the fields of a struct that is a result (some exported function or method returns
-//     it, or it is an error) if they are documented, and all fields of a struct that is
-//     created by a literal without keys;
+//   - the documented fields of a struct that is a result: some exported function or method returns
+//     it, or it is an error;
+//   - all fields of a struct that is created by a literal without keys;
 //   - a constant of an enumeration of which another constant is used.
 package main
 

@@ -1,13 +1,13 @@
-// Command statements counts the statements of every package in its syntax tree, including
-// generated code and files for other platforms, but not tests:
+// Command statements counts the statements of every package in its syntax tree, including generated
+// code and files for other platforms, but not tests:
 //
 //	go run ./internal/tools/statements [-rev REVISION] [-without PATHS] [folder ...]
 //
-// Folders are relative to the current one and include everything below them; without arguments
-// all folders are counted. With -rev it also prints the counts of a git revision, and the
-// differences in percent. With -without it omits a comma-separated list of files and folders,
-// such as those of features added since. A block does not count as a statement, but its contents
-// do; a case of a switch counts.
+// Folders are relative to the current one and include everything below them; without arguments all
+// folders are counted. With -rev it also prints the counts of a git revision, and the differences
+// in percent. The argument of -without is a comma-separated list of files and folders to omit, such
+// as those of features added since. A block does not count as a statement, but its contents do; a
+// case of a switch counts.
 package main
 
 import (
