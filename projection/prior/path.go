@@ -24,8 +24,7 @@ type Path struct {
 	Name string
 
 	// Limit bounds the size of the dynamic program, which is sites × hidden states × automaton
-	// states. It also bounds the size of the automaton's table times the number of sites. 0 means
-	// 2²⁴.
+	// states. It also bounds sites × the size of the automaton's table. 0 means 2²⁴.
 	Limit int
 }
 
