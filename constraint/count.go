@@ -147,9 +147,9 @@ func (c Count) membership(levels int) []bool {
 	return in
 }
 
-// Counting is implemented by languages that depend only on how many sites have a level in a given
-// set. [Count] implements it, and so does a type that embeds a Count. Code that receives a Counting
-// language can count instead of walking an automaton.
+// Counting is implemented by languages that only bound the number of sites whose level is in a
+// given set. [Count] implements it, and so does a type that embeds a Count. Code that receives a
+// Counting language can count instead of walking an automaton.
 type Counting interface {
 	Automaton
 

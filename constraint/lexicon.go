@@ -210,8 +210,7 @@ func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 }
 
 // AppendEdges lists the transitions that leave the given state, in ascending order of their tokens.
-// It appends their tokens to the slice tokens, and the states that they lead to to the slice
-// states.
+// It appends their tokens to the slice tokens and their target states to the slice states.
 func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	if state < 0 || state >= len(l.node) {
 		return tokens, states
@@ -223,8 +222,8 @@ func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32,
 }
 
 // AppendEdgesOf lists the transitions that leave each of the given states, one state after the
-// other. It appends their tokens to the slice tokens, and the states that they lead to to the slice
-// to. After each state, it appends the length of tokens to the slice ends. For a single state, use
+// other. It appends their tokens to the slice tokens and their target states to the slice to. After
+// each state, it appends the length of tokens to the slice ends. For a single state, use
 // [Lexicon.AppendEdges].
 func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int) {
 	const crowd = 64

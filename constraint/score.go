@@ -82,7 +82,7 @@ func (s Score) Pull(dst, v []float32, w []float64) {
 }
 
 // Violation stores in g the score minus Threshold for every sequence in x. The score is that of
-// DecideAll or, if it is nil, of Decide. It panics if neither is set.
+// DecideAll if it is set, and otherwise that of Decide. Violation panics if neither is set.
 func (s Score) Violation(g []float64, x []int32) {
 	switch {
 	case s.DecideAll != nil:

@@ -189,7 +189,7 @@ func (c *Constraint[S]) label(j int) string {
 
 // Modelled is a constraint set that can express its inequalities as [Constraint] values whose
 // statistics are models. A [Lagrangian] of such a set is faster. The method Constraints returns
-// them for states with the given numbers of sites and levels.
+// these values for states with the given numbers of sites and levels.
 type Modelled interface {
 	constraint.Set
 	Constraints(sites, levels int) ([]Constraint[int32], error)

@@ -356,10 +356,10 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. Every chain makes as many draws as discard says, which are
-// ignored, and then as many as draws says. The certificate includes the dual value if the target
-// can be enumerated and has at most 2²² states. The next dual step uses the multipliers of the loop
-// again.
+// [Inference.Average] if lambda is nil. The argument discard is the number of draws of each chain
+// that are ignored first, and draws is the number of counted draws. The certificate includes the
+// dual value if the target can be enumerated and has at most 2²² states. The next dual step uses
+// the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.

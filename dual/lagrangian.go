@@ -255,9 +255,9 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 
 // Within declares that all samples are in the given language, a set of allowed sequences. Call it
 // if the option Within of a method in package mcmc confines the chains to this language.
-// [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then consider only its sequences. The energy
-// does not change. Within returns an error for a nil language, or constraint.ErrInfeasible if the
-// language has no sequence of the base's shape.
+// [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then consider only sequences of the language.
+// The energy does not change. Within returns an error for a nil language, or
+// constraint.ErrInfeasible if the language has no sequence of the base's shape.
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	g, err := trellis.Unroll(ctx, "dual: Within", a, l.sites, l.levels)
 	if err == nil {
@@ -283,9 +283,9 @@ func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 // energy.Model.
 func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 
-// As gives access to optional interfaces of package energy, such as energy.Incremental. Those
-// available are those of the weighted sum of the base model and the inequalities (see
-// energy.Affine). It implements energy.Capable.
+// As gives access to optional interfaces of package energy, such as energy.Incremental. It supports
+// those that the weighted sum of the base model and the inequalities supports (see energy.Affine).
+// It implements energy.Capable.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
 // Base returns the base model, whose energy is f0.

@@ -28,8 +28,8 @@ type Line struct {
 	Unit  string  // unit of Value, SE, Low and High
 	Value float64 // mean of the constrained quantity h
 	// standard error of Value; 0 if Value is exact, +Inf if the error is unknown. It is also 0 if
-	// all draws gave the same value, which may miss a rare event: n independent draws miss an event
-	// of probability p with probability (1−p)ⁿ. [UpperBound] gives a limit for p.
+	// all draws gave the same value. A rare event may then have been missed: n independent draws
+	// miss an event of probability p with probability (1−p)ⁿ. [UpperBound] gives a limit for p.
 	SE   float64
 	Low  float64 // lower bound; −Inf if there is none
 	High float64 // upper bound; +Inf if there is none

@@ -58,7 +58,8 @@ type InfeasibleError struct {
 	Constraint string
 
 	// Site is the first site at which no token of positive weight leads to a sequence of the
-	// language. If there is no such site, but no sequence is accepted, it is the number of sites.
+	// language. If every site has such a token, but no sequence is accepted, Site is the number of
+	// sites.
 	Site int
 
 	// Clash names the parts of an intersection that exclude each other at this length, whatever the

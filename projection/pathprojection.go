@@ -126,8 +126,9 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 	return logZ, nil
 }
 
-// Self returns the receiver, even if called on a type that embeds a *PathProjection. Consumers of
-// DrawGiven use it to detect such a type, which may define its own Draw.
+// Self returns the receiver. If a type embeds a *PathProjection, its method Self still returns the
+// *PathProjection. Consumers of DrawGiven detect such a type by this, because it may define its own
+// Draw.
 func (e *PathProjection) Self() any { return e }
 
 // Sample stores len(dst)/sites independent exact draws in dst, one after the other. Each is
@@ -221,8 +222,8 @@ func (e *PathProjection) Marginals(ctx context.Context, dst []float64, v []float
 }
 
 // LogMarginals stores in dst (sites × levels) the log-probabilities log P(x_i = l | x ∈ C), where C
-// is the language. These can be smaller than the float64 numbers of [PathProjection.Marginals]
-// allow. −Inf marks a token that cannot occur.
+// is the language. Unlike [PathProjection.Marginals], it represents probabilities that are too
+// small for a float64. −Inf marks a token that cannot occur.
 func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("projection", "dst", len(dst), e.sites*e.levels)
 	v = e.weights(v)

@@ -21,7 +21,7 @@ type Span struct {
 
 // Spans projects parts of a sequence, such as the blanks of a form or the answer after a prompt,
 // each onto its own language. Sites outside all spans are free. Spans are independent of each
-// other, so draws and sums are exact, at the cost of the individual spans together.
+// other, so draws and sums are exact, and their cost is the sum over the spans.
 //
 // A Spans is written as a struct literal. Compile makes it a [SpansProjection] for direct use, and
 // Bind makes it one for a runner such as package sampler/diffusion. The runner keeps given tokens,
@@ -198,8 +198,8 @@ func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.DrawGiven(ctx, x0[c.from:c.to], v, src) })
 }
 
-// Self returns the receiver, even if called on a type that embeds a *SpansProjection. Runners use
-// it to detect such a type, which may define its own Draw.
+// Self returns the receiver. If a type embeds a *SpansProjection, its method Self still returns the
+// *SpansProjection. Runners detect such a type by this, because it may define its own Draw.
 func (p *SpansProjection) Self() any { return p }
 
 // LogZ returns the log of the total weight of all sequences in which every span is in its language.

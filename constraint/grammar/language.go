@@ -147,8 +147,8 @@ func (l *Language) States() int { return unbounded }
 // Start returns the number of the configuration (see [Language]) before the first token.
 func (l *Language) Start() int { return 0 }
 
-// Next returns the number of the configuration (see [Language]) after token is read in
-// configuration state. It returns −1 (dead) if no text continues with token.
+// Next returns the number of the configuration (see [Language]) after token is read in the one with
+// number state. It returns −1 (dead) if no text continues with token.
 func (l *Language) Next(state int, token int32) int {
 	v := l.graph.Vocabulary()
 	if token < 0 || int(token) >= len(v.Tokens) {
@@ -192,7 +192,8 @@ func (l *Language) Next(state int, token int32) int {
 	return l.find(c)
 }
 
-// Accepting reports whether a sequence may end in configuration state (see [Language]).
+// Accepting reports whether a sequence may end in the configuration (see [Language]) with number
+// state.
 func (l *Language) Accepting(state int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

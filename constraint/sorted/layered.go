@@ -73,8 +73,7 @@ func (l Layered) Accepting(state int) bool {
 }
 
 // AppendEdges lists the transitions that leave the given state, in ascending order of their tokens.
-// It appends their tokens to the slice tokens, and the states that they lead to to the slice
-// states.
+// It appends their tokens to the slice tokens and their target states to the slice states.
 func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	check.Len("sorted", "states", len(states), len(tokens))
 	b, t := l.split(state)

@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Report measures how far a fit is from its optimum. The residual of parameter k is the magnitude of
-// the mean, over a window of steps, of the gradient
+// Report measures how far a fit is from its optimum. The residual of parameter k is the magnitude
+// of the mean, over a window of steps, of the gradient
 //
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //

@@ -15,8 +15,8 @@ import (
 //	dual.Ascent{Step: dual.Constant(0.05)}
 type Config struct {
 	// Rule moves the multipliers λ by the mean violation of the predictions. Rules that also need
-	// the variance of the samples, such as [dual.Auto], are rejected, because it is unknown within
-	// a run.
+	// the variance of the samples, such as [dual.Auto], are rejected: within a run this variance is
+	// unknown.
 	//
 	// If Rule is nil, λ moves by the predictive rule. This rule uses the predictor to estimate how
 	// the final violations respond to λ, at about a tenth of the cost of the run. It takes

@@ -16,13 +16,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tilted is a target that can compute its energy and its score, the gradient of −E with respect to
-// x:
+// Tilted is a target with the energy
 //
-//	E(x, λ) = (f0(x) + λᵀg(x))/β.
+//	E(x, λ) = (f0(x) + λᵀg(x))/β
 //
-// A [dual.RealLagrangian] is Tilted. You can write your own type, for instance if one pass over x
-// can compute all g.
+// that can compute E and its score, the gradient of −E with respect to x. A [dual.RealLagrangian]
+// is Tilted. You can write your own type, for instance if one pass over x can compute all g.
 type Tilted interface {
 	dual.Target[float32]
 	energy.Scored
@@ -253,8 +252,8 @@ func (g *GibbsScore) Effective() float64 {
 
 // Forecast stores predictions in v and forecasts of the violations in g; it implements
 // [Forecaster]. The forecasts are weighted means of g over the candidates. If all terms are
-// continuous.Linear, they are the violations of the predictions, which have the same expectation
-// and less variance.
+// continuous.Linear, the forecasts are instead the violations of the predictions, which have the
+// same expectation and less variance.
 func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error {
 	check.Len("pdi", "g", len(violation), len(alpha)*g.Len())
 	if g.linear {

@@ -42,7 +42,7 @@ import (
 // An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. With a projector, guidance, particles or another process, the measured divergence
 // would not be that of the path, and Denoise returns an error. The diffusion calls Denoise in every
-// step, because an Erasure is not TimeFree (see energy.Timeless). It keeps a record for every
+// step, because an Erasure is not TimeFree (see energy.Timeless). An Erasure keeps a record for every
 // sample and is not safe for concurrent use.
 type Erasure struct {
 	base          energy.Denoiser[int32]
@@ -434,7 +434,7 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i,
 //
 // which the site-wise combination of predictions only approximates. For every state in x, the
-// function first draws as many candidates as particles says, by calling sample. It gives each
+// function first draws a number of candidates (particles) by calling sample. It gives each
 // candidate a weight that corrects the error of the site-wise combination along the candidate's
 // path. Then it resamples x from all candidates by these weights, so a state may occur twice. The
 // draws of sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With

@@ -45,8 +45,8 @@ type Experts struct {
 // NewExperts returns the product of experts at λ = 0. Its arguments are the model q, the models to
 // move away from, and one bound for each of these. For a model m with the energy E_m, logZ(m) must
 // return log Σ_x e^{−E_m(x)}. It may enumerate, use a dynamic program, or estimate log Z like
-// [dual.Thermodynamic]. NewExperts calls logZ once per model to move away from. SetLambda calls it
-// once each time.
+// [dual.Thermodynamic]. NewExperts calls logZ once per model to move away from. Every SetLambda
+// calls it once.
 //
 // NewExperts returns an error if an argument is nil, shapes differ, the bounds are invalid, or logZ
 // returns an error.
@@ -88,8 +88,8 @@ func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
 // energy.Model.
 func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 
-// As gives access to optional interfaces of package energy, such as energy.Incremental. Those
-// available are those of the weighted sum of the models (see energy.Affine). It implements
+// As gives access to optional interfaces of package energy, such as energy.Incremental. It supports
+// those that the weighted sum of the models supports (see energy.Affine). It implements
 // energy.Capable.
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 

@@ -408,7 +408,7 @@ const reverseMax = 0.99
 // problem.
 //
 // For ReverseKL, the dual function may have no maximum: the multipliers reach s = Σλ_i = 1 while a
-// constraint is still violated. On a finite space this happens if a bound exceeds a critical value.
+// constraint is still violated. On a finite space this happens if a bound reaches a critical value.
 // For a single distribution q_1 to move away from, that value is
 //
 //	b_crit = −log q_1(M),  M = {x : q(x)/q_1(x) is largest}.

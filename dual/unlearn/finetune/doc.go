@@ -17,8 +17,8 @@
 // to 72 % more of a concept than was allowed.
 //
 // The paper proposes signed losses of unbounded gradient and bounds on divergences of paths. A
-// Tuner uses neither. In the same experiment these steps oscillated between all and nothing, or
-// their bounds were satisfied at once.
+// Tuner uses neither. In the same experiment, training with these losses oscillated between all and
+// nothing, or its bounds were satisfied at once.
 //
 // For example:
 //

@@ -71,7 +71,7 @@ type Config[S energy.Site] struct {
 	//	√((1−ε)/(ε·Final)).
 	//
 	// Run makes a quarter of these draws with each of two sets of weights, and the other three
-	// quarters with each of one to four sets. With 1638, this usually takes a tenth as many passes
+	// quarters with each of one to four sets. With Final = 1638, this usually takes a tenth as many passes
 	// of the network as a pre-training of 2000 steps with 64 states of 14 tokens each.
 	Final int
 
@@ -439,13 +439,13 @@ func (t *Tuner[S]) taught(j int) float64 {
 // GapError reports that the network still generates too much of a concept although its training
 // rows contain little of it. More steps, a higher rate or a larger network may close the gap.
 //
-// During the run, the share of the concept in the training rows is then at most a tenth of the
-// bound. In the network's samples, it is above 1.5 times the bound and has not fallen for a quarter
-// of the steps. A later Run can continue.
+// During the run, the error means that the share of the concept in the training rows is at most a
+// tenth of the bound. In the network's samples, it is above 1.5 times the bound and has not fallen
+// for a quarter of the steps. A later Run can continue.
 //
-// At the end of the run, the share is above the bound by more than two standard errors at every
-// point of the line that [Tuner.Run] searches. The network then has the average of the weights, and
-// Share is its share. Every later Run returns the same error.
+// At the end of the run, the error means that the share is above the bound by more than two
+// standard errors, wherever on its line [Tuner.Run] looks. The network then has the average of the
+// weights, and Share is its share. Every later Run returns the same error.
 //
 // A network cannot generate less of a concept than its own errors produce. For example, a small
 // network trained from the start on names without doubled letters still doubled a letter in 4.8 %
