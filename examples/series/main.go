@@ -15,9 +15,10 @@
 // also inserts rows that the file omits. -generate draws windows from a kernel density in
 // coordinates that depend on the kind of series. For price bars (open, high, low, close), the
 // coordinates are overnight changes, ranges, and the positions of open and close within the
-// range. Without these options, the program cuts the series into windows and holds some out.
-// Every method then generates windows with the features of the held-out ones, and the results are
-// compared.
+// range.
+//
+// Without these options, the program cuts the series into windows and holds some out. Every method
+// then generates windows with the features of the held-out ones, and the results are compared.
 //
 // -train trains a network on the windows, which replaces the kernel density; -load reads such a
 // network. -write FILE writes all samples.

@@ -1,6 +1,6 @@
-// Text trains a masked diffusion transformer on lines of text, byte by byte or with tokens that it
-// learns from the lines (-tokens), and generates lines with it. Without -data it trains on the lines
-// of a log that it generates. The lines are unconstrained, or restricted to a regular expression, a
+// Text trains a masked diffusion transformer on lines of text and generates lines with it. Tokens
+// are bytes, or are learned from the lines (-tokens). Without -data it trains on the lines of a log
+// that it generates. Generated lines are unconstrained, or restricted to a regular expression, a
 // JSON Schema, or given words and numbers of words, characters and sentences. Every step of the
 // diffusion is conditioned exactly, so that every sample satisfies the restriction. With -study it
 // compares methods as the language half of Cardei et al. 2025 does.
