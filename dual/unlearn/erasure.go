@@ -42,8 +42,8 @@ import (
 // An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. With a projector, guidance, particles or another process, the measured divergence
 // would not be that of the path, and Denoise returns an error. The diffusion calls Denoise in every
-// step, because an Erasure is not TimeFree (see energy.Timeless). An Erasure keeps a record for every
-// sample and is not safe for concurrent use.
+// step, because an Erasure is not TimeFree (see energy.Timeless). An Erasure keeps a record for
+// every sample and is not safe for concurrent use.
 type Erasure struct {
 	base          energy.Denoiser[int32]
 	away          []energy.Denoiser[int32]

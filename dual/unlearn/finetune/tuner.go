@@ -71,8 +71,8 @@ type Config[S energy.Site] struct {
 	//	√((1−ε)/(ε·Final)).
 	//
 	// Run makes a quarter of these draws with each of two sets of weights, and the other three
-	// quarters with each of one to four sets. With Final = 1638, this usually takes a tenth as many passes
-	// of the network as a pre-training of 2000 steps with 64 states of 14 tokens each.
+	// quarters with each of one to four sets. With Final = 1638, this usually takes a tenth as
+	// many passes of the network as a pre-training of 2000 steps with 64 states of 14 tokens each.
 	Final int
 
 	// Observe, if not nil, is called with the result of every round. It must not keep the slices of
