@@ -31,7 +31,7 @@ import (
 // (energy.Scored).
 //
 // A Constraint is also a constraint.Set. As a Set it bounds the value h(x) of each single state
-// instead of the mean, and an equality h = b is only the inequality h(x) ≤ b.
+// instead of the mean. An equality h = b is then only the inequality h(x) ≤ b.
 type Constraint[S energy.Site] struct {
 	Name      string  // name in errors, certificates and reports
 	Unit      string  // unit of the bounded quantity h, such as "kW"

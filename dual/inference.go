@@ -170,7 +170,8 @@ func (c *Config) fill(n int, equal []bool) error {
 //   - a [*DivergedError] if no distribution seems to satisfy the constraints;
 //   - a [*NotConverged] with Tolerance 0 if, after n steps, a multiplier is on average at
 //     Config.Max and its constraint is still violated;
-//   - an error if a mean violation is NaN or infinite, or an error of the primal or the rule.
+//   - an error that names a mean violation that is NaN or infinite;
+//   - an error of the primal or the rule.
 //
 // The loop keeps its state after every error.
 func (i *Inference[S]) Run(ctx context.Context, n int) error {

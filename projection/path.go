@@ -71,7 +71,7 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 
 // Compile compiles the path for direct calls, by unrolling the automaton of the language over the
 // sites. (A sampler such as a diffusion calls Bind instead.) If the language has no sequence of
-// that length, the error is an *[InfeasibleError], which names the parts of an intersection that
+// that length, the error is an *[InfeasibleError]. It names the parts of an intersection that
 // clash. Other errors name a field that is out of range, are a *[constraint.LimitError] if the
 // result is too large, or wrap the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {

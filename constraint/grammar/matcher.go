@@ -114,7 +114,7 @@ const forced = 1 << 12
 // The result tokens spells a prefix of the forced text, divided into the longest possible tokens.
 // It stops where a token might extend beyond the forced text, so accepting these tokens excludes no
 // completion. For the masks of an automaton over tokens (see [MasksOf]), Forced instead lists
-// tokens for as long as exactly one token can come next, and text is what they spell.
+// tokens for as long as exactly one can come next. The result text is what they spell.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

@@ -20,10 +20,10 @@ import (
 //
 //	x̂_0 = Π(E_λ[x_0 | x_t]),  λ ← rule(λ, mean g(x̂_0)).
 //
-// In every reverse step, a [Predictor] predicts the clean samples x_0 under the distribution tilted
-// by λ, given the noisy samples x_t. Π projects the predictions onto a domain (Config.Domain), and
-// the diffusion uses them. Then λ moves by the mean violation g over the batch, whose samples share
-// λ.
+// In every reverse step, a [Predictor] predicts the clean samples x_0 from the noisy samples x_t,
+// under the distribution tilted by λ. The function Π projects the predictions onto a domain
+// (Config.Domain), and the diffusion uses them. Then λ moves by the mean violation g over the
+// batch, whose samples share λ.
 //
 // Use it with the DDPM step, diffusion.Gaussian{Eta: 1}. The paper uses T = 500 steps on a cosine
 // (s = 0.008) or linear schedule. diffusion.Config.Batch sets the number of samples that share λ.
@@ -181,8 +181,9 @@ const missed = 4
 // distribution (GibbsOptions.Center and Spread) or an exact predictor helps; more candidates barely
 // help. Config.Scarce suppresses the error.
 type ScarceError struct {
-	// Few of the Steps steps of the batch had fewer than two effective candidates: nearly all the
-	// weight of a prediction was on one candidate.
+	// Few is the number of steps of the batch with fewer than two effective candidates. In such a
+	// step, nearly all the weight of a prediction is on one candidate. Steps is the number of all
+	// steps.
 	Few, Steps int
 	Least      float64 // smallest effective number of candidates in a step
 }

@@ -287,7 +287,8 @@ func predictions[S energy.Site](ctx context.Context, v []float32, tables [][]flo
 
 // Denoise stores in v the predictions p̂_λ, which combine those for q and the q_i (see [Erasure]).
 // It implements energy.Denoiser. It returns an error if q gives weight to a token to which some q_i
-// gives none, or if tokens are revealed in a way for which the divergence cannot be measured.
+// gives none. It also returns an error if the divergence cannot be measured for the way in which
+// tokens are revealed.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.follows(q.Reveals); err != nil {
 		return err

@@ -186,8 +186,8 @@ func divergences(bound []float64) []dual.Row {
 	return rows
 }
 
-// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation, where
-// q is the distribution to start from and q_i one to move away from. The arguments q and qi are
+// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. Here
+// q is the distribution to start from, and q_i one to move away from. The arguments q and qi are
 // models with the log partition functions logZq and logZi. The dual.Lagrangian of q with this
 // constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate states whether the constraint
 // holds.

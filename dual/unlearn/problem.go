@@ -1120,8 +1120,8 @@ func (e *UnreachableError) Error() string {
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. For any other error there
-// are no points: a level is out of range, the context ends, or the distributions do not satisfy the
-// conditions of a formulation or of LikelihoodRatio.
+// are no points. Such an error means that a level is out of range, the context ended, or the
+// distributions do not satisfy the conditions of a formulation or of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

@@ -18,8 +18,8 @@ import (
 //
 // where x̂ is the prediction for the distribution q to start from, and x̂_i are those for the
 // distributions q_i to move away from. A DDPM step is a normal distribution. The step with x̂_λ is
-// the product of experts of the steps with x̂ and x̂_i. Predictions of noise, scores and velocities
-// combine by the same formula.
+// the normalised product of powers of the steps with x̂ and x̂_i (their product of experts).
+// Predictions of noise, scores and velocities combine by the same formula.
 //
 // It also measures how far the DDPM diffusion with x̂_λ is from that with x̂_i, by the path
 // divergence (Lemma 3)

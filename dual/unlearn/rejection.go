@@ -24,10 +24,10 @@ import (
 // an acceptance is above 1 or NaN, which means that no distribution p_λ exists at this λ. After an
 // error, the draws in progress are lost.
 //
-// The result depends on the draws and the random source, not on the number of states. For this
-// purpose, the k-th number of the source decides on the k-th draw, and a Run with an unchanged
-// acceptance first uses the draws left over from the previous one. Methods must not be called
-// concurrently with each other.
+// The result depends on the draws and the random source, not on the number of states: the k-th
+// number of the source decides on the k-th draw. If the acceptance is unchanged, a Run first uses
+// the draws left over from the previous one. Methods must not be called concurrently with each
+// other.
 type Rejection[S energy.Site] struct {
 	*dual.Resampler[S]
 	draw   func(ctx context.Context, x []S) error

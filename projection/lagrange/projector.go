@@ -30,8 +30,8 @@ import (
 // min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper.
 //
 // The search ends as soon as the decoded sequence satisfies the constraint. Then the divergence is
-// reduced while the constraint still holds: tokens that changed without need are changed back, and
-// costly tokens are exchanged for cheaper ones, together with tokens at up to two other sites. The
+// reduced while the constraint still holds. Tokens that changed without need are changed back.
+// Costly tokens are exchanged for cheaper ones, together with tokens at up to two other sites. The
 // final rows are the nearest rows whose likeliest tokens form this sequence (see
 // [projection.PathProjection.Nearest]).
 //

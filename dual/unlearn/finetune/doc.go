@@ -3,7 +3,7 @@
 // as before.
 //
 // Let r_i(x) ∈ [0, 1] be the share of concept i in x, for instance 1 if x shows the concept and 0
-// otherwise, and let ε_i be its bound. Of all distributions with E_p r_i ≤ ε_i, the nearest to the
+// otherwise. Let ε_i be its bound. Of all distributions with E_p r_i ≤ ε_i, the nearest to the
 // distribution q of the data is
 //
 //	p_λ ∝ q·e^(−λᵀr)

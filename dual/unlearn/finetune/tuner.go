@@ -288,8 +288,8 @@ func (c *Config[S]) fill() error {
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
-// Here ε_i is the bound of concept i, and ŝ_i is its smoothed share in the network's draws: the
-// mean of the previous ŝ_i and of the share in the latest Config.Draws draws.
+// Here ε_i is the bound of concept i, and ŝ_i is its smoothed share in the network's draws. This is
+// the mean of the previous ŝ_i and of the share in the latest Config.Draws draws.
 //
 // These updates measure the current weights. The average of the weights over the steps is a better
 // network but lags behind. So Run finally searches the line through the initial weights and the
