@@ -43,8 +43,8 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.
 	return c, nil
 }
 
-// Compile compiles the path for sequences whose number of tokens is the argument sites. The number
-// of levels may exceed the number of tokens of the model, for instance to include a mask token. The
+// Compile compiles the path for sequences of the given number of sites (tokens). The number of
+// levels may exceed the number of tokens of the model, for instance to include a mask token. The
 // additional levels have probability zero.
 //
 // The error names a field that is out of range. It wraps [constraint.ErrInfeasible] if no sequence
