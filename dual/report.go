@@ -47,14 +47,15 @@ type Line struct {
 	// Status is one of
 	//
 	//   - "slack": the constraint holds, and no other case applies;
-	//   - "binding": λ is not 0 and the mean is at its bound, or beyond it by at most the tolerance
-	//     or two standard errors;
+	//   - "binding": λ is not 0 and the mean is at its bound, up to the tolerance or two standard
+	//     errors on either side;
 	//   - "not settled": λ·E[g] is beyond the tolerance by more than two standard errors;
 	//   - "undecided": the mean is within two standard errors of the limit set by the tolerance;
 	//   - "violated": the mean is beyond that limit by more than two standard errors;
 	//   - "not converged": the chains disagree.
 	//
-	// A range has two rows. Its status is the one that comes later in this list.
+	// A report with tolerance 0 has no "not settled" and no "undecided". A range has two rows; its
+	// status is the one that comes later in this list.
 	Status string
 }
 

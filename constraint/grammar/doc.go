@@ -8,8 +8,8 @@
 // projection.Path computes sums over its sequences, draws from it and finds its best sequence, all
 // exactly. Package sampler/diffusion can condition on it.
 //
-// A schema or grammar without recursion is a regular language: its rules are expanded in place, up
-// to 2¹² states. Sums over it then take time linear in the length.
+// Rules that cannot contain themselves are expanded in place, up to 2¹² states. A schema without
+// recursion thus becomes a regular language, and sums over it take time linear in the length.
 //
 // The automaton of a grammar is deterministic. Every text has exactly one path through it, so a sum
 // over paths counts no text twice. If a grammar has no such automaton, the error is a
