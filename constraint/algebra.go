@@ -18,10 +18,10 @@ func given(function string, parts []Automaton) error {
 	return nil
 }
 
-// Union returns the language of the sequences that at least one part accepts. Without parts, it
-// is the empty language. No table is built: a state of the union is a combination of one state
-// from each part. The error is a [*LimitError] if the number of possible combinations exceeds 2⁶²
-// (2³⁰ where int has 32 bits).
+// Union returns the language of the sequences that at least one part accepts. Without parts, it is
+// the empty language. No table is built: a state of the union combines one state of each part. If
+// there may be more than 2⁶² combinations (2³⁰ where int has 32 bits), the error is a
+// [*LimitError].
 func Union(parts ...Automaton) (Automaton, error) {
 	if len(parts) == 0 {
 		return Complement(Any{}), nil
@@ -52,8 +52,8 @@ type complemented interface{ Complement() Automaton }
 
 // Complement returns the language of the sequences that a does not accept. The complement of a
 // [Lexicon] contains every sequence that is not in the lexicon, and stays correct as the lexicon
-// grows. If a has a method Complement() Automaton, Complement returns the result of that method.
-// Complements have this method, so the complement of a complement is the original automaton.
+// grows. If a has a method Complement() Automaton, Complement calls it. The complement of a
+// complement is the original automaton.
 func Complement(a Automaton) Automaton {
 	check.Must("constraint: Complement", "a", a)
 	if c, ok := a.(complemented); ok {

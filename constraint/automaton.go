@@ -5,14 +5,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Language is a set of token sequences. It is the kind of constraint that projection.Path and the
-// constrained samplers accept. A Language is either a finite [Automaton] or a nested language from
-// package constraint/grammar, such as the texts with balanced brackets. In the Automaton methods of
-// a nested language, a state number stands for a state together with the contents of the stack.
+// Language is a set of token sequences, the kind of constraint that projection.Path and the
+// constrained samplers accept. It is either a finite [Automaton] or a nested language from package
+// constraint/grammar, such as the texts with balanced brackets. A nested language has the methods
+// of an Automaton too; a state number then stands for a state and the contents of the stack.
 //
-// A type that users write as a literal, such as [Count], may hold values out of range. Such a type
-// implements [Validated], and its Validate method is called before the value is compiled or
-// combined.
+// Types that users write as literals, such as [Count], can hold values out of range. They implement
+// [Validated].
 type Language interface {
 	Automaton
 }
@@ -26,9 +25,8 @@ type Language interface {
 // the language does not know; it may return −1 or a state. Package constrainttest checks this
 // contract.
 type Automaton interface {
-	// States returns a bound on the state numbers: every state is in 0…States()−1. The
-	// bound may be far larger than the number of states that exist, so do not size
-	// allocations by it.
+	// States returns a bound on the state numbers: every state is in 0…States()−1. Do not size
+	// allocations by it, because it may be far larger than the number of states that exist.
 	States() int
 
 	// Start returns the state before the first token.
@@ -54,9 +52,9 @@ var (
 	_ automata.Validated = Validated(nil)
 )
 
-// Finite is implemented by languages that may have infinitely many states. The method Finite
-// returns an error that explains why no table can hold the language, or nil if a table can.
-// [Compile], like all code that builds a table, calls Finite first.
+// Finite is implemented by languages that may have infinitely many states. If no table can hold the
+// language, the method Finite returns an error that explains why. [Compile], like all code that
+// builds a table, calls Finite first.
 type Finite interface{ Finite() error }
 
 var (
@@ -78,8 +76,8 @@ type Classed interface {
 }
 
 // Tabled is implemented by automata that store their transitions in a dense table over token
-// classes and start in state 0. [Compile] reads the table instead of exploring the automaton. A
-// custom compiler can therefore return a Tabled automaton and leave minimisation to Compile.
+// classes and start in state 0. [Compile] reads and minimises the table instead of exploring the
+// automaton, so a custom compiler need not minimise.
 type Tabled interface {
 	Classed
 

@@ -12,11 +12,11 @@ import (
 // returns nil if the language does not hold one.
 type compiled interface{ Minimal() *DFA }
 
-// Compile explores the automaton a over tokens 0…levels−1 and returns the minimal [DFA] of its
-// language. With Q reachable states and K token classes (see [Classed]), this takes O(Q·K) calls of
-// Next and O(Q·K·log Q) steps for minimisation. If a is a [Tabled] automaton with the same levels,
-// its table is read directly. If a has a method Minimal() *DFA, Compile returns the result of that
-// method and ignores the limits. [DFA] has this method, and so has any type that embeds a DFA.
+// Compile returns the minimal [DFA] of the language of a over tokens 0…levels−1. With Q reachable
+// states and K token classes (see [Classed]), it takes O(Q·K) calls of Next and O(Q·K·log Q) steps
+// for minimisation. The table of a [Tabled] automaton with these levels is read directly. If a has
+// a method Minimal that returns a *DFA with these levels, that DFA is returned, whatever the
+// limits. A [DFA] has this method, and so has a type that embeds one.
 //
 // The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit is
 // exceeded, or is the cause of the context's cancellation.

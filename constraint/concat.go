@@ -10,10 +10,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Concat compiles the concatenation of the parts over tokens 0…levels−1. A sequence is accepted
-// if it can be cut into consecutive pieces x_1 x_2 … such that parts[j−1] accepts x_j for every
-// j. Without parts, the language holds only the empty sequence. The automaton must track every
-// possible position of the cuts, so the subset construction may need exponentially many states.
+// Concat compiles the concatenation of the parts over tokens 0…levels−1. A sequence is accepted if
+// it can be cut into consecutive pieces, one for each part, such that every part accepts its piece.
+// Without parts, the language holds only the empty sequence. The automaton must track every
+// possible position of the cuts, so it may need exponentially many states.
 //
 // The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit is
 // exceeded, or is the context's cause.

@@ -61,8 +61,8 @@ func (c Count) Counts() (levels []int32, least, most int) {
 // upper returns the upper bound on the count, and whether there is one.
 func (c Count) upper() (int, bool) { return max(c.Max, 0), c.Max != Unbounded }
 
-// States returns the number of states, one more than the largest count that must be distinguished,
-// which is Max, or Min if there is no upper bound.
+// States returns the number of states, one more than the largest count that must be distinguished.
+// This count is Max, or Min if there is no upper bound.
 func (c Count) States() int {
 	upper, ok := c.upper()
 	if !ok {
@@ -75,9 +75,8 @@ func (c Count) States() int {
 func (c Count) Start() int { return 0 }
 
 // Next returns the count after token is read, or −1 (dead) if the count exceeds Max. If Max is
-// Unbounded, counts above Min are not distinguished, so the count stays at Min once it has reached
-// Min. Next takes O(len(Levels)) steps. For large level sets, call it once per class: see
-// [Count.Classes].
+// Unbounded, the count stops at Min, as larger counts need no distinction. Next takes
+// O(len(Levels)) steps. For large level sets, call it once per class: see [Count.Classes].
 func (c Count) Next(state int, token int32) int {
 	if !slices.Contains(c.Levels, token) {
 		return state
@@ -94,8 +93,7 @@ func (c Count) Next(state int, token int32) int {
 // Accepting reports whether the argument state, a count, is at least Min.
 func (c Count) Accepting(state int) bool { return state >= c.Min }
 
-// Classes divides the tokens into classes of interchangeable ones: the levels that are counted, and
-// all others.
+// Classes divides the tokens into the levels that are counted and all others.
 func (c Count) Classes(levels int) (of []int32, n int) {
 	in := c.membership(levels)
 	return automata.ClassesBy(levels, func(t int32) bool { return in[t] })
@@ -149,11 +147,9 @@ func (c Count) membership(levels int) []bool {
 	return in
 }
 
-// Counting is implemented by languages for which only the number of sites whose level is in a given
-// set decides whether a sequence belongs to the language. [Count] implements it, whether used by
-// value, by pointer or embedded in a struct. Code that receives a Counting language can count
-// instead of walking an automaton. This is simpler, because the effect of one site on the count
-// does not depend on the other sites.
+// Counting is implemented by languages that only bound the number of sites whose level is in a
+// given set. [Count] implements it, and so does a type that embeds a Count. Code that receives a
+// Counting language can count instead of walking an automaton.
 type Counting interface {
 	Automaton
 

@@ -11,8 +11,8 @@ import (
 
 // DFA is the minimal deterministic automaton of a language, stored as a dense table over token
 // classes. From every state, an accepting state can be reached. The start state is 0. States are
-// numbered in breadth-first order, and classes in the order of their first tokens. Two DFAs over
-// the same levels therefore have the same language if and only if their tables are equal.
+// numbered in breadth-first order, and classes in the order of their first tokens. So two DFAs over
+// the same levels have the same language if and only if their tables are equal.
 type DFA struct {
 	table automata.Table
 	name  string
@@ -101,10 +101,10 @@ func (d *DFA) UnmarshalBinary(b []byte) error {
 	return d.become(m)
 }
 
-// ReadDFA decodes a DFA from b, which must hold the output of [DFA.AppendBinary]. It minimises
-// the table again, in O(n log n) steps for n entries, so that the guarantees of [DFA] hold for
-// files of any origin. The error states what is damaged or out of range, is a [*LimitError], or
-// is the context's cause.
+// ReadDFA decodes a DFA from b, which must hold the output of [DFA.AppendBinary]. It minimises the
+// table again, so files of any origin satisfy the guarantees of [DFA]. This takes O(n log n) steps
+// for n entries. The error states what is damaged or out of range, is a [*LimitError], or is the
+// context's cause.
 func ReadDFA(ctx context.Context, b []byte, limits Limits) (*DFA, error) {
 	body, err := wire.Body(b, dfaMagic)
 	if err != nil {

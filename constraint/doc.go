@@ -2,14 +2,14 @@
 // either a language, which is a set of token sequences, or a system of inequalities. The package
 // combines and compiles constraints; it does not deal with probabilities.
 //
-// Most callers want a [Language], whose sequences a deterministic finite [Automaton] recognises.
-// Projections and constrained samplers run a dynamic program over pairs of a site (a position in
-// the sequence) and an automaton state. For every language here, they can therefore draw a
-// sequence, find the most probable sequence, count all sequences, and restrict a distribution to
-// the language. All of this is exact. Package constraint/text compiles languages of texts, package
-// constraint/grammar compiles nested languages of unbounded depth, and package constraint/sorted
-// keeps sets of sequences in a file. [Compile] turns any language with finitely many states into
-// its smallest transition table.
+// Most callers want a [Language], usually a deterministic finite [Automaton]. Projections and
+// constrained samplers run a dynamic program over pairs of a site (a position in the sequence) and
+// an automaton state. For every language here, they can therefore draw a sequence, find the most
+// probable sequence, count all sequences, and restrict a distribution to the language. All of this
+// is exact. Package constraint/text compiles languages of texts, package constraint/grammar
+// compiles nested languages of unbounded depth, and package constraint/sorted keeps sets of
+// sequences in a file. [Compile] turns any language with finitely many states into its smallest
+// transition table.
 //
 // The other kind of constraint is a system of inequalities g_j ≤ 0. A [Set] evaluates the
 // inequalities on tokens. A [Smooth] system evaluates them on tables of probabilities or on reals,

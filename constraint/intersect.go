@@ -25,12 +25,11 @@ type Product interface {
 	Parts() []Automaton
 }
 
-// Intersect returns the language of the sequences that every part accepts; without parts, it is
-// the language of all sequences. A part that is a [Product] is replaced by its own parts, and
-// masks are kept separate from the other parts (see [Split]). If the Validate method of a part
-// returns an error, Intersect returns that error. If the product of the numbers of states exceeds
-// 2⁶² (2³⁰ where int has 32 bits), the error is a [*LimitError]. In that case, [Compile] a part
-// first.
+// Intersect returns the language of the sequences that every part accepts; without parts, it is the
+// language of all sequences. A [Product] is replaced by its own parts, and masks are kept separate
+// from the other parts (see [Split]). The error is that of a part's Validate method, or a
+// [*LimitError] if the numbers of states multiply to more than 2⁶² (2³⁰ where int has 32 bits). In
+// the latter case, [Compile] a part first.
 func Intersect(parts ...Automaton) (*Intersection, error) {
 	if err := given("Intersect", parts); err != nil {
 		return nil, err
@@ -98,9 +97,9 @@ func flatten(flat []Automaton, parts ...Automaton) []Automaton {
 // must not be modified.
 func (p *Intersection) Parts() []Automaton { return p.parts }
 
-// Split returns the intersection of the parts without their masks, and the combined mask, which
-// lists the levels allowed at each site. The combined mask allows a level only if the mask of every
-// part allows it. The result mask is nil if no part has a mask. It implements [Masked].
+// Split returns the intersection of the parts without their masks, and the combined mask. The
+// combined mask allows a level at a site only if the mask of every part does. It is nil if no part
+// has a mask. It implements [Masked].
 func (p *Intersection) Split() (rest Automaton, mask *Mask) { return p.rest, p.mask }
 
 // String returns the names of the parts, joined by " ∩ ".
@@ -115,7 +114,7 @@ func (p *Intersection) String() string {
 // States returns a bound on the state numbers: the product of the bounds of all parts.
 func (p *Intersection) States() int { return p.states }
 
-// Start returns the start state. A state is the number of a tuple with one state for each part.
+// Start returns the start state, which encodes the start states of all parts.
 func (p *Intersection) Start() int {
 	s, unit := 0, 1
 	for i, a := range p.parts {
@@ -125,8 +124,8 @@ func (p *Intersection) Start() int {
 	return s
 }
 
-// Next returns the state after every part has read token: the number of the tuple of the parts' new
-// states. It returns −1 (dead) if one of the parts does.
+// Next returns the state after every part has read token, or −1 (dead) if one of the parts returns
+// −1.
 func (p *Intersection) Next(state int, token int32) int {
 	s, unit := 0, 1
 	for i, a := range p.parts {
@@ -154,7 +153,7 @@ func (p *Intersection) Accepting(state int) bool {
 	return true
 }
 
-// Classes divides the tokens into classes: two tokens are in one class if they are in one class of
+// Classes divides the tokens into classes. Two tokens are in one class if they are in one class of
 // every part.
 func (p *Intersection) Classes(levels int) (of []int32, n int) {
 	return automata.Refine(p.parts, levels)

@@ -29,7 +29,8 @@ type Lexicon struct {
 }
 
 // Add adds x to the set and reports whether x was new. It takes O(len(x)) steps and does not keep
-// x. It panics on a negative token, or if more than States() states are needed.
+// x. It panics on a negative token, or if the automaton outgrows the bound that [Lexicon.States]
+// returns.
 func (l *Lexicon) Add(x []int32) bool {
 	for i, t := range x {
 		if t < 0 {
@@ -176,7 +177,7 @@ func (l *Lexicon) each(s int32, x []int32, yield func([]int32) bool) bool {
 	return true
 }
 
-// States returns 2³⁰, or 2²² where int has 32 bits. This bound does not depend on the size of the
+// States returns 2³⁰, or 2²² where int has 32 bits. The bound does not depend on the size of the
 // set, so an intersection with the lexicon stays valid as the lexicon grows.
 func (l *Lexicon) States() int { return maxNodes }
 
@@ -208,9 +209,8 @@ func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 	})
 }
 
-// AppendEdges lists the transitions that leave the given state. It appends the tokens of the
-// transitions, in ascending order, to the slice tokens and the states to which they lead to the
-// slice states.
+// AppendEdges lists the transitions that leave the given state, in ascending order of their tokens.
+// It appends their tokens to the slice tokens and their target states to the slice states.
 func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	if state < 0 || state >= len(l.node) {
 		return tokens, states
@@ -222,9 +222,9 @@ func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32,
 }
 
 // AppendEdgesOf lists the transitions that leave each of the given states, one state after the
-// other. It appends the tokens of the transitions to the slice tokens and the states to which they
-// lead to the slice to. After each state, it appends the length of tokens to the slice ends. For a
-// single state, use [Lexicon.AppendEdges].
+// other. It appends their tokens to the slice tokens and their target states to the slice to. After
+// each state, it appends the length of tokens to the slice ends. For a single state, use
+// [Lexicon.AppendEdges].
 func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int) {
 	const crowd = 64
 	var heads [crowd]node

@@ -5,19 +5,18 @@ import (
 	"math/bits"
 )
 
-// Limits bounds the states and the memory of a compilation; the context bounds its time.
-// Every compiler checks all three as it runs, and checks the context after a bounded number
-// of operations, whatever the input. The zero value is the recommended setting.
+// Limits bounds the states and the memory of a compilation; the context bounds its time. Every
+// compiler checks all three as it runs, at bounded intervals whatever the input. The zero value is
+// the recommended setting.
 type Limits struct {
 	// States bounds the states of every intermediate automaton, before minimisation. 0 means 2¹⁸ =
-	// 262,144. For comparison, the minimal automaton of 134,000 short strings has a seventh as many
-	// states (BenchmarkLexicon). A pattern whose number of states grows exponentially exceeds the
-	// limit in a fraction of a second (TestRegexpExplosion).
+	// 262,144, seven times as many as the minimal automaton of 134,000 short strings has. A pattern
+	// whose number of states grows exponentially exceeds this limit in a fraction of a second.
 	States int
 
-	// Bytes bounds the memory for tables, state sets and minimisation. Together these take 36
-	// bytes for each table entry, that is, for each pair of a state and a token class. 0
-	// means 2²⁹ (512 MiB), enough for 2¹⁸ states with 56 token classes.
+	// Bytes bounds the memory for tables, state sets and minimisation. A table entry, one for each
+	// pair of a state and a token class, takes 36 bytes. 0 means 2²⁹ (512 MiB), enough for 2¹⁸
+	// states with 56 token classes.
 	Bytes int
 }
 
@@ -31,9 +30,9 @@ const (
 )
 
 // Check returns a [*LimitError] if an automaton under construction has too many states or takes too
-// much memory. The memory is that of the automaton's table entries (see [Limits.Bytes]) plus the
-// given number of other bytes. For a negative limit, Check returns an [*ArgumentError]. The error
-// begins with name, the name of the function that builds the automaton.
+// much memory. The memory is that of the table entries (see [Limits.Bytes]) plus the number of
+// bytes in other. For a negative limit, Check returns an [*ArgumentError]. The argument name is
+// that of the function that builds the automaton; the error begins with it.
 func (l Limits) Check(name string, states, entries, other int) error {
 	switch {
 	case l.States < 0:

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// Linear is the system of inequalities A·v ≤ B,
+// Linear is the system of inequalities g(v) = A·v − B ≤ 0, with sparse rows A[j]:
 //
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
 //
 // Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels ≥
-// 1), v is the row-major table of sites × Levels probabilities. A token sequence then stands for
+// 1), v is the row-major table of sites × Levels probabilities. A token sequence x then stands for
 // its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. If Levels = 0, Violation
 // uses the tokens as numbers: v_i = x_i.
 //
@@ -23,9 +23,8 @@ type Linear struct {
 
 // Validate checks the system for vectors v of length n. The slices A and B must have equal lengths,
 // as must Index and Value in every row. Indices must lie in 0…n−1, and n must be a multiple of
-// Levels. Numbers must be finite, except that an entry of B may be +Inf, which means no bound. The
-// error is an [*ArgumentError], or wraps [ErrInfeasible] for a row without coefficients whose bound
-// is negative.
+// Levels. Numbers must be finite, but an entry of B may be +Inf, which means no bound. The error is
+// an [*ArgumentError]. It wraps [ErrInfeasible] if a row without coefficients has a negative bound.
 func (l Linear) Validate(n int) error {
 	switch {
 	case l.Levels < 0:
@@ -76,8 +75,8 @@ func (l Linear) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds to dst the product Aᵀ·w, which is the gradient of Σ_j w_j·g_j for the rows g = A·v − B.
-// The values of v are not used, but v must have the length of dst.
+// Pull adds to dst the product Aᵀ·w, which is the gradient of Σ_j w_j·g_j. The values of v are not
+// used, but v must have the length of dst.
 func (l Linear) Pull(dst, v []float32, w []float64) {
 	l.checkLen("dst", len(dst), len(v))
 	l.checkLen("w", len(w), len(l.A))
@@ -92,8 +91,8 @@ func (l Linear) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation stores A·v − B in g for each sequence in x. Here v is the one-hot table of the
-// sequence. If Levels = 0, v holds the tokens as numbers instead.
+// Violation stores A·v − B in g for each sequence in x. Here v is the one-hot table of the sequence
+// or, if Levels = 0, the tokens as numbers.
 func (l Linear) Violation(g []float64, x []int32) {
 	eachState(len(l.A), g, x, func(g []float64, x []int32) {
 		for j, r := range l.A {
@@ -150,7 +149,7 @@ func checkTable(sites, levels int) {
 }
 
 // Linear returns linear inequalities that bound the expected count under a table v of sites ×
-// levels probabilities. The bounds are those of c, in the order of [Count.Violation]. If v is the
+// levels probabilities. The bounds are those of c, in the order of [Count.Violation]. On the
 // one-hot table of a sequence, the inequalities hold if and only if the sequence satisfies c.
 func (c Count) Linear(sites, levels int) Linear {
 	checkTable(sites, levels)
@@ -173,7 +172,7 @@ func (c Count) Linear(sites, levels int) Linear {
 
 // Linear returns linear inequalities that bound the expected sum under a table v of sites × levels
 // probabilities. The bounds are those of s, in the order of [Sum.Violation]. A level without a
-// weight contributes 0. If v is the one-hot table of a sequence whose levels all have weights, the
+// weight contributes 0. On the one-hot table of a sequence whose levels all have weights, the
 // inequalities hold if and only if the sequence satisfies s. Linear panics if s has a fixed number
 // of sites that differs from the argument sites.
 func (s *Sum) Linear(sites, levels int) Linear {

@@ -8,12 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Mask restricts the levels of the first sites of a sequence: x_i ∈ allowed_i for every site i
-// that the mask covers. Later sites are unrestricted. For a sequence shorter than the mask, only
-// the existing sites are checked.
+// Mask restricts the levels of the first sites of a sequence: x_i ∈ allowed_i for every site i that
+// the mask covers. Later sites are unrestricted. A sequence may be shorter than the mask.
 //
-// As an [Automaton], a Mask counts sites: its state is the number of tokens read. Code that holds
-// a weight for every pair of site and level should separate the mask from the language with
+// As an [Automaton], a Mask counts sites: its state is the number of tokens read. Code that holds a
+// weight for every pair of site and level should instead separate the mask from the language with
 // [Split] and use [Mask.Apply].
 type Mask struct {
 	sites, levels int
@@ -24,23 +23,21 @@ type Mask struct {
 // Masked is implemented by languages that can be split into a mask, which lists the levels allowed
 // at each site, and a remaining language. [Mask] and [Intersection] are examples.
 //
-// A mask could be treated as an automaton like any other: its state is the site. But code that has
-// a weight for every pair of site and level is faster if it sets the weights of forbidden levels to
-// −Inf. Without the mask, the language often has fewer token classes, and the cost of a dynamic
-// program over it grows with the number of classes.
+// Splitting makes dynamic programs faster. Code with a weight for every pair of site and level can
+// apply the mask by setting weights to −Inf. The remaining language often has fewer token classes,
+// and the cost grows with their number.
 type Masked interface {
 	Automaton
 
-	// Split returns the two parts of the language: the mask, which lists the levels allowed at each
-	// site, and the rest, the language without the mask. A sequence is in the language if and only
-	// if it is in the rest and the mask allows each of its tokens. The result mask is nil if the
-	// language has none.
+	// Split returns the mask of the language, and the rest, which is the language without the mask.
+	// A sequence is in the language if and only if it is in the rest and the mask allows each of
+	// its tokens. The result mask is nil if the language has none.
 	Split() (rest Automaton, mask *Mask)
 }
 
 // Split separates the language a into a mask, which lists the levels allowed at each site, and the
-// rest. If a is [Masked], its method Split does this. Otherwise the rest is a itself and mask is
-// nil.
+// rest. It calls the method Split of a [Masked] language. Any other language is all rest, and mask
+// is nil.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
 	check.Must("constraint: Split", "a", a)
 	if m, ok := a.(Masked); ok {
@@ -50,9 +47,8 @@ func Split(a Automaton) (rest Automaton, mask *Mask) {
 }
 
 // NewMask returns the mask that allows only the levels allowed[i] at site i. If allowed[i] is nil,
-// site i may take all levels. If allowed[i] is empty but not nil, site i may take none. Tokens
-// outside 0…levels−1 are not allowed at any of the len(allowed) sites. The slices are not kept. The
-// error is an [*ArgumentError], or wraps [ErrInfeasible] if a site has no allowed level.
+// site i may take any token 0…levels−1. The slices are not kept. The error is an [*ArgumentError],
+// or wraps [ErrInfeasible] if a list of levels is empty but not nil.
 func NewMask(levels int, allowed [][]int32) (*Mask, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"NewMask", "levels", levels, "≥ 1"}
@@ -101,9 +97,8 @@ func (m *Mask) Allows(site int, token int32) bool {
 	return m.bits[site*m.words+int(token)/64]>>(uint(token)%64)&1 != 0
 }
 
-// Apply stores −Inf in the log-weights w[i·levels + l] of every level l that site i may
-// not take, and does not change the others. It panics unless len(w) is a multiple of
-// levels.
+// Apply stores −Inf in the log-weights w[i·levels + l] of every level l that the mask forbids at
+// site i, and does not change the others. It panics unless len(w) is a multiple of levels.
 func (m *Mask) Apply(w []float32) {
 	if len(w)%m.levels != 0 {
 		panic(fmt.Sprintf("constraint: len(w) = %d, want a multiple of %d", len(w), m.levels))
@@ -119,8 +114,7 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
-// Split returns [Any] as the rest of the language and m itself as the mask, because a Mask
-// restricts nothing else. It implements [Masked].
+// Split returns [Any] and m, because a Mask restricts nothing else. It implements [Masked].
 func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 
 // States returns one more than the number of sites that the mask covers.

@@ -19,10 +19,11 @@ type matcher struct {
 
 // ContainsAny returns the language of the sequences in which at least one of the words occurs as
 // consecutive tokens. Words may overlap and contain each other. Without words, the language is
-// empty. The language is stored as a table. It has a row for each node of the trie of the words,
-// and a column for each distinct token. Time and memory are proportional to the size of the table.
-// The error is an [*ArgumentError] for an empty word, and a [*LimitError] if the table needs more
-// than 2²⁶ entries.
+// empty.
+//
+// The language is stored as a table with a row for each node of the trie of the words, and a column
+// for each distinct token. Time and memory are proportional to its size. The error is an
+// [*ArgumentError] for an empty word, and a [*LimitError] if the table needs more than 2²⁶ entries.
 func ContainsAny(words ...[]int32) (Automaton, error) {
 	return newMatcher("ContainsAny", words, true)
 }

@@ -7,7 +7,7 @@ import "fmt"
 //	Σ_i w_i(x_i) mod m ∈ residues,
 //
 // where w_i(l) is the weight of level l at site i and m is the modulus. Many check digits have this
-// form. An IBAN, for example, is 1 modulo 97.
+// form. An IBAN, for example, must have the residue 1 modulo 97.
 type Residue struct {
 	weights
 	modulus int
@@ -17,9 +17,12 @@ type Residue struct {
 // maxModulus bounds the modulus, so that the table of allowed residues stays small.
 const maxModulus = 1 << 24
 
-// NewResidue returns the language of the sequences of any length for which Σ_i weights[x_i] mod
-// modulus is one of the given residues. The residue of a sum lies in 0…modulus−1, even if the sum
-// is negative. Tokens without a weight are not allowed. The slice weights is copied.
+// NewResidue returns the language of the sequences x of any length with
+//
+//	Σ_i weights[x_i] mod modulus ∈ residues.
+//
+// The residue of a sum lies in 0…modulus−1, even if the sum is negative. Tokens without a weight
+// are not allowed. The slice weights is copied.
 //
 // The error is an [*ArgumentError] unless 1 ≤ modulus ≤ 2²⁴, all residues lie in 0…modulus−1 and
 // all weights lie within ±2²⁰. It wraps [ErrInfeasible] if residues is empty.
@@ -27,9 +30,12 @@ func NewResidue(weights []int, modulus int, residues ...int) (*Residue, error) {
 	return newResidue("NewResidue", [][]int{weights}, false, modulus, residues)
 }
 
-// NewSiteResidue returns the language of the sequences of exactly len(weights) tokens for which Σ_i
-// weights[i][x_i] mod modulus is one of the given residues. Tokens without a weight at their site
-// are not allowed. The range of the arguments and the errors are those of [NewResidue].
+// NewSiteResidue returns the language of the sequences x of exactly len(weights) tokens with
+//
+//	Σ_i weights[i][x_i] mod modulus ∈ residues.
+//
+// Tokens without a weight at their site are not allowed. The range of the arguments and the errors
+// are those of [NewResidue].
 func NewSiteResidue(weights [][]int, modulus int, residues ...int) (*Residue, error) {
 	return newResidue("NewSiteResidue", weights, true, modulus, residues)
 }
@@ -100,7 +106,7 @@ func (r *Residue) Accepting(state int) bool {
 	return r.good[state%r.modulus] && (!r.fixed || state/r.modulus == len(r.rows))
 }
 
-// Classes divides the tokens into classes: tokens whose weights are congruent modulo the modulus at
+// Classes divides the tokens into classes. Tokens whose weights are congruent modulo the modulus at
 // every site are in one class.
 func (r *Residue) Classes(levels int) (of []int32, n int) { return r.classes(levels, r.reduce) }
 

@@ -8,8 +8,8 @@ import "fmt"
 //
 // The function and its gradient are evaluated on one sample v at a time (see [Smooth] for its
 // shape). If the function of interest is not smooth, set Decide to the function itself, evaluated
-// on tokens, and F to a smooth approximation. Write a Score as a literal. The functions in a Score
-// may be called from several goroutines at once.
+// on tokens, and F to a smooth approximation. A Score is written as a literal. Its functions may be
+// called from several goroutines at once.
 type Score struct {
 	// F returns the score of one sample v. NaN means that the evaluation failed.
 	F func(v []float32) float64
@@ -20,7 +20,7 @@ type Score struct {
 	// Threshold is the largest score that counts as feasible, in the units of F.
 	Threshold float64
 
-	// Decide returns the score of a token sequence x. This score decides whether the sequence is
+	// Decide returns the score of a token sequence x, which decides whether the sequence is
 	// feasible. F is then only an approximation that guides the search. Only Violation needs Decide
 	// or DecideAll.
 	Decide func(x []int32) float64
@@ -48,8 +48,8 @@ func (s Score) Validate() error {
 // Pull may be called.
 func (s Score) Leads() bool { return s.F != nil }
 
-// Decides reports whether Decide or DecideAll is set and can decide whether token sequences are
-// feasible, that is, whether Violation may be called.
+// Decides reports whether Decide or DecideAll is set, that is, whether Violation may be called to
+// decide whether token sequences are feasible.
 func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 
 // Len returns 1, because a Score is a single inequality.
@@ -81,8 +81,8 @@ func (s Score) Pull(dst, v []float32, w []float64) {
 	s.Gradient(dst, v, w[0])
 }
 
-// Violation stores in g the value Decide(s) − Threshold for every sequence s in x, computed by
-// DecideAll if it is set. It panics if neither Decide nor DecideAll is set.
+// Violation stores in g the score minus Threshold for every sequence in x. The score is that of
+// DecideAll if it is set, and otherwise that of Decide. Violation panics if neither is set.
 func (s Score) Violation(g []float64, x []int32) {
 	switch {
 	case s.DecideAll != nil:

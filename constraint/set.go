@@ -2,16 +2,16 @@ package constraint
 
 import "fmt"
 
-// Set is a system of inequalities g_j(x) ≤ 0 on token sequences. The values g_j are signed: if
-// g_j(x) is negative, −g_j(x) is the margin by which x satisfies the inequality. Package
-// constrainttest checks that an implementation keeps this contract.
+// Set is a system of inequalities g_j(x) ≤ 0 on token sequences. The values g_j are signed: a
+// negative g_j(x) means that x satisfies the inequality by the margin −g_j(x). Package
+// constrainttest checks implementations.
 type Set interface {
 	// Len returns the number of inequalities.
 	Len() int
 
-	// Violation evaluates all inequalities on one or more sequences of equal length, which x
-	// holds one after the other. It stores g_j of sequence s in g[s·Len() + j]. The number of
-	// sequences is len(g)/Len(). It panics if the lengths do not divide evenly.
+	// Violation evaluates all inequalities on len(g)/Len() sequences of equal length, which x holds
+	// one after the other. It stores g_j of sequence s in g[s·Len() + j]. It panics if the lengths
+	// do not divide evenly.
 	Violation(g []float64, x []int32)
 }
 
@@ -26,9 +26,12 @@ type Smooth interface {
 	// unless len(g) = Len().
 	Value(g []float64, v []float32)
 
-	// Pull adds the vector–Jacobian product wᵀ·∂g/∂v at v to dst: dst[i] += Σ_j
-	// w_j·∂g_j/∂v_i. This is the gradient of Σ_j w_j·g_j, and the pullback of w in
-	// reverse-mode differentiation. It panics unless len(dst) = len(v) and len(w) = Len().
+	// Pull adds the vector–Jacobian product wᵀ·∂g/∂v at v to dst:
+	//
+	//	dst[i] += Σ_j w_j·∂g_j/∂v_i.
+	//
+	// This is the gradient of Σ_j w_j·g_j, as in reverse-mode differentiation. It panics unless
+	// len(dst) = len(v) and len(w) = Len().
 	Pull(dst, v []float32, w []float64)
 }
 
@@ -57,9 +60,9 @@ func eachState(n int, g []float64, x []int32, f func(g []float64, x []int32)) {
 	}
 }
 
-// Curved is a system of smooth, in general nonlinear inequalities g_j(z) ≤ 0 on a series z of
-// float64 numbers. It is for code that needs more precision than the float32 numbers of a [Smooth]
-// offer. Methods may be called from several goroutines at once.
+// Curved is a system of smooth inequalities g_j(z) ≤ 0, in general nonlinear, on a series z of
+// float64 numbers. Use it where the float32 precision of a [Smooth] is too low. Methods may be
+// called from several goroutines at once.
 type Curved interface {
 	// Len returns the number of inequalities.
 	Len() int

@@ -16,8 +16,7 @@ import (
 //
 //	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v),  a_j = A[j].
 //
-// The derivative of g_j jumps in the middle of the slab. At that point, the derivative of the upper
-// side is used.
+// If the two are equal, g_j has the derivative of the upper side.
 type Slabs struct {
 	A            []Row
 	Lower, Upper []float64
@@ -34,11 +33,11 @@ func (l Linear) Slabs() Slabs {
 }
 
 // Split separates the linear inequalities of a system from the nonlinear ones. It returns l as
-// [Slabs] and nil, because l is linear.
+// [Slabs] and nil, because l has no nonlinear ones.
 func (l Linear) Split() (Slabs, Curved) { return l.Slabs(), nil }
 
-// Split separates the linear inequalities of a system from the nonlinear ones. It returns s itself
-// and nil, because s is linear.
+// Split separates the linear inequalities of a system from the nonlinear ones. It returns s and
+// nil, because s has no nonlinear ones.
 func (s Slabs) Split() (Slabs, Curved) { return s, nil }
 
 // Validate checks the system for vectors v of length n. The slices A, Lower and Upper must have
@@ -87,9 +86,9 @@ func (s Slabs) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds to dst the gradient of Σ_j w_j·g_j at v, which is Σ_j ±w_j·a_j, where g_j is the larger
-// violation of the two bounds of row j and a_j is row j of A. The sign is positive for rows whose
-// upper bound gives the larger violation, and negative for the others.
+// Pull adds to dst the gradient of Σ_j w_j·g_j at v, where g_j is the larger violation of row j
+// (see [Slabs]). The gradient of g_j is A[j] if the upper bound gives this violation, and otherwise
+// −A[j].
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))

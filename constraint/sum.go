@@ -12,8 +12,8 @@ import (
 //
 // where w_i(l) is the integer weight of level l at site i. It is both a language and a [Set].
 // Construct it with [NewSum] for sequences of any length, or with [NewSiteSum] for a fixed number
-// of sites. For weights of both signs use NewSiteSum, which takes into account how much the
-// remaining sites can add.
+// of sites. If weights have both signs, use NewSiteSum, which knows how much the remaining sites
+// can add.
 type Sum struct {
 	weights
 	lower, upper int
@@ -33,13 +33,16 @@ type Sum struct {
 // int.
 const maxSum = 1<<29 - 1
 
-// NewSum returns the language of the sequences of any length for which lower ≤ Σ_i weights[x_i] ≤
-// upper. Use math.MinInt or math.MaxInt for no bound. Tokens without a weight are not allowed. The
-// slice weights is copied.
+// NewSum returns the language of the sequences x of any length with
 //
-// With weights of both signs, the automaton must distinguish all partial sums within ±(2²⁹−1), so
-// the language cannot be compiled to a table. A sequence whose partial sum leaves this range, which
-// takes at least 512 sites, is rejected.
+//	lower ≤ Σ_i weights[x_i] ≤ upper.
+//
+// Use math.MinInt or math.MaxInt for no bound. Tokens without a weight are not allowed. The slice
+// weights is copied.
+//
+// If weights have both signs, the language has too many states to be compiled to a table. A
+// sequence whose partial sum exceeds 2²⁹−1 in absolute value, which takes at least 512 sites, is
+// then rejected.
 //
 // The error is an [*ArgumentError] if a weight exceeds 2²⁰ or a finite bound exceeds 2²⁹−1 in
 // absolute value. It wraps [ErrInfeasible] if lower > upper.
@@ -67,13 +70,16 @@ func NewSum(weights []int, lower, upper int) (*Sum, error) {
 	return s, nil
 }
 
-// NewSiteSum returns the language of the sequences of exactly len(weights) tokens for which lower ≤
-// Σ_i weights[i][x_i] ≤ upper. Use math.MinInt or math.MaxInt for no bound. Tokens without a weight
-// at their site are not allowed. The rows are copied and may share memory.
+// NewSiteSum returns the language of the sequences x of exactly len(weights) tokens with
+//
+//	lower ≤ Σ_i weights[i][x_i] ≤ upper.
+//
+// Use math.MinInt or math.MaxInt for no bound. Tokens without a weight at their site are not
+// allowed. The rows are copied and may share memory.
 //
 // Weights and bounds have the same ranges as in [NewSum]. The error wraps [ErrInfeasible] if lower
-// > upper or if no sequence reaches the bounds. It is a [*LimitError] if more than 2²⁹−1 partial
-// sums must be distinguished.
+// > upper or if no sequence reaches the bounds. It is a [*LimitError] if a partial sum, or the
+// number of partial sums, exceeds 2²⁹−1.
 func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	s, err := newSum("NewSiteSum", weights, true, lower, upper)
 	if err != nil {
@@ -112,8 +118,7 @@ func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 }
 
 // Finite returns an [*ArgumentError] if no transition table can hold the language. This is so if
-// the length is not fixed and there are weights of both signs, because partial sums are then
-// unbounded.
+// the length is not fixed and weights have both signs.
 func (s *Sum) Finite() error {
 	if s.offset == nil && s.low == -maxSum && s.high == maxSum {
 		return &ArgumentError{"NewSum", "weights", "of both signs",

@@ -19,8 +19,7 @@ type wordAt struct {
 //
 // The error is an [*ArgumentError] if n = 0, or if a word is empty or contains a separator or a
 // negative token. It wraps [ErrInfeasible] if there are no words, and is a [*LimitError] if n <
-// −16. The limit exists because, when counting from the end, a state must record which of the last
-// |n| words match.
+// −16. The limit exists because a state must record which of the last |n| words match.
 func WordAt(words [][]int32, n int, separators []int32) (Automaton, error) {
 	if n == 0 {
 		return nil, &ArgumentError{"WordAt", "n", 0, "≠ 0: 1 is the first word, −1 the last"}

@@ -11,23 +11,22 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Auto is the default [Rule], a stochastic Newton method that needs no settings. It uses the
-// Hessian −Cov(g)/β of the dual function, where g are the violations and β is the temperature. Let
-// ḡ be the mean violation, and C the mean of the batch covariances of g, weighted towards recent
-// batches. Auto adds to λ the solution of
+// Auto is the default [Rule], a stochastic Newton method that needs no settings. With the
+// violations g, their batch mean ḡ and the temperature β, it adds to the multipliers λ the solution
+// of
 //
 //	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2sβ)  over the δ that keep λ within its bounds,
 //	  with |δ_j| ≤ 2β/sd(g_j) and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far.
 //
-// The vector h shrinks C towards its diagonal, by less as samples accumulate. The gain s starts at
-// 1 and falls as 2/(2+k), where k counts the steps. A step in the same direction as recent steps
-// adds only a fifth to k (Kesten 1958). The count k restarts at 0 when the latest steps all went in
-// one direction and make up more than an eighth of all steps. A step changes the distribution by at
-// most one nat.
+// Here C is a mean of the covariances of g in earlier batches, in which recent batches weigh more.
+// It estimates the curvature of the dual function, whose Hessian is −Cov(g)/β. The present batch is
+// left out of C: its covariance is correlated with ḡ and would bias the result. The vector h
+// shrinks C towards its diagonal, by less as samples accumulate.
 //
-// C is computed from earlier batches only. The covariance of the present batch is correlated with
-// its mean ḡ, so using this covariance would bias the result. For rare events the bias would favour
-// violations.
+// The gain s = 2/(2+k) starts at 1. A step increases the counter k by 1, or by 0.2 if it continues
+// in the direction of recent steps (Kesten 1958). A long run of steps in one direction, more than
+// an eighth of all steps, resets k to 0. A step is shortened if it would change the distribution by
+// more than about one nat.
 //
 // The rule does not depend on the units of g and accepts dependent constraints. It needs batches of
 // at least two states. An update takes O(n²) time and memory for n multipliers.

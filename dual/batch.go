@@ -7,9 +7,9 @@ import (
 )
 
 // Batch is the input of a [Rule] in one dual step: the violations of the present samples. It holds
-// the mean violations, and either the violations of all samples or their covariance. Inside a
-// diffusion (package pdi) the mean is a forecast for the finished samples, and G and Cov are both
-// nil: see [SpreadError].
+// their means, and usually also G or Cov, from which a rule computes variances. Inside a diffusion
+// (package pdi) the means are forecasts for the finished samples. G and Cov are then both nil, and
+// rules that need variances return a [SpreadError].
 type Batch struct {
 	Step   int       // number of dual steps before this one
 	States int       // number of samples in the batch
@@ -26,8 +26,8 @@ type Batch struct {
 	Equal []bool
 }
 
-// SpreadError reports that a rule needs the variance of the violations, but that its batch contains
-// neither the violations of single samples (G) nor their covariance (Cov).
+// SpreadError reports that a rule needs the variance of the violations, but its batch has neither G
+// nor Cov.
 type SpreadError struct{ Rule string }
 
 func (e *SpreadError) Error() string {
@@ -56,9 +56,9 @@ func (b *Batch) Measure(g []float64) error {
 	return nil
 }
 
-// Variance stores in v the variance of each violation g_j over the batch, which is the diagonal of
-// the field Cov. If Cov is nil, the variances are computed from the field G with the divisor States
-// − 1. If G is nil too, or States = 1, they are zero.
+// Variance stores in v the variance of each violation g_j over the batch. It is the diagonal of the
+// field Cov or, if Cov is nil, computed from the field G with the divisor States − 1. If G is nil
+// too, or States = 1, all variances are 0.
 func (b *Batch) Variance(v []float64) {
 	n := len(b.Mean)
 	clear(v)
@@ -82,9 +82,9 @@ func (b *Batch) Variance(v []float64) {
 	}
 }
 
-// Covariance stores in c, n × n for n = len(Mean), the covariance of the violations over the batch,
-// which is a copy of the field Cov. If Cov is nil, the covariance is computed from the field G with
-// the divisor States − 1. If G is nil too, or States = 1, it is zero. The cost is O(States·n²).
+// Covariance stores in c, n × n for n = len(Mean), the covariance of the violations over the batch.
+// It is a copy of the field Cov or, if Cov is nil, computed from the field G with the divisor
+// States − 1. If G is nil too, or States = 1, it is 0. The cost is O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)

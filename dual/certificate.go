@@ -13,8 +13,8 @@ import (
 )
 
 // Certificate measures how well multipliers satisfy the optimality conditions of Karush, Kuhn and
-// Tucker. The slices hold one entry per row, that is, per constraint g_j ≤ 0 and its multiplier λ_j
-// (see [Row]). All numbers are estimates with Monte Carlo errors.
+// Tucker. Each slice has one entry per row, that is, per inequality E[g_j] ≤ 0 or equality E[g_j] =
+// 0 (see [Row]). All numbers are estimates with Monte Carlo errors.
 type Certificate struct {
 	Lambda []float64 // multipliers λ̄: their mean over the steps or, if Frozen, the fixed ones
 	// mean of each g_j; the constraint holds if it is ≤ 0 (if it is 0 for an equality)
@@ -29,8 +29,8 @@ type Certificate struct {
 	// largest RHat at which the chains count as converged, for each row; nil or +Inf if there is no
 	// limit
 	RHatLimit []float64
-	// effective sample size: number of independent draws that would have the same standard error;
-	// NaN where RHat is NaN
+	// effective sample size: number of independent draws with the same standard error; NaN where
+	// RHat is NaN
 	ESS []float64
 
 	// number of dual steps (updates of λ) that the certificate covers, or of draws per chain if
@@ -143,10 +143,10 @@ func (c *Certificate) held() string {
 // give a one-sided confidence of 97.7 % per figure.
 const confidence = 2
 
-// Converged reports whether the chains agree on the mean of every g_j. They agree if R-hat, which
-// compares the variance between chains with that within chains, is at most 1.01 plus the excess
-// that chance explains in a short run. If the chains disagree, each chain has seen only a part of
-// the distribution, and standard errors are unreliable.
+// Converged reports whether the chains agree on the mean of every g_j. The test is R-hat, which
+// compares the variance between chains with the variance within chains. The limit is 1.01, or
+// higher in a short run, where chance alone raises R-hat. Chains that disagree have each seen only
+// a part of the distribution, and standard errors are then unreliable.
 func (c *Certificate) Converged() bool {
 	for j := range c.Lambda {
 		if c.disagrees(j) {
@@ -156,10 +156,13 @@ func (c *Certificate) Converged() bool {
 	return true
 }
 
-// Holds reports whether the optimality conditions hold within the tolerance tol. The chains must
-// agree (see [Certificate.Converged]), every mean violation must be at most tol, and every slack (a
-// multiplier times the mean violation of its constraint) within ±tol. Two standard errors are added
-// to each figure before the comparison. For violations, a constraint's own tolerance replaces tol.
+// Holds reports whether the optimality conditions hold within the tolerance tol:
+//
+//   - the chains agree (see [Certificate.Converged]);
+//   - every mean violation is at most the constraint's own tolerance, or tol if it has none;
+//   - every slack, a multiplier times its mean violation, is within ±tol.
+//
+// Violations and absolute slacks are increased by two standard errors before the comparison.
 func (c *Certificate) Holds(tol float64) bool {
 	for j := range c.Lambda {
 		if !(c.over(j, tol) <= 0) {
@@ -169,11 +172,11 @@ func (c *Certificate) Holds(tol float64) bool {
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. If all samples were drawn at λ̄ (see
-// Certificate.Frozen) and the mean violations satisfy the constraints, the objective at λ̄ exceeds
-// the optimum by at most the gap. The reason is that the objective at λ̄ is D(λ̄) + Gap, where D is
-// the dual function, and D(λ̄) does not exceed the optimum. The standard error is an upper bound:
-// it treats the errors of the slacks as fully correlated.
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. The objective at λ̄ exceeds the optimum by
+// at most the gap. This holds if all samples were drawn at λ̄ (see Certificate.Frozen) and their
+// mean violations satisfy the constraints. It follows from weak duality: the objective at λ̄ is the
+// dual value D(λ̄) plus the gap, and D(λ̄) does not exceed the optimum. The standard error is an
+// upper bound, because it treats the errors of the slacks as fully correlated.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v
@@ -232,9 +235,9 @@ func (c *Certificate) set(j int, violation, se float64) {
 
 // Judge returns the certificate of independent samples x, an array of states × sites, such as the
 // output of a diffusion. The argument lambda holds the multipliers at which the samples were drawn,
-// or those that the diffusion reached. The target is any type that computes violations: a [Target],
-// or the predictor of a diffusion. Standard errors assume independent draws. They are too large if
-// the samples shared multipliers while they were drawn.
+// or those that the diffusion reached. The target is a [Target], or the predictor of a diffusion.
+// Samples that shared multipliers while they were drawn are not independent, and their standard
+// errors are too large.
 //
 // Judge returns an error if x holds fewer than two states or an incomplete state, or if the number
 // of multipliers is wrong. Multipliers must be finite, and ≥ 0 for inequalities.

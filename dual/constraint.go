@@ -20,10 +20,9 @@ import (
 // [AtMost], [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound. Low must be ≤
 // High, and at least one of them finite. At least one statistic is required.
 //
-// A constraint with one finite bound has one Lagrange multiplier, and one [Row] that describes this
-// inequality. If Low = High, the constraint is an equality. An equality also has one multiplier,
-// which may have either sign. If Low < High and both are finite, the constraint has two multipliers
-// and two rows, that of High first.
+// A constraint has one Lagrange multiplier and one [Row] for each finite bound. If both bounds are
+// finite, the row of High comes first. But Low = High makes an equality: it has one multiplier,
+// which may have either sign.
 //
 // On tokens (S = int32), a statistic may be any energy.Model or a function (see [Statistic]). If
 // all statistics are models, a [Lagrangian] supports the interfaces that the base and the models
@@ -31,8 +30,8 @@ import (
 // base has positive probability. On reals (S = float32), statistics are energies with scores
 // (energy.Scored).
 //
-// A Constraint is also a constraint.Set, which bounds the value at each single state x instead of
-// the mean. Used in this way, an equality h = b is only the inequality h(x) ≤ b.
+// A Constraint is also a constraint.Set. As a Set it bounds the value h(x) of each single state
+// instead of the mean. An equality h = b is then only the inequality h(x) ≤ b.
 type Constraint[S energy.Site] struct {
 	Name      string  // name in errors, certificates and reports
 	Unit      string  // unit of the bounded quantity h, such as "kW"
@@ -188,9 +187,9 @@ func (c *Constraint[S]) label(j int) string {
 	return "the constraint of " + Row{Name: c.Name}.label(j)
 }
 
-// Modelled is implemented by constraint sets that can express their inequalities as a list of
-// [Constraint] whose statistics are models. A [Lagrangian] of such a set is faster. The method
-// Constraints returns this list for states with the given numbers of sites and levels.
+// Modelled is a constraint set that can express its inequalities as [Constraint] values whose
+// statistics are models. A [Lagrangian] of such a set is faster. The method Constraints returns
+// these values for states with the given numbers of sites and levels.
 type Modelled interface {
 	constraint.Set
 	Constraints(sites, levels int) ([]Constraint[int32], error)

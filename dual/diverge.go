@@ -12,21 +12,21 @@ import (
 )
 
 // DivergedError reports that the multipliers diverge, usually because no distribution satisfies the
-// constraints on average. Its evidence is a direction u, with Σ_j |u_j| = 1 and u_j ≥ 0 for
-// inequalities, such that
+// constraints on average. As evidence it gives a direction u with
 //
-//	Σ_j u_j g_j(x) ≥ Margin.
+//	Σ_j u_j g_j(x) ≥ Margin,
 //
-// If Proven is true, Margin > 0 and this holds for every state x of positive probability. Then no
-// distribution has E[g] ≤ 0 (Gordan's alternative), and the error wraps constraint.ErrInfeasible.
+// where g_j are the violations and Σ_j |u_j| = 1. For inequalities, u_j ≥ 0. There are three cases:
 //
-// If Proven is false and Margin > 0, the inequality holds for every sample of the last Steps dual
-// steps. In these steps the multipliers grew beyond Config.Diverge. A distribution may still
-// satisfy the constraints, but the loop could not reach it.
-//
-// Margin = 0 occurs only in errors of [Solve] and [SolveStates]. The constraints can then be
-// satisfied, but only by distributions on the states with Σ_j u_j g_j(x) = 0. No finite λ gives
-// such a distribution.
+//   - Proven: Margin > 0, and every state x of positive probability satisfies this inequality. No
+//     distribution can then have E[g] ≤ 0 (Gordan's alternative). The error wraps
+//     constraint.ErrInfeasible.
+//   - Not proven, Margin > 0: every sample of the last Steps dual steps satisfies it, while the
+//     multipliers grew beyond Config.Diverge. A distribution may satisfy the constraints, but the
+//     loop could not reach it.
+//   - Margin = 0, only from [Solve] and [SolveStates]: the constraints can be satisfied, but only
+//     by distributions on the states with Σ_j u_j g_j(x) = 0. No finite λ gives such a
+//     distribution.
 type DivergedError struct {
 	Lambda []float64 // multipliers when the search stopped
 	// direction u (see [DivergedError]), one entry per multiplier; usually the direction of Lambda

@@ -13,14 +13,15 @@ import (
 
 // Ascent is projected dual ascent, the [Rule] of Hadou, Uslu and Ribeiro (2026):
 //
-//	λ ← clip(λ + η_t ḡ, 0, max)
+//	λ_j ← min(max(λ_j + η_t ḡ_j, 0), Config.Max)
 //
-// Here ḡ is the mean violation of the batch of step t. The function clip limits each multiplier to
-// the interval from 0 to max, where max is Config.Max. The step size η_t = Step(t), in units of λ
-// per unit of g, must be tuned to the problem. If Step is nil, every multiplier j has its own step
-// size η_tj = β/(v_j·√(1+t)). Here β is the temperature, and v_j is the mean variance of g_j over
-// earlier batches. This step size is that of Newton's method with a diagonal Hessian and does not
-// depend on the units of g.
+// Here ḡ_j is the mean violation in the batch of step t. Multipliers of equalities may be negative,
+// down to −Config.Max. The step size η_t = Step(t), in units of λ per unit of g, must be tuned to
+// the problem.
+//
+// If Step is nil, multiplier j has the step size β/(v_j·√(1+t)). Here β is the temperature, and v_j
+// is the mean variance of g_j over earlier batches. This is a Newton step with a diagonal Hessian
+// and does not depend on the units of g.
 type Ascent struct {
 	// step size η_t at dual step t; nil means β/(v_j·√(1+t)) for multiplier j (see [Ascent])
 	Step Schedule
@@ -46,11 +47,11 @@ func (a *ascent) Update(lambda []float64, b *Batch) error {
 
 // Extragradient is dual ascent along the gradient at a look-ahead point λ' (Korpelevich 1976):
 //
-//	λ' = clip(λ + η_t ḡ(λ), 0, max),  λ ← clip(λ + η_t ḡ(λ'), 0, max)
+//	λ' = clip(λ + η_t ḡ(λ)),  λ ← clip(λ + η_t ḡ(λ'))
 //
-// Each update of λ takes two dual steps, one for each mean violation ḡ. The step size is η_t. The
-// function clip and the bound max are as in [Ascent]. The rule is slower than [Ascent] where Ascent
-// works, but remains stable at step sizes at which Ascent oscillates.
+// Here ḡ is the mean violation, η_t the step size, and clip limits λ to its bounds as in [Ascent].
+// Each update of λ takes two dual steps, one for each ḡ. The rule is slower than Ascent where
+// Ascent works, but remains stable at step sizes at which Ascent oscillates.
 type Extragradient struct {
 	Step Schedule // step size η_t; nil means that of [Ascent]
 }
@@ -90,15 +91,14 @@ func (e *extragradient) fields(f *wire.Fields) {
 }
 
 // PI is a proportional–integral controller with smoothed errors (νPI: Sohrabi, Ramirez, Zhang,
-// Lacoste-Julien and Gallego-Posada 2024). In the form without a separate integral it is
+// Lacoste-Julien and Gallego-Posada 2024):
 //
-//	ξ_t = ν ξ_{t−1} + (1−ν) ḡ,  λ ← clip(λ + η_t(ḡ + κ(ξ_t − ξ_{t−1})), 0, max)
+//	ξ_t = ν ξ_{t−1} + (1−ν) ḡ,  λ ← clip(λ + η_t(ḡ + κ(ξ_t − ξ_{t−1})))
 //
-// where ḡ is the mean violation, η_t the step size, ν the smoothing weight and κ a factor. The
-// function clip and the bound max are as in [Ascent]. PI is dual ascent with an extra term, which
-// responds at once to a change in the violation and damps the oscillation of λ around the optimum.
-// The clipped λ is itself the integral, so nothing accumulates while a multiplier stays at a bound
-// (no windup).
+// Here ḡ is the mean violation, η_t the step size, ν the smoothing weight and κ a factor. The
+// function clip limits λ to its bounds as in [Ascent]. The term with κ responds at once to a change
+// in the violation and damps the oscillation of λ around the optimum. The clipped λ is itself the
+// integral, so nothing accumulates while a multiplier stays at a bound (no windup).
 type PI struct {
 	Integral Schedule // step size η_t; nil means that of [Ascent]
 	// factor κ ≥ 0 of the term that damps oscillations (see [PI]); 0 means 1, −1 means none
@@ -152,17 +152,17 @@ func (c *controller) fields(f *wire.Fields) {
 	c.gains.fields(f)
 }
 
-// AdaGrad is a [Rule]: dual ascent on the multipliers λ, with steps that shrink as the squared
-// gradients add up (Duchi, Hazan and Singer 2011):
+// AdaGrad is dual ascent whose steps shrink as the squared gradients add up (Duchi, Hazan and
+// Singer 2011):
 //
-//	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j², 0, max)
+//	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j²)
 //
-// Here ḡ_j is the mean violation of constraint j over the present batch of samples, and the sum is
-// over all steps so far. The square sd_j² is the variance of the violation g_j among the samples of
-// a batch, averaged over earlier batches. The function clip, the bound max and the temperature β
-// are as in [Ascent]. The rule does not depend on the units of g. It takes O(n) time and memory for
-// n multipliers. It is the default for more than 2000 multipliers, for which the covariance of
-// [Auto] is too large.
+// Here β is the temperature, ḡ_j is the mean violation of constraint j in a batch, and the sum is
+// over all steps so far. The square sd_j² is the mean variance of g_j within earlier batches. The
+// function clip limits λ to its bounds as in [Ascent].
+//
+// The rule does not depend on the units of g. It takes O(n) time and memory for n multipliers. It
+// is the default for more than 2000 multipliers, because [Auto] needs O(n²).
 type AdaGrad struct {
 	Rate float64 // factor of every step size; 0 means 1
 }
@@ -279,15 +279,13 @@ func (g *gains) fields(f *wire.Fields) {
 	f.Float64s(g.variance)
 }
 
-// Schedule is a function that returns the step size at dual step (update of the multipliers) t = 0,
-// 1, 2, …. The result must depend on t alone and be finite and ≥ 0. Samples depend on the schedule,
-// so its arithmetic should give the same bits on every processor, as that of [Constant] and [Power]
-// does.
+// Schedule returns the step size at dual step t = 0, 1, 2, …. The result must depend on t alone and
+// be finite and ≥ 0. Samples depend on the schedule, so its arithmetic should give the same bits on
+// every processor, as that of [Constant] and [Power] does.
 type Schedule func(t int) float64
 
-// Constant returns the schedule whose step size is always η. If η = κ/√T over T steps, for some
-// constant κ, the mean of the multipliers is within O(1/√T) of the optimum (Hadou et al. 2026,
-// theorem 1).
+// Constant returns the schedule whose step size is always η (eta). With η ∝ 1/√T over T steps, the
+// mean of the multipliers is within O(1/√T) of the optimum (Hadou et al. 2026, theorem 1).
 func Constant(eta float64) Schedule { return func(int) float64 { return eta } }
 
 // Power returns the schedule with the step size κ/(1+t)^p at step t, for loops whose number of

@@ -35,8 +35,8 @@ type Config struct {
 	Uniform bool
 
 	// Diverge limits the sum Σ_j |λ_j| of the multipliers; 0 means 10⁴. If the sum exceeds this
-	// limit and no sample has satisfied the constraints, the run gives up with a [DivergedError].
-	// It does so even without a proof that no distribution satisfies the constraints.
+	// limit and no recent sample satisfies the constraints, the run gives up with a
+	// [DivergedError]. No proof that the constraints are infeasible is needed.
 	Diverge float64
 
 	// Observe, if not nil, is called after every dual step. It receives the multipliers at
@@ -101,9 +101,8 @@ func (c *Config) newState(ctx context.Context, lambda []float64, states int) (s 
 }
 
 // NewInference returns a loop that finds the multipliers of the target t. The primal p is the
-// sampler; it must draw from t. A primal that draws from another model would not follow the
-// multipliers. If p is [Energetic], such as the chains of package sampler, NewInference detects
-// this mistake: it rejects p if its energies do not change with λ.
+// sampler and must draw from t. If p is [Energetic], such as the chains of package sampler,
+// NewInference checks this: it rejects a primal whose energies do not change with λ.
 //
 // NewInference returns an error if an argument is nil, a field is out of range, the rule returns an
 // error, or p is rejected.
@@ -166,11 +165,15 @@ func (c *Config) fill(n int, equal []bool) error {
 // Run makes n dual steps. With n = math.MaxInt it continues until the context ends.
 //
 // If the context ends, Run returns the context's error, and a later Run continues the interrupted
-// step. If no distribution satisfies the constraints, Run returns a [*DivergedError]. Run also
-// returns an error if a violation is NaN or infinite, or if the primal or the rule returns an
-// error. If a multiplier is at Config.Max on average after n steps and its constraint is still
-// violated, the error is a [*NotConverged] with Tolerance 0. The loop keeps its state after every
-// error.
+// step. Other errors are
+//
+//   - a [*DivergedError] if no distribution seems to satisfy the constraints;
+//   - a [*NotConverged] with Tolerance 0 if, after n steps, a multiplier is on average at
+//     Config.Max and its constraint is still violated;
+//   - an error that names a mean violation that is NaN or infinite;
+//   - an error of the primal or the rule.
+//
+// The loop keeps its state after every error.
 func (i *Inference[S]) Run(ctx context.Context, n int) error {
 	if err := i.run(ctx, n); err != nil || math.IsInf(i.cfg.most, 1) || i.steps == 0 {
 		return err
@@ -321,10 +324,9 @@ func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 	return nil
 }
 
-// Average returns λ̄, a weighted mean of the multipliers over all steps. Step t has a weight ∝ t²
-// or, if Config.Uniform is set, the same weight as all others. The convergence theory holds for λ̄,
-// not for the multipliers of the last step. Before the first step, Average returns the initial
-// multipliers.
+// Average returns λ̄, a weighted mean of the multipliers over all steps. The weight of step t is ∝
+// t² or, if Config.Uniform is set, constant. The convergence theory holds for λ̄, not for the
+// multipliers of the last step. Before the first step, Average returns the initial multipliers.
 func (i *Inference[S]) Average() []float64 {
 	if i.steps == 0 {
 		return i.Lambda()
@@ -332,10 +334,9 @@ func (i *Inference[S]) Average() []float64 {
 	return slices.Clone(i.way.average)
 }
 
-// Certificate returns the certificate of the samples that the loop has drawn while λ moved. It
-// holds λ̄ (see [Inference.Average]) and the mean violations of these samples. Unless
-// Config.Uniform is set, it omits the first quarter of the steps. Use Certificate if the samples of
-// the loop itself are the result, and [Inference.Certify] for the distribution at λ̄. Certificate
+// Certificate returns the certificate of the samples that the loop has drawn while λ moved. Use it
+// if these samples are the result; for the distribution at the average λ̄ use [Inference.Certify].
+// Unless Config.Uniform is set, the certificate omits the first quarter of the steps. Certificate
 // returns nil before the first step.
 func (i *Inference[S]) Certificate() *Certificate {
 	if i.steps == 0 {
@@ -355,11 +356,11 @@ func (i *Inference[S]) Certificate() *Certificate {
 	return c
 }
 
-// Certify returns the certificate of the fixed multipliers lambda, or of [Inference.Average] if
-// lambda is nil. It draws new samples at these multipliers. Every chain first makes some draws that
-// are ignored, as many as the argument discard, and then the given number of draws. The certificate
-// includes the dual value if the target can be enumerated and has at most 2²² states. The next dual
-// step uses the multipliers of the loop again.
+// Certify returns the certificate of new samples at the fixed multipliers lambda, or at
+// [Inference.Average] if lambda is nil. The argument discard is the number of draws of each chain
+// that are ignored first, and draws is the number of counted draws. The certificate includes the
+// dual value if the target can be enumerated and has at most 2²² states. The next dual step uses
+// the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.
@@ -436,7 +437,7 @@ func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
 	return err
 }
 
-// NotConverged is the error of a loop whose optimality conditions do not hold after the allowed
+// NotConverged is the error of a loop that still misses its optimality conditions after the allowed
 // steps. The loop keeps its state. The field Certificate describes all samples so far.
 type NotConverged struct {
 	Steps int // total number of steps made
@@ -457,12 +458,11 @@ func (e *NotConverged) Error() string {
 // because a check costs a pass over the trajectory.
 const firstCheck = 256
 
-// Solve makes at most the given number of further dual steps, until the optimality conditions hold
-// for the certificate that [Inference.Certificate] returns. The argument tol is the absolute
-// tolerance on violations and slacks (see [Certificate.Holds]). The certificate describes the
-// samples drawn while λ moved; for the distribution at the average λ̄ use [Inference.Certify]. If
-// the certificate does not hold after these steps, the error is a [*NotConverged]. Solve also
-// returns the same errors as [Inference.Run].
+// Solve makes dual steps until the optimality conditions hold within the tolerance tol, but at most
+// the given number of further steps. The conditions are those of [Certificate.Holds], applied to
+// [Inference.Certificate]. That certificate describes the samples drawn while λ moved; for the
+// distribution at the average λ̄ use [Inference.Certify]. If the conditions do not hold after these
+// steps, the error is a [*NotConverged]. Other errors are those of [Inference.Run].
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
 	if err := cmp.Or(check.If(!(tol > 0), "dual: Solve: tol = %v, want > 0", tol), check.If(steps < 0, "dual: Solve: steps = %d, want ≥ 1", steps)); err != nil {
 		return err
@@ -553,17 +553,17 @@ func (i *Inference[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint of the loop to w. If the primal has a method Save, the primal's
-// checkpoint follows. A loop that loads the checkpoint continues bit for bit. Save first sets the
-// target to the multipliers of the last dual step, because other calls such as [Inference.Certify]
-// may have changed them.
+// Save writes a checkpoint of the loop to w, followed by that of the primal if it has a method
+// Save. A loop that loads the checkpoint continues bit for bit. Save first sets the target to the
+// multipliers of the last dual step, because calls such as [Inference.Certify] may have changed
+// them.
 func (i *Inference[S]) Save(w io.Writer) error { return i.life.Save(w) }
 
-// Load restores a checkpoint written by Save into a loop built with the same arguments. Start,
-// Observe and Checkpoint may differ. If another argument differs, the error names the first such
-// argument. Schedules are compared by their values. Load reads no further than the end of the
-// checkpoint. If Load returns an error, the loop is unchanged, and the target has the multipliers
-// of the loop's last step.
+// Load restores a checkpoint written by Save into a loop built with the same arguments. Only Start,
+// Observe and Checkpoint may differ; otherwise the error names the first argument that does.
+// Schedules are compared by their values. Load reads no further than the end of the checkpoint. If
+// Load returns an error, the loop is unchanged, and the target has the multipliers of the loop's
+// last step.
 func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error { return i.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so

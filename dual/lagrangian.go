@@ -18,7 +18,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
-// Lagrangian is the energy model of a base distribution that is tilted to satisfy constraints,
+// Lagrangian is an energy model: a base model plus constraints, weighted by multipliers,
 //
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β.
 //
@@ -27,13 +27,12 @@ import (
 // 0. At λ = 0 and β = 1 the energy equals that of the base model, bit for bit. The g_j must be
 // finite wherever the base has positive probability.
 //
-// A Lagrangian is a weighted sum of the base and the inequalities, an energy.Affine whose weights
-// change (see energy.Varying). It supports the interfaces that the Affine supports. Inequalities
-// made of models ([Constraint], constraint.Count, a [Modelled] set) support what the models
-// support. For instance, a model on a torus (a periodic lattice) under a constraint.Count remains
-// such a model at every λ, so kernels for tori accept it. All other sets only compute values. For
-// these, energy differences are computed exactly, by one evaluation per level at each site, without
-// a cache.
+// A Lagrangian is a weighted sum of energies, an energy.Affine whose weights change (see
+// energy.Varying), and supports the same optional interfaces. Inequalities made of models
+// ([Constraint], constraint.Count, a [Modelled] set) support those of the models. For instance, a
+// torus model (a periodic lattice) under a constraint.Count remains one at every λ, so kernels for
+// tori accept it. Other sets only compute values. Their energy differences are exact but slower:
+// each site takes one evaluation per level.
 //
 // A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently with any
 // other method. MCMC kernels that sample the Lagrangian must be Reset after SetLambda. [Inference]
@@ -256,10 +255,9 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 
 // Within declares that all samples are in the given language, a set of allowed sequences. Call it
 // if the option Within of a method in package mcmc confines the chains to this language.
-// [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then consider only states of the language. So
-// they can prove that no distribution on these states satisfies the constraints. The energy does
-// not change. Within returns an error for a nil language, or constraint.ErrInfeasible if the
-// language has no sequence of the base's shape.
+// [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then consider only sequences of the language.
+// The energy does not change. Within returns an error for a nil language, or
+// constraint.ErrInfeasible if the language has no sequence of the base's shape.
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	g, err := trellis.Unroll(ctx, "dual: Within", a, l.sites, l.levels)
 	if err == nil {
@@ -285,9 +283,9 @@ func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 // energy.Model.
 func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 
-// As makes optional interfaces of package energy, such as energy.Incremental, available. It
-// supports those that the weighted sum of the base model and the inequalities supports (see
-// energy.Affine). It implements energy.Capable.
+// As gives access to optional interfaces of package energy, such as energy.Incremental. It supports
+// those that the weighted sum of the base model and the inequalities supports (see energy.Affine).
+// It implements energy.Capable.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
 // Base returns the base model, whose energy is f0.
@@ -362,10 +360,13 @@ func (l *Lagrangian) Violation(g []float64, x []int32) {
 	l.set.Violation(g, x)
 }
 
-// Dual returns the dual value D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) at the given λ, by
-// enumeration. For every λ ≥ 0 the dual value is a lower bound on the optimum of the constrained
-// problem. Dual returns the same errors as energy.Enumerate and SetLambda. After
-// [Lagrangian.Within] it also returns an error for more than 2²² states.
+// Dual returns the dual value at the given λ, by enumeration:
+//
+//	D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β).
+//
+// For every λ ≥ 0 it is a lower bound on the optimum of the constrained problem. Dual returns the
+// same errors as energy.Enumerate and SetLambda. After [Lagrangian.Within] it also returns an error
+// for more than 2²² states.
 func (l *Lagrangian) Dual(ctx context.Context, lambda []float64) (float64, error) {
 	at, err := l.AtTemperature(l.beta)
 	if err == nil {
@@ -396,15 +397,14 @@ func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 	return -l.beta * tilt.Normalize(w), nil
 }
 
-// Margin returns the minimum over the states x of uᵀg(x), or a lower bound on this minimum. Here g
-// are the violations, and u holds one weight per multiplier, with u_j ≥ 0 for inequalities. A
-// positive margin proves that no distribution satisfies the constraints.
+// Margin returns the minimum of uᵀg(x) over the states x, or a lower bound on it. Here g are the
+// violations, and u holds one weight per multiplier, with u_j ≥ 0 for inequalities. A positive
+// margin proves that no distribution satisfies the constraints.
 //
-// If the inequalities are sums over sites, the result is the minimum over all states or, after
-// [Lagrangian.Within], over the language of allowed states. This is a lower bound, because it
-// includes states of probability zero. Otherwise, if the base has at most 2²² states, the result is
-// the minimum over the states of positive probability (and in the language). In all other cases ok
-// is false.
+// If the inequalities are sums over sites, the minimum is over all states, including those of
+// probability zero, and therefore a lower bound. Otherwise it is over the states of positive
+// probability, and ok is false if the base has more than 2²² states. After [Lagrangian.Within],
+// both minima are over the language only.
 //
 // Margin returns an error if an evaluation gives NaN or the context ends.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {

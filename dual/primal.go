@@ -34,28 +34,26 @@ type Primal[S energy.Site] interface {
 	SetStates(x []S) error
 }
 
-// Counter is a [Primal] whose method Len returns the number of draws that each chain has made. If
-// the context ends in the middle of a dual step, [Inference] uses this number to continue the step
-// where it stopped.
+// Counter is a [Primal] whose method Len returns the number of draws made by each chain.
+// [Inference] uses it to continue a dual step that the end of a context interrupted.
 type Counter interface{ Len() int }
 
 // Energetic is implemented by types that compute energies. Energy stores in e[s] the energy of the
 // state x[s·sites : (s+1)·sites]. Every energy.Model and energy.Real is Energetic and can serve as
 // a statistic of a [Constraint]. A primal may be Energetic too and report the energies of its
-// model. If these energies do not change with the target's multipliers, the primal draws from
-// another model, and [NewInference] rejects it.
+// model. [NewInference] can then reject a primal that draws from another model than the target.
 type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
 
 // Saver is a [Primal] with checkpoints. [Inference.Save] appends the primal's checkpoint to that of
-// the loop, and [Inference.Load] restores it. Load must not read beyond what Save wrote. If Load
-// returns an error, it must change nothing.
+// the loop, and [Inference.Load] restores it. Load must not read beyond what Save wrote, and must
+// change nothing if it returns an error.
 type Saver interface {
 	Save(w io.Writer) error
 	Load(ctx context.Context, r io.Reader) error
 }
 
 // Resampler is a [Primal] that draws all its states anew each time. It adapts samplers that keep no
-// state between draws. An example is a diffusion whose denoiser reads the target's multipliers:
+// state between draws, such as a diffusion whose denoiser reads the target's multipliers:
 //
 //	p, err := dual.NewResampler(sites, 256, diffusion.Sample)
 type Resampler[S energy.Site] struct {

@@ -18,12 +18,11 @@ import (
 //
 // where f0 is the base energy, g_j ≤ 0 are the constraints, λ the multipliers and β the
 // temperature. The base energy and the statistics of the constraints have scores, which are their
-// negative gradients (see energy.Scored). A RealLagrangian is an energy.Scored and a [Target]. With
-// langevin.Chains as the primal, [Inference] is primal–dual Langevin (a baseline of Hadou et al.
-// 2026) in which all chains share λ.
+// negative gradients. So has a RealLagrangian: it is an energy.Scored as well as a [Target]. With
+// langevin.Chains as the primal, [Inference] is the primal–dual Langevin baseline of Hadou et al.
+// 2026, except that all chains share λ.
 //
-// As with [Lagrangian.SetLambda], the multipliers must not change while another goroutine uses the
-// RealLagrangian.
+// The multipliers must not change while another goroutine uses the RealLagrangian.
 type RealLagrangian struct {
 	tilted
 	base  energy.Scored

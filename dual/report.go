@@ -11,8 +11,7 @@ import (
 )
 
 // Report presents a [Solution] or a [Certificate] in the units of the constraints. String formats
-// it as a table with one line per constraint, like the log of a solver. encoding/json can encode
-// it.
+// it as a table with one line per constraint, and encoding/json can encode it.
 type Report struct {
 	Status      string   `json:"status"`
 	Constraints []Line   `json:"constraints"`
@@ -28,35 +27,35 @@ type Line struct {
 	Name  string
 	Unit  string  // unit of Value, SE, Low and High
 	Value float64 // mean of the constrained quantity h
-	// standard error of Value; +Inf if unknown. It is 0 if Value is exact, and also if all draws
-	// gave the same value. The error is then unknown: an event of probability p is missed by n
-	// independent draws with probability (1−p)ⁿ. [UpperBound] gives a limit for p.
+	// standard error of Value; 0 if Value is exact, +Inf if the error is unknown. It is also 0 if
+	// all draws gave the same value. A rare event may then have been missed: n independent draws
+	// miss an event of probability p with probability (1−p)ⁿ. [UpperBound] gives a limit for p.
 	SE   float64
 	Low  float64 // lower bound; −Inf if there is none
 	High float64 // upper bound; +Inf if there is none
 	// multiplier of the constraint; for a range, the multiplier of High minus the multiplier of Low
 	Lambda float64
 
-	// Price is the shadow price: by how much the optimal value of the objective, in units of f0,
-	// changes if the bound rises by one unit of h. For a range it is the price of the bound at
-	// which the mean lies.
+	// Price is the shadow price: the change in the optimal value of the objective, in units of f0,
+	// if the bound rises by one unit of h. For a range it is the price of the bound at which the
+	// mean lies.
 	Price float64
 
-	// R-hat, which is 1 if the chains agree, and effective sample size of the chains; NaN if
-	// undefined
+	// R-hat of the chains, 1 if they agree, and their effective sample size; NaN if undefined
 	RHat, ESS float64
 
 	// Status is one of
 	//
 	//   - "slack": the constraint holds, and no other case applies;
 	//   - "binding": λ is not 0 and the mean is at its bound, up to the tolerance or two standard
-	//     errors. The mean may thus be slightly beyond the bound, as the printed report says;
+	//     errors on either side;
 	//   - "not settled": λ·E[g] is beyond the tolerance by more than two standard errors;
 	//   - "undecided": the mean is within two standard errors of the limit set by the tolerance;
 	//   - "violated": the mean is beyond that limit by more than two standard errors;
 	//   - "not converged": the chains disagree.
 	//
-	// A range has two rows. Its status is the one that comes later in this list.
+	// A report with tolerance 0 has no "not settled" and no "undecided". A range has two rows; its
+	// status is the one that comes later in this list.
 	Status string
 }
 
@@ -154,9 +153,9 @@ func (s *Solution) Report() *Report {
 }
 
 // Report returns the certificate as a report in the units of the constraints. The argument tol is
-// the largest violation and slack allowed. If a constraint has its own tolerance, that replaces tol
-// for the violation. With tol = 0, a constraint counts as violated only if the standard errors
-// exclude that it holds.
+// the largest violation and slack allowed. A constraint's own tolerance replaces tol for its
+// violation. With tol = 0, a constraint counts as violated only if it is violated by more than two
+// standard errors.
 func (c *Certificate) Report(tol float64) *Report {
 	r := &Report{Steps: c.Steps, States: c.States, Status: fmt.Sprintf("holds within %g", tol)}
 	switch {

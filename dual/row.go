@@ -8,13 +8,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Row describes one inequality E[g] ≤ 0 of a target or, if Equal is set, one equality E[g] = 0. The
-// description is in terms of h, the quantity whose mean the user bounds:
+// Row describes one inequality E[g] ≤ 0 or, if Equal is set, one equality E[g] = 0. It has one
+// multiplier. The violation g is written in terms of h, the quantity whose mean the user bounds:
 //
 //	g = h − Bound,  or  g = Bound − h if AtLeast.
 //
-// Each row has one multiplier. Errors, certificates and reports print rows in terms of h. The zero
-// value is an inequality E[g] ≤ 0 without a name.
+// Errors, certificates and reports print h, not g. The zero value is an inequality E[g] ≤ 0 without
+// a name.
 type Row struct {
 	Name    string // name to print; "" means the number of the row
 	Unit    string // unit of h, Bound and Tolerance
@@ -22,9 +22,8 @@ type Row struct {
 	AtLeast bool
 	Equal   bool // whether the row is an equality; its multiplier may then have either sign
 
-	// Tolerance is the largest amount by which the mean may miss the bound. Certificates count the
-	// bound as violated only if the mean misses it by more. 0 means the tolerance passed to methods
-	// such as [Certificate.Report].
+	// Tolerance is the largest amount by which the mean may miss the bound before certificates
+	// count it as violated. 0 means the tolerance passed to methods such as [Certificate.Report].
 	Tolerance float64
 }
 

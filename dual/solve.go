@@ -19,12 +19,14 @@ type Solution struct {
 	Rows      []Row     // description of each constraint
 }
 
-// Solve returns the optimum, exact up to rounding, of the constrained problem that the [Lagrangian]
-// l describes. It maximises the dual function D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β) over the
-// multipliers λ ≥ 0. Here f0 is the base energy, g are the violations and β is the temperature. The
-// multipliers of equalities may have either sign. After [Lagrangian.Within] the sum is only over
-// the states in the given language, a set of allowed states. Solve starts from the present
-// multipliers of l and does not change l.
+// Solve returns the optimum of the constrained problem that the [Lagrangian] l describes, exact up
+// to rounding. It maximises the dual function
+//
+//	D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β)
+//
+// over the multipliers λ, which are ≥ 0 except for equalities. Here f0 is the base energy, g are
+// the violations and β is the temperature. After [Lagrangian.Within] the sum is only over the
+// sequences of that language. Solve starts from the present multipliers of l and does not change l.
 //
 // A base model with more than 2²² states cannot be enumerated. The base and the inequalities must
 // then have tables ([energy.Factored]) that form a graph of low tree-width. The number of sites is
@@ -56,12 +58,12 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	return solve(ctx, t, l.lambda, l.rows)
 }
 
-// SolveStates returns the optimum over the distributions on a list of states, exact up to rounding.
-// There are m constrained quantities. For state k, f0[k] is the energy, and h[k·m+j] is the value
-// of quantity j. The argument beta is the temperature. The entry rows[j] states the constraint on
-// the mean of quantity j; if rows is nil, every mean must be at most 0. If f0 is 0 and the states
-// are a sample, SolveStates finds weights under which the sample satisfies the constraints on
-// average.
+// SolveStates returns the optimal distribution on a list of states under constraints on means,
+// exact up to rounding. For state k, f0[k] is the energy, and h[k·m+j] is the value of quantity j,
+// where m is the number of quantities. The argument beta is the temperature. The entry rows[j]
+// states the constraint on the mean of quantity j; if rows is nil, every mean must be at most 0. If
+// the states are a sample and f0 is 0, the optimum gives weights under which the sample satisfies
+// the constraints on average.
 //
 // SolveStates returns an error if there are no states, or if len(h) is not a multiple m ≥ 1 of
 // len(f0). It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not
@@ -105,12 +107,12 @@ func allFinite(v []float64) bool {
 }
 
 // UndecidedError reports that a search for multipliers found neither an optimum nor a proof that
-// there is none. The multipliers found do not satisfy the optimality conditions up to rounding.
+// none exists. The multipliers found miss the optimality conditions by more than rounding.
 type UndecidedError struct {
 	Lambda    []float64 // the best multipliers found
 	Violation []float64 // mean violation E[g] at Lambda
-	// mean absolute deviation E|g − E[g]| of each violation g, or a similar scale; the optimality
-	// conditions are checked in this unit
+	// mean absolute deviation E|g − E[g]| of each violation g, or a similar scale; deviations from
+	// the optimality conditions are measured in this unit
 	Deviation []float64
 	Rows      []Row // description of each constraint
 }

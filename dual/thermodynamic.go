@@ -23,18 +23,21 @@ type Path struct {
 	Draws   int // number of counted draws per chain at each point; 0 means 200
 }
 
-// Thermodynamic estimates log Z(λ) − log Z(0) of a target with the energy (f0 + λᵀg)/β, where Z is
-// the partition function and λ the multipliers. It returns the estimate and its standard error. It
-// integrates along the straight line from 0 to λ with the trapezoid rule (Kirkwood 1935),
+// Thermodynamic estimates log Z(λ) − log Z(0) of a target and returns it with its standard error.
+// Here Z(λ) is the partition function at the multipliers λ, for the energy (f0 + λᵀg)/β. The
+// estimate is the integral along the straight line from 0 to λ (Kirkwood 1935), by the trapezoid
+// rule:
 //
 //	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{tλ}[g] dt.
 //
 // The standard error does not include the bias of the trapezoid rule, O(1/Points²). Raise Points
 // until the value no longer changes. When Thermodynamic returns, the target's multipliers are λ.
 //
-// The dual function follows as D(λ) = D(0) − β·(log Z(λ) − log Z(0)). For unlearning, the result
-// gives the divergence of targets that cannot be enumerated: KL(p_λ‖p_0) = −λᵀE_λ[g]/β − (log Z(λ)
-// − log Z(0)).
+// The estimate gives the dual function D and the divergence from the distribution p_0 at λ = 0,
+// also of targets that cannot be enumerated:
+//
+//	D(λ) = D(0) − β·(log Z(λ) − log Z(0))
+//	KL(p_λ‖p_0) = −λᵀE_λ[g]/β − (log Z(λ) − log Z(0))
 //
 // Thermodynamic returns an error if the target or the primal returns an error, or a field is out of
 // range.

@@ -7,15 +7,14 @@ import (
 )
 
 // UpperBound returns the upper confidence limit for the probability of an event that occurred in
-// some number (hits) of n independent draws. The limit is the probability p at which at most that
-// many events occur with probability δ (delta),
+// hits of n independent draws (Clopper and Pearson 1934). The limit is the probability p at which
+// at most that many events occur with probability δ (delta),
 //
 //	P(X ≤ hits | n, p) = δ,  X binomial.
 //
-// So the limit is too low with probability at most δ, whatever the true probability is (Clopper and
-// Pearson 1934). It certifies a constraint on the probability of an event F, E[1_F] ≤ ε, from draws
-// that were not used to find the multipliers. With hits = 0 the limit is about 3/n at δ = 0.05.
-// With hits = n it is 1.
+// So the limit is too low with probability at most δ, whatever the true probability. It can certify
+// a constraint on the probability of an event from draws that were not used to find the
+// multipliers. With hits = 0 the limit is about 3/n at δ = 0.05. With hits = n it is 1.
 //
 // UpperBound returns an error unless 0 ≤ hits ≤ n, n ≥ 1 and 0 < δ < 1.
 func UpperBound(hits, n int, delta float64) (float64, error) {

@@ -7,12 +7,12 @@
 //
 // # What to use
 //
-// [Path] projects onto any language of package constraint. It finds the distribution that is
+// [Path] works with any language of package constraint. Compiled, it is a [PathProjection], which
+// can project onto the language or condition on it. To project is to find the distribution that is
 // nearest in Kullback–Leibler divergence, in either direction, among those whose likeliest sequence
-// is in the language. Compiling a Path gives a [PathProjection], which can also condition on the
-// language. It computes joint draws, the log-probability of the language, marginals, the likeliest
-// sequences in order, and counts. A diffusion should condition rather than project, and package
-// sampler/diffusion does so automatically for a Path.
+// is in the language. To condition is to compute joint draws, the log-probability of the language,
+// marginals, the likeliest sequences in order, and counts. A diffusion should condition rather than
+// project, and package sampler/diffusion does so automatically for a Path.
 //
 // Other problems have packages of their own. Package prior conditions a hidden Markov model or a
 // Markov chain on a language. Package novelty generates only sequences that are not in a given set,
@@ -23,14 +23,14 @@
 //
 // # Recipes and runners
 //
-// A recipe, such as a [Path], is an immutable struct with useful zero values. The method Bind
-// compiles the recipe for a shape, which is a number of sites and of levels, and returns a
-// [Projection]. A Path becomes a [PathProjection], and the Projector of novelty, lagrange or
-// proximal becomes the Projection of that package. The code that calls Bind and runs the result,
-// such as package sampler/diffusion, is called a runner.
+// A recipe, such as a [Path], is an immutable struct with useful zero values. Its method Bind
+// compiles it for given numbers of sites and levels, and returns a [Projection]. A Path becomes a
+// [PathProjection], and the Projector of novelty, lagrange or proximal becomes the Projection of
+// that package. Code that calls Bind and runs the result is called a runner.
 //
-// Package sampler/diffusion declares the same interface Projection, and finds optional abilities,
-// such as a joint draw, by type assertions. Neither package imports the other.
+// The main runner is package sampler/diffusion. It declares the same interface Projection, and
+// finds optional abilities, such as a joint draw, by type assertions. Neither package imports the
+// other.
 //
 // # Errors
 //

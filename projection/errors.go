@@ -36,7 +36,7 @@ func explain(name string, err error) error {
 }
 
 // NotConverged reports that an iteration ended before its stopping conditions were met. The
-// destination slice of the call then holds the best iterate.
+// destination slice then holds the best iterate.
 type NotConverged struct {
 	Method string // name of the iteration, for instance "proximal"
 	// remaining error in the stopping conditions, and the bound that it exceeds
@@ -57,15 +57,14 @@ type InfeasibleError struct {
 	// For an intersection, it lists the names of the parts.
 	Constraint string
 
-	// Site is the first site at which no token of positive weight leads to a sequence of
-	// the language. It is the number of sites if every site has a token but no sequence
-	// is accepted.
+	// Site is the first site at which no token of positive weight leads to a sequence of the
+	// language. If every site has such a token, but no sequence is accepted, Site is the number of
+	// sites.
 	Site int
 
-	// Clash names the parts of an intersection that exclude each other at this length,
-	// regardless of the weights. Removing any one of them would allow some sequence. Clash is
-	// nil if compiling did not find such parts. For the names of parts see
-	// [constraint.DFA.Named].
+	// Clash names the parts of an intersection that exclude each other at this length, whatever the
+	// weights. Without any one of them, some sequence would be allowed. Clash is nil if compiling
+	// did not find such parts. For the names of parts see [constraint.DFA.Named].
 	Clash []string
 }
 

@@ -273,11 +273,12 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 }
 
 // Nested is a language with unbounded nesting, such as brackets or JSON, which a pushdown automaton
-// recognises. As a [constraint.Automaton], it has one state for every configuration of its stack. A
-// state gets its number when it is first reached, so any code can check and extend sequences.
+// recognises. As a [constraint.Automaton], it has one state for every pair of a control state and a
+// stack, numbered when it is first reached. Any code can therefore check and extend sequences.
+//
 // [Path], which sums over all sequences, uses the pushdown automaton itself. Its cost grows with
-// the cube of the length and not with the number of configurations. If no part of the language may
-// contain itself and there are few configurations, the cost is linear.
+// the cube of the length, whatever the number of states. The cost is linear if no part of the
+// language may contain itself and there are few such pairs.
 //
 // The languages of package constraint/grammar implement Nested, and so does a type that embeds one.
 type Nested interface {

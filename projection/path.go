@@ -21,13 +21,13 @@ import (
 // language. The result is exact. Code that can draw sequences jointly, such as package
 // sampler/diffusion, should condition on the language instead (see [PathProjection.Draw]).
 //
-// A Path is written as a struct literal. Bind compiles it to a [PathProjection] for a runner such
-// as package sampler/diffusion, and Compile does so for direct use. The zero value of every field
+// A Path is written as a struct literal. Compile makes it a [PathProjection] for direct use, and
+// Bind makes it one for a runner such as package sampler/diffusion. The zero value of every field
 // but Language is the recommended setting.
 type Path struct {
-	// Language is the set of allowed sequences. A [constraint.Mask] that was intersected with the
-	// language adds no cost. A [Nested] language may have any depth. The cost then grows with the
-	// cube of the length if parts of the language may contain themselves, and otherwise linearly.
+	// Language is the set of allowed sequences. Intersecting it with a [constraint.Mask] adds no
+	// cost. A [Nested] language may have any depth. If its parts may contain themselves, the cost
+	// grows with the cube of the length, and otherwise linearly.
 	Language constraint.Language
 
 	// Name is the name of the language in errors. The default is the name of the language's type.
@@ -46,14 +46,13 @@ type Path struct {
 	// times as likely as any other token at its site. 0 means 1, which allows ties.
 	Margin float64
 
-	// Revive, if true, lets a projection with the divergence Forward choose tokens of probability
-	// zero, at the finite cost that KL(x‖y) assigns to them. If Revive is false, a log-weight of
-	// −Inf forbids a token.
+	// Revive lets a projection with the divergence Forward choose tokens of probability zero, at
+	// the finite cost that KL(x‖y) assigns to them. Otherwise a log-weight of −Inf forbids a token.
 	Revive bool
 
-	// Limit bounds the size of the compiled language. The size is the number of edges of the
-	// automaton, unrolled over the sites. For a nested language, it is the number of sums over
-	// parts of the sequence. 0 means 2²⁴.
+	// Limit bounds the size of the compiled language; 0 means 2²⁴. The size is the number of edges
+	// of the automaton, unrolled over the sites. For a nested language, it is the number of sums
+	// over parts of the sequence.
 	Limit int
 }
 
@@ -71,10 +70,10 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 }
 
 // Compile compiles the path for direct calls, by unrolling the automaton of the language over the
-// sites. (A sampler such as a diffusion calls Bind instead.) If no sequence of that length is in
-// the language, the error is an *[InfeasibleError]. It wraps [constraint.ErrInfeasible] and names
-// the parts of an intersection that clash. Other errors name a field that is out of range, are a
-// *[constraint.LimitError] if the result is too large, or wrap the cause of ctx.
+// sites. (A sampler such as a diffusion calls Bind instead.) If the language has no sequence of
+// that length, the error is an *[InfeasibleError]. It names the parts of an intersection that
+// clash. Other errors name a field that is out of range, are a *[constraint.LimitError] if the
+// result is too large, or wrap the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {

@@ -18,17 +18,19 @@ import (
 )
 
 // PathProjection is a [Path], a projection onto a language, compiled for given numbers of sites and
-// levels. In all methods, v holds log-weights (sites × levels, row-major). Adding a constant to a
-// row changes nothing, and −Inf marks an impossible token. The log-weights define the factorised
-// distribution
+// levels. In all methods, v holds log-weights (sites × levels, row-major). They define the
+// factorised distribution
 //
 //	p(x) = ∏_i p_i(x_i),  p_i = softmax(v_i).
 //
-// Methods return an *[InfeasibleError] if no sequence of the language has positive probability, a
-// *[WeightError] for a NaN or +Inf, and the cause of the context if it ends. A nil v means zeros,
-// which is the uniform distribution. Methods panic if a slice has the wrong length. A
-// PathProjection is safe for concurrent use. After the first calls, only KBest, Ascending, Count,
-// Mean and Entropy allocate, except that draws and sums over nested languages allocate a little.
+// Adding a constant to a row changes nothing, and −Inf marks an impossible token. A nil v means
+// zeros, which is the uniform distribution.
+//
+// If no sequence of the language has positive probability, methods return an *[InfeasibleError].
+// For a NaN or +Inf they return a *[WeightError], and if the context ends, its cause. Methods panic
+// if a slice has the wrong length. A PathProjection is safe for concurrent use. After the first
+// calls, only KBest, Ascending, Count, Mean and Entropy allocate, except that draws and sums over
+// nested languages allocate a little.
 type PathProjection struct {
 	name          string
 	program       program
@@ -87,21 +89,20 @@ func (e *PathProjection) weights(v []float32) []float32 {
 func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels }
 
 // Draw stores in x0 an exact draw from p, the factorised distribution with the log-weights v,
-// restricted to the language,
+// restricted to the language C:
 //
-//	P(x) = p(x)·1[x ∈ C] / P(C),
+//	P(x) = p(x)·1[x ∈ C] / P(C).
 //
-// where C is the language, and returns log Z, the log of the total weight of the language under the
-// unnormalised weights exp(v). If the rows of v are normalised, log Z equals log P(C). Draw does
-// not modify v.
+// It returns log Z, the log of the total weight of the language under the unnormalised weights
+// exp(v). If the rows of v are normalised, log Z equals log P(C). Draw does not modify v.
 func (e *PathProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	return e.Sample(ctx, x0, v, src)
 }
 
 // DrawGiven is like [PathProjection.Draw] with some tokens fixed. On entry, x0 holds the fixed
-// tokens, and −1 at all other sites. The row of v at a fixed site is not read and may be
-// overwritten. It counts as 0 at the fixed token and −Inf elsewhere.
+// tokens, and −1 at all other sites. In log Z, a fixed token has the log-weight 0. The row of v at
+// a fixed site is not read and may be overwritten.
 func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	if v == nil {
@@ -125,8 +126,8 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 	return logZ, nil
 }
 
-// Self returns the receiver. If a type embeds a *PathProjection, its method Self returns the
-// embedded value. A consumer of DrawGiven can thus detect such a type, which may define its own
+// Self returns the receiver. If a type embeds a *PathProjection, its method Self still returns the
+// *PathProjection. Consumers of DrawGiven detect such a type by this, because it may define its own
 // Draw.
 func (e *PathProjection) Self() any { return e }
 
@@ -154,10 +155,9 @@ func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, s
 	return logZ, nil
 }
 
-// DrawUntil makes independent draws, like those of [PathProjection.Draw], until accept returns true
-// for a draw, but at most the given number of trials. It stores the last draw in x0. The result ok
-// reports whether accept returned true. The sums over the language are computed only once. The
-// function accept must not keep its argument.
+// DrawUntil repeats [PathProjection.Draw] until accept returns true for a draw, but at most trials
+// times. It stores the last draw in x0. The result ok reports whether accept returned true. The
+// sums over the language are computed only once. The function accept must not keep its argument.
 func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32, src rand.Source, trials int, accept func(x []int32) bool) (logZ float64, ok bool, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	v = e.weights(v)
@@ -182,8 +182,8 @@ func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32,
 }
 
 // LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]), where C is the language. Its error is below 1e-12
-// per site. Draws add up large classes of tokens in float32, so the log Z that they return may be
-// off by 1e-7 per site.
+// per site. The log Z that draws return may be off by 1e-7 per site, because they add up large
+// classes of tokens in float32.
 func (e *PathProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)
@@ -221,9 +221,9 @@ func (e *PathProjection) Marginals(ctx context.Context, dst []float64, v []float
 	return err
 }
 
-// LogMarginals stores in dst (sites × levels) the log-probabilities log P(x_i = l | x ∈ C),
-// where C is the language. Unlike [PathProjection.Marginals], it distinguishes probabilities
-// that are too small for a float64. −Inf marks a token that cannot occur.
+// LogMarginals stores in dst (sites × levels) the log-probabilities log P(x_i = l | x ∈ C), where C
+// is the language. Unlike [PathProjection.Marginals], it represents probabilities that are too
+// small for a float64. −Inf marks a token that cannot occur.
 func (e *PathProjection) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("projection", "dst", len(dst), e.sites*e.levels)
 	v = e.weights(v)
@@ -328,15 +328,13 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 //
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse).
 //
-// The minimum is over the factorised distributions y whose likeliest sequence x is in the language
-// and has the margin κ, the Margin of the Path. This means that y_i(x_i) ≥ κ·y_i(l) for all sites i
-// and levels l ≠ x_i. Nearest stores that sequence in x and returns the divergence in nats. Rows
-// that already satisfy the condition are unchanged. A NaN or +Inf at a token that the language
-// cannot use at that site counts as −Inf. If Nearest returns an error, v is unchanged.
+// It stores the likeliest sequence of y in x and returns the divergence in nats. With the margin κ
+// of the Path, x must also satisfy y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. Rows
+// that already satisfy this are unchanged. A NaN or +Inf at a token that the language cannot use at
+// that site counts as −Inf. If Nearest returns an error, v is unchanged.
 //
-// The divergence is a sum over sites, so the problem is a shortest-path problem with one cost per
-// site and token. See Cardei et al. (2025) for the projection. Package lead computes each row in
-// closed form.
+// The projection is that of Cardei et al. (2025). The divergence is a sum over sites, so the
+// minimum is a shortest path with one cost per site and token.
 func (e *PathProjection) Nearest(ctx context.Context, x []int32, v []float32) (divergence float64, err error) {
 	check.Len("projection", "x", len(x), e.sites)
 	check.Len("projection", "v", len(v), e.sites*e.levels)
@@ -441,12 +439,11 @@ func (e *PathProjection) LogProb(ctx context.Context, x []int32, v []float32) (f
 }
 
 // Mean returns the expected value of a sum over the sites, given that the sequence is in the
-// language,
+// language C:
 //
 //	E[Σ_i f[i,x_i] | x ∈ C] = Σ_{i,l} P(x_i = l | x ∈ C)·f[i,l],
 //
-// where C is the language and f is sites × levels, in any unit. Values of f at tokens that cannot
-// occur are ignored.
+// where f is sites × levels, in any unit. Values of f at tokens that cannot occur are ignored.
 func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (float64, error) {
 	check.Len("projection", "f", len(f), e.sites*e.levels)
 	p := make([]float64, len(f))

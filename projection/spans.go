@@ -20,12 +20,11 @@ type Span struct {
 }
 
 // Spans projects parts of a sequence, such as the blanks of a form or the answer after a prompt,
-// each onto its own language. Sites outside all spans are free. The sites of a factorised
-// distribution are independent, so the spans are independent too. Draws and sums are exact. Their
-// cost is the sum of the costs of the individual spans.
+// each onto its own language. Sites outside all spans are free. Spans are independent of each
+// other, so draws and sums are exact, and their cost is the sum over the spans.
 //
-// A Spans is written as a struct literal. Bind compiles it to a [SpansProjection] for a runner such
-// as package sampler/diffusion, and Compile does so for direct use. The runner keeps given tokens,
+// A Spans is written as a struct literal. Compile makes it a [SpansProjection] for direct use, and
+// Bind makes it one for a runner such as package sampler/diffusion. The runner keeps given tokens,
 // such as those of a prompt, fixed.
 type Spans []Span
 
@@ -81,9 +80,8 @@ func (s Spans) Compile(ctx context.Context, sites, levels int) (*SpansProjection
 	return p, nil
 }
 
-// SpansProjection is [Spans] compiled for given numbers of sites and levels. It projects parts of a
-// sequence, each onto its own language (set of allowed sequences). Log-weights and errors are as in
-// a [PathProjection], except that errors name the span and the site within the whole sequence. A
+// SpansProjection is [Spans] compiled for given numbers of sites and levels. Log-weights and errors
+// are as in a [PathProjection], but errors name the span and the site within the whole sequence. A
 // SpansProjection is safe for concurrent use.
 type SpansProjection struct {
 	sites, levels int
@@ -186,8 +184,8 @@ func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, 
 	})
 }
 
-// Draw stores in x0 an exact joint draw of the whole sequence. It returns log Z, the sum of the log
-// Z of all spans and of the sites outside them: see [PathProjection.Draw].
+// Draw stores in x0 an exact joint draw of the whole sequence. It returns log Z, which is the sum
+// over all spans and over the sites outside them (see [PathProjection.Draw]).
 func (p *SpansProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Draw(ctx, x0[c.from:c.to], v, src) })
@@ -200,8 +198,8 @@ func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.DrawGiven(ctx, x0[c.from:c.to], v, src) })
 }
 
-// Self returns the receiver. If a type embeds a *SpansProjection, its method Self returns the
-// embedded value. Runners can thus detect such a type, which may define its own Draw.
+// Self returns the receiver. If a type embeds a *SpansProjection, its method Self still returns the
+// *SpansProjection. Runners detect such a type by this, because it may define its own Draw.
 func (p *SpansProjection) Self() any { return p }
 
 // LogZ returns the log of the total weight of all sequences in which every span is in its language.

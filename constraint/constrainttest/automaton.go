@@ -14,22 +14,22 @@ import (
 // Options sets the size of the space to enumerate, and the expected results if they are known.
 // The zero value enumerates all sequences of up to four tokens of three levels.
 type Options struct {
-	// Sites is the length of the sequences. A language is tested on sequences of 0 … Sites tokens,
-	// and a [constraint.Set] on sequences of exactly Sites tokens. 0 means 4.
+	// Sites is the length of the sequences; 0 means 4. A language is tested on sequences of 0 …
+	// Sites tokens, and a [constraint.Set] on sequences of exactly Sites tokens.
 	Sites int
 
 	// Levels is the number of different tokens; 0 means 3. Set it to 1 for a [constraint.Smooth] on
 	// reals. Levels^Sites must not exceed 2¹⁶.
 	Levels int
 
-	// Accepts, unless nil, returns the expected answer for the sequence x. For a language, this is
-	// whether x belongs to it; for a set, whether x satisfies every inequality. The answer must be
-	// computed independently of the implementation under test. Accepts must not keep x.
+	// Accepts, unless nil, returns the expected answer for the sequence x: whether x belongs to a
+	// language, or satisfies every inequality of a set. The answer must be computed independently
+	// of the implementation under test. Accepts must not keep x.
 	Accepts func(x []int32) bool
 
-	// Violation, unless nil, stores in g the expected values of the inequalities of a set for
-	// the sequence x. They must be computed independently of the set and must agree with its
-	// values within 1e-9 times the largest absolute value.
+	// Violation, unless nil, stores in g the expected values of the inequalities of a set for the
+	// sequence x. They must be computed independently of the set. The set's values must agree with
+	// them within 1e-9 times the largest absolute value.
 	Violation func(g []float64, x []int32)
 
 	// Count, unless nil, returns the number of sequences of exactly Sites tokens in the

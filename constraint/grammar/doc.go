@@ -6,13 +6,14 @@
 // All return a [Grammar], which accepts or rejects texts. [Grammar.Over] converts a grammar to a
 // language over the tokens of a vocabulary. The resulting [Language] is a constraint.Language:
 // projection.Path computes sums over its sequences, draws from it and finds its best sequence, all
-// exactly. Package sampler/diffusion can condition on it. Rules that cannot contain themselves are
-// expanded in place, up to 2¹² states. A schema without recursion is therefore a regular language,
-// and sums over it take time linear in the length.
+// exactly. Package sampler/diffusion can condition on it.
 //
-// The automaton of a grammar is made deterministic. Every text then has exactly one path through
-// it, so a sum over paths counts no text twice. If that is impossible because the grammar is not
-// deterministic, the error is a [*ConflictError].
+// Rules that cannot contain themselves are expanded in place, up to 2¹² states. A schema without
+// recursion thus becomes a regular language, and sums over it take time linear in the length.
+//
+// The automaton of a grammar is deterministic. Every text has exactly one path through it, so a sum
+// over paths counts no text twice. If a grammar has no such automaton, the error is a
+// [*ConflictError].
 //
 // # Masks
 //

@@ -20,14 +20,19 @@ import (
 //	word ::= [^,\]\n\x00-\x1F]+
 //	ws   ::= " "?
 //
-// The rule root describes the whole text. A rule is a name, ::= and alternatives separated by |.
-// It ends at the end of the line, unless the line ends within parentheses or with | or ::=. A
-// term is a name, a text in double quotes, a character class such as [^a-z], a dot (any
-// character), or a choice in parentheses. Texts and classes may contain the escapes \n, \r, \t,
-// \\, \", \[, \], \-, \xHH, \uHHHH and \UHHHHHHHH. The suffixes *, +, ?, {m}, {m,}, {,n} and
-// {m,n} repeat a term. References to tokens of a vocabulary, <[7]> or <name>, are rejected,
-// because a grammar describes texts. The requirement of determinism and the errors are those of
-// [Parse].
+// The rule root describes the whole text. A rule is a name, ::= and alternatives separated by |. It
+// ends at the end of the line, unless the line ends within parentheses or with | or ::=. A term is
+// one of these:
+//
+//   - a name;
+//   - a text in double quotes;
+//   - a character class such as [^a-z], or a dot for any character;
+//   - a choice in parentheses.
+//
+// Texts and classes may contain the escapes \n, \r, \t, \\, \", \[, \], \-, \xHH, \uHHHH and
+// \UHHHHHHHH. The suffixes *, +, ?, {m}, {m,}, {,n} and {m,n} repeat a term. References to tokens
+// of a vocabulary, <[7]> or <name>, are rejected, because a grammar describes texts. The
+// requirement of determinism and the errors are those of [Parse].
 func ParseGBNF(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

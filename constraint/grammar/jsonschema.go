@@ -23,17 +23,17 @@ type SchemaConfig struct {
 	Spelling Spelling
 
 	// AnyOrder lets the properties that a schema lists come in any order. If there are more than
-	// eight, only the order of the last eight is free, and they come after the others. AnyOrder
-	// requires that Spelling be Free.
+	// eight, the last eight come after the others, and only their order is free. AnyOrder requires
+	// that Spelling be Free.
 	AnyOrder bool
 
 	// Annotations treats unknown formats as annotations, as JSON Schema specifies, instead
 	// of as errors. [Grammar.Annotations] lists them.
 	Annotations bool
 
-	// Limits bounds the automaton of every pattern and the automaton of the schema over tokens. If
-	// Limits.States is 0, a pattern may have 2¹⁴ states. Limits.Bytes also bounds the expanded
-	// schema, which may take at most 2²⁶ bytes.
+	// Limits bounds the automaton of every pattern and the automaton of the schema over tokens. By
+	// default a pattern may have 2¹⁴ states. Limits.Bytes also bounds the expanded schema, which
+	// may take at most 2²⁶ bytes.
 	Limits constraint.Limits
 }
 
@@ -94,17 +94,16 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //
 // Schemas are rewritten as unions of conjunctions, and these rules apply to each conjunction. A
 // oneOf counts as a union if its schemas plainly exclude each other. Schemas that cannot be
-// rewritten, because of not, oneOf, if or dependencies, are read side by side. This means that one
-// automaton per schema reads the text, all at the same time. The rules then apply jointly to all
-// schemas that are read at one place of the value. A property counts as listed if at least one of
-// these schemas lists it. The schema of one property does not restrict the order of members in
-// another property's value. The exception is a place at which the schemas have more than five
-// patterns of names.
+// rewritten, because of not, oneOf, if or dependencies, are read side by side: one automaton per
+// schema reads the text. The rules then apply jointly to all schemas that are read at one place of
+// the value. A property counts as listed if at least one of these schemas lists it. The schema of
+// one property does not restrict the order of members in the value of another. The exception is a
+// place whose schemas have more than five patterns of names.
 //
 // # Assertions
 //
-// Within these spellings the assertions are exact, with two exceptions, both of which reject too
-// much rather than too little:
+// Within these spellings the assertions are exact, with two exceptions. Both reject too much rather
+// than too little:
 //
 //   - Names unknown to the schema may repeat, so all of them together count as one towards
 //     minProperties.

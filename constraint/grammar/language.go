@@ -20,8 +20,8 @@ import (
 //
 // Language is a projection.Nested language, so projection.Path sums over texts of any depth of
 // nesting. As a constraint.Automaton it has one state, called a configuration, for each pair of a
-// control state and a stack. A configuration gets its number, and is stored, when a text first
-// reaches it. A Language is safe for concurrent use.
+// control state and a stack. Configurations are numbered and stored when a text first reaches them.
+// A Language is safe for concurrent use.
 type Language struct {
 	name  string
 	graph *pushdown.Graph
@@ -98,8 +98,7 @@ func Prepare(v text.Vocabulary) (*Vocabulary, error) {
 	return &Vocabulary{sorted: pushdown.Prepare(v.Tokens, spells, v.Padding)}, nil
 }
 
-// OverPrepared returns the language of the grammar over the tokens of a vocabulary that [Prepare]
-// has sorted. Otherwise it is the same as [Grammar.Over].
+// OverPrepared is like [Grammar.Over], for a vocabulary that [Prepare] has sorted.
 func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, error) {
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "OverPrepared", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}
@@ -141,16 +140,15 @@ func (l *Language) Pushdown() constraint.Pushdown { return l.graph }
 // over tokens.
 func (l *Language) Size() (states, classes, edges int) { return l.graph.Size() }
 
-// States returns a bound on state numbers: every configuration, a control state and a stack, has a
-// smaller number.
+// States returns a bound on state numbers. Every configuration (see [Language]) has a smaller
+// number.
 func (l *Language) States() int { return unbounded }
 
-// Start returns the number of the configuration, a control state and a stack, before the first
-// token.
+// Start returns the number of the configuration (see [Language]) before the first token.
 func (l *Language) Start() int { return 0 }
 
-// Next returns the number of the configuration, a control state and a stack, after token is read in
-// the configuration with number state. It returns −1 (dead) if no text continues with token.
+// Next returns the number of the configuration (see [Language]) after token is read in the one with
+// number state. It returns −1 (dead) if no text continues with token.
 func (l *Language) Next(state int, token int32) int {
 	v := l.graph.Vocabulary()
 	if token < 0 || int(token) >= len(v.Tokens) {
@@ -194,8 +192,8 @@ func (l *Language) Next(state int, token int32) int {
 	return l.find(c)
 }
 
-// Accepting reports whether a sequence may end in the configuration, a control state and a stack,
-// with number state.
+// Accepting reports whether a sequence may end in the configuration (see [Language]) with number
+// state.
 func (l *Language) Accepting(state int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -219,7 +217,7 @@ func (l *Language) find(c configuration) int {
 	return i
 }
 
-// Classes divides the tokens into classes: tokens that lead from every state to the same state are
+// Classes divides the tokens into classes. Tokens that lead from every state to the same state are
 // in one class.
 func (l *Language) Classes(levels int) (of []int32, n int) {
 	if levels < 0 || levels > math.MaxInt32 {
@@ -244,13 +242,12 @@ type Grammar struct {
 // String returns the name of the function that built the grammar, for error messages.
 func (g *Grammar) String() string { return g.name }
 
-// Annotations returns the JSON pointers of the keywords and formats that no draft defines. Parts
-// of the schema that are never applied are not considered. Annotations have no effect on the
-// language.
+// Annotations returns the JSON pointers of the keywords and formats that no draft defines. They
+// have no effect on the language. Parts of the schema that are never applied are left out.
 func (g *Grammar) Annotations() []string { return slices.Clone(g.annotations) }
 
-// Accepts reports whether text is in the language, in one pass. It creates the states of the
-// underlying automaton as the text needs them, and keeps them.
+// Accepts reports whether text is in the language, in one pass. It creates states of the automaton
+// as the text needs them, and keeps them.
 func (g *Grammar) Accepts(text string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -172,13 +172,14 @@ func (l *lengths) least(c configuration) int {
 }
 
 // MaskWithin is like [Matcher.Mask] for a text of limited length. The argument left is the number
-// of tokens that the text may still have, including the next one. MaskWithin stores in dst the set
-// of tokens that may come next. It allows a token if at most left − 1 further bytes can complete
-// the text. Since every byte must be a token of the vocabulary, a text that follows the masks can
-// always end in time. A text that could end in time only by using longer tokens is rejected. If no
-// token qualifies, the mask is empty. The error is an [*constraint.ArgumentError] if left is
-// negative or the vocabulary lacks a byte. It wraps [errors.ErrUnsupported] for schemas in which
-// not, oneOf, if or dependencies make several automata read the text at the same time.
+// of tokens that the text may still have, including the next one. MaskWithin allows a token if at
+// most left − 1 further bytes can complete the text; with [MasksOf] it counts tokens instead of
+// bytes. A text that follows the masks can therefore always end in time, because every byte must be
+// a token of the vocabulary. Texts that could end in time only by longer tokens are rejected. If no
+// token qualifies, the mask is empty.
+//
+// The error is an [*constraint.ArgumentError] if left is negative or the vocabulary lacks a byte.
+// It wraps [errors.ErrUnsupported] for schemas that are read side by side (see [JSONSchema]).
 func (p *Matcher) MaskWithin(dst []uint32, left int) error {
 	m := p.m
 	if left < 0 {
@@ -258,7 +259,7 @@ type Group struct {
 
 // Groups returns the tokens that may come next, except those that end the text. Tokens after which
 // the text continues in the same way form one group. Code that explores the texts token by token
-// can thus follow one token of each group instead of every token.
+// can then follow one token of each group instead of all.
 func (p *Matcher) Groups() ([]Group, error) {
 	if p.at.padded {
 		return nil, nil

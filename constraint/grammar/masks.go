@@ -10,9 +10,9 @@ import (
 )
 
 // Masks determines, for any prefix of a text, the set of tokens that may come next. A token is
-// allowed if and only if the text can still be completed after it, by any number of tokens.
-// Transitions and masks are computed when a text first needs them, and are cached for all
-// texts. A Masks is safe for concurrent use. Every text needs its own [Matcher].
+// allowed if and only if the text can still be completed after it, by any number of tokens. Masks
+// are computed when a text first needs them, and are cached for all texts. A Masks is safe for
+// concurrent use. Every text needs its own [Matcher].
 type Masks struct {
 	v *maskVocabulary
 
@@ -36,9 +36,9 @@ type Masks struct {
 }
 
 // Masks prepares the computation of masks, the sets of tokens that may come next, for texts of the
-// grammar. Padding tokens of the vocabulary mark the end of a text and are allowed once the text is
-// complete. The error is a [*constraint.LimitError], wraps [constraint.ErrInfeasible] if no text is
-// in the language, or is the context's cause.
+// grammar. Padding tokens of the vocabulary mark the end of a text: they are allowed once the text
+// is complete. The error is a [*constraint.LimitError], wraps [constraint.ErrInfeasible] if no text
+// is in the language, or is the context's cause.
 func (g *Grammar) Masks(ctx context.Context, v *Vocabulary) (*Masks, error) {
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "Masks", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}
@@ -50,9 +50,9 @@ func (g *Grammar) Masks(ctx context.Context, v *Vocabulary) (*Masks, error) {
 }
 
 // MasksOf prepares masks (see [Masks]) for an automaton over the tokens of a vocabulary, such as a
-// lexicon, a regular expression over tokens, or a combination of these. Padding tokens are allowed
-// wherever a text may end, in addition to where the automaton allows them. MasksOf takes as long as
-// [constraint.Compile] and has the same errors.
+// lexicon or a regular expression over tokens. Padding tokens are allowed wherever a text may end,
+// in addition to where the automaton allows them. MasksOf takes as long as [constraint.Compile] and
+// has the same errors.
 func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits constraint.Limits) (*Masks, error) {
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "MasksOf", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}

@@ -8,10 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
-// Matcher follows one text: it is at a position between two tokens, and computes which tokens may
-// come next. It occupies a few machine words, so [Matcher.Fork] and [Matcher.Rollback] are cheap. A
-// single Matcher is not safe for concurrent use, but different Matchers of the same [Masks] may be
-// used concurrently.
+// Matcher computes which tokens may come next in one text. It is at a position between two tokens.
+// It occupies a few machine words, so [Matcher.Fork] and [Matcher.Rollback] are cheap. A single
+// Matcher is not safe for concurrent use, but different Matchers of the same [Masks] may be used
+// concurrently.
 type Matcher struct {
 	m     *Masks
 	shard *sync.RWMutex // the shard of m.mu that this matcher locks for reading
@@ -108,14 +108,13 @@ func (p *Matcher) MayEnd() bool {
 // forced bounds the number of bytes of the text that Forced returns.
 const forced = 1 << 12
 
-// Forced returns the text that must come next. The result consists of the bytes that follow for as
-// long as only one byte is possible, up to 4096 bytes. It is empty if the text may end here.
+// Forced returns the text that must come next: the bytes that follow for as long as only one byte
+// is possible, up to 4096. The text is empty if it may end here.
 //
 // The result tokens spells a prefix of the forced text, divided into the longest possible tokens.
 // It stops where a token might extend beyond the forced text, so accepting these tokens excludes no
 // completion. For the masks of an automaton over tokens (see [MasksOf]), Forced instead lists
-// tokens for as long as exactly one token can come next. The result text is then the text of these
-// tokens.
+// tokens for as long as exactly one can come next. The result text is what they spell.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

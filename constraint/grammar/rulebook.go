@@ -29,18 +29,18 @@ import (
 //   - a character class such as [^a-z];
 //   - a choice in parentheses.
 //
-// The suffixes *, +, ?, {m}, {m,} and {m,n} repeat a term. # begins a comment. A minus sign after
-// a regular expression or a class excludes one text or, in parentheses, several texts separated
-// by |. For example, /[a-z]+/ - ("if" | "else") matches every word but "if" and "else".
+// The suffixes *, +, ?, {m}, {m,} and {m,n} repeat a term. # begins a comment. A minus sign after a
+// regular expression or a class excludes one text or, in parentheses, several texts separated by |.
+// For example, /[a-z]+/ - ("if" | "else") matches every word but "if" and "else".
 //
 // The grammar must define a deterministic pushdown automaton that reads one byte at every move.
-// Rules that are not recursive are expanded in place and then determinised, so the requirement
-// concerns only recursion. The next byte must decide whether a text continues in a rule, enters a
-// recursive rule, or leaves the rule. Recursion between brackets always satisfies this. If the
-// requirement is not met, the error is a [*ConflictError]. Otherwise the error is a
-// [*SyntaxError] if the source cannot be parsed, a [*constraint.LimitError] if the automaton
-// grows beyond the limits, or the context's cause. It wraps [constraint.ErrInfeasible] if no text
-// is in the language.
+// This concerns only recursion, because rules that are not recursive are expanded in place and then
+// determinised. The next byte must decide whether a text continues in a rule, enters a recursive
+// rule, or leaves the rule. Recursion between brackets always satisfies this.
+//
+// If the grammar is not deterministic, the error is a [*ConflictError]. It is a [*SyntaxError] if
+// the source cannot be parsed, a [*constraint.LimitError] if the automaton grows beyond the limits,
+// or the context's cause. It wraps [constraint.ErrInfeasible] if no text is in the language.
 func Parse(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

@@ -13,7 +13,7 @@ import (
 )
 
 // ConflictError reports that a grammar is not deterministic. At some byte of a text, its automaton
-// would have to choose between two moves, so the same text could be counted more than once.
+// has a choice between two moves, so the same text could be counted more than once.
 type ConflictError struct {
 	Rule string // grammar rule in which the choice between two moves arises
 	Byte byte   // byte of the text at which the choice arises

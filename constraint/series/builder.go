@@ -9,10 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Builder collects constraints on real-valued series, given in raw units, and compiles them to
-// inequalities on standardised series, in which each channel has been shifted and divided by its
-// scale (see [Shape]). The methods that add constraints return no errors: Build returns the first
-// error. Times (time steps) and channels count from 0.
+// Builder collects constraints on real-valued series and compiles them to a [System] of
+// inequalities. The constraints are given in raw units, and the System refers to standardised
+// series (see [Shape]). Times (time steps) and channels count from 0. The methods that add
+// constraints return no errors: Build returns the first error.
 //
 // A Builder is not safe for concurrent use.
 type Builder struct {
@@ -22,8 +22,7 @@ type Builder struct {
 }
 
 // NewBuilder returns a builder with no constraints. If the shape is invalid, Build returns an
-// error. For example, a scale of 0, such as the standard deviation of a constant channel, is
-// invalid.
+// error. For example, a Scale must not be 0, as the standard deviation of a constant channel is.
 func NewBuilder(shape Shape) *Builder {
 	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
 	switch {
@@ -68,7 +67,9 @@ func (b *Builder) Mean(c int, value float64) {
 }
 
 // MeanChange fixes the mean difference of consecutive values of channel c to the given value. The
-// mean difference is (last value − first value)/(length − 1).
+// mean difference is
+//
+//	(last value − first value)/(length − 1).
 func (b *Builder) MeanChange(c int, value float64) {
 	if last := b.shape.Length - 1; b.at("MeanChange", c, 1) {
 		b.equal(fmt.Sprintf("mean change of %s = %v", b.shape.channel(c), value), b.difference(c, last, c, 0, 1/float64(last)), value)
@@ -90,8 +91,8 @@ func (b *Builder) At(c, t int, value float64) {
 }
 
 // Impute requires every entry of the series to equal the corresponding entry of x, without
-// tolerance. The series x has length × channels entries in raw units. Entries that are NaN in x
-// remain to be imputed.
+// tolerance. The series x has length × channels entries in raw units. Entries that are NaN in x are
+// not constrained.
 func (b *Builder) Impute(x []float64) {
 	if b.err == nil && len(x) != b.out.sites {
 		b.refuse("Impute: len(x)", len(x), fmt.Sprint(b.out.sites))
@@ -181,9 +182,9 @@ func (b *Builder) Autocorrelation(c, lag int, value float64) {
 }
 
 // Row adds the inequality lower ≤ a·x ≤ upper on the raw series x, for instance to combine several
-// channels. The coefficient vector a and the bounds refer to raw values, entry t·channels + c being
-// channel c at time t. The name appears in errors. The violation of the inequality is measured in
-// units of the largest scale among the channels that it contains (see [Shape]).
+// channels. Entry t·channels + c of x is channel c at time t. The name appears in errors. The
+// violation of the inequality is measured in units of the largest scale among its channels (see
+// [Shape]).
 func (b *Builder) Row(name string, a constraint.Row, lower, upper float64) {
 	if b.err != nil {
 		return

@@ -16,16 +16,15 @@ type Shape struct {
 	// Names are the names of the channels, for errors; nil means 0, 1, 2, ….
 	Names []string
 
-	// Shift and Scale > 0 define the units: raw value = Shift[c] + Scale[c]·standardised
-	// value. nil means a shift of 0 and a scale of 1. Scales may differ between channels;
-	// constraints on several channels take this into account.
+	// Shift and Scale > 0 define the standardised series of channel c: raw value = Shift[c] +
+	// Scale[c]·standardised value. nil means a shift of 0 and a scale of 1. Scales may differ
+	// between channels, even if a constraint combines these.
 	Shift, Scale []float64
 
 	// Tolerance is the permitted deviation from an equation a·x = b, in units of the channel's
-	// scale: |a·x − b| ≤ Tolerance·Scale. For an autocorrelation, which has no units, the deviation
-	// is at most Tolerance. 0 means 0.005, so that results hold to 0.01 with a margin for rounding.
-	// A negative value means no tolerance. Narasimhan et al. (2025) evaluate their samples with a
-	// tolerance of 0.01.
+	// scale: |a·x − b| ≤ Tolerance·Scale. Autocorrelations may deviate by Tolerance itself. 0 means
+	// 0.005, and a negative value means no tolerance. Narasimhan et al. (2025) evaluate their
+	// samples with a tolerance of 0.01, so the default leaves a margin for rounding.
 	Tolerance float64
 }
 
@@ -60,13 +59,12 @@ func (s *Shape) channel(c int) string {
 	return fmt.Sprintf("channel %d", c)
 }
 
-// Raw converts a standardised series (length × channels, as drawn by a diffusion) to raw units: a
-// value x of channel c becomes Shift[c] + Scale[c]·x, computed in float64.
+// Raw converts a standardised series (length × channels, as drawn by a diffusion) to raw units. A
+// value x of channel c becomes Shift[c] + Scale[c]·x, computed in float64. Raw panics if len(x) is
+// not Length·Channels, or if Shift or Scale is not nil and does not have Channels entries.
 //
 // A float32 holds seven digits, so rounding may violate an inequality that a projection has
 // satisfied within its tolerance. [Prices] corrects this for prices, whose order must hold exactly.
-// Raw panics if len(x) is not Length·Channels, or if Shift or Scale is not nil and does not have
-// Channels entries.
 func (s Shape) Raw(x []float32) []float64 {
 	check.Len("series", "x", len(x), s.Length*s.Channels)
 	if s.Shift != nil {

@@ -5,11 +5,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// System is the system of inequalities that a [Builder] has compiled: two-sided linear inequalities
-// (rows) and, after them, autocorrelations. It is evaluated on standardised series, in which each
-// channel has been shifted and divided by its scale (see [Shape]). A series is a row-major array of
-// length × channels, so channel c at time t is entry t·channels + c. A System is an immutable
-// [constraint.Smooth]. A proximal.Projector obtains the linear rows of the system through Split.
+// System is the system of inequalities that a [Builder] has compiled. First come its rows, which
+// are two-sided linear inequalities, and then its autocorrelations. It is evaluated on standardised
+// series (see [Shape]), row-major arrays of length × channels. Channel c at time t is entry
+// t·channels + c. A System is an immutable [constraint.Smooth], and a proximal.Projector splits off
+// its linear rows by Split.
 type System struct {
 	slabs  constraint.Slabs
 	curves curves
@@ -45,8 +45,7 @@ func (s *System) Value(g []float64, v []float32) {
 	eval(s.curves, g[n:], v)
 }
 
-// Pull adds to dst the gradient Σ_j w_j·∂g_j/∂v at the series v, a vector–Jacobian product of the
-// inequalities g_j.
+// Pull adds to dst the gradient Σ_j w_j·∂g_j/∂v at the series v, where g_j are the inequalities.
 func (s *System) Pull(dst, v []float32, w []float64) {
 	check.Len("series", "w", len(w), s.Len())
 	check.Len("series", "v", len(v), s.sites)
@@ -62,8 +61,8 @@ func (s *System) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation returns the largest violation of a constraint by the standardised series v, in the
-// units of [System.Value], and the name of that constraint, or 0 and "" if all hold.
+// Violation returns the largest violation of a constraint by the standardised series v, and the
+// name of that constraint. It returns 0 and "" if all hold. The units are those of [System.Value].
 func (s *System) Violation(v []float32) (worst float64, name string) {
 	g := make([]float64, s.Len())
 	s.Value(g, v)

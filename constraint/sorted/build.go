@@ -20,12 +20,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Build sorts sequences of tokens 0 … levels−1 and writes them to the file path, or to its target
-// if path is a symbolic link. The iterator all may yield sequences in any order and may repeat
-// them. The slices that it yields are not kept. The file appears under its name only once it is
-// complete. Meanwhile, a lock file path.lock keeps other processes from building the same file.
-// Build returns the number of distinct sequences. Build needs memory for the tokens (1, 2 or 4
-// bytes each, for up to 2⁸, 2¹⁶ or more levels) and 24 bytes per sequence.
+// Build sorts sequences of tokens 0 … levels−1 and writes them to the file path. It returns the
+// number of distinct sequences. The iterator all may yield sequences in any order and may repeat
+// them. The slices that it yields are not kept.
+//
+// The file appears under its name only once it is complete. If path is a symbolic link, its target
+// is written. Meanwhile, a lock file path.lock keeps other processes from building the same file.
+// Build needs memory for the tokens (1, 2 or 4 bytes each, for up to 2⁸, 2¹⁶ or more levels) and 24
+// bytes per sequence.
 //
 // The error is an *[constraint.ArgumentError] for levels or tokens out of range, and a
 // *[constraint.LimitError] for a set that is too large for [Open]. If another process is building

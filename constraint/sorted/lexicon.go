@@ -17,13 +17,12 @@ import (
 )
 
 // Lexicon is a set of sequences in a file, mapped into memory. As an automaton, it accepts the
-// sequences of the set. A state is a prefix, identified by its length and by the first sequence
-// that begins with it. Every transition takes a binary search among the later sequences. A
+// sequences of the set. A state stands for a prefix, and every transition takes a binary search. A
 // Lexicon is immutable and safe for concurrent use until Close. The zero value is the empty set.
 //
-// If the file is truncated or written to while it is open, the process does not crash. Instead,
-// Err returns an error, and results that the methods returned before must not be used. Replacing
-// the file, as [Build] does, has no effect on an open Lexicon.
+// If the file is truncated or written to while it is open, the process does not crash. Instead, Err
+// returns an error, and earlier results must not be used. Replacing the file, as [Build] does, has
+// no effect on an open Lexicon.
 type Lexicon struct {
 	head
 	file   mapped
@@ -87,8 +86,8 @@ func (l *Lexicon) Close() error {
 }
 
 // Err returns an error if the file was truncated or written to since it was opened, and nil
-// otherwise. Call Err after other methods and before using their results. A novelty.Projector makes
-// this call itself.
+// otherwise. Call Err after other methods and before using their results. A novelty.Projector does
+// so itself.
 func (l *Lexicon) Err() error {
 	if err := l.failed.Load(); err != nil {
 		return *err
@@ -261,7 +260,7 @@ func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 func (l *Lexicon) Start() int { return 0 }
 
 // Next returns the state after token is read in the given state, or −1 (dead) if no sequence of the
-// set continues the prefix that the state stands for with token.
+// set continues with token.
 func (l *Lexicon) Next(state int, token int32) int {
 	to := -1
 	if token >= 0 && l.readable() {
@@ -280,8 +279,7 @@ func (l *Lexicon) step(state int, token int32) int {
 	return l.state(i, p.length+1)
 }
 
-// Accepting reports whether the prefix that the given state stands for is itself a sequence of the
-// set.
+// Accepting reports whether the prefix of the given state is itself a sequence of the set.
 func (l *Lexicon) Accepting(state int) (ok bool) {
 	if l.readable() {
 		l.guard(func() { ok = l.accepts(state) })

@@ -14,12 +14,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// BPE is a byte-level byte-pair encoding (GPT-2; Radford et al. 2019). The text is split into
-// words, contractions, numbers, signs and white space, as GPT-2 does or as the patterns of a
-// tokenizer.json define. Within each piece, the adjacent pair of tokens that was learned first is
-// merged, repeatedly, until no learned pair is left. Every text has an encoding, whether it is
-// valid UTF-8 or not. Decoding the tokens returns the same text, or its normal form (NFC) if the
-// file requests normalisation.
+// BPE is a byte-level byte-pair encoding (GPT-2; Radford et al. 2019). It first splits the text
+// into words, contractions, numbers, signs and white space, by the rules of GPT-2 or of a
+// tokenizer.json. Within each piece, it merges the adjacent pair of tokens that was learned first,
+// and repeats this until no learned pair is left. Every text has an encoding, even if it is not
+// valid UTF-8. Decoding the tokens returns the same text, or its normal form (NFC) if the file
+// requests normalisation.
 //
 // [ReadBPE] and [ReadTokenizer] read a BPE from files. Use its Vocabulary to compile languages. A
 // BPE is immutable and safe for concurrent use.
@@ -151,10 +151,10 @@ func (b *BPE) Mark(name string) (token int32, ok bool) {
 	return 0, false
 }
 
-// EncodeMarked appends the tokens of s to dst, like Encode, but encodes the name of an added
-// token as that token. The templates of chat models contain such names. If several names begin at
-// the same place, the longest is used. Use it only for texts that you trust, because a name that
-// somebody has written into the text becomes a token.
+// EncodeMarked appends the tokens of s to dst, like Encode, but encodes the name of an added token
+// as that token. The templates of chat models contain such names. If several names begin at the
+// same place, the longest is used. Use EncodeMarked only for texts that you trust, because anyone
+// can write such a name into a text.
 func (b *BPE) EncodeMarked(dst []int32, s string) []int32 {
 	for len(s) > 0 {
 		at, m := len(s), mark{}

@@ -15,9 +15,9 @@ import (
 
 // ReadBPE reads the two files of GPT-2. The reader vocab yields vocab.json, an object that maps
 // each token to its number. The reader merges yields merges.txt, which has one pair of tokens per
-// line, after an optional line that begins with "#version". The error is a
-// [*constraint.ArgumentError] that names the wrong token or merge, or an error of a reader or of
-// the JSON decoder.
+// line, after an optional line that begins with "#version". If a token or merge is wrong, the error
+// is a [*constraint.ArgumentError] that names it. Other errors are those of a reader or the JSON
+// decoder.
 func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 	if err := check.Given("text: ReadBPE", "vocab", vocab); err != nil {
 		return nil, err

@@ -12,8 +12,7 @@ import (
 // Cache stores compiled regular expressions, so that a server compiles each pattern only once. A
 // pattern is identified by its text and by the content of its vocabulary. The zero value is an
 // empty cache ready to use. A Cache is safe for concurrent use; two goroutines that request the
-// same new pattern both compile it. The field Most bounds the number of cached patterns, and the
-// limits of the call that compiled a pattern bound its size.
+// same new pattern both compile it.
 type Cache struct {
 	// Most is the maximum number of cached patterns; 0 means 1024. If there are more, the least
 	// recently used pattern is dropped.

@@ -37,12 +37,12 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 	return newKinds().compile(ctx, name, fmt.Sprintf("Characters(%v)", runes), characters{c}, v, limits)
 }
 
-// Sentences compiles the language of the token sequences whose text consists of complete sentences.
-// The number of sentences must be in the given range. A sentence begins with a rune that is not
-// white space. It ends with one or more terminators, optionally followed by closing quotes and
-// brackets, before white space or the end of the text. Terminators are the runes of the string
-// ends, such as ".!?". Therefore, "3.14" does not end a sentence, and "Dr. No." counts as two
-// sentences. Text that is not UTF-8 is not in the language.
+// Sentences compiles the language of the token sequences whose text consists of complete sentences,
+// as many as the range sentences allows. A sentence begins with a rune that is not white space. It
+// ends with one or more terminators, and possibly closing quotes and brackets, before white space
+// or the end of the text. Terminators are the runes of the string ends, such as ".!?". So "3.14"
+// does not end a sentence, and "Dr. No." counts as two. Text that is not UTF-8 is not in the
+// language.
 //
 // The error is an [*constraint.ArgumentError] if the string ends is empty or contains white space.
 // Other errors are those of [WordCount].

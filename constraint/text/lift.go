@@ -11,16 +11,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Lift converts an automaton over bytes to one over the tokens of a vocabulary. The argument bytes
-// is an automaton over the tokens 0…255. The result accepts a token sequence if and only if this
-// automaton accepts the joined texts of the sequence's tokens. Padding may follow if the vocabulary
-// has any. Every way to divide a text into tokens is accepted.
+// Lift converts an automaton over bytes, the tokens 0…255, to one over the tokens of a vocabulary.
+// The result accepts a token sequence if and only if the argument bytes accepts the joined texts of
+// its tokens. Every way to divide a text into tokens is accepted. Padding may follow if the
+// vocabulary has any.
 //
-// Two tokens are equivalent if they lead from every state of the minimal byte automaton to the same
-// state. Lift walks the vocabulary once to find the equivalence classes. If there are too many
-// classes, it walks the trie of the vocabulary once for each state. In this way, common prefixes
-// are read once and dead prefixes are skipped. This takes at most O(Q·T) steps for Q states and T
-// prefixes. The last four large vocabularies are cached by content, so each is sorted only once.
+// Lift takes at most O(Q·T) steps, where Q is the number of states of the minimal byte automaton
+// and T is the number of prefixes of token texts. The last four large vocabularies are cached by
+// content, so each is sorted only once.
 //
 // The error wraps [constraint.ErrInfeasible] if no token sequence spells a text of the language. It
 // is an [*constraint.ArgumentError] if the vocabulary is invalid, a [*constraint.LimitError] if a

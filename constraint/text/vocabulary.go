@@ -13,10 +13,10 @@ import (
 // only Tokens. This package never modifies a vocabulary, and the caller must not modify it during a
 // compilation.
 type Vocabulary struct {
-	// Tokens[t] is the text of token t, in bytes. It need not be valid UTF-8, because a
-	// vocabulary may divide a rune into several tokens. Tokens with the same text are
-	// interchangeable. A token with an empty text is an error unless it is Forbidden or
-	// Padding, because it could be inserted anywhere, any number of times.
+	// Tokens[t] is the text of token t, in bytes. It need not be valid UTF-8, because a vocabulary
+	// may divide a rune into several tokens. Tokens with the same text are interchangeable. A token
+	// with an empty text could be inserted anywhere, any number of times. It is therefore an error
+	// unless the token is Forbidden or Padding.
 	Tokens []string
 
 	// Forbidden lists tokens that never occur, such as masks and begin-of-text marks. Their
@@ -24,9 +24,9 @@ type Vocabulary struct {
 	Forbidden []int32
 
 	// Padding lists tokens that may follow a complete text, any number of them in any order.
-	// Only padding may follow a padding token. The text of these tokens does not matter. A
-	// language with padding over exactly L sites is therefore the language of the texts of at
-	// most L tokens. Leave Padding empty for texts that fill all sites.
+	// Nothing else may follow a padding token. The text of these tokens does not matter. With
+	// padding, a language over exactly L sites holds the texts of at most L tokens. Leave Padding
+	// empty for texts that fill all sites.
 	Padding []int32
 }
 
@@ -62,9 +62,8 @@ func (v Vocabulary) Text(x []int32) string {
 	return b.String()
 }
 
-// Spelling checks the vocabulary. For every token, it returns whether the token contributes its
-// text to a sequence. Tokens that are Forbidden or Padding do not. The error is an
-// [*constraint.ArgumentError].
+// Spelling checks the vocabulary and reports for every token whether it contributes its text to a
+// sequence. Forbidden and Padding tokens do not. The error is an [*constraint.ArgumentError].
 func (v Vocabulary) Spelling() ([]bool, error) {
 	if len(v.Tokens) == 0 {
 		return nil, &constraint.ArgumentError{Func: "Vocabulary", Arg: "len(Tokens)", Value: 0, Want: "≥ 1"}

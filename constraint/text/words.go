@@ -119,9 +119,9 @@ func (w wordList) Next(state int, kind int32) int {
 
 func (w wordList) Accepting(state int) bool { return state == 0 || w.words.Accepting(state-1) }
 
-// WordLengths compiles the language of the token sequences in whose text every word has a number of
-// runes in the given range. A word is a maximal run of runes that are not in the string separators.
-// A word may be divided into tokens in any way. Errors are those of [WordCount].
+// WordLengths compiles the language of the token sequences in whose text every word has a length in
+// the given range, in runes. A word is a maximal run of runes that are not in the string
+// separators. A word may be divided into tokens in any way. Errors are those of [WordCount].
 func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range, separators string) (*constraint.DFA, error) {
 	const name = "WordLengths"
 	c, k, err := separated(name, limits, runes, separators)

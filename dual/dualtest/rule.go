@@ -15,9 +15,10 @@ import (
 // to the optimum.
 type Options struct {
 	// Rest, unless nil, measures how far a multiplier λ < Max is from a point at which the rule
-	// would no longer move it. Rest depends on λ and on the mean violation ḡ of the multiplier's
-	// constraint, and must be zero at such a point. Set Rest for a rule that does not converge to
-	// the optimum. The default is the distance between λ and λ + ḡ clipped to the bounds.
+	// leaves it unchanged. It depends on λ and on the mean violation of the multiplier's
+	// constraint, and is zero at such a point. Set it for a rule that does not converge to the
+	// optimum. The default, with the mean violation ḡ, is the distance between λ and λ + ḡ clipped
+	// to the bounds.
 	Rest func(lambda, mean float64) float64
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// TargetOptions states properties of a target that its interface does not reveal.
+// TargetOptions states properties of a target that its methods do not show.
 type TargetOptions[S energy.Site] struct {
 	// X holds the states to check, an array of states × sites. If X is nil, a target on tokens is
 	// checked on all its states; there must then be at most 2¹² states. A target on reals is
@@ -24,9 +24,9 @@ type TargetOptions[S energy.Site] struct {
 	// Base, unless nil, stores the energies that the target must have at λ = 0, bit for bit.
 	Base func(e []float64, x []S)
 
-	// Energy, unless nil, returns the energy that the target must have at multipliers λ, up to
-	// a constant for each λ. It is for targets whose violations depend on λ. The default is
-	// (β·E(x, 0) + λᵀg(x))/β.
+	// Energy, unless nil, returns the energy that the target must have at multipliers λ, up to a
+	// constant for each λ. It is for targets whose violations depend on λ. The default is (β·E(x,
+	// 0) + λᵀg(x))/β, where β is the temperature and g are the violations.
 	Energy func(lambda []float64, x []S) float64
 }
 

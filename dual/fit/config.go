@@ -29,14 +29,13 @@ type Config struct {
 	// faster.
 	Memory float64
 
-	// L1 and L2 are the weights of the penalties λ₁·Σ_k c_k|θ_k| and (λ₂/2)·Σ_k c_k θ_k², in nats
-	// per row of data. After each step of Adam, a proximal step, scaled per parameter like that of
-	// Adam, applies the penalties. So L1 gives exact zeros, and the optimum does not depend on the
-	// rate.
+	// L1 and L2 are the weights λ₁ and λ₂ of the penalties λ₁·Σ_k c_k|θ_k| and (λ₂/2)·Σ_k c_k θ_k²,
+	// in nats per row of data. A proximal step, scaled per parameter, applies them after each step
+	// of Adam. So L1 gives exact zeros, and the optimum does not depend on the rate.
 	L1, L2 float64
 
-	// Penalty holds, for each parameter k, the factor c_k ≥ 0 of both penalties (see L1); nil means
-	// 1 for all parameters.
+	// Penalty holds the factor c_k ≥ 0 of both penalties for each parameter k (see L1); nil means 1
+	// for all.
 	Penalty []float64
 
 	// Fixed marks the parameters that are held constant; nil means none.

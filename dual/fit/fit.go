@@ -19,10 +19,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Fit is the loop that fits parameters θ. Each step estimates the gradient, moves θ by Adam and by
-// the proximal steps of the penalties, and sets the parameters of the model. The result of a run
-// depends on the configuration, the data and the chains, not on the number of workers. Methods must
-// not be called concurrently with each other.
+// Fit is the loop that fits parameters θ. Each step estimates the gradient, moves θ by Adam,
+// applies the penalties, and sets the parameters of the model. The result of a run depends on the
+// configuration, the data and the chains, not on the number of workers. Methods must not be called
+// concurrently with each other.
 type Fit struct {
 	cfg   Config
 	p     energy.Parametric
@@ -59,10 +59,10 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 // level per site; the fit keeps a reference to it and does not modify it. The fit starts from the
 // present parameters of p.
 //
-// New returns an error if the model is nil or has no parameters, or if data is empty or does not
-// consist of whole rows. It also returns an error if a level is out of range, or if a row has
-// probability zero. Such an error names the row and, for a level, the site. A field of the
-// configuration that is out of range is an error too. Errors of the objective are also returned.
+// New returns an error if the model is nil or has no parameters, data is empty or does not consist
+// of whole rows, or a field of the configuration is out of range. It also returns an error if a
+// level is out of range or a row has probability zero, and names the row. Errors of the objective
+// are also returned.
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {
@@ -186,8 +186,8 @@ func (f *Fit) Len() int { return f.steps }
 // Params returns a copy of the present parameters, which are also those of the model.
 func (f *Fit) Params() []float64 { return slices.Clone(f.theta) }
 
-// Average returns a weighted mean of the parameters over the steps, in which step t has a weight ∝
-// t². The mean has less noise than the parameters of the last step.
+// Average returns the mean of the parameters over the steps, with a weight ∝ t² for step t. It has
+// less noise than the parameters of the last step.
 func (f *Fit) Average() []float64 { return slices.Clone(f.average) }
 
 // UseAverage sets the parameters of the fit and its model to the average over the steps. Call it at
@@ -317,14 +317,14 @@ func (f *Fit) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint to w. If the chains can save a checkpoint of their own (see dual.Saver),
-// that follows. A fit that loads the checkpoint continues bit for bit.
+// Save writes a checkpoint to w, followed by that of the chains if they are a dual.Saver. A fit
+// that loads the checkpoint continues bit for bit.
 func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 
-// Load restores a checkpoint written by Save into a fit built with the same arguments. Observe and
-// Checkpoint may differ. If another argument differs, the error names the first such argument. Load
-// sets the parameters of the model and reads no further than the end of the checkpoint. If Load
-// returns an error, nothing has changed.
+// Load restores a checkpoint written by Save into a fit built with the same arguments. Only Observe
+// and Checkpoint may differ; otherwise the error names the first argument that does. Load sets the
+// parameters of the model and reads no further than the end of the checkpoint. If Load returns an
+// error, nothing has changed.
 func (f *Fit) Load(ctx context.Context, r io.Reader) error { return f.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so

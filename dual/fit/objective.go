@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Objective defines how the gradient of the loss, in general the mean negative log-likelihood of
-// the data, is estimated. [Persistent], [Contrastive], [Pseudo] and [Exact] are objectives. You can
+// Objective defines the loss, in general the mean negative log-likelihood of the data, and how its
+// gradient is estimated. [Persistent], [Contrastive], [Pseudo] and [Exact] are objectives. You can
 // also write your own.
 type Objective interface {
 	// Bind returns the [Phase] that computes gradients for the model p, its data (rows of one level
@@ -36,14 +36,16 @@ type Phase interface {
 }
 
 // Conditioned is implemented by models that can compute the gradient of their pseudo-likelihood in
-// closed form, for [Pseudo]. For other models, Pseudo evaluates every state that differs from a row
-// of the data at one site.
+// closed form, for [Pseudo]. For other models, Pseudo evaluates all states that differ from a row
+// of data at one site.
 type Conditioned interface {
 	energy.Parametric
 
-	// PseudoGradient adds to g the gradient, with respect to θ, of the negative
-	// log-pseudo-likelihood Σ_s Σ_i −log p(x_i | the other sites). The sum over s is over the
-	// states in x, and the sum over i over their sites. PseudoGradient returns this sum.
+	// PseudoGradient returns the negative log-pseudo-likelihood of the states in x,
+	//
+	//	Σ_s Σ_i −log p(x_i | the other sites),
+	//
+	// summed over states s and sites i. It adds its gradient with respect to θ to g.
 	PseudoGradient(g []float64, x []int32) float64
 }
 
@@ -58,14 +60,12 @@ type Exponential interface {
 }
 
 // Factored is implemented by models whose energy at the present θ has factors (energy.Factored).
-// [Exact] sums over the states of such a model by variable elimination if its graph has a low
-// tree-width.
+// [Exact] sums over their states by variable elimination if their graph has a low tree-width.
 type Factored interface {
 	energy.Parametric
 
-	// Present returns a model with the energy at the present parameters θ. The model is valid until
-	// the next call of SetParams. The scopes of its factors, the sites on which each factor
-	// depends, do not depend on θ.
+	// Present returns a model with the energy at the present parameters θ. It is valid until the
+	// next call of SetParams. The sites on which each factor depends do not change with θ.
 	Present() energy.Factored
 }
 

@@ -82,10 +82,12 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 	return nil
 }
 
-// Pseudo is the objective that replaces log p(x) by the pseudo-likelihood Σ_i log p(x_i | the other
-// sites) (Besag 1975). The pseudo-likelihood is concave where the log-likelihood is, and needs no
-// chains. As the data grow, the optimum of the pseudo-likelihood tends to that of the likelihood,
-// but this estimate of θ has a larger variance.
+// Pseudo is the objective that replaces log p(x) by the pseudo-likelihood (Besag 1975)
+//
+//	Σ_i log p(x_i | the other sites).
+//
+// It is concave where the log-likelihood is, and needs no chains. As the data grow, its optimum
+// tends to that of the likelihood, but this estimate of θ has a larger variance.
 //
 // For [Conditioned] models the gradient has a closed form. Examples are Ising models and dense
 // two-level Quadratic models with learnable parameters. For other models, each row needs the

@@ -9,15 +9,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Report measures how far the moments of the model are from those of the data, including penalties.
-// The residual of parameter k is the mean, over a window of steps, of
+// Report measures how far a fit is from its optimum. The residual of parameter k is the magnitude
+// of the mean, over a window of steps, of the gradient
 //
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //
 // where λ₁ and λ₂ are the weights of the penalties and c_k their factors (Config.L1, L2 and
-// Penalty). If θ_k = 0, the residual is the amount by which the magnitude of the difference of
-// moments exceeds λ₁c_k. Windows have 16, 32, 64, … steps. The report uses the last complete
-// window.
+// Penalty). If θ_k = 0, the residual is the amount by which the difference of moments exceeds λ₁c_k
+// in magnitude. Windows have 16, 32, 64, … steps. The report uses the last complete window.
 type Report struct {
 	Steps int // number of steps made so far
 	// number of steps in the window over which the residuals are averaged; 0 before step 16
@@ -74,10 +73,10 @@ func (f *Fit) residual(k int) float64 {
 	return math.Abs(v)
 }
 
-// Solve makes steps, at most the given number, and stops as soon as the moments of the model and
-// the data agree. It checks after each of the windows of 16, 32, 64, … steps over which [Report]
-// averages. The moments agree if every residual (difference of moments) is within tol plus four
-// standard errors and every standard error is at most tol. Solve reports whether they agreed.
+// Solve makes steps until the residuals of the parameters vanish within tol, but at most the given
+// number. It checks after each window of 16, 32, 64, … steps (see [Report]). A residual vanishes if
+// it is at most tol plus four standard errors, and the standard error is at most tol. Solve reports
+// whether all residuals vanished.
 func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	if most < 0 {
 		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
@@ -127,9 +126,9 @@ func (c Certificate) String() string {
 
 // Certify returns the mean log-likelihood of the states x under the model m. The states should not
 // be those to which the model was fitted. The function logZ returns log Z and its standard error,
-// for instance from anneal.AIS (annealed importance sampling). If logZ is nil, energy.Enumerate
-// sums over all states. If a few of the AIS chains have most of the weight, AIS underestimates log
-// Z, and the likelihood is too high.
+// for instance from anneal.AIS (annealed importance sampling). If a few of the AIS chains have most
+// of the weight, log Z is too low, and the likelihood too high. If logZ is nil, energy.Enumerate
+// sums over all states.
 func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.Context) (value, stdErr float64, err error)) (*Certificate, error) {
 	sites, _, err := check.Model("fit", "Certify", "the model", m)
 	if err != nil {

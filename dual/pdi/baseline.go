@@ -13,9 +13,9 @@ import (
 //
 //	x̂_0 ← x̂_0 − w·∇ ½Σ_j max(0, g_j(x̂_0))²,
 //
-// for each sample, where x̂_0 is the prediction and w the step size. The gradient is taken at the
-// prediction (diffusion posterior sampling, Chung et al. 2023, without the derivative of the
-// denoiser). Guided guarantees neither average nor hard constraints.
+// for each sample, where x̂_0 is the prediction, w the step size and g_j ≤ 0 are the constraints.
+// This is diffusion posterior sampling (Chung et al. 2023) without the derivative of the denoiser.
+// Guided guarantees neither average nor hard constraints.
 type Guided struct {
 	Base   energy.Denoiser[float32]
 	Terms  []energy.Scored // functions g_j of the constraints g_j ≤ 0
@@ -59,7 +59,7 @@ func (d Guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 }
 
 // Projected is a baseline for comparisons: projected diffusion. It projects each prediction of Base
-// onto the set of samples that individually satisfy the constraints.
+// onto the set of samples that satisfy the constraints one by one, not on average.
 type Projected struct {
 	Base energy.Denoiser[float32]
 	// Onto projects one sample, in place, onto the set of samples that satisfy the constraints.

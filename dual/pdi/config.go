@@ -10,12 +10,13 @@ import (
 )
 
 // Config holds the settings of a [Denoiser]. With the zero value, λ starts at 0 and moves by the
-// predictive rule (see Rule), and each batch has its own λ. The paper uses Rule: dual.Ascent{Step:
-// dual.Constant(0.05)}.
+// predictive rule (see Rule), and each batch has its own λ. The paper uses the rule
+//
+//	dual.Ascent{Step: dual.Constant(0.05)}
 type Config struct {
-	// Rule moves the multipliers λ by the mean violation of the predictions. The rule must need
-	// nothing but this mean, because the variance of the samples is unknown within a run. Rules
-	// that need the variance, such as [dual.Auto], are rejected.
+	// Rule moves the multipliers λ by the mean violation of the predictions. Rules that also need
+	// the variance of the samples, such as [dual.Auto], are rejected: within a run this variance is
+	// unknown.
 	//
 	// If Rule is nil, λ moves by the predictive rule. This rule uses the predictor to estimate how
 	// the final violations respond to λ, at about a tenth of the cost of the run. It takes
@@ -25,23 +26,22 @@ type Config struct {
 	Start []float64 // initial multipliers; nil means zeros
 	Max   *float64  // upper bound on every multiplier, ≥ 0; nil means no bound
 
-	// Fixed, if true, keeps the multipliers λ at Start, for comparisons. If Start is nil, the
-	// samples are unconstrained. If Start is the average of an earlier run, λ is that average
-	// throughout.
+	// Fixed keeps the multipliers λ at Start, for comparisons. If Start is nil, the samples are
+	// unconstrained. Start may also be the average of an earlier run.
 	Fixed bool
 
 	// Domain, if not nil, projects a prediction in place onto the set of possible samples; see
 	// [Box] and [Simplex].
 	Domain func(x []float32)
 
-	// Again, if true, makes two predictions per step, at twice the cost. The violations of the
-	// first prediction move λ. The second prediction is made at the new λ and used by the
-	// diffusion. This is the order of steps in the paper; the paper's code predicts once. Without
-	// Again, the diffusion uses the prediction made before λ moves.
+	// Again makes two predictions per step, at twice the cost. The violations of the first
+	// prediction move λ. The second is made at the new λ and used by the diffusion, as in the
+	// paper. Otherwise the diffusion uses the prediction made before λ moves, as in the paper's
+	// code.
 	Again bool
 
-	// Scarce suppresses the [ScarceError] of a run in which most predictions rest on fewer than
-	// two effective candidates.
+	// Scarce suppresses the [ScarceError] of a run in which most predictions rest on fewer than two
+	// effective candidates.
 	Scarce bool
 
 	most float64 // the value of Max, or +Inf if Max is nil
@@ -61,9 +61,9 @@ func Box(lo, hi float32) func(x []float32) {
 }
 
 // Simplex returns a function that replaces x, in place, by the nearest point (in Euclidean
-// distance) of the simplex x_i ≥ 0, Σ x_i = total. The function is safe for concurrent use. It sets
-// x_i ← max(0, x_i − τ). It finds τ from the sorted coordinates in O(n log n) time (Held, Wolfe and
-// Crowder 1974). Simplex panics unless total is positive and finite.
+// distance) of the simplex x_i ≥ 0, Σ x_i = total. The function is safe for concurrent use and
+// takes O(n log n) time for n coordinates (Held, Wolfe and Crowder 1974). Simplex panics unless
+// total is positive and finite.
 func Simplex(total float64) func(x []float32) {
 	if !(total > 0) || !check.Finite(total) {
 		panic(fmt.Sprintf("pdi: Simplex: total = %v, want a finite number > 0", total))

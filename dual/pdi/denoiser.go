@@ -16,12 +16,14 @@ import (
 )
 
 // Denoiser implements primal–dual inference on reals (Hadou, Uslu and Ribeiro 2026, Algorithm 2).
-// It is a denoiser that holds multipliers λ and moves them while a diffusion runs. For every
-// reverse step it predicts the clean samples x_0 under the tilted distribution μ_λ (see
-// [Predictor]). It projects them onto a domain by Π and passes them to the diffusion. Then it moves
-// λ by the mean violation over the batch, whose samples share λ:
+// It is a denoiser that holds multipliers λ and moves them while a diffusion runs:
 //
 //	x̂_0 = Π(E_λ[x_0 | x_t]),  λ ← rule(λ, mean g(x̂_0)).
+//
+// In every reverse step, a [Predictor] predicts the clean samples x_0 from the noisy samples x_t,
+// under the distribution tilted by λ. The function Π projects the predictions onto a domain
+// (Config.Domain), and the diffusion uses them. Then λ moves by the mean violation g over the
+// batch, whose samples share λ.
 //
 // Use it with the DDPM step, diffusion.Gaussian{Eta: 1}. The paper uses T = 500 steps on a cosine
 // (s = 0.008) or linear schedule. diffusion.Config.Batch sets the number of samples that share λ.
@@ -54,9 +56,8 @@ type inference struct {
 const averageFrom = 0.25 // averages omit this fraction of a run, from its start
 
 // New returns a denoiser that takes its predictions from a predictor. It returns an error if the
-// predictor is nil or a field is out of range. It also tries the rule on a mean of zeros, and
-// returns an error of the rule. This is a [*dual.SpreadError] if the rule needs the variance of
-// samples.
+// predictor is nil or a field is out of range. It also tries the rule and returns the rule's error,
+// which is a [*dual.SpreadError] if the rule needs the variance of samples.
 func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {
 		return nil, fmt.Errorf("pdi: New: predictor is nil")
@@ -87,7 +88,7 @@ func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 func (d *Denoiser) Shape() (sites, levels int) { return d.p.Sites(), 1 }
 
 // Denoise stores in v predictions of the clean samples of all states, and then moves the
-// multipliers λ. Since the states share λ, their predictions depend on each other. Denoise
+// multipliers λ. Since the states share λ, each prediction depends on all of them. Denoise
 // implements energy.Denoiser.
 func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	states := len(q.Time)
@@ -176,12 +177,13 @@ const missed = 4
 
 // ScarceError reports that an [Estimator] had fewer than two effective candidates (see
 // [GibbsScore.Effective]) in most steps of a batch. Its predictions were then close to the single
-// best candidate, whatever the distribution, and the samples and multipliers are not meaningful. A
-// guess of the base distribution (GibbsOptions.Center and Spread) or an exact predictor helps; more
-// candidates barely help. Config.Scarce suppresses the error.
+// best candidate, and the samples and multipliers are not meaningful. A guess of the base
+// distribution (GibbsOptions.Center and Spread) or an exact predictor helps; more candidates barely
+// help. Config.Scarce suppresses the error.
 type ScarceError struct {
-	// Few of the Steps steps of the batch had fewer than two effective candidates: nearly all the
-	// weight of a prediction was on one of the states that the estimator compared.
+	// Few is the number of steps of the batch with fewer than two effective candidates. In such a
+	// step, nearly all the weight of a prediction is on one candidate. Steps is the number of all
+	// steps.
 	Few, Steps int
 	Least      float64 // smallest effective number of candidates in a step
 }
@@ -294,11 +296,10 @@ func (d *Denoiser) Average() []float64 {
 	return avg
 }
 
-// Stability returns the stability factors of the last batch, one per step. The factor of a step
-// measures how much the multipliers of that step influence the distribution of the samples. The
-// factors add up to 1. They depend on the schedule and on v, the argument variance, which is the
-// variance of a coordinate under the base distribution. With the DDPM step from t to s, x_s =
-// A_t·x_t + B_t·x̂_0 + noise, the factor of step t is
+// Stability returns the stability factors of the last batch, one per step, which add up to 1. The
+// factor of a step measures how much its multipliers influence the distribution of the samples. Let
+// v, the argument variance, be the variance of a coordinate under the base distribution. For the
+// DDPM step from t to s, x_s = A_t·x_t + B_t·x̂_0 + noise, the factor is
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
 //	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ),
@@ -306,11 +307,11 @@ func (d *Denoiser) Average() []float64 {
 // where ᾱ is the signal level of the step. V is the variance of x_0 given x_t, the factor by which
 // multipliers move a prediction. L is the derivative of the prediction with respect to x_t.
 //
-// Assume that the base distribution is normal with independent coordinates of variance v, and that
-// the constraints are linear. The mean of the samples is then exactly that of a run at the fixed
-// multipliers Σ_t w_t·λ_t (see [Denoiser.Tilt]). The only error of such a run is that of a finite
-// number of steps. In other cases the factors are a rough measure. Hadou et al. (2026) bound the
-// effect of multipliers other than the optimum λ* by factors of this kind.
+// The factors are exact if the constraints are linear and the base distribution is normal with
+// independent coordinates of variance v. The mean of the samples is then that of a run at the fixed
+// multipliers Σ_t w_t·λ_t (see [Denoiser.Tilt]), up to the error of finitely many steps. In other
+// cases the factors are a rough measure. Hadou et al. (2026) bound the effect of multipliers other
+// than the optimum λ* by factors of this kind.
 //
 // Stability returns nil before the first step, and an error unless variance is finite and > 0.
 func (d *Denoiser) Stability(variance float64) ([]float64, error) {
@@ -338,9 +339,9 @@ func (d *Denoiser) Stability(variance float64) ([]float64, error) {
 }
 
 // Tilt returns the fixed multipliers Σ_t w_t·λ_t that are equivalent to those of the last batch.
-// Here w_t is the factor of step t from [Denoiser.Stability], and λ_t holds the multipliers of the
-// prediction that the diffusion used in this step. To draw more samples like those of the batch,
-// fix λ at Tilt, not at [Denoiser.Average]. Tilt returns the same errors as Stability.
+// Here w_t is the factor of step t from [Denoiser.Stability], and λ_t are the multipliers of the
+// prediction that the diffusion used in step t. To draw more samples like those of the batch, fix λ
+// at Tilt, not at [Denoiser.Average]. Tilt returns the same errors as Stability.
 func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 	w, err := d.Stability(variance)
 	if w == nil {
@@ -359,9 +360,8 @@ func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 func (d *Denoiser) Steps() int { return len(d.ess) }
 
 // At returns the multipliers at the given step of the last batch, and the mean violation of the
-// predictions at this step. With Config.Again, a step makes two predictions; At refers to the
-// first. The slices are shared with the denoiser; do not modify them. At panics if there is no such
-// step.
+// predictions at this step. With Config.Again, these are the first predictions of the step. The
+// slices are shared with the denoiser; do not modify them. At panics if there is no such step.
 func (d *Denoiser) At(step int) (lambda, mean []float64) {
 	m := d.p.Len()
 	row := d.history[2*m*step : 2*m*(step+1)]
@@ -378,23 +378,19 @@ func (d *Denoiser) Effective() []float64 { return d.ess }
 const scarceCandidates = 2
 
 // Ranged is a predictor that is valid only for a range of multipliers, such as a trained network.
-// Its method Outside returns nil if lambda is in the range. Otherwise it returns an error that
-// states how lambda exceeds the range.
+// The method Outside returns nil if lambda is in the range, and otherwise an error that states how
+// lambda exceeds it.
 type Ranged interface{ Outside(lambda []float64) error }
 
 // Warning returns a sentence if the predictions for the last batch may be wrong, and "" otherwise.
+// It warns in these cases:
 //
-// For an [Estimator], there is a warning if a step had fewer than two effective candidates. Such
-// predictions are close to the single best candidate, whatever the distribution. The samples and
-// the multipliers are then not meaningful. A guess of the base distribution (GibbsOptions.Center
-// and Spread) or an exact predictor helps; more candidates barely help.
-//
-// For a [Ranged] predictor, such as the networks of package network, there is a warning if the
-// multipliers of a step are outside the range. The predictions are then extrapolations.
-//
-// With the predictive rule, there is a warning if the predictions of the last step violate a
-// constraint by more than four standard errors. No multipliers may then satisfy the constraints, or
-// Config.Max limits them.
+//   - A step of an [Estimator] had fewer than two effective candidates. If this is so in many
+//     steps, the samples and multipliers are not meaningful (see [ScarceError]).
+//   - The multipliers of a step were outside the range of a [Ranged] predictor, such as a network
+//     of package network. The predictions are then extrapolations.
+//   - With the predictive rule, the last predictions violate a constraint by more than four
+//     standard errors. Perhaps no multipliers satisfy the constraints, or Config.Max limits them.
 func (d *Denoiser) Warning() string {
 	w := d.doubt()
 	if len(d.unmet) == 0 {

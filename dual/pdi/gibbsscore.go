@@ -16,9 +16,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tilted is a target that can compute its energy E(x, λ) = (f0(x) + λᵀg(x))/β and its score, the
-// gradient of −E with respect to x. A [dual.RealLagrangian] is Tilted. You can write your own type,
-// for instance if one pass over x can compute all g.
+// Tilted is a target with the energy
+//
+//	E(x, λ) = (f0(x) + λᵀg(x))/β
+//
+// that can compute E and its score, the gradient of −E with respect to x. A [dual.RealLagrangian]
+// is Tilted. You can write your own type, for instance if one pass over x can compute all g.
 type Tilted interface {
 	dual.Target[float32]
 	energy.Scored
@@ -34,26 +37,24 @@ type Composed interface {
 var _ Composed = (*dual.RealLagrangian)(nil)
 
 // GibbsScore is the Monte Carlo [Predictor] of any [Tilted] target. It estimates the posterior mean
-// of the clean state x_0 given the noisy state x_t from K candidates y_k, with weights w_k ∝
-// exp(−E(y_k, λ)), where E is the energy of the target at the multipliers λ:
+// of the clean state x_0 given the noisy state x_t from K candidates y_k:
 //
 //	y_k = (x_t + σε_k)/α,  α = √ᾱ, σ² = 1 − ᾱ,
 //	ŝ = ∇_x log (1/K) Σ_k exp(−E(y_k, λ)) = −Σ_k w_k ∇E(y_k, λ)/α,
 //	E[x_0|x_t] ≈ (x_t + σ²ŝ)/α
 //
-// Here ᾱ is the signal level and ε_k is standard normal. The method is that of Hadou, Uslu and
-// Ribeiro (2026), whose Algorithm 2 prints a minus sign in the last line, but plus is correct.
-// Candidates of width σ/α rarely fall where the distribution has mass. [GibbsScore.Effective]
-// returns how many of the K contribute; at high noise in 30 dimensions only one does.
-// GibbsOptions.Center and Spread give better candidates.
+// Here ᾱ is the signal level, ε_k is standard normal, and E is the energy of the target at the
+// multipliers λ. The weights are w_k ∝ exp(−E(y_k, λ)). The method is Algorithm 2 of Hadou, Uslu
+// and Ribeiro (2026), which prints a wrong minus sign in the last line.
+//
+// Candidates of width σ/α rarely fall where the distribution has mass. At high noise in 30
+// dimensions, only one of them contributes (see [GibbsScore.Effective]). GibbsOptions.Center and
+// Spread give better candidates.
 //
 // States are processed in parallel on all processors. So each state needs its own random source,
 // and the target must be safe for concurrent use. Results do not depend on the number of
-// processors. Terms of a [Composed] target that are continuous.Linear are evaluated together as one
-// linear term.
-//
-// A GibbsScore holds scratch memory and must be used by one goroutine at a time. Its results are
-// the same on every GOARCH if those of the terms are.
+// processors. They are the same on every GOARCH if those of the terms are. A GibbsScore holds
+// scratch memory and must be used by one goroutine at a time.
 type GibbsScore struct {
 	l     Tilted
 	rows  []dual.Row
@@ -71,39 +72,37 @@ type GibbsScore struct {
 	last   gibbsCall
 }
 
-// GibbsOptions holds the settings of [GibbsScore]. By default, GibbsScore estimates the posterior
-// mean by the weighted mean Σ w_k y_k of the candidates y_k with weights w_k. This requires Center
-// and Spread, a Gaussian guess of the base distribution. For the estimator of the paper, set Score
-// to true and leave Center and Spread nil.
+// GibbsOptions holds the settings of [GibbsScore]. By default, the estimate of the posterior mean
+// is the weighted mean Σ w_k y_k of the candidates y_k with weights w_k. This requires Center and
+// Spread, a Gaussian guess of the base distribution. For the estimator of the paper, set Score to
+// true and leave Center and Spread nil.
 type GibbsOptions struct {
 	Candidates int // number K of candidates; 0 means 64
 
 	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that resembles
-	// the base distribution exp(−f0/β). They hold one entry per coordinate, or one for all.
-	// Constraint functions of type continuous.Linear, multiplied by λ, tilt this Gaussian.
-	// Candidates are then drawn from the tilted Gaussian's posterior given the noisy state x_t, and
-	// the weights correct for that. With many candidates the estimate tends to the same limit as
-	// without a guess. If the guess is good, more of the candidates have a notable weight.
+	// the base distribution exp(−f0/β), for better candidates. They hold one entry per coordinate,
+	// or one for all. Constraints of type continuous.Linear tilt this Gaussian by their
+	// multipliers. Candidates are drawn from its posterior given the noisy state x_t, and the
+	// weights correct for the difference. With many candidates the estimate tends to the same
+	// limit, whatever the guess.
 	Center, Spread []float64
 
-	// Antithetic, if true, draws candidates in pairs whose noise is +ε and −ε. Errors that are odd
-	// in ε then cancel.
+	// Antithetic draws candidates in pairs whose noise is +ε and −ε. Errors that are odd in ε then
+	// cancel.
 	Antithetic bool
 
-	// Score, if true, estimates the posterior mean from ŝ, the estimated score of the noisy state
-	// (see [GibbsScore]), as in the paper. Otherwise the estimate is Σ w_k y_k. With few effective
-	// candidates the estimate from ŝ is unreliable: it then rests on the score of one remote
-	// candidate, times σ²/α. On mixtures in many dimensions with a single effective candidate, it
-	// nevertheless does better than Σ w_k y_k, because the multipliers correct the error.
+	// Score estimates the posterior mean from ŝ, the estimated score of the noisy state (see
+	// [GibbsScore]), as in the paper. Otherwise the estimate is Σ w_k y_k. With few effective
+	// candidates, ŝ is unreliable: it rests on the score of one remote candidate, times σ²/α. On
+	// mixtures in many dimensions with a single effective candidate, it nevertheless does better
+	// than Σ w_k y_k, because the multipliers correct the error.
 	Score bool
 
-	// Control, if true, combines two estimates of the posterior mean: the weighted mean of the
-	// candidates and the estimate from the score (see Score). Their difference has mean zero
-	// (Stein's identity). The result is the weighted mean plus c times this difference, which
-	// serves as a control variate. Least squares over the candidates determines c. On a Gaussian
-	// target the result has no variance, however few candidates are effective. On a mixture with a
-	// single effective candidate it may not help: in BenchmarkConstrainedMixture the estimate of
-	// the paper does best.
+	// Control adds a control variate to the weighted mean Σ w_k y_k. This is c times the difference
+	// between the weighted mean and the estimate from ŝ (see Score), which has mean zero (Stein's
+	// identity). Least squares over the candidates determines c. On a Gaussian target the result
+	// has no variance, however few candidates are effective. On a mixture with a single effective
+	// candidate it may not help, and the estimate of the paper does best.
 	Control bool
 }
 
@@ -125,14 +124,13 @@ const (
 )
 
 // NewGibbsScore returns the predictor for a target. It copies a [Composed] target such as a
-// [dual.RealLagrangian]. Any other target is used directly, and every prediction sets the
-// multipliers of that target.
+// [dual.RealLagrangian]. Any other target is used directly, and every prediction sets its
+// multipliers.
 //
 // NewGibbsScore returns an error if the target is nil, has no sites or no multipliers, or has a
 // temperature that is not positive and finite. It also returns an error if an option is out of
-// range, or if the options set neither a guess (Center and Spread) nor Score nor Control. Without
-// these, the mean of the candidates around x_t/α would be biased for states in the tails of the
-// noise, whatever the number of candidates.
+// range, or if none of Center and Spread, Score and Control is set. Without these, the mean of the
+// candidates would be biased, however many there are.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {
@@ -237,9 +235,9 @@ func rowsOf(l Tilted) []dual.Row {
 // implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
-// Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. This
-// number is between 1 and the number of candidates, and is averaged over the states of the last
-// call of Predict. Effective returns 0 before the first Predict.
+// Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. It is
+// between 1 and the number of candidates, and is averaged over the states of the last call of
+// Predict. Effective returns 0 before the first Predict.
 func (g *GibbsScore) Effective() float64 {
 	states := len(g.last.effective)
 	if states == 0 {
@@ -253,9 +251,9 @@ func (g *GibbsScore) Effective() float64 {
 }
 
 // Forecast stores predictions in v and forecasts of the violations in g; it implements
-// [Forecaster]. If all terms are continuous.Linear, the forecasts are the violations of the
-// predictions. Otherwise the forecasts are weighted means of g over the candidates. (For linear
-// terms, weighted means would have the same expectation but more variance.)
+// [Forecaster]. The forecasts are weighted means of g over the candidates. If all terms are
+// continuous.Linear, the forecasts are instead the violations of the predictions, which have the
+// same expectation and less variance.
 func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error {
 	check.Len("pdi", "g", len(violation), len(alpha)*g.Len())
 	if g.linear {

@@ -17,8 +17,8 @@ import (
 
 // Mixture is a [Predictor] that computes posterior means exactly. The base distribution exp(−f0/β),
 // with the energy f0 and the temperature β, must be a Gaussian mixture, and the constraints must be
-// linear. The base distribution tilted by the multipliers λ is then a Gaussian mixture, too. A
-// Mixture is immutable and safe for concurrent use.
+// linear. The distribution tilted by the multipliers is then a Gaussian mixture, too. A Mixture is
+// immutable and safe for concurrent use.
 type Mixture struct {
 	mixture *continuous.Mixture
 	terms   []*continuous.Linear // linear energy of each row
@@ -82,8 +82,8 @@ func (p *Mixture) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Sour
 	return nil
 }
 
-// Violation evaluates the constraint functions g_j at every state of x. It stores the values in g,
-// an array of states × Len; constraint j holds where its value is ≤ 0. It implements [Predictor].
+// Violation stores in g the constraint functions g_j at every state of x, an array of states × Len.
+// Constraint j holds where g_j ≤ 0. It implements [Predictor].
 func (p *Mixture) Violation(g []float64, x []float32) {
 	n := p.Sites()
 	states := len(x) / n
@@ -107,11 +107,11 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 	return m
 }
 
-// Solve returns the exact optimum λ*, which maximises the dual function D(λ) = −β log Z(λ). Z is
-// known in closed form, so this is a concave problem with one variable per constraint. If no
-// distribution satisfies the constraints, because a combination of them is a positive constant, the
-// error is a [*dual.DivergedError]. Its Margin is then the violation that remains, and Proven is
-// false, because states of reals cannot be enumerated. The only other error is that of the context.
+// Solve returns the exact optimum λ*, which maximises the dual function D(λ) = −β log Z(λ). Z has a
+// closed form, so this is a concave problem with one variable per constraint. If no distribution
+// satisfies the constraints, because a combination of them is a positive constant, the error is a
+// [*dual.DivergedError]. Its Margin is that constant, and Proven is false, because states of reals
+// cannot be enumerated. The only other error is that of the context.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
 	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), p.beta, p.equal)

@@ -8,23 +8,28 @@ import (
 )
 
 // Predictor computes the posterior means of clean states, given the same states with Gaussian
-// noise. States are vectors of real numbers. The distribution of the clean states is μ_λ ∝ exp(−(f0
-// + λᵀg)/β), the base distribution tilted by multipliers λ. A [Denoiser] needs to know nothing else
-// about the energy. A Predictor may implement [dual.Described].
+// noise. States are vectors of real numbers. The clean states have the distribution
+//
+//	μ_λ ∝ exp(−(f0 + λᵀg)/β),
+//
+// the base distribution tilted by multipliers λ. A Predictor may implement [dual.Described].
 type Predictor interface {
 	Sites() int
 	Len() int // number of multipliers λ
 	Beta() float64
 
 	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the clean states x_0. The noisy
-	// states x_t are in x, an array of states × sites. They were made by x_t = √ᾱ·x_0 + √(1−ᾱ)·ε,
-	// where ε is standard normal and ᾱ = alpha[s] for state s. The random source src[s] is for
-	// state s only; a predictor that draws from it is an [Estimator]. Predict must not keep its
-	// arguments.
+	// states x_t are in x, an array of states × sites. State s was made with ᾱ = alpha[s] and
+	// standard normal noise ε:
+	//
+	//	x_t = √ᾱ·x_0 + √(1−ᾱ)·ε.
+	//
+	// The random source src[s] is for state s only; a predictor that draws from it is an
+	// [Estimator]. Predict must not keep its arguments.
 	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
 
-	// Violation evaluates the constraint functions g_j at every state of x. It stores the values in
-	// g, an array of states × Len; constraint j holds where its value is ≤ 0.
+	// Violation stores in g the constraint functions g_j at every state of x, an array of states ×
+	// Len. Constraint j holds where g_j ≤ 0.
 	Violation(g []float64, x []float32)
 }
 

@@ -13,15 +13,16 @@ import (
 
 // Avoiding wraps a denoiser, called the original model, so that samples contain no tokens of a
 // given set F. The only exception is a site at which the original model allows only tokens of F.
-// Avoiding also computes how often samples of the original model itself would contain no token of
-// F. Let h_k be the probability, under the original model, that the k-th revealed token is in F. A
-// sample of the original model contains none of F with probability
+//
+// Avoiding also estimates how often samples of the original model contain no token of F. This
+// probability is
 //
 //	E ∏_k (1 − h_k),
 //
-// where the mean is over samples of Avoiding. [Avoiding.LogSurvival] returns the logarithm of the
-// product for each sample. The mean product is an unbiased estimate of the probability, under the
-// same process. This estimate has less noise than one from counts.
+// where h_k is the probability, under the original model, that the k-th revealed token is in F. The
+// mean is over samples of Avoiding drawn by the same process. [Avoiding.LogSurvival] returns the
+// logarithm of the product for each sample. The mean product is an unbiased estimate, with less
+// noise than counting.
 //
 // An Avoiding must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. It keeps a record for every sample, so make a new one after an interrupted run. It
@@ -45,8 +46,8 @@ type survivor struct {
 
 // NewAvoiding returns a denoiser that predicts like q but without the given tokens. The argument
 // mask is the level that stands for a masked token. NewAvoiding returns an error if q is nil, or if
-// mask or a token is not a level. It also returns an error if mask is among the tokens, no tokens
-// are given, or all tokens are given.
+// mask or a token is not a level. The tokens must not include the mask, and must be some but not
+// all of the other levels.
 func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoiding, error) {
 	if err := check.Given("unlearn: NewAvoiding", "q", q); err != nil {
 		return nil, err
@@ -155,9 +156,9 @@ func (a *Avoiding) exclude(row []float32) float64 {
 }
 
 // LogSurvival stores in dst, for each of the most recent samples, the sum Σ_k log(1 − h_k) (see
-// [Avoiding]). The slice x must hold these samples in the order in which the diffusion began them,
-// and dst must have one entry per sample. The value is −Inf for a sample in which only tokens to
-// avoid were possible at some site. LogSurvival then discards all records. It panics if fewer
+// [Avoiding]), and then discards all records. The slice x must hold these samples in the order in
+// which the diffusion began them, and dst must have one entry per sample. The sum is −Inf for a
+// sample with a site at which only tokens to avoid were possible. LogSurvival panics if fewer
 // samples have been drawn since the last call, or if the lengths do not match.
 func (a *Avoiding) LogSurvival(dst []float64, x []int32) {
 	n := check.Rows("unlearn", "x", len(x), a.sites)

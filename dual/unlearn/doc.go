@@ -2,10 +2,10 @@
 // (Khalafi, Ribeiro and Ding 2026). Bounds limit what may remain of the q_i, and the result stays
 // as close to q as these bounds permit. A [Formulation] defines closeness and the bounded quantity.
 //
-// [Problem] is the problem on a finite space, with exact solutions ([Problem.Solve],
-// [Problem.Global]) and trade-off curves. On larger spaces a dual.Inference finds the multipliers.
-// The optimum can then be sampled in three ways: as an energy ([Experts], or a dual.Lagrangian with
-// the bounds [LogRatio] and [Ratio]), by exact [Rejection], or by a masked diffusion ([Erasure]).
+// On a finite space, [Problem] has exact solutions ([Problem.Solve], [Problem.Global]) and
+// trade-off curves. On larger spaces a dual.Inference finds the multipliers. The optimum can then
+// be sampled in three ways: as an energy ([Experts], or a dual.Lagrangian with the bounds
+// [LogRatio] and [Ratio]), by exact [Rejection], or by a masked diffusion ([Erasure]).
 // [RealErasure] is the counterpart of Erasure for reals.
 //
 // [Avoiding] measures how often a masked diffusion still draws given tokens. Package finetune

@@ -12,12 +12,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Experts is the energy model of the optimum of the [ReverseKL] formulation, a product of experts.
-// For models of q and q_i with the energies E_q and E_i, its energy is
+// Experts is a product of experts, the optimum of the [ReverseKL] formulation as an energy model.
+// Let q be the distribution to start from, q_i the distributions to move away from, and E_q and E_i
+// the energies of their models. The energy is
 //
-//	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1.
+//	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1,
 //
-// So its distribution is ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}. At λ = 0 it is q. Every q_i must have
+// so the distribution is ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}. At λ = 0 it is q. Every q_i must have
 // positive probability wherever q has. Experts offers the same optional interfaces as
 // [dual.Lagrangian]. SetLambda must not run concurrently with other methods, and kernels must be
 // Reset after SetLambda.
@@ -26,10 +27,9 @@ import (
 //
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
 //
-// whose mean is the dual gradient. Violations require log Z_λ. [dual.Inference] halves a step that
-// would violate s < 1. A bound dual.Config.Max below 1 makes the errors of the Inference clearer.
-// If a multiplier stays at this bound while its constraint is violated, b exceeds b_crit (see
-// [CriticalError]).
+// and their mean is the dual gradient. Violations require log Z_λ. [dual.Inference] halves a step
+// that would violate s < 1. Set dual.Config.Max below 1: an error can then name the constraint that
+// is still violated at this bound. In this case b exceeds b_crit (see [CriticalError]).
 type Experts struct {
 	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
 	weigh         func(weight []float64, offset float64) // sets the weights of sum
@@ -45,8 +45,8 @@ type Experts struct {
 // NewExperts returns the product of experts at λ = 0. Its arguments are the model q, the models to
 // move away from, and one bound for each of these. For a model m with the energy E_m, logZ(m) must
 // return log Σ_x e^{−E_m(x)}. It may enumerate, use a dynamic program, or estimate log Z like
-// [dual.Thermodynamic]. NewExperts calls logZ once for every model to move away from, and every
-// call of SetLambda calls logZ once.
+// [dual.Thermodynamic]. NewExperts calls logZ once per model to move away from. Every SetLambda
+// calls it once.
 //
 // NewExperts returns an error if an argument is nil, shapes differ, the bounds are invalid, or logZ
 // returns an error.
@@ -88,8 +88,8 @@ func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
 // energy.Model.
 func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 
-// As makes optional interfaces of package energy, such as energy.Incremental, available. It
-// supports those that the weighted sum of the models supports (see energy.Affine). It implements
+// As gives access to optional interfaces of package energy, such as energy.Incremental. It supports
+// those that the weighted sum of the models supports (see energy.Affine). It implements
 // energy.Capable.
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
@@ -99,7 +99,7 @@ func (m *Experts) Len() int { return len(m.lambda) }
 // Sites returns the number of sites of a state.
 func (m *Experts) Sites() int { return m.sites }
 
-// Beta returns 1 − Σλ_i, the temperature that [dual.Rule] needs: the Hessian of the dual function
+// Beta returns 1 − Σλ_i, the temperature that a [dual.Rule] needs: the Hessian of the dual function
 // is −Cov(g)/(1−Σλ_i), where g are the violations.
 func (m *Experts) Beta() float64 { return rest(m.lambda) }
 
@@ -186,11 +186,11 @@ func divergences(bound []float64) []dual.Row {
 	return rows
 }
 
-// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation, where
-// q is the distribution to start from and q_i one to move away from. The arguments q and qi are
+// LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. Here
+// q is the distribution to start from, and q_i one to move away from. The arguments q and qi are
 // models with the log partition functions logZq and logZi. The dual.Lagrangian of q with this
-// constraint has the distribution ∝ q^{1+λ} q_i^{−λ}, and its certificate states whether E_p[log
-// q/q_i] ≥ b.
+// constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate states whether the constraint
+// holds.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
 	h := dual.Constraint[int32]{Of: []dual.Energetic[int32]{qi, q}, Coef: []float64{1, -1}, Low: b + logZq - logZi, High: math.Inf(1)}

@@ -54,15 +54,15 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample x_1, x_2, … from q. In this problem, q gives every x_k
-// the same probability. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving
+// FromRatios returns the problem on a sample x_1, x_2, … from q, in which every x_k has the same
+// probability under q. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving
 // the problem finds λ for ForwardKL and LikelihoodRatio without sampling from p_λ (the dual-only
 // algorithm). [Rejection] can then draw from p_λ.
 //
 // Multipliers and bounds refer to the ratios as given, as in [AcceptForward] and
 // [AcceptLikelihood]. For ForwardKL, q_i is the sample weighted by the ratios, after the largest
-// ratios are smoothed. [Problem.Tails] reports whether the sample determines the mean of the
-// ratios.
+// ratios are smoothed. [Problem.Tails] shows whether the sample is large enough to determine the
+// mean of the ratios.
 //
 // FromRatios returns an error unless every distribution has the same number of ratios, all are ≥ 0,
 // and the mean of each is positive and finite.
@@ -105,12 +105,13 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// Tails returns, for a problem from [FromRatios], one tail shape k̂ for every distribution. The
-// tail shape is the shape of a generalised Pareto distribution fitted to the largest ratios. Tails
-// returns nil for other problems. If k̂ ≤ 0.5, the sample determines the mean of the ratios. If k̂
-// ≤ 0.7, it nearly does. For larger k̂, [Problem.Solve] returns a [*TailError] if its result
-// depends on that mean. The tail shape is −Inf if the largest values are equal or if there are
-// fewer than 25 ratios.
+// Tails returns, for a problem from [FromRatios], one tail shape k̂ for every distribution, and nil
+// for other problems. The tail shape is the shape of a generalised Pareto distribution fitted to
+// the largest ratios. It is −Inf if the largest values are equal or if there are fewer than 25
+// ratios.
+//
+// If k̂ ≤ 0.5, the sample determines the mean of the ratios, and if k̂ ≤ 0.7, it nearly does. For
+// larger k̂, [Problem.Solve] returns a [*TailError] if its result depends on that mean.
 func (u *Problem) Tails() []float64 { return slices.Clone(u.tails) }
 
 // checkDistribution returns a normalised copy of p, or an error if p is not a distribution on n
@@ -159,10 +160,10 @@ func (u *Problem) check(f Formulation) error {
 }
 
 // Law returns the distribution p_λ of a formulation at the multipliers lambda. It returns an error
-// if the distributions do not satisfy the conditions of the formulation, or if lambda does not hold
-// one finite λ_i ≥ 0 per distribution. It also returns an error if p_λ is not a distribution. This
-// occurs for ReverseKL and ForwardKL if Σλ ≥ 1, and for ForwardKL if a probability would be
-// negative.
+// if the distributions do not satisfy the conditions of the formulation (see [New]), or if lambda
+// does not hold one finite λ_i ≥ 0 per distribution. It also returns an error if p_λ is not a
+// distribution. This occurs for ReverseKL and ForwardKL if Σλ ≥ 1, and for ForwardKL if a
+// probability would be negative.
 func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -276,8 +277,8 @@ func KL(p, q []float64) float64 {
 }
 
 // Formulation is a precise form of the problem "stay close to q, away from q_1 … q_m" (Khalafi,
-// Ribeiro and Ding 2026). It is a constrained minimisation over distributions p. Its optimum has
-// the form p_λ, where the multipliers λ_i belong to the constraints on the q_i.
+// Ribeiro and Ding 2026). It is a constrained minimisation over distributions p. The optimum is
+// p_λ, where λ_i is the multiplier of the constraint on q_i.
 type Formulation int
 
 const (
@@ -313,8 +314,8 @@ const (
 	//
 	//	p_λ ∝ q·exp(−Σλ_i r_i).
 	//
-	// The optimum does not depend on the reference measure of the densities. Before unlearning,
-	// E_q[r_i] is 1.
+	// It does not depend on the reference measure of the densities. Before unlearning, E_q[r_i] is
+	// 1.
 	LikelihoodRatio
 
 	// DiscreteSafe minimises KL(p‖q), where q is the distribution to start from. The constraints
@@ -323,9 +324,9 @@ const (
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i},  s = Σλ_i.
 	//
-	// These are the distributions of ReverseKL at multipliers λ/(1+s), but the constraints are
-	// linear in p. On any space, the optimal λ exists if some distribution satisfies the bounds
-	// strictly.
+	// ReverseKL has the same distributions, at multipliers λ/(1+s). But the constraints of
+	// DiscreteSafe are linear in p. On any space, the optimal λ exists if some distribution
+	// satisfies the bounds strictly.
 	DiscreteSafe
 )
 
@@ -345,10 +346,10 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 	return check.UnmarshalName("formulation", f, DiscreteSafe, name)
 }
 
-// Ascend makes n steps of a rule that updates multipliers (see [dual.Rule]) on a formulation, with
-// the exact gradient and curvature of its dual function. It returns the multipliers after each
-// step, an array of n × len(b). The multipliers move as they would with a sampler, but without
-// noise, and approach the optimum of [Problem.Solve].
+// Ascend moves the multipliers of a formulation by n steps of a rule (see [dual.Rule]), with the
+// exact gradient and curvature of the dual function. It returns the multipliers after each step, an
+// array of n × len(b). They move as they would with a sampler, but without noise, and approach the
+// optimum of [Problem.Solve].
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. The
 // argument most ≥ 0 is an upper bound on every multiplier; +Inf means no bound. For ReverseKL it
@@ -406,19 +407,19 @@ const reverseMax = 0.99
 // CriticalError reports that no multipliers were found for the bounds of a ReverseKL or ForwardKL
 // problem.
 //
-// The dual of ReverseKL may have no maximum, because the multipliers reach s = Σλ_i = 1 while a
-// constraint is still violated. On a finite space, KL(p_λ‖q_i) cannot exceed a critical bound. For
-// a single distribution q_u to move away from, that bound is
+// For ReverseKL, the dual function may have no maximum: the multipliers reach s = Σλ_i = 1 while a
+// constraint is still violated. On a finite space this happens if a bound reaches a critical value.
+// For a single distribution q_1 to move away from, that value is
 //
-//	b_crit = −log q_u(M),  M = {x : q(x)/q_u(x) is largest}.
+//	b_crit = −log q_1(M),  M = {x : q(x)/q_1(x) is largest}.
 //
-// (Strong duality needs distributions without atoms.) [Problem.Global] finds the optimum of small
-// problems. [DiscreteSafe] is a formulation without a duality gap.
+// [Problem.Global] finds the optimum of small problems. [DiscreteSafe] is a formulation without
+// such a limit.
 //
-// For ForwardKL, KL(q_i‖p_λ) has no such limit. But it grows only with the logarithm of the
+// For ForwardKL, KL(q_i‖p_λ) can be arbitrarily large. But it grows only with the logarithm of the
 // distance from λ to the edge, where q − Σλ_i q_i = 0 at some state. Beyond some bound, no float64
-// is close enough to the edge. The field Blur proves this: at the multipliers Lambda, changing λ by
-// 2⁻⁵³ changes a divergence by 10⁻⁸ nats or more, so float64 numbers cannot represent a solution.
+// is close enough to the edge. The field Blur shows this: at the multipliers Lambda, changing λ by
+// 2⁻⁵³ changes a divergence by 10⁻⁸ nats or more.
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
@@ -444,8 +445,8 @@ func (e *CriticalError) Error() string {
 }
 
 // Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for the first
-// distribution to move away from. It returns 0 if that distribution has probability 0 at a state
-// where q > 0, because then no bound is too large.
+// distribution to move away from. It returns 0 if every bound can be reached, because that
+// distribution has probability 0 at a state where q > 0.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
 	for k, q := range u.q {
@@ -690,15 +691,16 @@ func (u *Problem) forwardDual(b []float64) concave.Func {
 // every subset of these states.
 const maxFaces = 20
 
-// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. Global also
+// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. It also
 // works beyond the critical bound b_crit (see [CriticalError]), where no multiplier gives the
-// optimum. The optimum then lies on a face of the simplex, that is, among the distributions on a
-// subset of the states. In the solution, Cost and Value are as for [ReverseKL], and Lambda is nil.
+// optimum. There the optimum has probability 0 at some states. In the solution, Cost and Value are
+// as for [ReverseKL], and Lambda is nil.
 //
-// The set {KL(p‖q_1) ≥ b} is not convex, so Global searches every face. Within a face, a stationary
-// point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to the face, for some λ. It is a minimum only if λ
-// < 1. On a face of two states, the bound alone leaves finitely many points, and Global tries them
-// all. The search takes time 2^n for n states with q > 0, at most 20.
+// The feasible set is not convex, so Global searches every face of the simplex, that is, every
+// subset of states. Within a face, a stationary point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to
+// the face, for some λ. It is a minimum only if λ < 1. On a face of two states, the bound alone
+// leaves finitely many points, and Global tries them all. The search takes time 2^n for n states
+// with q > 0, at most 20.
 //
 // Global returns an error if there are several distributions to move away from, more than 20
 // states, or a bound that no distribution satisfies. The largest possible KL is that of the
@@ -829,16 +831,16 @@ type Solution struct {
 // Solve returns the optimum of a formulation under the bounds b, exact up to rounding. The slice b
 // holds one bound per distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
 //
-// Solve returns an error if the distributions do not satisfy the conditions of the formulation, if
-// the number of bounds is wrong, or if a bound is not finite. It returns these typed errors:
+// Solve returns an error if the distributions do not satisfy the conditions of the formulation (see
+// [New]), if the number of bounds is wrong, or if a bound is not finite. It returns these typed
+// errors:
 //
 //   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if
 //     ForwardKL has no multipliers that float64 numbers can represent;
 //   - a [*dual.DivergedError] if no distribution satisfies the bounds on means, or if only
 //     distributions on part of the states do;
-//   - a [*dual.UndecidedError] if the problem is neither solved nor proven to have no solution;
-//   - a [*TailError] if the result depends on a mean that the ratios of the sample do not
-//     determine.
+//   - a [*dual.UndecidedError] if neither a solution nor a proof that none exists was found;
+//   - a [*TailError] if the sample is too small for the means on which the result depends.
 func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solution, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -1090,8 +1092,8 @@ func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
 	return r, nil
 }
 
-// Point is one point of a trade-off curve, which shows how far from q a distribution p must move to
-// keep only a given share of q_1 (see [Problem.TradeOff]).
+// Point is one point of a trade-off curve (see [Problem.TradeOff]). The curve shows how far from q
+// a distribution p must move to keep only a given share of q_1.
 type Point struct {
 	Formulation Formulation
 	Unlearned   float64 // E_p[q_1/q], the share of q_1 that remains under p; 1 at p = q
@@ -1099,8 +1101,7 @@ type Point struct {
 	Lambda      float64
 }
 
-// UnreachableError reports that a formulation has no distribution with as little left of q_1 as
-// requested.
+// UnreachableError reports that a formulation cannot reduce q_1 to the requested level.
 type UnreachableError struct {
 	Formulation Formulation // formulation that cannot reach the level
 	Level       float64     // requested value of E_p[q_1/q], the share of q_1 that remains
@@ -1114,12 +1115,12 @@ func (e *UnreachableError) Error() string {
 
 // TradeOff returns the points of trade-off curves between unlearning q_1 and staying close to q.
 // For each formulation and each level 0 < r ≤ 1, it finds the distribution with E_p[q_1/q] = r and
-// its cost. Of the distributions to move away from, only q_1, the first, is used. ReverseKL and
-// DiscreteSafe trace the same curve at different λ.
+// its cost. Only the first distribution to move away from, q_1, is used. ReverseKL and DiscreteSafe
+// trace the same curve at different λ.
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
-// [*UnreachableError] for each of these levels, and the points are valid. TradeOff returns another
-// error, without points, if a level is out of range or the context ends. It also does so if the
+// [*UnreachableError] for each of these levels, and the points are valid. For any other error there
+// are no points. Such an error means that a level is out of range, the context ended, or the
 // distributions do not satisfy the conditions of a formulation or of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}

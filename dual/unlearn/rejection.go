@@ -24,10 +24,10 @@ import (
 // an acceptance is above 1 or NaN, which means that no distribution p_λ exists at this λ. After an
 // error, the draws in progress are lost.
 //
-// The k-th number of the random source decides whether the k-th draw from q is accepted. If the
-// acceptance is unchanged, a Run first uses the draws that the previous Run left over. So the
-// result depends only on the draws and the source, not on the number of states. Methods must not be
-// called concurrently with each other.
+// The result depends on the draws and the random source, not on the number of states: the k-th
+// number of the source decides on the k-th draw. If the acceptance is unchanged, a Run first uses
+// the draws left over from the previous one. Methods must not be called concurrently with each
+// other.
 type Rejection[S energy.Site] struct {
 	*dual.Resampler[S]
 	draw   func(ctx context.Context, x []S) error
@@ -46,7 +46,7 @@ type Rejection[S energy.Site] struct {
 const defaultTrials = 1_000_000
 
 // TrialsError reports that no draw was accepted for a state within the allowed number of trials.
-// The earlier states are new. This state and the later states are unchanged.
+// Only the states before this one are new.
 type TrialsError struct {
 	State, Trials int     // number of the state, and number of draws that were tried for it
 	Accepted      float64 // acceptance rate of all draws so far
@@ -122,9 +122,9 @@ func (r *Rejection[S]) one(ctx context.Context, k int, x []S) error {
 	return &TrialsError{k, r.trials, r.Acceptance()}
 }
 
-// Acceptance returns the accepted fraction of all draws from q up to now. The fraction is an
-// unbiased estimate of E_q[a], the mean of the acceptance probability a, which is also the
-// normaliser Z_λ of q·a. Acceptance returns 0 before the first draw.
+// Acceptance returns the accepted fraction of all draws from q up to now, or 0 before the first
+// draw. It is an unbiased estimate of E_q[a], the mean of the acceptance probability a, which is
+// also the normaliser Z_λ of q·a.
 func (r *Rejection[S]) Acceptance() float64 {
 	if r.tried == 0 {
 		return 0
@@ -132,10 +132,13 @@ func (r *Rejection[S]) Acceptance() float64 {
 	return float64(r.kept) / float64(r.tried)
 }
 
-// AcceptForward returns log(1 − Σ_i λ_i r_i), the log acceptance with which a [Rejection] draws
-// from the [ForwardKL] distribution. Here r_i = q_i/q is the density ratio at x. The mean
-// acceptance is 1 − Σλ_i. If the acceptance would be negative, the result is NaN, because no
-// distribution p_λ exists.
+// AcceptForward returns the log acceptance with which a [Rejection] draws from the [ForwardKL]
+// distribution,
+//
+//	log(1 − Σ_i λ_i r_i),
+//
+// where r_i = q_i/q is the density ratio at x. The mean acceptance is 1 − Σλ_i. If the acceptance
+// would be negative, the result is NaN, because no distribution p_λ exists.
 func AcceptForward(lambda, ratio []float64) float64 {
 	check.Len("unlearn", "ratio", len(ratio), len(lambda))
 	v := 1 - weighted.Dot(lambda, ratio)
@@ -145,7 +148,7 @@ func AcceptForward(lambda, ratio []float64) float64 {
 	return simd.Log(v)
 }
 
-// AcceptLikelihood returns −Σ_i λ_i r_i, the log acceptance with which a [Rejection] draws from the
+// AcceptLikelihood returns the log acceptance −Σ_i λ_i r_i with which a [Rejection] draws from the
 // [Likelihood] or [LikelihoodRatio] distribution. Here r_i is the bounded quantity at x: q_i for
 // Likelihood, q_i/q for LikelihoodRatio.
 func AcceptLikelihood(lambda, r []float64) float64 {

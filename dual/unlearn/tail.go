@@ -13,8 +13,8 @@ import (
 const mostShape = 0.7
 
 // TailError reports that a mean over the ratios of [FromRatios] cannot be estimated. The largest
-// ratios follow a generalised Pareto distribution of shape k̂ > 0.7, whose mean no sample of
-// reasonable size can determine.
+// ratios follow a generalised Pareto distribution of shape k̂ > 0.7, and no sample of reasonable
+// size can determine the mean of such ratios.
 type TailError struct {
 	Formulation Formulation
 	Ratios      int // index of the ratios in the arguments of FromRatios

@@ -61,7 +61,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.tokens, "tokens", 64, "maximum number of tokens in the blank")
 	f.IntVar(&o.block, "block", 0, "tokens per block, for block diffusion (bd3lm); 0 lets every token attend to all others")
 	f.IntVar(&o.left, "left", 0, "fill in this many `tokens` at a time from left to right; 0 means as many as -block, or all")
-	f.StringVar(&o.order, "order", "random", "which tokens are revealed first: random, those of the highest probability, margin or (negative) entropy, as many as an entropy bound allows (bound), or random ones that may be masked again (remask)")
+	f.StringVar(&o.order, "order", "random", "which tokens are revealed first: random ones (random), the most certain by probability, margin or entropy, as many as an entropy bound allows (bound), or random ones that may be masked again (remask)")
 	f.IntVar(&o.n, "n", 1, "texts")
 	f.IntVar(&o.steps, "steps", 32, "steps of the diffusion")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")

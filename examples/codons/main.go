@@ -1,6 +1,10 @@
-// Codons designs DNA that encodes a given protein under hard constraints. The constraints bound
-// the GC content of the whole sequence and of windows, and require or exclude restriction sites
-// on either strand. They also exclude long homopolymers and repeats, and keep protected codons.
+// Codons designs DNA that encodes a given protein under hard constraints:
+//
+//   - bounds on the GC content of the whole sequence and of windows;
+//   - restriction sites that must or must not occur, on either strand;
+//   - no long homopolymers and no repeats;
+//   - codons that must not change.
+//
 // Constraints on words also apply where the gene meets its flanking sequences. One compiled
 // constraint yields exact samples, in which codons have the frequencies of a genome, possibly
 // adapted to another organism. It also yields the most probable design, and the probability that

@@ -38,7 +38,7 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.sigma, "sigma", 0.25, "σ in the energy term xᵀJx, where J is σ times the adjacency matrix, so that every bond counts twice")
 	f.IntVar(&o.n, "n", 2000, "number of training samples from the lattice or the machine")
 	f.Float64Var(&o.seconds, "seconds", 60, "training time in seconds")
-	f.IntVar(&o.steps, "steps", 0, "most training steps of -rbm or -deep, if -seconds leaves time for them; 0 means 4000 or 1500")
+	f.IntVar(&o.steps, "steps", 0, "maximum number of training steps of -rbm or -deep, which -seconds may end earlier; 0 means 4000 or 1500")
 	f.IntVar(&o.stages, "stages", 0, "stages of the annealed importance sampling that estimates the log-likelihood; 0 means 2000 with -deep and 500 otherwise")
 	f.Float64Var(&o.l1, "l1", 0, "ℓ1 penalty; 0 means 0.02 on a lattice and none otherwise")
 	f.StringVar(&o.csv, "csv", "", "learn couplings between the 0/1 columns of this CSV `file`, whose first line has names")

@@ -1,9 +1,9 @@
 // Molecules trains a masked diffusion transformer on strings, by default on all small organic
-// molecules in SMILES, and generates new strings. The runs are unconstrained, or restricted to
-// correct syntax, to novel strings, to a count of symbols, to a regular expression, to a large
-// polar surface or to molecules that are easy to synthesise (accessible). Two more runs favour a large surface by classifier-free guidance (cfg) and by a
-// classifier (cbg), with separate networks. Validity, novelty, uniqueness and violations are
-// evaluated as in the program sequences, with the network in place of its Markov chain.
+// molecules in SMILES, and generates new strings. A run is unconstrained or has one constraint:
+// correct syntax, novelty, a count of symbols, a regular expression, a large polar surface, or ease
+// of synthesis (accessible). Two more runs favour a large surface by classifier-free guidance (cfg)
+// and by a classifier (cbg), with separate networks. Validity, novelty, uniqueness and violations
+// are evaluated as in the program sequences, with the network in place of its Markov chain.
 //
 //	go -C examples run ./molecules
 //	go -C examples run ./molecules -data qm9.csv -n 1024 -dump samples.tsv -json

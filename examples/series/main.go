@@ -15,9 +15,10 @@
 // also inserts rows that the file omits. -generate draws windows from a kernel density in
 // coordinates that depend on the kind of series. For price bars (open, high, low, close), the
 // coordinates are overnight changes, ranges, and the positions of open and close within the
-// range. Without these options, the program cuts the series into windows and holds some out.
-// Every method then generates windows with the features of the held-out ones, and the results are
-// compared.
+// range.
+//
+// Without these options, the program cuts the series into windows and holds some out. Every method
+// then generates windows with the features of the held-out ones, and the results are compared.
 //
 // -train trains a network on the windows, which replaces the kernel density; -load reads such a
 // network. -write FILE writes all samples.
@@ -101,7 +102,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.generate, "generate", 0, "only draw this many windows of -length rows from the file's model, without limits; -write FILE saves them")
 	f.IntVar(&o.draws, "draws", 100, "draws of every missing number; -fill writes their median")
 	f.StringVar(&o.missing, "missing", "error", "what to do with blank cells: error, drop (their rows) or linear (filled in)")
-	f.StringVar(&o.split, "split", string(auto), "windows held out: even, chronological (of the last fifth), random (overlapping those for training, as in the paper), or auto: even where the series is long enough, otherwise chronological")
+	f.StringVar(&o.split, "split", string(auto), "choice of held-out windows: even (evenly spaced), chronological (in the last fifth), random (overlapping those for training, as in the paper), or auto (even if the series is long enough, otherwise chronological)")
 	f.BoolVar(&o.ohlc, "ohlc", true, "keep low ≤ open, close ≤ high where channels have these names")
 	f.StringVar(&o.bounds, "bounds", "", "`limits` of channels such as close=90:110,volume=0:")
 	f.StringVar(&o.features, "features", "mean,change,argmax,argmin", "features that samples copy from the real window, per channel, of "+strings.Join(featureNames, ", "))
@@ -113,7 +114,7 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -train.steps")
 	f.IntVar(&o.learning.steps, "train.steps", 1500, "total number of training steps")
 	f.StringVar(&o.save, "save", "", "write the weights of -train to this `file`")
-	f.StringVar(&o.load, "load", "", "read weights from this `file`, of a network for windows of the same rows and channels, or a network of Diffusion-TS or CSDI from a folder with config.json and model.safetensors; windows other than those of -train are noted")
+	f.StringVar(&o.load, "load", "", "read the weights of a network for windows of the same rows and channels from this `file`, or a network of Diffusion-TS or CSDI from a folder with config.json and model.safetensors; a note says if it was trained on other windows")
 	f.IntVar(&o.rows, "rows", 6000, "number of rows of synthetic data")
 	f.IntVar(&o.length, "length", 24, "rows per window")
 	f.IntVar(&o.heldOut, "heldout", 60, "number of held-out windows")
@@ -125,7 +126,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.lag, "lag", 0, "lag of the feature acf; 0 means half a window")
 	f.BoolVar(&o.attend, "transformer", false, "also compute TSTR with a small transformer, which takes a second of training for each method and seed")
 	f.StringVar(&o.gamma, "gamma", "hard", "penalty for limits that a projection violates: hard, exp, linear or quadratic (schedules that end at 1e5), or a number")
-	f.Float64Var(&o.bandwidth, "bandwidth", 0, "bandwidth of a kernel density with round kernels, in standard deviations of a channel; 0 means kernels with the shape of the data, and the width of highest leave-one-out likelihood")
+	f.Float64Var(&o.bandwidth, "bandwidth", 0, "bandwidth of a kernel density with round kernels, in standard deviations of a channel; 0 means kernels shaped like the data, with the bandwidth of highest leave-one-out likelihood")
 	f.Float64Var(&o.eta, "eta", 0, "noise per step: 0 is DDIM, 1 is DDPM")
 	f.Float64Var(&o.weight, "weight", 0.1, "factor ρ of the penalty that guides a method or, for loss-difftime, is part of the loss")
 	f.StringVar(&o.write, "write", "", "write all samples in raw units to this CSV `file`")

@@ -1,6 +1,6 @@
-// Text trains a masked diffusion transformer on lines of text, byte by byte or with tokens that it
-// learns from the lines (-tokens), and generates lines with it. Without -data it trains on the lines
-// of a log that it generates. The lines are unconstrained, or restricted to a regular expression, a
+// Text trains a masked diffusion transformer on lines of text and generates lines with it. Tokens
+// are bytes, or are learned from the lines (-tokens). Without -data it trains on the lines of a log
+// that it generates. Generated lines are unconstrained, or restricted to a regular expression, a
 // JSON Schema, or given words and numbers of words, characters and sentences. Every step of the
 // diffusion is conditioned exactly, so that every sample satisfies the restriction. With -study it
 // compares methods as the language half of Cardei et al. 2025 does.
@@ -52,7 +52,7 @@ func parse(args []string) (options, error) {
 	f := flag.NewFlagSet("text", flag.ContinueOnError)
 	f.StringVar(&o.data, "data", "", "learn from the lines of this `file` instead of a generated log")
 	f.IntVar(&o.length, "length", 48, "maximum number of bytes in a line, or of tokens with -tokens; longer ones are cut at a space")
-	f.IntVar(&o.tokens, "tokens", 0, "learn a byte-pair encoding of this many `tokens` from the training lines, and a network that also gets the half of the file from which a line is; 0 means bytes")
+	f.IntVar(&o.tokens, "tokens", 0, "learn a byte-pair encoding of this many `tokens` from the training lines; the network is then also given which half of the file a line is from; 0 means bytes")
 	f.BoolVar(&o.train, "train", false, "train a network and write it to -weights")
 	f.IntVar(&o.steps, "steps", 600, "total number of training steps; -minutes may leave some of them for a later run")
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -steps")
@@ -65,7 +65,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.width, "width", 64, "width of the network, a multiple of 32")
 	f.IntVar(&o.blocks, "blocks", 2, "blocks of the network")
 	f.Float64Var(&o.rate, "rate", 3e-3, "learning rate")
-	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run, which lines of the words run match, too; by default, only the regex run has one: an error of the generated log or, with -data, a line that begins with a capital and ends with a full stop")
+	f.StringVar(&o.regex, "regex", "", "`pattern` of the regex run and, if given, of the words run; without it, the regex run asks for an error of the generated log or, with -data, for a line that begins with a capital and ends with a full stop")
 	f.StringVar(&o.schema, "schema", "", "`file` with the JSON Schema of the schema run; default an object with a level and a message")
 	f.StringVar(&o.runs, "run", "", "`runs` to make; default free,regex,schema, or free,words if an option of the words run is given. A line of the words run satisfies all of them at once")
 	f.IntVar(&o.n, "n", 20, "samples per run")

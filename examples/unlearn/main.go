@@ -47,7 +47,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.steps, "steps", 2000, "draws per chain, after four times as many steps that adjust the multiplier")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	f.BoolVar(&o.network, "network", false, "make networks forget instead: one of the three Gaussians, at the levels 0.5, 0.2 and 0.05 or those of -levels, and one of words, at -goal")
-	f.IntVar(&o.training, "training", 3000, "training steps of the network of points; forgetting takes three tenths of them; the network of words takes two thirds, and forgetting a tenth of those")
+	f.IntVar(&o.training, "training", 3000, "training steps of the network of points; forgetting takes 30% as many. The network of words takes two thirds as many, and forgetting 10% of those")
 	o.Define(f, "")
 	if err := f.Parse(args); err != nil {
 		return o, err

@@ -10,13 +10,12 @@
 // It computes log Z, marginals, joint probabilities and means of sums over a few sites, entropy,
 // independent draws and the most probable states in order. To condition on evidence, pass a model
 // made by energy.Clamp. To condition on a language of package constraint, set Within in [Config].
-// Results are exact up to rounding: tables are scaled, so even tiny probabilities keep their
-// relative accuracy.
+// Results are exact up to rounding, and even tiny probabilities keep their relative accuracy.
 //
-// Time and memory are proportional to 2^width, the number of entries of the largest table that
-// arises when sites are summed out one after the other. [New] searches for a good order. It returns
-// a *[energy.WidthError] for a graph whose tables would not fit into memory. A square lattice of n
-// × n sites has width n + 1. For wider graphs draw with package mcmc.
+// Sites are summed out one after the other. Time and memory are proportional to 2^width, the number
+// of entries of the largest table that arises. [New] searches for a good order, and returns a
+// *[energy.WidthError] if the tables would not fit into memory. A square lattice of n × n sites has
+// width n + 1. For wider graphs draw with package mcmc.
 //
 // A model with hidden units is the marginal distribution of its visible sites. For log Z,
 // marginals, means and draws, hidden units cost no more than other variables. [Distribution.Best]

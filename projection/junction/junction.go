@@ -16,13 +16,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Factored is a model whose energy is a sum of tables over a few variables each, possibly with
-// hidden variables. It is the part of energy.Factored that this package needs.
+// Factored is the part of energy.Factored that this package needs: a model whose energy is a sum of
+// tables over a few variables each.
 //
-// Variable i has cards[i] levels. Variables whose index is at least the number of sites are hidden.
+// Variable i has cards[i] levels. The first variables are the sites, and any others are hidden.
 // Table k holds energies in nats, possibly +Inf, for the variables scopes[k]; the last variable of
-// a scope varies fastest. The weight exp(−E(x)) is the sum over the hidden variables of exp(−Σ_k
-// tables[k][…]). The result ok is false if the model has no factors.
+// a scope varies fastest. The weight exp(−E(x)) of a state x is
+//
+//	Σ_h exp(−Σ_k tables[k][…]),
+//
+// where h runs over the values of the hidden variables. The result ok is false if the model has no
+// factors.
 type Factored interface {
 	Shape() (sites, levels int)
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
@@ -37,7 +41,7 @@ type Config struct {
 
 	// Within restricts the states to a language; nil allows all states. The language reads the
 	// sites in the order of their numbers, so the state of its automaton between two sites becomes
-	// an additional variable. Where possible, number neighbouring sites of the graph consecutively.
+	// an additional variable. Number neighbouring sites of the graph consecutively where possible.
 	// The largest table then grows only by about the square of the number of automaton states in
 	// use at a site.
 	Within constraint.Language
@@ -195,10 +199,10 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 	return p, logZ, wrap("Marginals", err)
 }
 
-// Joint returns, for each scope (a list of sites), the joint probabilities of the states of these
+// Joint returns, for each scope (a list of sites), the joint probabilities of the states of its
 // sites. The result for a scope has levels^len(scope) entries, and the last site of the scope
-// varies fastest. A scope may contain any sites, but a scope whose sites share no table of the
-// model enlarges the tables (see [Distribution.Width]), and so the cost.
+// varies fastest. A scope may contain any sites. If its sites share no table of the model, it
+// enlarges the tables (see [Distribution.Width]), and so the cost.
 //
 // It returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].
@@ -249,9 +253,9 @@ func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k in
 	}, nil)
 }
 
-// Mean returns the mean of each statistic under the distribution. A statistic is given as a model
-// with factors. Its value is the energy of that model, which is a sum of terms over a few sites
-// each. The mean is +Inf if a state of positive probability has energy +Inf.
+// Mean returns the mean of each statistic under the distribution. A statistic is a sum of terms
+// over a few sites each, given as the energy of a model with factors. The mean is +Inf if a state
+// of positive probability has energy +Inf.
 //
 // It returns an error if a statistic is nil, has no factors, has hidden units or has another shape.
 // It also returns the errors of [New] and [Distribution.LogZ].
@@ -317,9 +321,9 @@ func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
 	return max(0, logZ+mean), wrap("Entropy", err)
 }
 
-// Sample stores in x len(src) independent draws, one state per row. Draw s depends only on
-// src[s]. With one counter-based stream per draw (sampler.Stream), the draws are therefore the
-// same however they are divided into calls. Larger calls take less time per draw.
+// Sample stores in x len(src) independent draws, one state per row. Draw s depends only on src[s],
+// so draws do not depend on how they are divided into calls. Use one counter-based stream per draw
+// (sampler.Stream). Larger calls take less time per draw.
 //
 // It panics unless len(x) = len(src)·sites. It returns the same errors as [Distribution.LogZ].
 func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source) error {

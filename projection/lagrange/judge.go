@@ -13,9 +13,8 @@ type Validator interface {
 	Validate() error
 }
 
-// Partial is a constraint that may not support all of its methods. Leads states whether Value and
-// Pull may be called, and Decides whether Violation may be called. An example is
-// [constraint.Score]. All methods of a constraint that is not Partial may be called.
+// Partial is a constraint that may not support all of its methods, such as a [constraint.Score].
+// All methods of a constraint that is not Partial may be called.
 type Partial interface {
 	// Leads reports whether the constraint has derivatives, so that Value and Pull (the
 	// vector–Jacobian product) may be called.

@@ -11,9 +11,9 @@ import (
 
 // Projection is a [Projector] compiled for given numbers of sites and levels. In its methods, v
 // holds log-weights (sites × levels), with the same meaning and errors as in
-// [projection.PathProjection]. Different samples may be projected concurrently if the functions of
-// the constraint are safe for concurrent use. Each sample may be projected by only one goroutine at
-// a time. Project allocates nothing after warm-up unless those functions do.
+// [projection.PathProjection]. Different samples may be projected concurrently, each by one
+// goroutine at a time, if the functions of the constraint allow it. Project allocates nothing after
+// warm-up unless those functions do.
 type Projection struct {
 	target
 
@@ -28,8 +28,8 @@ func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 // Project searches for the nearest distribution whose likeliest sequence satisfies the constraint,
 // and stores its log-weights in v. It returns the largest violation of that sequence, which is at
 // most the tolerance. If the likeliest sequence under v already satisfies the constraint, v does
-// not change. The noise is drawn from src. The search starts from the multipliers of the sample's
-// last projection (see [Projection.Reset]).
+// not change. Noise is drawn from src. The search starts from the multipliers of the sample's last
+// projection (see [Projection.Reset]).
 //
 // If no sequence was found, the error is a *[projection.NotConverged], and v and the violation are
 // those of the best attempt. After any other error, v is unchanged. Such an error is an
@@ -46,9 +46,9 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return violation, err
 }
 
-// Nearest is like Project, but starts from multipliers of zero. It also stores in x the sequence
-// that it finds. Its first result is the divergence KL(p‖q) in nats, where p is the given
-// distribution and q the new one. Its second result is the largest violation of the sequence.
+// Nearest is like Project, but starts from multipliers of zero and also stores in x the sequence
+// that it finds. It returns the divergence KL(p‖q) in nats, where p is the given distribution and q
+// the new one, and the largest violation of the sequence.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()

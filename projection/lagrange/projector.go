@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector projects onto constraints that are described by a differentiable function, such as the
-// score of a classifier or regressor. A black box also works if it has a differentiable surrogate.
-// Let x be the given distribution. Projector searches for the distribution y nearest to x in
-// KL(x‖y) whose decoded sequence, the likeliest one, satisfies
+// Projector projects onto constraints given by a differentiable function, such as the score of a
+// classifier. A black box also works if it has a differentiable surrogate. Let x be the given
+// distribution. Projector searches for the distribution y nearest to x in KL(x‖y) whose decoded
+// sequence, the likeliest one, satisfies
 //
 //	g_j(decode(y)) ≤ Tolerance for all j,
 //
@@ -27,27 +27,28 @@ import (
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
 // where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and μ ←
-// min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper. (Replacing g by √c·g has the same
-// effect as multiplying μ by c.) The search ends as soon as the decoded sequence satisfies the
-// constraint. Then the divergence is reduced while the constraint still holds. Tokens that the
-// search changed without need are changed back. Costly tokens are exchanged for cheaper ones,
-// together with tokens at up to two other sites. The final rows are the nearest rows whose
-// likeliest tokens form this sequence, computed in closed form (see
+// min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper.
+//
+// The search ends as soon as the decoded sequence satisfies the constraint. Then the divergence is
+// reduced while the constraint still holds. Tokens that changed without need are changed back.
+// Costly tokens are exchanged for cheaper ones, together with tokens at up to two other sites. The
+// final rows are the nearest rows whose likeliest tokens form this sequence (see
 // [projection.PathProjection.Nearest]).
 //
-// In tests, the result was compared with the exact projection (TestGrid, TestKLGap). It is the same
-// for counts. For weighted sums it is on average at most a twentieth further away.
+// In tests against the exact projection, the result is the same for counts. For weighted sums it is
+// on average at most a twentieth further away.
 //
 // Algorithm 1 of the paper continues while the violation is *below* the tolerance, which is a
-// misprint. It does not specify the growth of μ, Temperature and the tolerance; the defaults here
-// come from TestGrid. This implementation adds four things. First, no step moves a logit by more
-// than 1. Otherwise, multipliers that grow while the relaxation is stuck would move logits to 10⁶,
-// from where they never recover. Second, the search restarts after 50 outer loops. Third, after
-// every third loop, tokens of the decoded sequence are changed one by one as long as the violation
-// decreases. This reaches rare sets that the relaxation circles around (TestGradients). Fourth, ϕ
-// may satisfy the constraint although the decoded sequence does not, because relaxations differ
-// from draws and surrogates from the functions they replace. In this case the violation of the
-// decoded sequence is added to g(ϕ); otherwise the gradient of the constraint would stay zero.
+// misprint. It does not specify the growth of μ, Temperature and the tolerance. This implementation
+// adds four things:
+//
+//   - No step moves a logit by more than 1. Otherwise, growing multipliers could move logits to
+//     10⁶, from where they never recover.
+//   - The search restarts after 50 outer loops.
+//   - After every third loop, tokens of the decoded sequence are changed one by one as long as the
+//     violation decreases. This reaches rare sets that the relaxation circles around.
+//   - If ϕ satisfies the constraint but the decoded sequence does not, the violation of the decoded
+//     sequence is added to g(ϕ). Otherwise the gradient of the constraint would stay zero.
 //
 // A Projector is written as a struct literal; the zero value of every field but Constraint is the
 // recommended setting. Bind and Compile return a [Projection], which does the work.
@@ -57,15 +58,14 @@ type Projector struct {
 	Constraint constraint.Smooth
 
 	// Judge measures the violations of decoded sequences, the likeliest sequences of the
-	// distributions that the search visits. The default is Constraint itself. If Constraint is a
-	// Set (and, for a [Partial], if Decides returns true), the default uses its Violation.
-	// Otherwise the default uses its Value at the one-hot rows of the sequence.
+	// distributions that the search visits. The default is the Violation of Constraint if
+	// Constraint is a Set (and, for a [Partial], if Decides returns true). Otherwise it is the
+	// Value of Constraint at the one-hot rows of the sequence.
 	Judge constraint.Set
 
-	// Path holds the language to which sequences must also belong, if any, and the margin by which
-	// the chosen tokens are likelier than all others. Here the default margin is 1.001, so that
-	// rounding does not affect the decoded result. The fields Divergence and Revive of Path are
-	// ignored.
+	// Path holds the language to which sequences must also belong, if any, and the margin (see
+	// [projection.Path]). Here the default margin is 1.001, so that rounding does not affect the
+	// decoded result. The fields Divergence and Revive of Path are ignored.
 	Path projection.Path
 
 	// Tolerance is the largest violation that counts as satisfied, ≥ 0.
@@ -77,8 +77,8 @@ type Projector struct {
 	// number of gradient steps in an outer loop, all with the same Gumbel noise; 0 means 10 (the
 	// paper's value for texts; it uses 100 for molecules)
 	Inner int
-	// maximum number of outer loops of the search (see [Projector]), each of which updates the
-	// multipliers once; 0 means 1000 (the paper's value)
+	// maximum number of outer loops of the search (see [Projector]); 0 means 1000 (the paper's
+	// value)
 	Outer int
 
 	// temperature of the softmax that stands in for a draw of tokens (see [Projector]); 0 means 1

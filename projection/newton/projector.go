@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector moves real-valued predictions toward solutions of equations h(z) = 0. In every step of
-// a diffusion or flow except the last, it makes one Gauss–Newton step. In the last step, it moves
-// the prediction to the nearest solution. This is physics-constrained flow matching (Utkarsh, Cai,
+// Projector moves real-valued predictions toward solutions of equations h(z) = 0. It makes one
+// Gauss–Newton step in every step of a diffusion or flow. In the last step, it instead moves the
+// prediction to the nearest solution. This is physics-constrained flow matching (Utkarsh, Cai,
 // Edelman, Gómez-Bombarelli and Rackauckas 2025).
 //
 // A Projector is written as a struct literal. Bind compiles it for a runner such as package
@@ -29,11 +29,14 @@ type Projector struct {
 const defaultTolerance = 1e-10
 
 // Bind compiles the Projector for real states of the given number of sites; levels must be 1. The
-// method Project of the result depends on the time at which the diffusion step ends, its argument
-// to. If to > 0, it moves a state by one [Solver.Step]. It returns max |h_j|, the largest error of
-// the equations h_j = 0, before the step. In the last step, to = 0, it replaces the state by the
-// result of [Solver.Solve]. In that case it returns max |h_j| of the result, before rounding to
-// float32. Different samples may be projected concurrently. After the first calls, Project does not
+// method Project of the result replaces a state and returns max |h_j|, the largest error of the
+// equations h_j = 0. Its argument to is the time at which the diffusion step ends:
+//
+//   - If to > 0, it makes one [Solver.Step] and returns the error before the step.
+//   - If to = 0, the last step, it uses [Solver.Solve] and returns the error of the result, before
+//     rounding to float32.
+//
+// Different samples may be projected concurrently. After the first calls, Project does not
 // allocate. Bind returns the errors of [Projector.Compile], and an error if levels ≠ 1 or samples <
 // 1.
 func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projection.Projection, error) {
@@ -48,7 +51,7 @@ func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projecti
 }
 
 // Compile returns a solver for states of n ≥ 1 entries. It returns an error if n is out of range,
-// if there are no equations or more than n equations, or if Tolerance is negative or NaN.
+// if there are no equations or more than n equations, or if Tolerance is negative or not finite.
 func (p Projector) Compile(n int) (*Solver, error) {
 	switch {
 	case n < 1:

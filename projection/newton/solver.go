@@ -55,10 +55,9 @@ func (s *Solver) clone() *Solver { return newSolver(s.equations, s.n, s.toleranc
 //
 //	z = v − Jᵀ(JJᵀ)⁻¹h(v),  J = ∂h/∂z at v,
 //
-// and returns max |h_j(v)|. For linear equations, the result is the nearest solution. Equations
-// whose gradients depend linearly on those of earlier equations are left out of the step. The
-// slices z and v may be the same. If v or h(v) is not finite, Step returns an error and does not
-// change z.
+// and returns max |h_j(v)|. For linear equations, the result is the nearest solution. The step
+// leaves out equations whose gradients depend linearly on those of earlier equations. The slices z
+// and v may be the same. If v or h(v) is not finite, Step returns an error and does not change z.
 func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 	if residual, err = s.begin(z, v); err != nil {
 		return residual, err
@@ -71,17 +70,17 @@ func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 	return residual, nil
 }
 
-// Solve stores in z a solution of h(z) = 0, to the Tolerance of the [Projector], that is locally
-// nearest to v,
+// Solve stores in z the solution of h(z) = 0 that is locally nearest to v,
 //
-//	argmin_z ½‖z−v‖²  over  h(z) = 0.
+//	argmin_z ½‖z−v‖²  over  h(z) = 0,
 //
-// Solve first reaches a solution by damped Gauss–Newton steps. It then reduces the distance to v by
-// steps along the set of solutions, and projects the result of each step back onto this set. The
-// step length is that of Barzilai and Borwein (1988). For linear h, one Gauss–Newton step suffices.
-// The slices z and v may be the same. If the iteration fails, the error is a
-// *[projection.NotConverged] and z holds the best iterate. If v or h(v) is not finite, Solve
-// returns an error and does not change z.
+// to the Tolerance of the [Projector]. It first reaches a solution by damped Gauss–Newton steps. It
+// then reduces the distance to v by steps along the set of solutions, and projects each result back
+// onto this set. The step length is that of Barzilai and Borwein (1988). For linear h, one
+// Gauss–Newton step suffices. The slices z and v may be the same.
+//
+// If the iteration fails, the error is a *[projection.NotConverged] and z holds the best iterate.
+// If v or h(v) is not finite, Solve returns an error and does not change z.
 func (s *Solver) Solve(z, v []float64) error {
 	if _, err := s.begin(z, v); err != nil {
 		return err

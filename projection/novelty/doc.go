@@ -2,7 +2,7 @@
 // sequence to the set.
 //
 // A [Projector] finds the nearest distribution whose likeliest sequence is new. The result is
-// exact. Every finished sequence is then added to the set. Any [Seen] can be the set. If the set is
-// a [Corpus], such as a lexicon, its automaton makes the search fast. A [CorpusProjection] can also
-// draw new sequences jointly, and computes the probability that a draw is new.
+// exact. Any [Seen] can be the set. If it is a [Corpus], such as a lexicon, its automaton makes the
+// search fast. A [CorpusProjection] can also draw new sequences jointly, and computes the
+// probability that a draw is new.
 package novelty

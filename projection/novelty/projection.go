@@ -15,8 +15,8 @@ import (
 
 // Projection is a [Projector] compiled for given numbers of sites and levels. In its methods, v
 // holds log-weights (sites × levels), with the same meaning, errors and panics as in
-// [projection.PathProjection]. A Projection is safe for concurrent use. Commit waits until no other
-// call runs, and other calls wait for Commit.
+// [projection.PathProjection]. A Projection is safe for concurrent use. Commit runs alone: it waits
+// for other calls, and they wait for it.
 type Projection struct {
 	name          string
 	sites, levels int
@@ -61,10 +61,10 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return 0, err
 }
 
-// Nearest replaces v by the nearest distribution whose likeliest sequence is new. At every site,
-// the token of that sequence is more likely than any other token by the margin of the [Projector].
-// Nearest stores the sequence in x and returns its cost. The cost is the divergence in nats, or the
-// sum of gaps if the Projector's field Gap is set. If Nearest returns an error, v is unchanged.
+// Nearest replaces v by the nearest distribution whose likeliest sequence is new. It stores that
+// sequence in x and returns its cost: the divergence in nats, or the sum of gaps if the
+// [Projector]'s field Gap is set. At every site, the token in x is likelier than any other by the
+// Projector's margin. If Nearest returns an error, v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
@@ -76,10 +76,11 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 }
 
 // Commit adds the finished sequence x to the set. If the set already contains x, Commit first
-// replaces x by the new sequence of least cost (see [Projection.Nearest]) under v, the last
-// log-weights of that sample. Call Commit for one sample at a time. Results depend on the order of
-// these calls, so the order should not depend on scheduling. Commit does not modify v. If it
-// returns an error, the set is unchanged.
+// replaces x by the new sequence of least cost under v, the last log-weights of that sample (see
+// [Projection.Nearest]). Commit does not modify v. If it returns an error, the set is unchanged.
+//
+// Call Commit for one sample at a time, in an order that does not depend on scheduling, because
+// results depend on it.
 func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	v = s.weights(v)

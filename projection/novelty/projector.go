@@ -14,10 +14,10 @@ import (
 // distribution to the nearest one whose likeliest sequence is not in the set, and adds the
 // generated sequences to the set.
 //
-// Among all sequences outside the set (and in Path.Language, if that is set), Projector chooses the
-// one with the least divergence. If every sequence is in the set, the error is an
-// *[projection.InfeasibleError]. Cardei et al. (2025) search best-first over the tokens with the
-// largest gap. Here the search is exact, and its method depends on the set:
+// Of all sequences outside the set (and in Path.Language, if that is set), it chooses the one with
+// the least divergence. If every sequence is in the set, the error is an
+// *[projection.InfeasibleError]. The search is exact, unlike the best-first search of Cardei et al.
+// (2025). Its method depends on the set:
 //
 //   - for a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
 //   - for any other [Seen]: try sequences in order of cost until one is new, which takes at most
@@ -36,17 +36,15 @@ type Projector struct {
 	Key func(x []int32) string
 
 	// Path holds the language to which sequences must also belong, the divergence to minimise, and
-	// the margin by which the chosen tokens are likelier than all others. A nil Language means all
-	// sequences.
+	// the margin (see [projection.Path]). A nil Language means all sequences.
 	Path projection.Path
 
-	// Gap, if true, chooses the sequence by the costs of Cardei et al. 2025, instead of by the
-	// divergence. The cost of a sequence x is the sum of max_l p_i(l) − p_i(x_i) over the sites i.
+	// Gap chooses the sequence by the costs of Cardei et al. 2025 instead of by the divergence. A
+	// sequence x costs the sum of the gaps max_l p_i(l) − p_i(x_i) over the sites i.
 	Gap bool
 
 	// Trials is the maximum number of draws that a joint draw may reject; 0 means 64. After that
-	// many rejections, [CorpusProjection.Draw] instead sums over the places at which new sequences
-	// differ from all known ones, and draws one of these places.
+	// many rejections, [CorpusProjection.Draw] uses a slower method that never rejects.
 	Trials int
 }
 

@@ -34,9 +34,9 @@ type Lasting interface {
 }
 
 // Corpus is a set that is also a finite automaton, so that it can be searched and summed over. A
-// *[constraint.Lexicon] implements it, and so does a type that embeds one. Next should return −1
-// (dead) instead of a state from which no sequence is accepted, because searches visit all states
-// that are not dead.
+// *[constraint.Lexicon] implements it, and so does a type that embeds one. Searches visit all
+// states that are not dead, so Next should return −1 (dead) instead of a state from which no
+// sequence is accepted.
 type Corpus interface {
 	Seen
 	constraint.Automaton
@@ -58,14 +58,14 @@ type Checked interface {
 type Sparse interface {
 	Corpus
 
-	// AppendEdges lists the transitions that leave the given state. It appends their tokens, in
-	// ascending order, to the slice tokens and their targets to the slice states.
+	// AppendEdges lists the transitions that leave the given state, in ascending order of their
+	// tokens. It appends their tokens to the slice tokens and their targets to the slice states.
 	AppendEdges(tokens []int32, states []int, state int) ([]int32, []int)
 }
 
-// Crowded is a [Sparse] corpus that can list the transitions of many states of its automaton at
-// once. If the corpus is larger than the processor's caches, this is faster than listing them state
-// by state. *[constraint.Lexicon] implements it.
+// Crowded is a [Sparse] corpus that can list the transitions of many states at once. This is faster
+// than state by state if the corpus is larger than the processor's caches. *[constraint.Lexicon]
+// implements it.
 type Crowded interface {
 	Sparse
 

@@ -12,13 +12,13 @@ import (
 )
 
 // Conditional is a hidden Markov model restricted to a language: a [Path] compiled for given
-// numbers of sites and levels. In all methods, v holds log-weights (sites × levels, row-major).
-// Their exponentials multiply the model's probabilities, and −Inf marks an impossible token. Zeros,
-// or a nil v, leave the model unchanged. The methods compute with the distribution
+// numbers of sites and levels. Its methods compute with the distribution
 //
 //	P(x) ∝ p(x)·∏_i exp(v[i,x_i])·1[x ∈ C],
 //
-// where p is the hidden Markov model and C the language.
+// where p is the hidden Markov model, C the language, and v holds log-weights (sites × levels,
+// row-major). A log-weight of −Inf marks an impossible token. Zeros, or a nil v, leave the model
+// unchanged.
 //
 // Methods return an *[projection.InfeasibleError] if no sequence has positive weight, and a
 // *[projection.WeightError] for a NaN or +Inf among tokens of the model. If the context ends, they
@@ -140,8 +140,8 @@ func (c *Conditional) Marginals(ctx context.Context, dst []float64, v []float32)
 	return err
 }
 
-// LogMarginals stores in dst (sites × levels) the logarithms log P(x_i = l). The logarithm for a
-// token that cannot occur is −Inf.
+// LogMarginals stores in dst (sites × levels) the logarithms log P(x_i = l), −Inf for a token that
+// cannot occur.
 func (c *Conditional) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("prior", "dst", len(dst), c.sites*c.levels)
 	v = c.weights(v)
@@ -166,14 +166,17 @@ func (c *Conditional) weights(v []float32) []float32 {
 	return v
 }
 
-// Advance stores in dst, one entry per level, the log-probabilities of the next token of a
-// sequence that begins with prefix,
+// Advance stores in dst, one entry per level, the log-probabilities of the next token of a sequence
+// that begins with prefix,
 //
 //	P(x_n = l | x_0 … x_{n−1} = prefix),  n = len(prefix) < sites,
 //
-// under P with v = 0. Ctrl-G weights the next token l of a language model q by q(l |
-// prefix)·P(l | prefix)/p(l | prefix), which conditions q on the language. Advance returns an
-// error if no sequence of the language begins with the prefix.
+// under P with v = 0. Ctrl-G conditions a language model q on the language by weighting its next
+// token l:
+//
+//	q(l | prefix)·P(l | prefix)/p(l | prefix).
+//
+// Advance returns an error if no sequence of the language begins with the prefix.
 func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32) error {
 	check.Len("prior", "dst", len(dst), c.levels)
 	if len(prefix) >= c.sites {
@@ -196,9 +199,9 @@ func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32
 	return nil
 }
 
-// Project replaces v by the logarithms of the marginals of P. They form the factorised
-// distribution y that minimises KL(P‖y). The likeliest sequence under y need not be in the
-// language, but draws from P always are. The returned violation is always 0.
+// Project replaces v by the logarithms of the marginals of P. Of all factorised distributions y,
+// they minimise KL(P‖y). The likeliest sequence under y need not be in the language, but draws from
+// P always are. The returned violation is always 0.
 func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("prior", "v", len(v), c.sites*c.levels)
 	dst := make([]float64, len(v))

@@ -7,12 +7,11 @@
 // dynamic program over pairs of a hidden state and a state of the automaton. A Markov chain is the
 // model in which the hidden state is the token.
 //
-// With v = 0, P combines a hidden Markov model with an automaton. This combination is the tractable
-// model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang et al. 2024). [Conditional.Advance]
-// computes the probabilities from which these methods derive the weights for the next token of a
-// language model.
+// With v = 0, P is the tractable model of GeLaTo (Zhang et al. 2023) and Ctrl-G (Zhang et al.
+// 2024). These methods weight the next token of a language model by probabilities that
+// [Conditional.Advance] computes.
 //
 // Package prior can also serve as a projection. It then computes the exact step of a diffusion
-// whose prediction is multiplied by the prior p, in which sites depend on each other. In
-// projection.Path, by contrast, sites are independent.
+// whose prediction is multiplied by the prior p. The sites depend on each other under p, whereas
+// projection.Path treats sites as independent.
 package prior

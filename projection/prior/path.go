@@ -24,8 +24,7 @@ type Path struct {
 	Name string
 
 	// Limit bounds the size of the dynamic program, which is sites × hidden states × automaton
-	// states. It also bounds the size of the automaton's table times the number of sites. 0 means
-	// 2²⁴.
+	// states. It also bounds sites × the size of the automaton's table. 0 means 2²⁴.
 	Limit int
 }
 
@@ -44,8 +43,8 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.
 	return c, nil
 }
 
-// Compile compiles the path for sequences whose number of tokens is the argument sites. The number
-// of levels may exceed the number of tokens of the model, for instance to include a mask token. The
+// Compile compiles the path for sequences of the given number of sites (tokens). The number of
+// levels may exceed the number of tokens of the model, for instance to include a mask token. The
 // additional levels have probability zero.
 //
 // The error names a field that is out of range. It wraps [constraint.ErrInfeasible] if no sequence

@@ -111,10 +111,13 @@ func (w *newton) explain(name func(row int) string) error {
 	return e
 }
 
-// ContradictionError reports linear inequalities (rows) that cannot hold together, and holds a
-// proof. Multiply every row j by its multiplier w_j and add up the results. The sum requires Σ_j
-// w_j·(a_j·z) ≤ −Slack, where a_j holds the coefficients of row j. But this sum is zero for every
-// z, apart from rounding errors of at most Slope·‖z‖. The error wraps [constraint.ErrInfeasible].
+// ContradictionError reports linear inequalities (rows) that cannot hold together, with a proof.
+// Multiply every row j by its multiplier w_j and add up the results. The sum requires
+//
+//	Σ_j w_j·(a_j·z) ≤ −Slack,
+//
+// where a_j holds the coefficients of row j. But the left side is zero for every z, apart from
+// rounding errors of at most Slope·‖z‖. The error wraps [constraint.ErrInfeasible].
 type ContradictionError struct {
 	// numbers of the rows that contradict each other, in the order of the system
 	Rows []int

@@ -8,9 +8,8 @@ import (
 )
 
 // Gamma is a schedule of the penalty weight γ (see [Projector]). It returns γ for the diffusion
-// step between the times from and to, where 1 ≥ from > to ≥ 0. The choice of schedule matters
-// little (Narasimhan et al. 2025, section 5). As γ grows, the penalty form, which allows
-// violations, approaches the hard form, which does not.
+// step between the times from and to, where 1 ≥ from > to ≥ 0. The larger γ is, the smaller are the
+// violations. The choice of schedule matters little (Narasimhan et al. 2025, section 5).
 type Gamma func(from, to float64) float64
 
 // ExpGamma returns the schedule γ = min(exp(1/(1−ᾱ(to))), limit) of the penalty weight γ, where to

@@ -406,12 +406,15 @@ type Certificate struct {
 	// row.
 	Violation float64
 
-	// Gap is the duality gap of the penalty form (see [Projector]). The objective at z exceeds its
-	// minimum by at most Gap. So ½‖z − z*‖² ≤ Gap for the minimiser z*, where the norm is that of
-	// the Metric, if there is one. In the hard form, Gap is Σ_j |support_j(y_j) − y_j·t_j|, the
-	// error of complementary slackness. Here y_j is the multiplier of row j, and t_j is the value
-	// of the row at z. The function support_j(y) is the maximum of y·t over all values t that the
-	// row allows. With curved inequalities, Gap is that of the last linearisation.
+	// Gap is the duality gap of the penalty form (see [Projector]): the objective at z exceeds its
+	// minimum by at most Gap. So ½‖z − z*‖² ≤ Gap for the minimiser z*, in the norm of the Metric,
+	// if there is one. In the hard form, Gap is the error of complementary slackness,
+	//
+	//	Σ_j |support_j(y_j) − y_j·t_j|.
+	//
+	// Here y_j is the multiplier of row j, t_j is the value of the row at z, and support_j(y) is
+	// the maximum of y·t over all values t that the row allows. With curved inequalities, Gap is
+	// that of the last linearisation.
 	//
 	// Gap is ≥ 0. It includes an allowance for rounding errors, 2⁻⁵⁰ of the sum of its terms. The
 	// allowance is noticeable only if rows contradict each other and γ is so large that violations

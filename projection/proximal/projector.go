@@ -12,25 +12,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector moves real-valued predictions to a set given by linear and smooth inequalities. For the
-// posterior mean ẑ of a clean series it finds
+// Projector moves real-valued predictions to a set given by linear and smooth inequalities. For a
+// prediction ẑ of a clean series it finds
 //
 //	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
-// where f_j(z) ≤ 0 are the inequalities. This is the penalty form. For large γ, and always if Gamma
-// is nil, the solution is the nearest point with f(z) ≤ 0, which is the hard form. It is the
-// projection of constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and
-// Chinchali 2025, equation 4). Where the paper uses a general solver, Projector solves the dual
-// problem to a precision of 1e-12 and returns a [Certificate].
+// where f_j(z) ≤ 0 are the inequalities. This is the penalty form. If γ is large or Gamma is nil,
+// the solution is the nearest point with f(z) ≤ 0, the hard form. It is the projection of
+// constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and Chinchali 2025,
+// equation 4). Projector solves the dual problem to a precision of 1e-12 and returns a
+// [Certificate].
 //
 // A Projector is written as a struct literal; the zero value of every field but Set is the
 // recommended setting. Bind returns a [Projection] for a runner such as package sampler/diffusion.
 // Compile returns a [Solver] for direct use.
 type Projector struct {
 	// Set is the feasible set, for series in the units in which the denoiser works. If Set is a
-	// [Splitter], its linear rows are satisfied exactly. Examples of Splitters are
-	// [constraint.Linear], [constraint.Slabs] and *series.System. The curved inequalities of a
-	// Splitter, and all inequalities of any other Smooth, are linearised repeatedly (a prox-linear
+	// [Splitter], such as [constraint.Linear], [constraint.Slabs] or *series.System, its linear
+	// rows are satisfied exactly. All other inequalities are linearised repeatedly (a prox-linear
 	// method, Drusvyatskiy and Paquette 2019). This converges to a stationary point, which need not
 	// be the nearest feasible point.
 	Set constraint.Smooth
@@ -41,15 +40,14 @@ type Projector struct {
 
 	// Metric, unless nil, replaces the squared distance ‖z−ẑ‖² between the solution z and the
 	// prediction ẑ by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The function stores the product
-	// P·v for the diffusion time t in dst. If the distribution of the clean series given the noisy
-	// one is Gaussian with covariance P, the projection onto equations is the conditional mean.
-	// Metric must be safe for concurrent use, and P·v must depend only on v and t. For series of up
-	// to 1000 entries it is called with all unit vectors at every new t.
+	// P·v for the diffusion time t in dst. If the clean series, given the noisy one, is Gaussian
+	// with covariance P, the projection onto equations is its conditional mean. Metric must be safe
+	// for concurrent use, and P·v must depend only on v and t. For series of up to 1000 entries it
+	// is called with all unit vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
-	// Soften, if true, accepts linear inequalities that contradict each other. [Solver.Solve] then
-	// returns the solution of the penalty form (see [Projector]) with γ = [SoftGamma] instead of an
-	// error.
+	// Soften accepts linear inequalities that contradict each other. [Solver.Solve] then returns
+	// the solution of the penalty form (see [Projector]) with γ = [SoftGamma] instead of an error.
 	Soften bool
 }
 
@@ -110,9 +108,9 @@ func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 }
 
 // Projection is a [Projector] compiled for a runner such as package sampler/diffusion. It
-// implements [projection.Projection] and keeps the Lagrange multipliers of every sample, from which
-// the sample's next step starts. Different samples may be projected concurrently. After the first
-// calls, Project does not allocate.
+// implements [projection.Projection]. For every sample it keeps the Lagrange multipliers, from
+// which the sample's next step starts. Different samples may be projected concurrently. After the
+// first calls, Project does not allocate.
 type Projection struct {
 	sites, samples int
 	rows           int

@@ -63,9 +63,9 @@ func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised
 //
 //	argmin_z ½‖z−v‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
-// where f_j(z) ≤ 0 are the inequalities. It equals the solution of [Solver.Solve] if γ/2 exceeds
-// the largest multiplier of that solution. The weight γ must be ≥ 0. For γ = +Inf, Penalised is the
-// same as Solve.
+// where f_j(z) ≤ 0 are the inequalities. If γ/2 exceeds the largest multiplier of the solution of
+// [Solver.Solve], the two solutions are equal. The weight γ must be ≥ 0. For γ = +Inf, Penalised is
+// the same as Solve.
 func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	n := s.iter.n
 	check.Len("proximal", "z", len(z), n)
@@ -243,10 +243,14 @@ func (s *Solver) At(t float64) {
 func (s *Solver) Reset() { clear(s.iter.y) }
 
 // Multipliers stores in y the multipliers of the last solution, one for every inequality of the
-// set. They satisfy z = v − P·Σ_j y_j·a_j. Here a_j holds the coefficients of row j, and P is the
-// metric (the identity if there is none). A positive multiplier belongs to the upper bound. Rows
-// without bounds get 0. If the last Solve found a contradiction, no multipliers exist, and all are
-// set to 0. [Solver.Penalised] with [SoftGamma] computes the multipliers of the soft solution.
+// set. They satisfy
+//
+//	z = v − P·Σ_j y_j·a_j,
+//
+// where a_j holds the coefficients of row j, and P is the metric (the identity if there is none). A
+// positive multiplier belongs to the upper bound. Rows without bounds get 0. If the last Solve
+// found a contradiction, no multipliers exist, and all are set to 0. [Solver.Penalised] with
+// [SoftGamma] computes the multipliers of the soft solution.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter

@@ -118,14 +118,13 @@ func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 }
 
 // Save writes a checkpoint to w, including the buffer and the optimiser. A trainer built with the
-// same arguments can load the checkpoint and continue bit for bit. Save asks the teacher, the
-// predictor from which the network learns, for one prediction. Load uses this prediction to
-// recognise the teacher.
+// same arguments can load it and continue bit for bit. Save asks the teacher, the predictor from
+// which the network learns, for one prediction, by which Load recognises the teacher.
 func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 
-// Load restores a checkpoint written by Save into a trainer built with the same arguments. Workers
-// and Checkpoint may differ. If Load returns an error, the trainer is unchanged, and the error
-// names the first setting that differs or describes the damage.
+// Load restores a checkpoint written by Save into a trainer built with the same arguments. Only
+// Workers and Checkpoint may differ. If Load returns an error, the trainer is unchanged, and the
+// error names the first setting that differs or describes the damage.
 func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so

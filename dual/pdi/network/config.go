@@ -20,19 +20,19 @@ type Config struct {
 	// buffer. A PerRound of 0 means 128.
 	Rounds, PerRound int
 
-	// Bounds lists the problems for which the network is trained. They differ in their bounds: the
-	// violations of problem b are those of the teacher, the predictor from which the network
-	// learns, plus Bounds[b]. Bounds[b] holds one number per inequality. If Bounds is nil, the only
-	// problem is the teacher's own, as if Bounds held one row of zeros.
+	// Bounds lists the problems for which the network is trained, which differ in the bounds of
+	// their constraints. The violations of problem b are those of the teacher (the predictor from
+	// which the network learns) plus Bounds[b], one number per inequality. If Bounds is nil, the
+	// only problem is the teacher's own.
 	Bounds [][]float64
 
 	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al. 2026,
 	// Algorithm 3). Dual training has a single λ, initially 0, which is not an input of the
 	// network. Every round runs its diffusions at this λ and moves λ by the violations of their
-	// samples. It then asks the teacher, the predictor from which the network learns, for
-	// predictions at the new λ. So the network is valid only at the λ of the last round
-	// ([Trainer.Lambda]) and for a single entry of Bounds. The rule receives the violations of all
-	// samples, so rules that need their variance, such as [dual.Auto], are suitable.
+	// samples. The network then learns the teacher's predictions at the new λ. It is valid only at
+	// the λ of the last round ([Trainer.Lambda]) and for a single entry of Bounds. The rule
+	// receives the violations of all samples, so rules that need their variance, such as
+	// [dual.Auto], are suitable.
 	Dual dual.Rule
 
 	// Inference holds the settings of primal–dual inference in the diffusions of the training. Use
@@ -49,14 +49,13 @@ type Config struct {
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the
 	// distribution without constraints. They hold one number per coordinate or one for all; nil
-	// means 0 and 1. The network learns the difference between the teacher's prediction and
-	// that of the Gaussian. The difference is clipped to six posterior standard deviations,
+	// means 0 and 1. The network learns the difference between the prediction of the teacher and
+	// that of the Gaussian. This difference is clipped to six posterior standard deviations,
 	// because Monte Carlo predictions at high noise are unbounded.
 	Center, Spread []float64
 
 	// Domain, if not nil, projects a prediction in place onto the set of possible samples, like
-	// pdi.Config.Domain. It applies to the predictions of the teacher and to those inside the
-	// diffusions.
+	// pdi.Config.Domain. It applies to the predictions of the teacher and of the network.
 	Domain func(x []float32)
 
 	// Chains is the number of samples of a diffusion, and Path the number of its steps; 0 means 64

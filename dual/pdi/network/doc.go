@@ -1,7 +1,6 @@
 // Package network trains networks that make the predictions of primal–dual inference (PDI-Net:
-// Hadou, Uslu and Ribeiro 2026, Algorithm 1). One network, which has the multipliers λ as an input,
-// serves several bounds. It replaces a Monte Carlo estimate that would have to be made anew in
-// every step.
+// Hadou, Uslu and Ribeiro 2026, Algorithm 1). The multipliers λ are inputs of the network, so one
+// network serves several bounds. It replaces a Monte Carlo estimate in every step.
 //
 // A [Trainer] learns from a teacher, which is any other predictor of package pdi:
 //

@@ -13,11 +13,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Predictor is a [pdi.Predictor] whose predictions come from a trained network and are
-// deterministic. For violations it calls its teacher, the predictor from which the network learned.
-// A Predictor also reuses scratch memory, so it must be used by one goroutine at a time.
-// Predictions do not depend on the number of workers or on the other states in the same call. They
-// are reproducible only on processors with the same vector instructions.
+// Predictor is a [pdi.Predictor] whose predictions come from a trained network. They depend on
+// neither the number of workers nor the other states in the same call. They are reproducible only
+// on processors with the same vector instructions. For violations, a Predictor calls its teacher,
+// the predictor from which the network learned. It must be used by one goroutine at a time.
 type Predictor struct {
 	teacher pdi.Predictor
 	shift   []float64
@@ -94,10 +93,9 @@ func (p *Predictor) Rows() []dual.Row {
 
 var _ pdi.Ranged = (*Predictor)(nil)
 
-// Outside returns an error if a multiplier is outside the range of the training, where predictions
-// are extrapolations. The error names the first such multiplier and the range. Outside returns nil
-// if all multipliers are in the range. After dual training every λ except [Trainer.Lambda] is
-// outside. pdi.Denoiser.Warning calls Outside.
+// Outside returns an error that names the first multiplier outside the range of the training, or
+// nil if there is none. Outside the range, predictions are extrapolations. After dual training
+// every λ except [Trainer.Lambda] is outside. pdi.Denoiser.Warning calls Outside.
 func (p *Predictor) Outside(lambda []float64) error {
 	check.Len("network", "lambda", len(lambda), len(p.most))
 	for j, l := range lambda {
@@ -111,10 +109,10 @@ func (p *Predictor) Outside(lambda []float64) error {
 	return nil
 }
 
-// Predict stores in v the network's predictions of the clean states, given the noisy states x; it
-// implements [pdi.Predictor] and ignores src. It returns an error that names a multiplier that is
-// negative or not finite, or a state whose prediction is NaN or infinite. It panics if the lengths
-// do not match or an entry of alpha is not in 0 … 1.
+// Predict stores in v the network's predictions of the clean states, given the noisy states x. It
+// implements [pdi.Predictor] and ignores src. It returns an error if a multiplier is negative or
+// not finite, or if a prediction is NaN or infinite. It panics if the lengths do not match or an
+// entry of alpha is not in 0 … 1.
 func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
 	check.Len("network", "x", len(x), len(alpha)*p.Sites())
 	check.Len("network", "v", len(v), len(x))

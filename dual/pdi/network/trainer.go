@@ -15,16 +15,15 @@ import (
 )
 
 // Trainer trains one network in rounds. A round fills a buffer with noisy states, their noise
-// levels, their multipliers and the predictions of the teacher, the predictor from which the
-// network learns. The round then trains the network on the buffer (see [Config]). The states come
-// from diffusions. In the first round, these use the teacher's predictions. In later rounds, they
-// use the network's.
+// levels and multipliers, and the predictions of the teacher, the predictor from which the network
+// learns. It then trains the network on the buffer (see [Config]). The states come from diffusions
+// that use the teacher's predictions in the first round, and the network's in later rounds.
 //
 // In some of the diffusions, λ moves by primal–dual inference for one of the bounds. Their share
 // grows from 0 to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn
 // near the λ of primal–dual inference. The teacher predicts at multipliers that are randomly
-// perturbed by 30 %, so the network also learns predictions near the multipliers of the diffusions.
-// Config.Dual selects another kind of training, with a single λ.
+// perturbed by 30 %, so that the network also learns predictions nearby. Config.Dual selects
+// another kind of training, with a single λ.
 //
 // If the teacher is deterministic, so is training, for any number of workers and any interruptions.
 // Methods must not be called concurrently.
@@ -124,11 +123,11 @@ func (t *Trainer) Lambda() []float64 {
 	return slices.Clone(t.buffer.tied.lambda)
 }
 
-// Predictor returns the present network as a predictor. The predictor uses weights averaged over
-// the training steps. Its violations are those of the teacher (the predictor from which the network
-// learned) plus shift, which moves the bounds. The shift need not be an entry of Config.Bounds; nil
-// means the teacher's own violations. After dual training (see Config.Dual), shift must be the only
-// entry of Config.Bounds, or nil, which means that entry.
+// Predictor returns the present network as a predictor, with weights averaged over the training
+// steps. Its violations are those of the teacher (the predictor from which the network learned)
+// plus shift, which moves the bounds; a nil shift means zeros. The shift need not be an entry of
+// Config.Bounds. After dual training (see Config.Dual), it must be the only entry of Config.Bounds,
+// or nil, which then means that entry.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
 // that is not finite. After dual training, another shift is also an error.

@@ -2,20 +2,23 @@
 // samples contain no more of a concept than a bound allows. Everything else should occur as often
 // as before.
 //
-// Let r(x) ∈ [0, 1] be the share of a concept in x. For instance, it is 1 if x shows the concept to
-// be forgotten and 0 otherwise. Let q be the distribution of the data. The distribution p nearest
-// to q that satisfies E_p r_i ≤ ε_i is p_λ ∝ q·e^(−λᵀr) ([unlearn.LikelihoodRatio], form (7) of
-// Khalafi, Ribeiro and Ding 2026). A [Tuner] trains on rows of the data drawn with probabilities ∝
-// e^(−λᵀr). So it uses the ordinary training loss with only positive weights. It starts from the
-// exact λ of the data.
+// Let r_i(x) ∈ [0, 1] be the share of concept i in x, for instance 1 if x shows the concept and 0
+// otherwise. Let ε_i be its bound. Of all distributions with E_p r_i ≤ ε_i, the nearest to the
+// distribution q of the data is
+//
+//	p_λ ∝ q·e^(−λᵀr)
+//
+// ([unlearn.LikelihoodRatio], form (7) of Khalafi, Ribeiro and Ding 2026). A [Tuner] trains on rows
+// of the data drawn with probabilities ∝ e^(−λᵀr). So it uses the ordinary training loss with only
+// positive weights. It starts from the exact λ of the data.
 //
 // When the network has begun to follow these rows, the Tuner updates λ by the samples of the
 // network, which differ from the rows. With the λ of the data alone, a network of molecules kept up
 // to 72 % more of a concept than was allowed.
 //
-// The paper proposes other steps, which have signed losses of unbounded gradient and bounds on
-// divergences of paths. A Tuner does not take them. In the same experiments these steps oscillated
-// between all and nothing, or their bounds were satisfied at once.
+// The paper proposes signed losses of unbounded gradient and bounds on divergences of paths. A
+// Tuner uses neither. In the same experiment, training with these losses oscillated between all and
+// nothing, or its bounds were satisfied at once.
 //
 // For example:
 //

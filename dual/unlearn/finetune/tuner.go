@@ -35,9 +35,9 @@ type Config[S energy.Site] struct {
 	// use the network's present weights, as those of package neural do.
 	Model energy.Denoiser[S]
 
-	// Sample fills x with draws from the model m. The draws have the numbers first, first+1, …. The
-	// argument m is the field Model, or a denoiser that wraps Model to measure a concept. The draws
-	// must depend only on m and their numbers. With a diffusion:
+	// Sample fills x with draws from the model m. The draws have the numbers first, first+1, … and
+	// must depend only on m and their numbers. The argument m is the field Model, or a denoiser
+	// that wraps Model to measure a concept. With a diffusion:
 	//
 	//	d, err := diffusion.New(ctx, m, process, diffusion.Config{Seed: 1, First: first})
 	//	if err != nil {
@@ -46,10 +46,10 @@ type Config[S energy.Site] struct {
 	//	return d.Sample(ctx, x)
 	Sample func(ctx context.Context, m energy.Denoiser[S], first int, x []S) error
 
-	// Train holds the settings of the training. For a small network, start with as many steps
-	// as the pre-training, at its rate. Larger networks need fewer: those of molecules in the
-	// examples take a tenth of the steps. Here a Rate of 0 means 5e-4. Train.Checkpoint must be
-	// unset, because Config.Checkpoint includes the training.
+	// Train holds the settings of the training. Here a Rate of 0 means 5e-4. For a small network,
+	// start with as many steps as the pre-training, at its rate. Larger networks need fewer: those
+	// of molecules in the examples take a tenth of the steps. Train.Checkpoint must be unset,
+	// because Config.Checkpoint includes the training.
 	Train train.Config
 
 	// Freeze is the fraction of the training steps before the first update of the multipliers λ; 0
@@ -63,13 +63,16 @@ type Config[S energy.Site] struct {
 	// means 48.
 	Draws int
 
-	// Final is the number of draws by which [Tuner.Run] chooses the final weights. Run makes a
-	// quarter of these draws with each of two sets of weights, and the other three quarters with
-	// each of one to four sets. A concept that is measured by counts (its field Has is set, Tokens
-	// is not) needs Final ≥ 8/Bound. 0 means the larger of 1638 and 8/Bound. For 1638, this usually
-	// takes a tenth as many passes of the network as a pre-training of 2000 steps with 64 states of
-	// 14 tokens each. The final shares agree with their bounds to the accuracy of these draws, a
-	// relative error of about √((1−ε)/(ε·Final)) for a bound ε.
+	// Final is the number of draws by which [Tuner.Run] chooses the final weights. 0 means the
+	// larger of 1638 and 8/Bound. A concept that is measured by counts (Has is set, Tokens is not)
+	// needs Final ≥ 8/Bound. The final shares agree with their bounds ε up to a relative error of
+	// about
+	//
+	//	√((1−ε)/(ε·Final)).
+	//
+	// Run makes a quarter of these draws with each of two sets of weights, and the other three
+	// quarters with each of one to four sets. With Final = 1638, this usually takes a tenth as
+	// many passes of the network as a pre-training of 2000 steps with 64 states of 14 tokens each.
 	Final int
 
 	// Observe, if not nil, is called with the result of every round. It must not keep the slices of
@@ -152,10 +155,10 @@ type state struct {
 // New returns a tuner for net, which must have been trained on rows like those of data. The tuner
 // modifies the weights of net. New computes the initial λ from the data.
 //
-// New returns an error if a field is out of range or unset. It also returns an error if the Model
-// has another shape than net, or does not change with the weights of net. A concept must occur in
-// some but not all rows of the data, and a reweighting of the data must satisfy the bounds. Errors
-// of train.New are returned too.
+// New returns an error if a field is out of range or unset, or if the Model has another shape than
+// net or does not change with the weights of net. Every concept must occur in some but not all rows
+// of the data, and a reweighting of the data must satisfy the bounds. Errors of train.New are
+// returned too.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
 	chosen := cfg.Final != 0
 	if err := cfg.fill(); err != nil {
@@ -285,8 +288,8 @@ func (c *Config[S]) fill() error {
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
-// Here ε_i is the bound of concept i. Its smoothed share in the network's draws is ŝ_i, the mean of
-// the previous ŝ_i and of the share in the latest Config.Draws draws.
+// Here ε_i is the bound of concept i, and ŝ_i is its smoothed share in the network's draws. This is
+// the mean of the previous ŝ_i and of the share in the latest Config.Draws draws.
 //
 // These updates measure the current weights. The average of the weights over the steps is a better
 // network but lags behind. So Run finally searches the line through the initial weights and the
@@ -294,8 +297,8 @@ func (c *Config[S]) fill() error {
 // draws, and with up to four times as many if the point is hard to find. If the point is far beyond
 // the average, fresh draws tend to show a larger share. In this case, train for more steps.
 //
-// If the network satisfies all bounds before the first step, as measured by Draws and then Final
-// draws, Run does not train. It leaves the weights unchanged and sets λ to 0.
+// If the network satisfies all bounds before the first step, Run does not train. It then leaves the
+// weights unchanged and sets λ to 0.
 //
 // If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
 // means that the network does not follow its data. Run also returns the errors of Sample and of the
@@ -434,28 +437,25 @@ func (t *Tuner[S]) taught(j int) float64 {
 }
 
 // GapError reports that the network still generates too much of a concept although its training
-// rows contain little of it.
+// rows contain little of it. More steps, a higher rate or a larger network may close the gap.
 //
-// During the run, it means that the share of the concept is at most a tenth of the bound in the
-// training rows. In the network's samples, it is above 1.5 times the bound and has not fallen for a
-// quarter of the steps. A later Run can continue.
+// During the run, the error means that the share of the concept in the training rows is at most a
+// tenth of the bound. In the network's samples, it is above 1.5 times the bound and has not fallen
+// for a quarter of the steps. A later Run can continue.
 //
-// At the end of the run, it means that the share is above the bound by more than two standard
-// errors, even at the best point on the line from the initial to the averaged weights that
-// [Tuner.Run] searches. The network then has the average of the weights, and Share is its share.
-// Every later Run returns the same error.
+// At the end of the run, the error means that the share is above the bound by more than two
+// standard errors, wherever on its line [Tuner.Run] looks. The network then has the average of the
+// weights, and Share is its share. Every later Run returns the same error.
 //
-// More steps, a higher rate or a larger network may close the gap. A network cannot generate less
-// of a concept than its own errors produce. For example, a small network was trained from the start
-// on names without doubled letters, and still doubled a letter in 4.8 % of the names it generated.
-// Fine-tuning took the network from 18 % to 5 %, in as many steps as pre-training and at the same
-// rate.
+// A network cannot generate less of a concept than its own errors produce. For example, a small
+// network trained from the start on names without doubled letters still doubled a letter in 4.8 %
+// of its names. Fine-tuning took a network from 18 % to 5 %, in as many steps as pre-training and
+// at the same rate.
 type GapError struct {
 	Concept string
 	Step    int
 	Lambda  float64
-	// in order: share in the training rows at Lambda, share in the network's samples, and the
-	// bound
+	// shares in the training rows at Lambda and in the network's samples, and the bound
 	Taught, Share, Bound float64
 }
 
@@ -693,11 +693,10 @@ func mean(v []float64) float64 {
 }
 
 // Lambda returns a copy of the multipliers λ, one per concept. During the run, they are those of
-// the next training steps. After the run, they are a mean over the second half of the steps, with
-// weights proportional to the number of steps that were left. The learning rate falls in about the
-// same way, so this mean is close to the λ that shaped the weights. The last λ is not, because at
-// the end of the run the network hardly follows λ any more, so λ drifts with the noise of the
-// draws.
+// the next training steps. After the run, they are a mean over the second half of the steps, in
+// which earlier steps weigh more. The learning rate falls in about the same way, so this mean is
+// close to the λ that shaped the weights. The last λ is not: at the end of the run the network
+// hardly follows λ, which drifts with the noise of the draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns, for every concept, its mean share in the samples of the network. During the run it
@@ -705,8 +704,7 @@ func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 // the weights by these shares, so measure the finished network with other samples.
 func (t *Tuner[S]) Share() []float64 { return slices.Clone(t.share) }
 
-// Drawn returns the number of draws from the network by which each concept has been measured so
-// far.
+// Drawn returns the number of draws made so far to measure each concept.
 func (t *Tuner[S]) Drawn() int { return t.drawn }
 
 // magic starts a checkpoint of a tuner. A checkpoint holds three frames (see [session.Frames]),

@@ -1,7 +1,10 @@
 // Package diagnosis plots diagnostics of Markov chains, with the runs of several kernels side by
-// side. For one quantity it plots the trace, the histogram, the intervals of the chains (forest
-// plot), the ranks of the draws by chain, the autocorrelation, the effective number of draws, and
-// the quantity against the energy. It also plots the energy itself.
+// side. It plots the energy and, for one quantity:
+//
+//   - the trace and the histogram;
+//   - the intervals of the chains (forest plot) and the ranks of the draws by chain;
+//   - the autocorrelation and the effective number of draws;
+//   - the quantity against the energy.
 package diagnosis
 
 import (

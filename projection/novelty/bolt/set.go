@@ -71,8 +71,8 @@ func (s *Set) Close() error {
 	return s.named(s.db.Close())
 }
 
-// Err returns the first error that occurred in a method without an error result, or nil. Do not
-// use the results of that method call or of later ones.
+// Err returns the first error that occurred in a method without an error result, or nil. The
+// results of that method call and of later ones must not be used.
 func (s *Set) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,10 +164,11 @@ func (s *Set) Contains(x []int32) bool {
 	return known
 }
 
-// Add adds x to the set and reports whether x was new. It returns once the sequence is on disk. A
-// sequence with a negative token, or whose key takes more than 32,768 bytes, is not added;
-// [Set.Err] then returns an error. In the key, a token below 128 takes one byte, a token below
-// 2¹⁴ two, and a token below 2²¹ three.
+// Add adds x to the set and reports whether x was new. It returns once the sequence is on disk.
+//
+// A sequence with a negative token, or whose key takes more than 32,768 bytes, is not added;
+// [Set.Err] then returns an error. In the key, a token below 128 takes one byte, a token below 2¹⁴
+// two, and a token below 2²¹ three.
 func (s *Set) Add(x []int32) bool {
 	if s.Contains(x) { // without a transaction that writes
 		return false
@@ -177,14 +178,13 @@ func (s *Set) Add(x []int32) bool {
 	return added > 0
 }
 
-// Recall adds x to the set, which may already contain it. When a run is resumed from a checkpoint,
-// it calls Recall for the samples of the checkpoint.
+// Recall adds x to the set, which may already contain it. A run that is resumed from a checkpoint
+// calls Recall for the samples of the checkpoint.
 func (s *Set) Recall(x []int32) { s.Add(x) }
 
 // Settings passes the identity of the file to the function add, which records it in a checkpoint.
-// The identity is a number that was assigned to the file when it was created. It does not depend on
-// the sequences in the file. If a run is resumed with another file, the numbers differ, so the
-// mistake is detected.
+// The identity is a number that the file received when it was created; it does not depend on the
+// sequences in the file. So a run that is resumed with another file is detected.
 func (s *Set) Settings(add func(name string, value any)) { add("File", s.identity) }
 
 // importSize is the number of sequences that are written to the file in one transaction.
