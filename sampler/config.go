@@ -28,9 +28,9 @@ type Config struct {
 	Workers int
 
 	// Generator selects the random number generator; the zero value is Philox4x32. ARS4x32 is
-	// faster on processors with AES instructions. A run gets up to twice as fast if drawing random
-	// numbers dominates its cost, as in Gibbs sampling on lattices. Like Seed, Generator changes
-	// results, and checkpoints record it.
+	// faster on processors with AES instructions. It makes a run up to twice as fast if drawing
+	// random numbers dominates the cost, as in Gibbs sampling on lattices. Like Seed, Generator
+	// changes results, and checkpoints record it.
 	Generator Generator
 
 	// BlockChains sets the number of consecutive chains that move together, at most [BlockSize]. If
@@ -130,8 +130,8 @@ const (
 )
 
 // Block returns the number of consecutive chains that one kernel moves together, 1 … [BlockSize].
-// Only the last block may be smaller. Config.First must be a multiple of this number. So must
-// Config.Count, except in the last part.
+// Only the last block may be smaller. Config.First and Config.Count must be multiples of this
+// number, except for Config.Count in the last part.
 //
 // The result is BlockChains if that is set. Otherwise it depends only on Chains, the number of
 // chains of the whole run:

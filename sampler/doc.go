@@ -26,8 +26,8 @@
 // Seed, Generator, Chains and BlockChains of [Config]. Chain i draws from the [Stream] of (Seed,
 // i). The number of workers, GOMAXPROCS and the instruction set do not change a bit. There is one
 // exception: model.RBM and other models that compute their tables by matrix products. Parts of a
-// run, selected by Config.First and Config.Count, give the same bits as the whole run. So does a
-// run that is resumed from a checkpoint.
+// run, selected by Config.First and Config.Count, give the same bits as the whole run. A run that
+// is resumed from a checkpoint also gives the same bits.
 //
 // # Failures
 //

@@ -200,11 +200,11 @@ func (b *Base) fields(f *wire.Fields) {
 	}
 }
 
-// AppendBinary appends the values registered with Keep to the slice to, and returns the result.
+// AppendBinary appends the values registered with Keep to the given slice, and returns the result.
 func (b *Base) AppendBinary(to []byte) ([]byte, error) { return wire.AppendFields(to, b.fields) }
 
-// UnmarshalBinary restores the values registered with Keep. It returns an error if the argument
-// from has the wrong length.
+// UnmarshalBinary restores the values registered with Keep. It returns an error if the data have
+// the wrong length.
 func (b *Base) UnmarshalBinary(from []byte) error {
 	size, err := b.AppendBinary(nil)
 	if err != nil {

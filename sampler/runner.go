@@ -49,8 +49,8 @@ type Runner[S energy.Site] struct {
 
 // NewRunner returns a runner for the chains of the given system. The chains start from init, which
 // holds one state per chain or one for all chains. If init is empty, the Start method of the system
-// draws the initial states. The observer observe may be nil. The fields Init and Observe of cfg are
-// ignored.
+// draws the initial states. The argument observe may be nil; otherwise it is called after every
+// draw. The fields Init and Observe of cfg are ignored.
 //
 // NewRunner returns an error if a Config field or an initial state is out of range. It also returns
 // the errors of the system's methods.
@@ -146,9 +146,8 @@ func (c *Runner[S]) states(b *block[S]) []S { return c.x[b.first*c.sites : (b.fi
 func (c *Runner[S]) share() int { return max(1, c.cfg.Workers/len(c.blocks)) }
 
 // SetStates replaces the states of all chains by a copy of x (chains × sites) and resets the
-// kernels. If x has the wrong length or a value out of range, it returns an error and changes
-// nothing. The same holds while another call is under way. SetStates can also return the errors of
-// Reset.
+// kernels. It returns an error and changes nothing if x has the wrong length or a value out of
+// range, or if another call is under way. It can also return the errors of Reset.
 func (c *Runner[S]) SetStates(x []S) error {
 	if len(x) != len(c.x) {
 		return fmt.Errorf("%s: SetStates: len(x) = %d, want %d (%d chains of %d sites)", c.system.Name(), len(x), len(c.x), c.cfg.Count, c.sites)
@@ -164,8 +163,8 @@ func (c *Runner[S]) SetStates(x []S) error {
 }
 
 // Reset makes the kernels read the target and the states again. Call it after changing either.
-// States, random streams and step sizes are kept. Reset also clears an earlier failure. The draws
-// that chains missed because of it count as made.
+// States, random streams and step sizes are kept. Reset also clears an earlier failure. Draws that
+// chains missed because of the failure count as made.
 //
 // If a level is out of range, or a real is not finite, the error names the site and the chain. If a
 // state has probability zero, the error is a *[StartError], and Run fails until the state is

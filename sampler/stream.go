@@ -7,17 +7,17 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Stream is a counter-based stream of random 32-bit words. Its key is a pair (seed, chain), and its
-// position is the number of words drawn so far. Streams with different keys are independent for
-// every practical purpose. Equal keys give equal streams on every machine; a golden test checks
-// this. The zero value is the stream of seed 0 and chain 0. A Stream implements rand.Source and is
-// not safe for concurrent use.
+// Stream is a counter-based stream of random 32-bit words. A seed and a chain number identify the
+// stream, and its position is the number of words drawn so far. Streams that differ in seed or
+// chain are independent for every practical purpose. Equal seeds and chains give equal streams on
+// every machine; a golden test checks this. The zero value is the stream of seed 0 and chain 0. A
+// Stream implements rand.Source and is not safe for concurrent use.
 //
 // The generator is Philox4x32-10 unless [Stream.SeedOf] selects ARS4x32-7 (both by Salmon, Moraes,
-// Dror and Shaw 2011). Given a key and a counter of two 64-bit numbers, it computes a block of four
+// Dror and Shaw 2011). From a key and a counter of two 64-bit numbers, it computes a block of four
 // words. The key is the seed; for ARS it is the 128-bit pair (seed, 0x243F6A8885A308D3), where the
-// constant holds digits of π. Words are computed in groups of 64 from sixteen counters, as suits
-// vector units. Word j of the stream is word
+// constant holds digits of π. The chain is the second number of the counter. Words are computed in
+// groups of 64 from sixteen counters, as suits vector units. Word j of the stream is word
 //
 //	⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod 16, chain).
 //
@@ -146,9 +146,8 @@ func (s *Stream) Float64s(dst []float64) {
 func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
 // Reserve skips n groups of 64 words, so that a kernel can compute these words itself, in any
-// order. If the current group is partly used, Reserve first skips the rest of it. The skipped
-// groups have the numbers group … group+n−1 in the stream of the returned generator, seed and
-// chain.
+// order. If the current group is partly used, Reserve first skips the rest of it. The results
+// identify the stream, and the number of the first skipped group in it. Groups are counted from 0.
 func (s *Stream) Reserve(n uint64) (g Generator, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
 	s.pos = (group + n) * groupLen
@@ -162,8 +161,8 @@ func (s *Stream) seek(pos uint64) {
 	}
 }
 
-// AppendBinary appends the key and the position of the stream to b, in 24 bytes. If the generator
-// is not Philox4x32, an extra byte names it.
+// AppendBinary appends the seed, the chain and the position of the stream to b, in 24 bytes. If the
+// generator is not Philox4x32, an extra byte names it.
 func (s *Stream) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, s.seed)
 	b = binary.LittleEndian.AppendUint64(b, s.chain)
@@ -174,7 +173,8 @@ func (s *Stream) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// MarshalBinary returns the key and the position of the stream in the format of AppendBinary.
+// MarshalBinary returns the seed, the chain and the position of the stream in the format of
+// AppendBinary.
 func (s *Stream) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
 // UnmarshalBinary restores the stream from the output of AppendBinary.

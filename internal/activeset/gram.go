@@ -54,8 +54,8 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh computes what the solver keeps for the rows first, first+1, … and the matrix P. Call
-// Refresh after changing these rows.
+// Refresh computes the data that the solver keeps for the last rows, from the row with the given
+// number on. Call Refresh after changing these rows.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {

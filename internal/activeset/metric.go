@@ -86,8 +86,8 @@ func (f *Metric) eliminate(k, at int) {
 	f.pivot[at] = math.Inf(-1)
 }
 
-// Refresh transforms the rows first, first+1, … by the Cholesky factor of P. Call Refresh after
-// changing these rows.
+// Refresh transforms the last rows, from the row with the given number on, by the Cholesky factor
+// of P. Call Refresh after changing these rows.
 func (f *Metric) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {

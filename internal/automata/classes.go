@@ -11,10 +11,10 @@ type classed interface {
 	Classes(levels int) (of []int32, n int)
 }
 
-// Classes returns, for every token 0 … levels−1, the class to which the automaton a assigns the
-// token. From any given state, all tokens of a class lead to the same next state. If a does not
-// report classes, every token is a class by itself. The slice may be shared with the automaton and
-// must not be modified. Classes panics if levels < 0.
+// Classes returns the class of every token 0 … levels−1, as the automaton reports it. From any
+// given state, all tokens of a class lead to the same next state. If the automaton does not report
+// classes, every token is a class by itself. The slice may be shared with the automaton and must
+// not be modified. Classes panics if levels < 0.
 func Classes(a Automaton, levels int) (of []int32, n int) {
 	checkLevels(levels)
 	if c, ok := a.(classed); ok {
@@ -67,8 +67,8 @@ func ClassesBy[K comparable](levels int, key func(token int32) K) (of []int32, n
 	return of, len(seen)
 }
 
-// Refine combines the token classes of several automata: two tokens share a class if they do so
-// in every automaton of parts. It returns the class of each token and the number of classes.
+// Refine combines the token classes of several automata: two tokens share a class if they do so in
+// each of these automata. It returns the class of each token and the number of classes.
 func Refine[A Automaton](parts []A, levels int) (of []int32, n int) {
 	checkLevels(levels)
 	of, n = make([]int32, levels), min(levels, 1)

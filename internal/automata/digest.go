@@ -15,13 +15,13 @@ const canonEntries = 1 << 22
 // errLarge stops an exploration that has exceeded canonEntries.
 var errLarge = errors.New("the automaton is too large to minimise")
 
-// Digest returns a hash of the set of sequences that a accepts, among the sequences of length sites
-// with tokens 0 … levels−1. It depends only on transitions that sequences of this length can make,
-// and not on how states and token classes are numbered.
+// Digest returns a hash of the set of sequences that an automaton accepts. Only sequences with one
+// token per site, from 0 to levels−1, count. The hash depends only on transitions that such
+// sequences can make, and not on how states and token classes are numbered.
 //
 // Automata with up to 2²² table entries are minimised first. Two such automata of the same language
-// have the same digest if every state of both is reached by a sequence shorter than sites. The only
-// error is the cause of the context's end.
+// have the same digest if a sequence of fewer tokens than sites reaches each of their states. The
+// only error is the cause of the context's end.
 func Digest(ctx context.Context, a Automaton, sites, levels int) (uint64, error) {
 	h := fnv.New64a()
 	t, err := explore(ctx, a, levels, sites, func(_, entries int) error {

@@ -21,10 +21,10 @@ const (
 // single row has more.
 const blockEntries = 1 << 16
 
-// Explore tabulates the automaton a over tokens 0…levels−1, with states numbered in breadth-first
+// Explore tabulates an automaton over tokens 0…levels−1, with states numbered in breadth-first
 // order. After every state, it calls check with the numbers of states and of table entries so far.
-// The error is that of check or the cause of the context's end. If the start state of a is
-// negative, a accepts nothing, and the table has a single, dead state.
+// The error is that of check or the cause of the context's end. If the start state of the automaton
+// is negative, the automaton accepts nothing, and the table has a single, dead state.
 func Explore(ctx context.Context, a Automaton, levels int, check func(states, entries int) error) (*Table, error) {
 	return explore(ctx, a, levels, math.MaxInt, check)
 }

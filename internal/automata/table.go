@@ -28,7 +28,8 @@ func (t *Table) Start() int { return 0 }
 // Levels returns the number of tokens in the table. For all other tokens, Next returns −1.
 func (t *Table) Levels() int { return len(t.Class) }
 
-// Next returns the state after token, or −1 if there is none.
+// Next returns the state that follows the given state after the given token, or −1 if there is
+// none.
 func (t *Table) Next(state int, token int32) int {
 	if uint(token) >= uint(len(t.Class)) {
 		return -1
@@ -40,7 +41,7 @@ func (t *Table) Next(state int, token int32) int {
 	return int(t.To[i])
 }
 
-// Accepting reports whether a sequence may end in state.
+// Accepting reports whether a sequence may end in the given state.
 func (t *Table) Accepting(state int) bool {
 	if uint(state) >= uint(len(t.Final)) {
 		check.Index("constraint", "state", state, len(t.Final))

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Len panics unless the slice called name has the required length. The argument who is the
-// calling package.
+// Len panics unless a slice has the required length. The message names the calling package (the
+// argument who) and the slice (the argument name).
 func Len(who, name string, got, want int) {
 	if got != want {
 		panic(fmt.Sprintf("%s: len(%s) = %d, want %d", who, name, got, want))
@@ -20,8 +20,8 @@ func Len(who, name string, got, want int) {
 }
 
 // Rows returns the number of rows in a slice of length got, if each row has n entries. It panics
-// unless n ≥ 1 and n divides got. The message begins with who, the calling package, and name, the
-// name of the slice.
+// unless n ≥ 1 and n divides got. The message names the calling package (the argument who) and the
+// slice (the argument name).
 func Rows(who, name string, got, n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))
@@ -94,8 +94,9 @@ func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most 
 	return sites, levels, Entries(who, "chains × sites × levels", chains, sites, levels)
 }
 
-// Given returns an error if v, the argument called name, is nil or an interface that holds a nil
-// pointer. The argument who, such as "mcmc: Swap", begins the message.
+// Given returns an error if a required argument v is nil or an interface that holds a nil pointer.
+// The message contains the argument's name. The argument who, such as "mcmc: Swap", begins the
+// message.
 func Given(who, name string, v any) error {
 	if !Nil(v) {
 		return nil
@@ -208,8 +209,8 @@ func Refuse(prefix string, rules ...Refusal) error {
 }
 
 // Model returns the shape of m, or an error if m is nil or has no sites or levels. The error
-// message names the package who, its constructor (the argument caller) and the constructor's
-// argument name, which holds m.
+// message contains the strings who (a package), caller (its constructor) and name (the
+// constructor's argument that holds m).
 func Model(who, caller, name string, m interface{ Shape() (sites, levels int) }) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: %s: %s is nil", who, caller, name)
@@ -225,9 +226,9 @@ func Model(who, caller, name string, m interface{ Shape() (sites, levels int) })
 // float32 numbers miss 1 by about 1e-7.
 const rowTolerance = 1e-6
 
-// Probabilities returns an error unless p consists of rows of the given length whose entries are
-// ≥ 0 and sum to 1 within 1e-6. The error message names the package who, its constructor (the
-// argument caller) and the constructor's argument name, which holds p.
+// Probabilities returns an error unless p consists of rows of the given length whose entries are ≥
+// 0 and sum to 1 within 1e-6. The error message contains the strings who (a package), caller (its
+// constructor) and name (the constructor's argument that holds p).
 func Probabilities(who, caller, name string, p []float64, length int) error {
 	for r := 0; r < len(p); r += length {
 		sum := 0.0

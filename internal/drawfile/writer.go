@@ -206,7 +206,7 @@ func (w *Writer) Append(p *Page) {
 }
 
 // Skip records a gap in the draws of a block: the file will contain no draws between the last one
-// so far and draw number next.
+// so far and the draw with the number next.
 func (w *Writer) Skip(block, next int) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -39,8 +39,8 @@ func temporary(path string) string { return path + ".tmp" }
 
 var table = crc64.MakeTable(crc64.ECMA)
 
-// Save replaces the file path by the output of write. It writes path.tmp, syncs that file, and
-// reads it back to compare it with what was written. Then it renames path to path.old and
+// Save replaces the file path by the output of the function write. It writes path.tmp, syncs that
+// file, and reads it back to compare it with what was written. Then it renames path to path.old and
 // path.tmp to path, and syncs the folder. Whatever fails and whenever the machine stops, path or
 // path.old holds the old or the new generation. After an error no path.tmp is left.
 func Save(fs FS, path string, write func(io.Writer) error) error {
@@ -168,8 +168,8 @@ func verify(fs FS, name string, want *sum) error {
 
 // Load calls read with the file path. If the file is missing or read fails, Load calls read with
 // the previous generation, unless the function final returns true for the error of read. If both
-// fail, Load returns the error for the file path, or that for the previous generation if only the
-// latter exists.
+// fail, Load returns the error for the file path. If only the previous generation exists, Load
+// returns the error for that generation.
 func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {
 	err := load(fs, path, read)
 	if err == nil || final(err) {

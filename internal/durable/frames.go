@@ -51,8 +51,8 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 	return wire.Write(w, endMagic, wire.AppendUint64s(nil, sum))
 }
 
-// ReadSettings reads the first frame of a checkpoint and returns the digest of its settings. The
-// argument here lists the settings of this run. If they differ from those in the checkpoint, the
+// ReadSettings reads the first frame of a checkpoint, which holds settings, and returns their
+// digest. If these settings differ from the settings of the present run, the third argument, the
 // error is a [*fingerprint.Mismatch].
 func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64, err error) {
 	body, err := wire.Read(r, magic, settingsLimit)
@@ -69,8 +69,8 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 	return saved.Sum(), nil
 }
 
-// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The argument here
-// lists the settings of this run. If they differ from those in the checkpoint, the error is a
+// Read reads a checkpoint written by [Write]. It polls ctx before every frame. If the settings in
+// the checkpoint differ from the settings of the present run, the fourth argument, the error is a
 // [*fingerprint.Mismatch].
 //
 // The function frames returns the number of frames; it is called before every frame, so that an

@@ -107,8 +107,8 @@ func StampOf(path string) Stamp {
 	return Stamp{info}
 }
 
-// Replaced reports whether the file was replaced after the stamp s and before the stamp now. If the
-// file was missing at either time, Replaced returns false.
+// Replaced reports whether the file was replaced between two stamps: s and the later stamp in the
+// argument. If the file was missing at either time, Replaced returns false.
 func (s Stamp) Replaced(now Stamp) bool {
 	if s.info == nil || now.info == nil {
 		return false

@@ -36,7 +36,7 @@ func (c countdown) Err() error {
 
 // Cancelled tests that a computation can be cancelled wherever it polls its context. It runs the
 // computation once for every poll, cancels the context at that poll, and passes the error of the
-// computation to the function check. If there are many points, some are skipped. Cancelled returns
+// computation to the function check. If there are many polls, some are skipped. Cancelled returns
 // the number of polls in a run that succeeds.
 func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
 	for ; ; looks++ {

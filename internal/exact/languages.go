@@ -37,9 +37,8 @@ func Sequences(levels, length int, f func(x []int32)) {
 	}
 }
 
-// Accepts fails the test unless the language a agrees with the function want on all sequences of
-// tokens 0 … levels−1 up to the given length. They agree if a accepts exactly the sequences for
-// which want returns true.
+// Accepts fails the test unless a language accepts exactly the sequences for which the function
+// want returns true. It tries all sequences of tokens 0 … levels−1 up to the given length.
 func Accepts(tb TB, a Language, levels, length int, want func(x []int32) bool) {
 	tb.Helper()
 	wrong := 0

@@ -127,9 +127,9 @@ func (e *Mismatch) Error() string {
 	return fmt.Sprintf("settings differ: %s is %s in the checkpoint and %s here", e.Setting, e.Saved, e.Here)
 }
 
-// Compare compares the settings of this run, which the argument here lists, with the saved ones.
-// It returns a *[Mismatch] for the first setting of this run that differs, or else for the first
-// saved setting that this run does not have.
+// Compare compares the saved settings of a run with the settings of the present run. It returns a
+// *[Mismatch] for the first present setting that differs, or else for the first saved setting that
+// the present run does not have.
 func Compare(saved, here *List) error {
 	old := make(map[string]*setting, len(saved.all))
 	for i := range saved.all {
@@ -161,11 +161,11 @@ func Compare(saved, here *List) error {
 	return nil
 }
 
-// Energies compares the energies of this run, in the slice here, with those of the saved run, in
-// the slice saved. It returns a *[Mismatch] for the first energy that differs. Two energies may
-// differ by 1e-6 times the largest finite energy or the argument least, whichever is larger. Pass
-// least = 0 for energies that were computed from scratch. Pass least = 1 for energies that were
-// updated as the state changed, because their terms may have cancelled.
+// Energies compares the saved energies of a run with the energies of the present run. It returns a
+// *[Mismatch] for the first energy that differs. Two energies may differ by 1e-6 times the largest
+// finite energy or the argument least, whichever is larger. Pass least = 0 for energies that were
+// computed from scratch. Pass least = 1 for energies that were updated as the state changed,
+// because their terms may have cancelled.
 func Energies(name string, saved, here []float64, least float64) error {
 	return rows(name, saved, here, singles, least)
 }
@@ -257,7 +257,7 @@ const most = 8
 //     name of the struct: "dmala.StepSize"); fields of an embedded struct count as its own, a
 //     pointer as its target, and a long slice by a digest;
 //   - anything else (functions, maps, channels) by its name if it has a method Name, or else as
-//     "func", "map" or "chan", or "nil".
+//     "func", "map", "chan" or "nil".
 func (l *List) Add(name string, value any) {
 	switch v := value.(type) {
 	case []float64:

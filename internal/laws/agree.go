@@ -17,8 +17,8 @@ const minExpected = 10
 const normTolerance = 1e-6
 
 // PValue returns a bound on the probability that independent draws from the distribution p are as
-// far from p as counts are. The bound satisfies P(PValue ≤ r) ≤ r for every r and every number of
-// draws. It is twice the smaller of
+// far from p as the observed counts. The bound satisfies P(PValue ≤ r) ≤ r for every r and every
+// number of draws. It is twice the smaller of
 //
 //   - the number of cells with 0 < p < 1, times the smallest two-sided binomial tail of a cell, and
 //   - Fisher's combination of the binomial tails of each cell's count given the counts before it.

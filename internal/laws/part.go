@@ -12,8 +12,8 @@ type Part struct {
 	Value   any
 }
 
-// Given returns the value v as a part. Messages call the part name, and say that the test package
-// pkg checks it. It returns an error if v is nil.
+// Given returns the value v as a part, or an error if v is nil. The error message contains the
+// names of the test package and of the argument that holds v.
 func Given(pkg, name string, v any) (Part, error) {
 	return Part{pkg, v}, check.Given(pkg, name, v)
 }

@@ -33,13 +33,13 @@ import (
 // itself. The weight w of the chain starts at Z_0, the normaliser of the base. A stage first
 // updates the weight and then moves the chain,
 //
-//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← Moves steps of the method on E_k.
+//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← state after some steps of the method on E_k.
 //
-// The last stage does not move the chain.
+// The number of steps is AISConfig.Moves. The last stage does not move the chain.
 //
 // If the method leaves its target invariant (mcmc.DULA does not), the weights are unbiased, E[w] =
 // Z, however badly the chains mix. The logarithms of the weights are biased downwards. Methods do
-// not tune themselves here, because that would bias the weights, so set their step sizes.
+// not tune themselves in this run, because that would bias the weights. Set their step sizes.
 //
 // If AISConfig.Population is set, AIS becomes population annealing (Hukushima and Iba 2003; Machta
 // 2010). A population is a group of consecutive chains. It is resampled whenever its effective

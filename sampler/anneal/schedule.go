@@ -15,13 +15,19 @@ import (
 // argument is the progress t of the run, which goes from 0 to 1.
 type Schedule func(t float64) float64
 
-// Geometric returns the schedule β(t) = from·(to/from)^t. Both bounds must be positive. It is the
-// usual choice when nothing is known about the landscape.
+// Geometric returns a schedule that rises from one bound to the other by a constant factor in equal
+// times,
+//
+//	β(t) = from·(to/from)^t.
+//
+// Both bounds must be positive. It is the usual choice when nothing is known about the landscape.
 func Geometric(from, to float64) Schedule {
 	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
 }
 
-// Linear returns the schedule β(t) = from + (to−from)·t.
+// Linear returns a schedule that moves from one bound to the other at a constant rate,
+//
+//	β(t) = from + (to−from)·t.
 func Linear(from, to float64) Schedule {
 	return func(t float64) float64 { return from + float64((to-from)*t) }
 }
@@ -57,8 +63,8 @@ const (
 // A small rise is the 5 % quantile of the magnitudes of the non-zero differences. Near local
 // minima, differences can be much smaller than at random states, for example if the energy
 // penalises conflicts. Cooling therefore also finds the smallest rise of each site near a few local
-// minima. If the 5 % quantile of these rises is less than a quarter of the first quantile, it
-// replaces the first.
+// minima. If the 5 % quantile of these rises is less than a quarter of the quantile at random
+// states, Cooling uses it instead.
 //
 // This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile replaces
 // the smallest difference, and the probability is divided by the number of sites. (A probability of

@@ -27,8 +27,8 @@ const MinDraws = 6
 // may exceed S. It is capped at S·log₁₀ S, as in Stan and in the R package posterior.
 //
 // All chains must have the same length, at least 6 draws ([ErrTooFew]). Constant draws give
-// [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. ESSBulk takes
-// O(S log S) time and O(S) memory.
+// [ErrConstant]. NaN and infinite draws give a [*NotFinite]. The draws are not modified. ESSBulk
+// takes O(S log S) time and O(S) memory.
 func ESSBulk(draws [][]float64) (float64, error) {
 	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {
@@ -79,8 +79,8 @@ func essCap(draws float64) float64 { return draws * math.Log10(draws) }
 //	ρ_t = Σ_{i<n−t} (x_i − x̄)(x_{i+t} − x̄) / Σ_i (x_i − x̄)²,
 //
 // where x̄ is the mean. This is the biased estimate, computed by fast Fourier transform. The series
-// must hold at least two draws ([ErrTooFew]). A constant series gives [ErrConstant], NaN and
-// infinities a [*NotFinite].
+// must hold at least two draws ([ErrTooFew]). A constant series gives [ErrConstant]. A NaN or an
+// infinity gives a [*NotFinite].
 func Autocorrelation(x []float64) ([]float64, error) {
 	if err := checkDraws([][]float64{x}, 2); err != nil {
 		return nil, fmt.Errorf("diagnose: Autocorrelation: %w", err)

@@ -228,11 +228,15 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 		func(e float64, v []float64) float64 { a := f(e, v); return a * a * a * a })
 }
 
-// Function returns an estimate of g(mean) for each β. Here mean[k] is the expectation of the k-th
-// of the functions that follow g. These are called with the energy of a draw and the values
-// recorded at that draw, in the order of [NewReplicas]. To estimate Var(A), for instance, pass the
-// functions A and A², and let g return mean[1] − mean[0]². Function returns an error if a β is
-// outside the ladder or g is not finite there.
+// Function estimates a function of several expectations for each β, such as a variance. The
+// arguments after g are functions f_0, f_1, …, and the estimate is
+//
+//	g([⟨f_0⟩_β, ⟨f_1⟩_β, …]).
+//
+// Each f_k is called with the energy of a draw and the values recorded at that draw, in the order
+// of [NewReplicas]. To estimate the variance of A, for instance, let f_0 be A and f_1 be A², and
+// let g return mean[1] − mean[0]². Function returns an error if a β is outside the ladder or g is
+// not finite there.
 func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
 }

@@ -49,8 +49,8 @@ func (e *NotFinite) Error() string {
 // package posterior returns NA there.)
 //
 // All chains must have the same length, at least 4 draws ([ErrTooFew]). Constant draws give
-// [ErrConstant], NaN and infinite draws a [*NotFinite]. The draws are not modified. RHat takes O(S
-// log S) time and O(S) memory for S draws.
+// [ErrConstant]. NaN and infinite draws give a [*NotFinite]. The draws are not modified. RHat takes
+// O(S log S) time and O(S) memory for S draws.
 func RHat(draws [][]float64) (float64, error) {
 	r, err := 0.0, checkDraws(draws, minRHat)
 	if err == nil {

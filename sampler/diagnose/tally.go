@@ -40,8 +40,9 @@ import (
 //
 //   - Mean and SD of all draws,
 //   - RHat as the split R-hat without ranks (Gelman et al. 2013, section 11.4),
-//   - ESSMean as [ESSMean] and MCSE as [MCSEMean]. If correlations reach beyond lag 64, ESSMean is
-//     (SD/MCSEChains)² instead, capped at n·log₁₀ n for n draws, and MCSE is SD/√ESSMean,
+//   - ESSMean and MCSE, as the functions [ESSMean] and [MCSEMean] compute them. If correlations
+//     reach beyond lag 64, ESSMean is (SD/MCSEChains)² instead, capped at n·log₁₀ n for n draws,
+//     and MCSE is SD/√ESSMean,
 //   - MCSEChains, the standard error from the means of the chains alone,
 //   - RHatNested (Margossian et al. 2024), for many short chains.
 //
@@ -191,8 +192,8 @@ func (t *Tally) SameRun(o *Tally) error {
 	return nil
 }
 
-// Covers reports whether the finished chains that t counts are exactly the chains first …
-// first+count−1.
+// Covers reports whether t counts exactly a given range of finished chains, and no others. The
+// arguments are the number of the first chain in the range and the number of its chains.
 func (t *Tally) Covers(first, count int) bool {
 	return len(t.done) == 1 && t.done[0] == span{first, first + count}
 }

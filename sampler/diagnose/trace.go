@@ -146,8 +146,9 @@ func (t *Trace) Reserve(draws int) {
 // If info is nil or holds NaN, energy and acceptance are unknown.
 //
 // Calls for the same chain must not overlap; calls for different chains may. Observe allocates only
-// to grow the record; see [Trace.Reserve]. It panics if chain is not within 0 … 2²⁸−1. It also
-// panics if the number of sites changes while states, the best states or marginals are kept.
+// to grow the record; see [Trace.Reserve]. It panics if the chain number is not within 0 … 2²⁸−1.
+// It also panics if the number of sites changes while states, the best states or marginals are
+// kept.
 func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	r := t.record(chain)
 	for i, f := range t.functions {
@@ -321,10 +322,11 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// The draws of each chain come in order, and chains are numbered as in the run. A draw that a
-// resumed run repeated is passed only once. A draw that a chain missed because of a failure (see
-// [sampler.Runner.Reset]) is counted but not passed. It is an error if the file is damaged or draws
-// are missing. An incomplete draw at the end, left by a killed process, is skipped.
+// The draws of each chain come in order, and chains are numbered as in the run. Replay passes a
+// draw only once, even if a resumed run repeated it. It counts but does not pass a draw that a
+// chain missed because of a failure (see [sampler.Runner.Reset]). It is an error if the file is
+// damaged or draws are missing. An incomplete draw at the end, left by a killed process, is
+// skipped.
 //
 // The file may still be growing while Replay reads it. Replay needs memory for a few draws of one
 // block of chains and for an index of some 40 bytes per 64 KB of file. S is int32, or float32 for

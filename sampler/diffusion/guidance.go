@@ -25,9 +25,9 @@ import (
 // sets the field Guided of energy.Noised to announce that it applies the guidance. It then receives
 // predictions that are not steered.
 type Guide interface {
-	// Guidance returns the weight γ of the guidance, as scale, and the model that it compares with.
-	// For [ClassifierFree] this model is a denoiser without the condition, the result
-	// unconditional. For [ClassifierGuided] it is a classifier, the result by. The other result is
+	// Guidance returns the weight γ of the guidance and the model that steers the draw. For
+	// [ClassifierFree] this model is a denoiser without the condition. For [ClassifierGuided] it is
+	// a classifier. The denoiser is the second result, the classifier the third; the other one is
 	// nil. Both are nil if the predictions are already steered.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // ParticlesConfig holds the settings of [Particles], which sample under a constraint by sequential
-// Monte Carlo: those of a [Runner] and the ones below.
+// Monte Carlo. It adds the fields below to the settings of a [Runner].
 type ParticlesConfig struct {
 	// Config holds the settings of the diffusion. Its Projector must give a [Drawer] that is not a
 	// [Committer]; with a Potential it may be nil. Batch counts samples. ProjectStart, ProjectEvery
@@ -84,10 +84,11 @@ type Weights struct {
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
-// where Z_C(r) is the probability of C if the sites are independent with distributions r_i. The
-// numerator is the probability of C predicted from x_s. The denominator is the probability of C
-// that the draw of x_s assumed. With ParticlesConfig.Potential = G, the weight is also multiplied
-// by G_s(x_s)/G_t(x_t).
+// where p_i(·|x) is the prediction for site i from the state x, and q is the reverse step given the
+// clean token v. For any distributions r_i of the tokens, Z_C(r) is the probability of C if the
+// sites are independent. The numerator is the probability of C predicted from x_s. The denominator
+// is the probability of C that the draw of x_s assumed. With ParticlesConfig.Potential = G, the
+// weight is also multiplied by G_s(x_s)/G_t(x_t).
 //
 // Let w be the weights of the particles. If the effective number of particles (Σw)²/Σw² falls below
 // the threshold, particles are resampled in proportion to w (systematic resampling). In the end one
@@ -156,7 +157,7 @@ var _ crowd = (*Particles)(nil)
 //
 //   - cfg has neither a projector nor a potential;
 //   - the projection is not a [Drawer], or is a [Committer];
-//   - the steps of the process are not [Joint], as those of [Remask] and [Ordered].
+//   - the steps of the process are not [Joint]; the steps of [Remask] and [Ordered] are not.
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	const who = "diffusion: NewParticles"
 	cfg.Threshold = cmp.Or(cfg.Threshold, defaultThreshold)
@@ -269,17 +270,18 @@ func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
 // Effective returns two numbers that warn of unequal weights. Without samples, both are NaN.
 //
-// The result particles is the smallest effective number of particles at any resampling or final
-// draw, over the samples that p itself has made. Near 1, one particle had most of the weight.
+// The first result is the smallest effective number of particles at any resampling or final draw,
+// over the samples that p itself has made. If it is near 1, one particle had most of the weight.
 //
-// The result samples is (ΣẐ)²/ΣẐ², where Ẑ are the estimates that [Particles.LogProb] averages. It
-// is at most the number of samples. Near 1, one sample dominates the average, and neither the
-// average nor its standard error can be trusted.
+// The second result is (ΣẐ)²/ΣẐ², where Ẑ are the estimates that [Particles.LogProb] averages. It
+// is at most the number of samples. If it is near 1, one sample dominates the average, and neither
+// the average nor its standard error can be trusted.
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
-// Sample fills x with samples, sites entries each. The length of x determines how many. An error of
-// one particle makes its sample fail. The free entries of a failed sample are set to −1. Sample
-// returns the same errors as [Runner.Sample]. It also returns an error after [Particles.Join].
+// Sample fills x with samples, each with one entry per site. The length of x determines how many
+// samples. An error of one particle makes its sample fail. The free entries of a failed sample are
+// set to −1. Sample returns the same errors as [Runner.Sample]. It also returns an error after
+// [Particles.Join].
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	if len(p.weight) != p.run.made {
 		return fmt.Errorf("diffusion: Particles: Sample after Join, want it before")

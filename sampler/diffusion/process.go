@@ -45,9 +45,9 @@ type Steps[S energy.Site] interface {
 	Prior(x []S, r *sampler.Stream)
 
 	// Next returns the time s ≤ t to which the next step moves the state x from time t. A step may
-	// stay at its time, s = t. The sample is finished when s = 0. The argument step counts the
-	// steps from 0, and steps is the requested number of steps. A sample takes at most that many
-	// unless Steps is [Clocked].
+	// stay at its time, s = t. The sample is finished when s = 0. The argument step is the number
+	// of steps that the sample has made, and the argument steps is the requested number. A sample
+	// takes at most the requested number of steps unless its Steps are [Clocked].
 	Next(x []S, t float64, step, steps int, r *sampler.Stream) (s float64)
 
 	// Reverse replaces the state x = x_t by a draw of x_s, given a prediction of x_0. The argument

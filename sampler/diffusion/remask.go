@@ -64,8 +64,8 @@ func (r *RemaskRule) UnmarshalText(name []byte) error {
 // σ_max = 0 and no mask remains.
 //
 // The [Steps] of Remask also implement [Renoiser], [Factorised] and [Absorbing]. They are not
-// [Joint], so [Particles] cannot use them: a state from which a constraint seems out of reach can
-// recover.
+// [Joint], so [Particles] cannot use them. (Particles give weight zero to a state whose tokens
+// exclude the constraint, but under Remask such a state can recover.)
 type Remask struct {
 	Mask     int32
 	Schedule noise.Schedule // schedule of α; nil means noise.LogLinear{}

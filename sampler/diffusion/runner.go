@@ -253,7 +253,8 @@ func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.
 // Len returns the number of samples made so far, including failed ones.
 func (d *Runner[S]) Len() int { return d.made }
 
-// Sample fills x with samples, sites entries each. The length of x determines how many.
+// Sample fills x with samples, each with one entry per site. The length of x determines how many
+// samples.
 //
 // If some samples fail, the others are completed, and the error is a [SampleErrors] with one entry
 // per sample. A sample fails if its projection or its predictions fail, or if a [Committer] refuses

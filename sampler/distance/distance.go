@@ -13,9 +13,9 @@ import (
 )
 
 // MMD returns an unbiased estimate of the squared maximum mean discrepancy between two
-// distributions, given a sample of states from each, a and b (Gretton et al. 2012, equation 3). A
-// state consists of sites tokens. The kernel is the exponential Hamming kernel of Zhang, Liu and
-// Liu 2022,
+// distributions (Gretton et al. 2012, equation 3). Two slices of states hold a sample from each
+// distribution. A state has one token per site. The kernel is the exponential Hamming kernel of
+// Zhang, Liu and Liu 2022,
 //
 //	k(x, y) = exp(−H(x, y)/sites),
 //
@@ -75,15 +75,15 @@ func hamming(x, y []int32) int {
 	return n
 }
 
-// EnergyScore returns the energy score of a forecast, given the observed series truth; lower is
-// better. The forecast is given by draws X, samples × sites:
+// EnergyScore returns the energy score of a forecast, given the observed series y (the argument
+// truth). Lower is better. The forecast is given by draws X, samples × sites:
 //
-//	E‖X − truth‖ − ½·E‖X − X′‖,
+//	E‖X − y‖ − ½·E‖X − X′‖,
 //
 // where X′ is an independent copy of X. The means are over samples and over pairs of different
 // samples, so the score is unbiased (Gneiting and Raftery 2007, section 4.2). It is proper: its
-// expectation is smallest for the distribution from which truth is drawn. (The mean distance to
-// truth alone would favour forecasts without spread.) It takes samples²·sites/2 operations.
+// expectation is smallest for the distribution from which y is drawn. (The mean distance to y alone
+// would favour forecasts without spread.) It takes samples²·sites/2 operations.
 //
 // EnergyScore returns an error for fewer than two samples. It panics unless len(truth) = sites and
 // sites divides len(samples).
@@ -115,9 +115,9 @@ func euclid(x, y []float32) float64 {
 }
 
 // Violation measures how much series violate the inequalities g_j ≤ 0 of a set. The slice x holds
-// series of sites entries each. The result mean is Σ_j max(0, g_j), averaged over the series. The
-// result worst is the largest g_j of all series, or 0 if all are negative. Violation panics unless
-// sites divides len(x). The sum is computed in float64, in the order of the series.
+// series, each with one entry per site. The first result is Σ_j max(0, g_j), averaged over the
+// series. The second is the largest g_j of all series, or 0 if all are negative. Violation panics
+// unless sites divides len(x). The sum is computed in float64, in the order of the series.
 func Violation(set constraint.Smooth, x []float32, sites int) (mean, worst float64) {
 	check.Must("distance: Violation", "set", set)
 	series := check.Rows("distance", "x", len(x), sites)

@@ -7,8 +7,8 @@ import (
 
 // DTW computes the dynamic time warping distance between two series, each length × channels,
 // row-major. It is the smallest cost of a monotone alignment of the series from start to end (Sakoe
-// and Chiba 1978). Aligning two times costs the Euclidean distance between the values of their
-// channels. A distance takes length² operations, or length·(2·Window + 1) if Window is set.
+// and Chiba 1978). Aligning two times costs the Euclidean distance between the channel values at
+// these times. A distance takes length² operations, or length·(2·Window + 1) if Window is set.
 //
 // A DTW holds scratch memory and is not safe for concurrent use. The zero value is ready for use
 // once Channels is set.
@@ -59,9 +59,10 @@ func (d *DTW) Distance(a, b []float32) float64 {
 	return before[m]
 }
 
-// Nearest returns the mean, over the series in x, of the distance to the nearest series in real. A
-// series has sites entries. Nearest panics unless sites divides both lengths, which must be
-// positive.
+// Nearest measures how far generated series are from real ones. For each series in x it finds the
+// distance to the nearest real series, and it returns the mean of these distances. The second
+// argument holds the real series. A series has one entry per site. Nearest panics unless sites
+// divides both lengths, which must be positive.
 func (d *DTW) Nearest(x, real []float32, sites int) float64 {
 	if sites < 1 || len(x) == 0 || len(real) == 0 || len(x)%sites != 0 || len(real)%sites != 0 {
 		panic(fmt.Sprintf("distance: DTW: %d and %d entries, want positive multiples of sites = %d ≥ 1", len(x), len(real), sites))

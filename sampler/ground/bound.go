@@ -22,7 +22,8 @@ type Certificate struct {
 	Energy float64
 	Method string // name of the bound: "planar matching", "toroidal matching", "odd cycles" or "roof duality"
 
-	// State is a state of least energy, with energy Energy, or nil if none was constructed.
+	// State is a state whose energy equals the bound, and which is therefore a state of least
+	// energy. It is nil if none was constructed.
 	State []int32
 
 	// Fixed holds for each site the level that it has in every state of least energy, or −1 if none

@@ -32,7 +32,7 @@ import (
 // connect them. Under a fixed count, for instance, blocks of at least two sites must overlap in
 // such a way that they link all sites.
 type BlockGibbs struct {
-	Blocks [][]int // lists of the sites of each block, in the order of visits
+	Blocks [][]int // one list of sites per block, in the order of visits
 
 	// Within is the language (package constraint) of the allowed states; nil means that all states
 	// are allowed. Within requires Blocks.

@@ -27,7 +27,7 @@ import (
 //	β_k = (β_0+½)/2 + (β_0−½)/2 · cos(πk/n).
 //
 // Here α_max is StepSize, α_min is MinStep and β_0 is Balance. The distance δ between levels is
-// that of [DULA]. Where α_k would be below α_min, the step uses α_min and β = ½.
+// defined in [DULA]. Where α_k would be below α_min, the step uses α_min and β = ½.
 //
 // Every step is accepted with the Metropolis–Hastings probability of [DMALA], so it leaves π
 // invariant and is reversible. A whole cycle is not reversible, because its steps differ. The zero

@@ -26,7 +26,7 @@ import (
 // so it can reach states that no sequence of single-site changes reaches. Each update is
 // reversible.
 //
-// An update evaluates the energy of each state in the ball. Their number is
+// An update evaluates the energy of each state in the ball around u. The number of these states is
 //
 //	Σ_{k≤Radius} C(Block, k)·(levels−1)^k.
 //

@@ -43,10 +43,10 @@ import (
 //   - A constraint.Count with a constraint.Mask. The moves described for a Count only change sites
 //     to their levels in y, which the mask allows.
 //
-// Other languages can be disconnected. The language {000, 111} is; a constraint.Residue, or a
-// constraint.Sum with unequal weights, can be. Chains then stay in the part of C in which they
-// start. [DMALA] with Within does not have this problem, because it can propose any state of C at
-// every step.
+// Other languages can be disconnected. An example is the language {000, 111}. Some languages of
+// constraint.Residue, and of constraint.Sum with unequal weights, are also disconnected. Chains
+// then stay in the part of C in which they start. [DMALA] with Within does not have this problem,
+// because it can propose any state of C at every step.
 //
 // # Cost
 //

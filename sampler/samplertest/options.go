@@ -114,8 +114,8 @@ var all = []law{
 //     steps. The initial state is the least likely state of the most likely class (see
 //     Options.Class), and the distribution is conditional on that class. Half of the chains make
 //     one extra step, because a chain may be periodic.
-//   - states: the target is left invariant after SetStates of the runner, and so is another target
-//     after Retarget.
+//   - states: the method still leaves the target invariant after the runner's SetStates. After
+//     sampler.Retarget it leaves the new target invariant.
 //   - reports: after every step, Info has an energy, an acceptance probability within [0, 1] and
 //     the number of site changes. The energy is that of the state, to a relative error of 10⁻⁹, or
 //     always NaN. The number of changes is the number of sites that differ, or larger if sites
@@ -125,8 +125,8 @@ var all = []law{
 //   - workers: a run has the same bits with 1, 2 and 5 workers, and with or without an observer.
 //   - parts: the parts of a run have the same bits as the whole.
 //   - wrappers: a method, a pointer to it and a struct that embeds it as a sampler.Method give the
-//     same bits, and load each other's checkpoints. So does the method on a model in a wrapper that
-//     forwards everything.
+//     same bits, and load each other's checkpoints. The same holds for a model and a wrapper of the
+//     model that forwards everything.
 //   - stop: once its context ends, a run returns the error of the context, after at most as many
 //     evaluations as in two steps. A later run continues bit for bit as if it had not stopped.
 //   - panics: a panic of the model reaches the caller of Run as an error that wraps the panic

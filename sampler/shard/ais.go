@@ -43,8 +43,9 @@ func (a AIS) Size() (n, block int) {
 	return whole.Chains, sampler.Config{Chains: whole.Chains}.Block()
 }
 
-// Part prepares the chains or populations first … first+count−1; it implements [Run]. It returns an
-// empty [diagnose.Tally] and a function that runs these elements and records them in the tally. The
+// Part prepares a part of the run; it implements [Run]. The arguments are the number of its first
+// chain (or population) and the number of its chains (or populations). Part returns an empty
+// [diagnose.Tally] and a function that runs these elements and records them in the tally. The
 // function writes the last states of all their chains as a .npy file of int32, chains × sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config

@@ -47,9 +47,10 @@ func multiple(a, b int) int {
 	return a / g * b
 }
 
-// Part prepares the chains first … first+count−1; it implements [Run]. It returns an empty
-// [diagnose.Tally] and a function that runs the chains and records them in the tally. The function
-// writes their last states as a .npy file of int32, chains × sites.
+// Part prepares a part of the run; it implements [Run]. The arguments are the number of its first
+// chain and the number of its chains. Part returns an empty [diagnose.Tally] and a function that
+// runs the chains and records them in the tally. The function writes their last states as a .npy
+// file of int32, chains × sites.
 func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)

@@ -93,8 +93,8 @@ func merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 // Incomplete is the error of [Merge] if some tasks have not saved a complete file. Run these tasks
 // again.
 type Incomplete struct {
-	// Missing holds the indices of the tasks that have no file, and Damaged those of the tasks
-	// whose files are damaged.
+	// Missing holds the indices of the tasks that have no file. Damaged holds the indices of the
+	// tasks with a damaged file.
 	Missing, Damaged []int
 	Count            int   // number of all tasks
 	Err              error // error of the first damaged file; nil if none is damaged

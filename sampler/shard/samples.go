@@ -17,8 +17,9 @@ import (
 type Sampler[S energy.Site] interface {
 	Shape() (sites, levels int)
 
-	// Sample fills x with the next samples, sites entries each. If it returns an error, even of a
-	// single sample (diffusion.SampleErrors), the part fails, because a tally cannot omit a sample.
+	// Sample fills x with the next samples, each with one entry per site. If it returns an error,
+	// even of a single sample (diffusion.SampleErrors), the part fails, because a tally cannot omit
+	// a sample.
 	Sample(ctx context.Context, x []S) error
 
 	// Settings calls the function add with the name and value of every setting on which samples
@@ -41,7 +42,8 @@ type Samples[S energy.Site] struct {
 	// batch.
 	Block int
 
-	// New returns a sampler that makes the samples first … first+count−1 of the run.
+	// New returns a sampler for a part of the run. The arguments are the number of its first sample
+	// and the number of its samples.
 	New func(ctx context.Context, first, count int) (Sampler[S], error)
 
 	Functions []func(x []S) float64
@@ -56,9 +58,10 @@ func (s Samples[S]) Size() (n, block int) {
 	return s.Samples, cmp.Or(s.Block, 64)
 }
 
-// Part prepares the samples first … first+count−1; it implements [Run]. It returns an empty
-// [diagnose.Tally] and a function that makes the samples and records them in the tally. The
-// function writes them as a .npy file of int32 or float32, samples × sites. Part passes ctx to New.
+// Part prepares a part of the run; it implements [Run]. The arguments are the number of its first
+// sample and the number of its samples. Part returns an empty [diagnose.Tally] and a function that
+// makes the samples and records them in the tally. The function writes them as a .npy file of int32
+// or float32, samples × sites. Part passes ctx to New.
 func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	n, block := s.Size()
 	if err := cmp.Or(

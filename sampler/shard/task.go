@@ -51,10 +51,11 @@ type Run interface {
 	// its size is a multiple of block, except at the end of the run.
 	Size() (n, block int)
 
-	// Part prepares the elements first … first+count−1. It returns an empty tally t and a function
-	// do. The function runs these elements and records their statistics in t. If its argument
-	// states is not nil, do also writes the states of the elements to it. An element must depend
-	// only on the run and on its own number.
+	// Part prepares a part of the run. The arguments are the number of its first element and the
+	// number of its elements. Part returns an empty tally and a function. The function runs these
+	// elements and records their statistics in the tally. It also writes the states of the elements
+	// to its writer, unless that is nil. An element must depend only on the run and on its own
+	// number.
 	Part(ctx context.Context, first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
 }
 

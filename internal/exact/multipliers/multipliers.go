@@ -294,9 +294,9 @@ func Moments(p, f []*big.Float) (mean, sd float64) {
 	return mean, sd
 }
 
-// Optimum returns by how much multipliers violate the optimality conditions (Karush, Kuhn and
-// Tucker) of a dual problem with energies f0, constraint values g and the temperature beta. The
-// multipliers λ are the argument lambda, and p_λ is the distribution of the states,
+// Optimum measures how far multipliers violate the optimality conditions (Karush, Kuhn and Tucker)
+// of a dual problem. The problem has the energies f0, the constraint values g and the temperature
+// beta. The multipliers λ are the argument lambda, and p_λ is the distribution of the states,
 //
 //	p_λ ∝ exp(−(f0 + λᵀg)/beta).
 //
@@ -326,9 +326,9 @@ func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) floa
 	return worst
 }
 
-// Residual returns by how much one constraint violates its optimality condition, in standard
-// deviations of the constraint: its mean, or |mean| if it is an equality or lambda ≠ 0, divided by
-// sd. A negative multiplier of an inequality gives +Inf.
+// Residual measures how far one constraint violates its optimality condition, in standard
+// deviations of the constraint. It is mean/sd, or |mean|/sd if the constraint is an equality or
+// lambda ≠ 0. A negative multiplier of an inequality gives +Inf.
 func Residual(mean, sd, lambda float64, equal bool) float64 {
 	if !equal && lambda < 0 {
 		return math.Inf(1)

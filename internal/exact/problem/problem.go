@@ -30,9 +30,10 @@ type Problem struct {
 	Judges        []func(x []int32) bool // for each constraint: whether x satisfies it
 }
 
-// New draws a problem with at most 5 levels and 7 sites, whose space has at most as many sequences
-// as the argument most. It includes, each with some probability, a regular expression, a count of
-// tokens, a list of excluded sequences, and a mask of the tokens allowed at each site.
+// New draws a problem with at most 5 levels and 7 sites, whose space has at most the number of
+// sequences that the argument most gives. Each of the following constraints is included with some
+// probability: a regular expression, a count of tokens, a list of excluded sequences, and a mask of
+// the tokens allowed at each site.
 func New(t testing.TB, r *rand.Rand, most float64) *Problem {
 	p := &Problem{Sites: 1 + r.IntN(7), Levels: 1 + r.IntN(5)}
 	for math.Pow(float64(p.Levels), float64(p.Sites)) > most {

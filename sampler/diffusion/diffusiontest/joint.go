@@ -197,9 +197,9 @@ func variation(p, q []float64) float64 {
 }
 
 // MaskedStep returns the step of masked diffusion for one site, for use in ProcessOptions.Step. The
-// arguments at and as are the signal levels before and after the step, at ≤ as. The returned
-// function maps the level of the site and the distribution p of its clean token to the distribution
-// of its next level. An unmasked token is masked again with probability sigma.
+// second and third arguments are the signal levels before and after the step, in ascending order.
+// The returned function maps the level of the site and the distribution p of its clean token to the
+// distribution of its next level. An unmasked token is masked again with probability sigma.
 func MaskedStep(mask int32, at, as, sigma float64) func(level int32, p []float64) []float64 {
 	return func(level int32, p []float64) []float64 {
 		q := make([]float64, len(p))

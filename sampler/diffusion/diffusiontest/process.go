@@ -71,13 +71,13 @@ func (c *Claim) UnmarshalText(name []byte) error {
 type ProcessOptions struct {
 	Claim Claim
 
-	// Step returns the documented step of one site from time t to time s. The arguments at and as
+	// Step returns the documented step of one site from time t to time s. The last two arguments
 	// are the signal levels at these times. The step maps the level of the site and the
 	// distribution p of its clean token to the distribution of its next level.
 	//
 	// If Step is nil, the step depends on the prior. If the prior is all masks, it is [MaskedStep]
-	// without remasking. Otherwise it is that of noise that replaces tokens by uniformly drawn
-	// ones.
+	// without remasking. Otherwise it is the step of uniform noise, which replaces tokens by
+	// uniformly drawn ones.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
 	// Counts lists the numbers of steps to try; nil means 1, 3 and 8.
@@ -111,8 +111,8 @@ const (
 //   - condition, renoise, reweight, posterior: These methods of [diffusion.Renoiser],
 //     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration.
 //   - workers, parts, resume, wrapper: The samples are the same, bit for bit, for any number of
-//     workers and any batch size. They are also the same if two calls make them instead of one, in
-//     a part that begins in the middle, after Save and Load, and for a wrapped process.
+//     workers and any batch size. They are also the same for two calls instead of one, for a part
+//     that begins in the middle, after Save and Load, and for a wrapped process.
 //   - context: A run whose context ends returns the error of the context.
 func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)

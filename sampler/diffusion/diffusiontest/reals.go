@@ -15,7 +15,7 @@ import (
 // checks it.
 type RealOptions struct {
 	// Step returns the coefficients of the documented step x_s = keep·x_t + clean·x̂_0 + noise·ξ.
-	// Here x̂_0 is the prediction, and ξ is standard normal. The arguments at and as are the signal
+	// Here x̂_0 is the prediction, and ξ is standard normal. The two arguments are the signal
 	// levels before and after the step. If Step is nil, no distribution is claimed or tested.
 	Step func(at, as float64) (keep, clean, noise float64)
 

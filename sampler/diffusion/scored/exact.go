@@ -24,8 +24,8 @@ const (
 	tuningChains     = 1 << 63 // streams of the tuning run have numbers from 2⁶³
 )
 
-// ExactConfig holds the settings of [Exact], which draws feasible samples by rejection: those of
-// [Config] and the ones below.
+// ExactConfig holds the settings of [Exact], which draws feasible samples by rejection. It adds the
+// fields below to those of [Config].
 type ExactConfig struct {
 	Config
 
@@ -64,9 +64,9 @@ type ExactConfig struct {
 // plus a tenth of the mean of φ over candidates. The weight of a path is W = ∏ p_i(v)/q(v), or 0 if
 // its end is not feasible. So E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x) for every function f.
 //
-// A path is accepted with probability min(1, W/c). The cap c is the smallest for which Σ(W−c)₊ is
-// at most ExactConfig.Excess·ΣW over the paths of a tuning run. This choice is optimistic, so
-// [Exact.Excess] estimates the excess again on other paths.
+// A path is accepted with probability min(1, W/c). The cap c is the smallest number such that, over
+// the paths of a tuning run, Σ(W−c)₊ is at most ExactConfig.Excess·ΣW. This choice is optimistic,
+// so [Exact.Excess] estimates the excess again on other paths.
 //
 // # Properties
 //
@@ -127,21 +127,21 @@ func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
 // Excess returns an estimate of E(W−c)₊/E(W), where W is the weight of a path and c the cap on
 // weights. This ratio bounds the total variation distance between the samples' distribution and the
-// target (see [Exact]). Quote the result bound: it is the estimate plus three standard errors, but
-// at least ExactConfig.Excess. Both results come from the paths of the samples, not of the tuning
-// run, and are NaN if no sample has been made.
+// target (see [Exact]). The first result is the estimate. The second is the number to quote: the
+// estimate plus three standard errors, but at least ExactConfig.Excess. Both results come from the
+// paths of the samples, not of the tuning run, and are NaN if no sample has been made.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
 }
 
-// Sample fills dst with samples, sites entries each. The length of dst determines how many. If no
-// path was accepted for a sample, it stores the best of its paths instead.
+// Sample fills dst with samples, each with one entry per site. The length of dst determines how
+// many samples. If no path was accepted for a sample, it stores the best of its paths instead.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
 // sample is a *[NotConverged], or the error of the language, the denoiser or the judge on one of
-// its paths. In the tuning run, a path with an error has weight 0. If no path of that run is
-// feasible, every sample gets its error.
+// its paths. In the tuning run, a path with an error has weight 0. If no path of the tuning run is
+// feasible, every sample gets the error of that run.
 //
 // If ctx ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and
 // the next call begins again with the first sample of this call.

@@ -75,9 +75,9 @@ func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Pr
 // Len returns the number of the next sample, which is Config.First in a new runner.
 func (r *Runner) Len() int { return r.made }
 
-// Sample fills x with samples, sites entries each. The length of x determines how many. If no
-// feasible sample was found, it stores the best state found instead. Sites without a chosen token
-// are −1.
+// Sample fills x with samples, each with one entry per site. The length of x determines how many
+// samples. If no feasible sample was found, it stores the best state found instead. Sites without a
+// chosen token are −1.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
 // sample is a *[NotConverged], or an error of the language, the denoiser or the judge. If ctx ends,

@@ -15,7 +15,7 @@ import (
 )
 
 // BacktrackConfig holds the settings of [Backtrack], which draws samples within a language by
-// random walks: those of [Config] and the ones below.
+// random walks. It adds the fields below to those of [Config].
 type BacktrackConfig struct {
 	Config
 	Mask int32
@@ -144,10 +144,10 @@ func (b *Backtrack) Len() int { return b.made }
 // Predictions returns the number of predictions that the denoiser has made so far.
 func (b *Backtrack) Predictions() int { return b.e.Asked }
 
-// Sample fills x with samples, sites entries each. The length of x determines how many. After an
-// error Len returns the number of samples made, and the next call begins with the walk of the next
-// sample. The error wraps constraint.ErrInfeasible if the language has no weight at the start of a
-// walk or if a walk exceeds Moves.
+// Sample fills x with samples, each with one entry per site. The length of x determines how many
+// samples. After an error Len returns the number of samples made, and the next call begins with the
+// walk of the next sample. The error wraps constraint.ErrInfeasible if the language has no weight
+// at the start of a walk or if a walk exceeds Moves.
 func (b *Backtrack) Sample(ctx context.Context, x []int32) error {
 	for left := samples(x, b.e.Sites); left > 0; {
 		n := min(len(b.walk), left)

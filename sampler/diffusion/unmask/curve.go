@@ -84,8 +84,8 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 	return c, nil
 }
 
-// Divergence returns E KL(p‖q) in nats, where p is the denoiser's distribution. The distribution q
-// is that of the samples that [Scheduled] draws if it reveals counts[k] masks in step k.
+// Divergence returns E KL(p‖q) in nats, where p is the denoiser's distribution and q the
+// distribution of the samples that [Scheduled] draws. In step k, Scheduled reveals counts[k] masks.
 // Predictions are assumed to be exact and the random order of the sites to be known. The result is
 //
 //	Σ_steps Σ_{n=a}^{b−1} (Curve[a] − Curve[n]),

@@ -17,7 +17,7 @@ import (
 )
 
 // RejectionConfig holds the settings of [Rejection], which draws samples within a language by
-// rejection: those of [Config] and the ones below.
+// rejection. It adds the fields below to those of [Config].
 type RejectionConfig struct {
 	Config
 
@@ -87,10 +87,10 @@ type Rejection struct {
 // ExcessError is the error of a [Rejection] whose paths have too unequal weights: the share of the
 // weight above the cap exceeds RejectionConfig.Excess.
 type ExcessError struct {
-	Excess float64 // share of the total weight of Paths paths above the cap c (see [Rejection])
-	Want   float64 // largest share that may lie above the cap, from RejectionConfig.Excess
-	Paths  int
-	Made   bool // whether samples were made nevertheless; Excess then bounds their error
+	Excess float64 // share of the total weight of paths above the cap c (see [Rejection])
+	Want   float64 // RejectionConfig.Excess; the tuning run allows half of this share
+	Paths  int     // number of paths from which Excess is computed
+	Made   bool    // whether samples were made nevertheless; Excess then bounds their error
 }
 
 func (e *ExcessError) Error() string {
@@ -171,8 +171,9 @@ func (r *Rejection) Excess() float64 {
 // run. Both results are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
-// Sample fills x with samples, sites entries each. The length of x determines how many. After an
-// error Len returns the number of samples made, and the next call continues after these samples.
+// Sample fills x with samples, each with one entry per site. The length of x determines how many
+// samples. After an error Len returns the number of samples made, and the next call continues after
+// these samples.
 //
 // The error wraps constraint.ErrInfeasible if no path of the tuning run has weight, or if Trials
 // paths gave no sample. It is an [*ExcessError] if the tuning run finds no cap. If more than

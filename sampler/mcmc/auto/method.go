@@ -67,8 +67,8 @@ import (
 type Method struct {
 	// Candidates are the methods to try, in order of preference. If warm-up is too short for all,
 	// the first ones are tried. A candidate is not tried if it does not fit the model or its kernel
-	// is not sampler.Costed (all kernels of the library are); see [Reports]. If none remains,
-	// Kernel returns their errors.
+	// is not sampler.Costed (all kernels of the library are); see [Reports]. If no candidate
+	// remains, Kernel returns the errors of all candidates.
 	//
 	// If Candidates and Within are nil, the candidates are, in this order,
 	//

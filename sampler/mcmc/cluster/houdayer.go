@@ -53,7 +53,7 @@ import (
 //
 // A step costs two steps of Base. An exchange also costs an energy and a Reset of Base for each
 // replica. Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and
-// temperatures at once, for about two thirds of a sweep for each replica. They draw up to eight
+// temperatures at once. This costs about two thirds of a sweep per replica. They draw up to eight
 // sites until the replicas differ at one. If the cluster has more than half of all sites, they
 // exchange the other differing sites instead, which gives the same two states.
 //
