@@ -20,7 +20,7 @@ type Gram struct {
 	x      []float64
 }
 
-// NewGram returns a solver for the sparse rows of a. Call Factor to set the matrix P before Solve.
+// NewGram returns a solver for the given sparse rows. Call Factor to set the matrix P before Solve.
 func NewGram(a Rows) *Gram {
 	n, m := a.N, len(a.Lo)
 	f := &Gram{
@@ -80,8 +80,9 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve projects the point v to the point z that satisfies the rows, and stores the displacement z
-// − v = −PAᵀu in the slice change. The other arguments and the result are those of [Solver.Solve].
+// Solve projects the point v to the point z that satisfies the rows. It stores the displacement z −
+// v, which equals −PAᵀu, in the slice change. The other arguments and the result are the same as
+// for [Solver.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)

@@ -7,9 +7,9 @@ import "math"
 //
 //	min_z ½(z−v)ᵀP⁻¹(z−v) + Σ_j cap_j·distance(a_jᵀz, [lo_j, hi_j]),
 //
-// where z − v is in the range of P. The solution is z = v − PAᵀu. Substituting P = LLᵀ and z = v
-// + Lx gives the problem of a [Solver] for x, with the point 0 and the dense rows Lᵀa_j scaled to
-// norm 1. A Metric is not safe for concurrent use. After the first calls it does not allocate.
+// where z − v is in the range of P. The solution is z = v − PAᵀu. With P = LLᵀ and z = v + Lx, this
+// becomes the problem of a [Solver] for x. Its point is 0, and its rows are Lᵀa_j, dense and scaled
+// to norm 1. A Metric is not safe for concurrent use. After the first calls it does not allocate.
 type Metric struct {
 	a      Rows      // rows as given to NewMetric
 	inner  *Solver   // solver for the dense rows Lᵀa_j
@@ -23,7 +23,7 @@ type Metric struct {
 	x      []float64
 }
 
-// NewMetric returns a solver for the sparse rows of a. Call Factor to set the matrix P before
+// NewMetric returns a solver for the given sparse rows. Call Factor to set the matrix P before
 // Solve.
 func NewMetric(a Rows) *Metric {
 	n, m := a.N, len(a.Lo)
@@ -107,8 +107,9 @@ func (f *Metric) Refresh(first int) {
 	}
 }
 
-// Solve projects the point v to the point z that satisfies the rows, and stores the displacement z
-// − v = −PAᵀu in the slice change. The other arguments and the result are those of [Solver.Solve].
+// Solve projects the point v to the point z that satisfies the rows. It stores the displacement z −
+// v, which equals −PAᵀu, in the slice change. The other arguments and the result are the same as
+// for [Solver.Solve].
 func (f *Metric) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	f.scale(u, v, limit, m)
 	status := f.inner.Solve(f.x, f.u, f.zero, f.limit, m, least)

@@ -77,7 +77,7 @@ type Solver struct {
 	influence []float64
 }
 
-// New returns a solver for the rows of a.
+// New returns a solver for the given rows.
 func New(a Rows) *Solver {
 	n, m := a.N, len(a.Lo)
 	most := min(n, m)
@@ -91,10 +91,10 @@ func New(a Rows) *Solver {
 	}
 }
 
-// Conflict returns rows that no point satisfies together, and their weights w_j, after a Solve that
-// returned [Infeasible]. Σ_j w_j·a_j is zero, but the bounds require Σ_j w_j·(a_j·x) < 0. If any
-// one of these rows is removed, the others can hold together. The slices are valid until the next
-// Solve.
+// Conflict returns rows that no point satisfies together, and their weights w_j. Call it after a
+// Solve that returned [Infeasible]. Σ_j w_j·a_j is zero, but the bounds require Σ_j w_j·(a_j·x) <
+// 0. If any one of these rows is removed, the others can hold together. The slices are valid until
+// the next Solve.
 func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict, s.influence }
 
 // Steps returns the number of iterations of the last Solve.
@@ -368,10 +368,11 @@ func (s *Solver) refineInside() {
 	}
 }
 
-// Solve stores in x the projection of the point v onto the solutions of rows 0 … m−1, and in u the
-// multipliers of the rows, so that x = v − Aᵀu. It starts from the multipliers in u. If u_j > 0 in
-// the result, then a_jᵀx ≥ hi_j; if u_j < 0, then a_jᵀx ≤ lo_j. The slice limit holds the penalty
-// cap_j of every row per unit of violation, from 0 to +Inf.
+// Solve projects the point v onto the solutions of rows 0 … m−1 and stores the projection in x. It
+// stores the multipliers of the rows in u, so that x = v − Aᵀu. The search starts from the
+// multipliers that u holds at first. If u_j > 0 in the result, then a_jᵀx ≥ hi_j; if u_j < 0, then
+// a_jᵀx ≤ lo_j. The slice limit holds the penalty cap_j of every row per unit of violation, from 0
+// to +Inf.
 //
 // Tolerances are relative to the scale of the data. The argument least is a lower bound on this
 // scale; 0 means no bound. The slices x and v may be the same.

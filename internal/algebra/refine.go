@@ -11,7 +11,7 @@ import (
 // edges with the same label. The zero value is empty.
 type Edges struct{ tail, label, head []int32 }
 
-// Add adds to e an edge between the elements from and to. The label must be ≥ 0.
+// Add adds to e a labelled edge from one element to another. The label must be ≥ 0.
 func (e *Edges) Add(from, label, to int32) {
 	e.tail, e.label, e.head = append(e.tail, from), append(e.label, label), append(e.head, to)
 }

@@ -51,8 +51,8 @@ func Validate(a any) error {
 }
 
 // Tabulable returns an error if the language is invalid, or if its automaton has infinitely many
-// states, so that no table can hold it. The error is that of [Validate], or that of the method
-// Finite if the language implements [Finite]. All code that builds a table calls Tabulable.
+// states, so that no table can hold it. The error comes from [Validate] or, if the language
+// implements [Finite], from its method Finite. All code that builds a table calls Tabulable.
 func Tabulable(a any) error {
 	if err := Validate(a); err != nil {
 		return err

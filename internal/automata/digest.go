@@ -20,7 +20,7 @@ var errLarge = errors.New("the automaton is too large to minimise")
 // sequences can make, and not on how states and token classes are numbered.
 //
 // Automata with up to 2²² table entries are minimised first. Two such automata of the same language
-// have the same digest if a sequence of fewer tokens than sites reaches each of their states. The
+// have the same digest if sequences with fewer tokens than sites reach every state of both. The
 // only error is the cause of the context's end.
 func Digest(ctx context.Context, a Automaton, sites, levels int) (uint64, error) {
 	h := fnv.New64a()

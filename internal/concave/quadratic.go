@@ -85,8 +85,8 @@ func subtract(r, row []float64, c float64) {
 }
 
 // SolvePositive replaces d by a⁻¹d for a symmetric positive definite matrix a. It replaces the
-// lower triangle of a by its Cholesky factor. It returns false if a is not positive definite.
-// Unlike a library with assembly, it gives identical bits on every GOARCH.
+// lower triangle of the matrix by its Cholesky factor. It returns false if the matrix is not
+// positive definite. Unlike a library with assembly, it gives identical bits on every GOARCH.
 func SolvePositive(a, d []float64) bool {
 	n := len(d)
 	for i := range n {

@@ -205,8 +205,8 @@ func (w *Writer) Append(p *Page) {
 	}
 }
 
-// Skip records a gap in the draws of a block: the file will contain no draws between the last one
-// so far and the draw with the number next.
+// Skip records a gap in the draws of a block. The second argument is the number of the first draw
+// after the gap.
 func (w *Writer) Skip(block, next int) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -26,7 +26,7 @@ const settingsLimit = 1 << 20
 
 // Write writes a checkpoint to w: a frame with the settings l of the run, and then the given number
 // of frames with its state. The function state appends the contents of frame i to body and returns
-// the result. If the function inside is not nil, it then writes the checkpoints of nested runs.
+// the result. The last argument, if not nil, then writes the checkpoints of nested runs.
 func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
 	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
 		return err

@@ -57,7 +57,8 @@ func (m *Rugged) Conditional(d []float64, site int, x []int32) {
 }
 
 // Neighbour returns the index of the state that differs from state k only at the given site. The
-// levels of the site in the two states are the arguments from and to.
+// argument from is the level of the site in state k, and the argument to is its level in the
+// result.
 func (m *Rugged) Neighbour(k, site, from, to int) int {
 	step := 1
 	for range site {

@@ -221,7 +221,7 @@ type (
 )
 
 // Name returns the name of a configured value, such as a method or a projector: the result of its
-// method Name, or its Go type. The name of a pointer is that of its value.
+// method Name, or its Go type. A pointer has the name of its value.
 func Name(recipe any) string {
 	if n, ok := recipe.(named); ok && !isNil(recipe) {
 		return n.Name()

@@ -190,9 +190,10 @@ func (r Rule) compile() rule {
 	return rule{r, simd.Log(r.Margin), !r.Reverse && r.Margin == 1 && !r.Gap}
 }
 
-// Pool replaces the log-weights w of the loaded row by the log-probabilities of the nearest row in
-// which v is most likely by the margin (see [Row]). Call Pool only if [Row.Satisfied] returns
-// false. A row that has been projected is satisfied, so projecting it again changes no bit.
+// Pool makes v the most likely token of the loaded row, by the margin. It replaces the row's
+// log-weights w by the log-probabilities of the nearest such row (see [Row]). Call Pool only if
+// [Row.Satisfied] returns false. A row that has been projected is satisfied, so projecting it again
+// changes no bit.
 func (r *Row) Pool(w []float32, v int32) {
 	if r.Reverse {
 		r.poolReverse(w, v)

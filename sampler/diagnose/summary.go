@@ -16,7 +16,7 @@ type Summary struct {
 	Chains    int   // number of chains
 	Draws     int   // number of draws per chain, see [Trace.Len]
 	Streaming bool  // whether the trace is from [NewStreamingTrace]
-	// Merged reports whether the summary is that of a [Tally]. Estimates that need ranks are then
+	// Merged reports whether the summary is from a [Tally]. Estimates that need ranks are then
 	// undefined.
 	Merged  bool
 	Seconds float64 // duration of the run in seconds, set by the caller; 0 means unknown
@@ -245,7 +245,7 @@ const (
 	essLimit  = 400
 )
 
-// Reason is one reason not to use the draws, which a [Summary] shows as a warning.
+// Reason is a reason not to use the draws. A [Summary] shows it as a warning.
 type Reason struct {
 	Row string // name of the function; empty if the reason concerns the whole run
 	// Figure is the name of the statistic: "rhat", "ess_bulk", "ess_tail", "ess_mean", "invalid" or

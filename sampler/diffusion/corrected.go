@@ -20,16 +20,16 @@ const (
 )
 
 // Corrected is a process of reals with Langevin moves between the steps of another process (Song et
-// al. 2021b, algorithm 5; Cardei et al. 2025, eq. 3). Before each step of Process from a time t, it
-// makes Moves moves that stay at t,
+// al. 2021b, algorithm 5; Cardei et al. 2025, eq. 3). Before each step of Process, at its time t,
+// it makes some moves that leave the time at t,
 //
 //	x ← x + γ·score + √(2γ)·noise,  score = (√ᾱ·x̂_0 − x)/(1−ᾱ),  γ = Size·(1−ᾱ).
 //
-// Here ᾱ is the signal level at t (see [noise.Schedule]), and x̂_0 is the prediction from x, after
-// its projection if there is one. If the prediction is exact, score is the gradient of the
-// log-density at time t. Small moves then correct errors of earlier steps and leave the
-// distribution of x_t nearly unchanged. Their error is of the order of Size: at pure noise, the
-// stationary variance of the moves is 1/(1 − Size/2).
+// The number of moves is the field Moves. Here ᾱ is the signal level at t (see [noise.Schedule]),
+// and x̂_0 is the prediction from x, after its projection if there is one. If the prediction is
+// exact, score is the gradient of the log-density at time t. Small moves then correct errors of
+// earlier steps and leave the distribution of x_t nearly unchanged. Their error is of the order of
+// Size: at pure noise, the stationary variance of the moves is 1/(1 − Size/2).
 //
 // Every move takes a prediction, so a sample of n steps takes n·(Moves + 1). Config.ProjectEvery
 // and the step numbers in a [Snapshot] count moves as steps.
@@ -40,7 +40,7 @@ type Corrected struct {
 	Size  float64 // size of a move as a fraction of 1−ᾱ, in (0, 1]; 0 means 0.1
 }
 
-// Bind returns steps that make Moves moves before each step of the field Process. It returns an
+// Bind returns steps that make Langevin moves before each step of the field Process. It returns an
 // error if a field is out of range or Process cannot be bound. It implements [Process].
 func (p Corrected) Bind(ctx context.Context, sites, levels int) (Steps[float32], error) {
 	if p.Process == nil {

@@ -99,7 +99,7 @@ type Weights struct {
 //
 // As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with a
 // potential, to a distribution ∝ p·1[C]·G_0. The distribution p depends on the number of steps. It
-// equals that of the denoiser for Masked{FirstHitting: true} and in the limit of many steps.
+// equals the denoiser's distribution for Masked{FirstHitting: true} and in the limit of many steps.
 //
 // [Particles.LogProb] estimates P(C) or, with a potential, E_p[1[C]·G_0], without bias for every
 // number of particles. A sample that failed because all its particles had weight zero contributes
@@ -157,7 +157,7 @@ var _ crowd = (*Particles)(nil)
 //
 //   - cfg has neither a projector nor a potential;
 //   - the projection is not a [Drawer], or is a [Committer];
-//   - the steps of the process are not [Joint]; the steps of [Remask] and [Ordered] are not.
+//   - the steps of the process are not [Joint] (the steps of [Remask] and [Ordered], for example).
 func NewParticles(ctx context.Context, model energy.Denoiser[int32], process Process[int32], cfg ParticlesConfig) (*Particles, error) {
 	const who = "diffusion: NewParticles"
 	cfg.Threshold = cmp.Or(cfg.Threshold, defaultThreshold)

@@ -27,8 +27,8 @@ import (
 //
 //	(1 − mean k)·(1/n + 1/m),
 //
-// for example by e^−6.5 for two samples of 500 states with many independent sites. Its mean is
-// never below this value.
+// where mean k is the mean of the kernel. For two samples of 500 states with many independent
+// sites, this is e^−6.5. The mean of the biased statistic is never below this value.
 //
 // MMD takes n·m + (n² + m²)/2 comparisons. It returns an error if sites < 1 or if a sample does not
 // consist of at least two whole states.

@@ -18,9 +18,9 @@ import (
 // two forms.
 //
 // If Blocks is nil, the model must be energy.Bipartite, such as a restricted Boltzmann machine. A
-// step draws all hidden units h given the visible sites x, h ~ p(h|x), and then all visible sites
-// given the hidden units, x ~ p(x|h). This leaves p(x) ∝ e^{−E(x)} invariant and is reversible.
-// Probabilities are rounded to float32 and to multiples of 2⁻³¹.
+// step first draws all hidden units, h ~ p(h|x), and then all visible sites, x ~ p(x|h). This
+// leaves p(x) ∝ e^{−E(x)} invariant and is reversible. Probabilities are rounded to float32 and to
+// multiples of 2⁻³¹.
 //
 // If Blocks is set, any model will do. A step visits the blocks in order. For each block it
 // computes the energies of all combinations of levels and draws one combination from p(x_block |

@@ -17,10 +17,10 @@ import (
 // block jointly, but considers only states that differ at few sites. An update picks the block and
 // then makes two draws:
 //
-//   - a centre u, uniformly from the states within Hamming distance Radius of x that equal x
-//     outside the block;
-//   - the new state x', with probability p(x') ∝ exp(−E(x')), from the states within Hamming
-//     distance Radius of u that equal x outside the block.
+//   - a centre u, uniformly from the states that differ from x at no more than Radius sites, all in
+//     the block;
+//   - the new state x', with probability p(x') ∝ exp(−E(x')), from the states that differ from u at
+//     no more than Radius sites, all in the block.
 //
 // Energies are exact, and nothing is rejected. An update can change up to 2·Radius sites at once,
 // so it can reach states that no sequence of single-site changes reaches. Each update is

@@ -32,7 +32,7 @@ import (
 //     y be in C. At each site where they differ, changing x_i to y_i raises the count, lowers it or
 //     keeps it. First change the sites that keep the count, one at a time. Then change sites in
 //     pairs, one that raises the count and one that lowers it. If sites of only one kind remain,
-//     change them one at a time. The count then moves monotonically to that of y, within the
+//     change them one at a time. The count then moves monotonically to the count of y, within the
 //     interval. So at most as many moves as there are sites lead from x to y, all inside C.
 //   - Every language that is closed under setting a site to level 0, such as constraint.Avoids of
 //     words without a 0 (independent sets). Single changes lead from every state to the all-zero

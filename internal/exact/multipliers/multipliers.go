@@ -327,8 +327,8 @@ func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) floa
 }
 
 // Residual measures how far one constraint violates its optimality condition, in standard
-// deviations of the constraint. It is mean/sd, or |mean|/sd if the constraint is an equality or
-// lambda ≠ 0. A negative multiplier of an inequality gives +Inf.
+// deviations of the constraint. It is mean/sd, or 0 if the mean is negative. If the constraint is
+// an equality or lambda ≠ 0, it is |mean|/sd. A negative multiplier of an inequality gives +Inf.
 func Residual(mean, sd, lambda float64, equal bool) float64 {
 	if !equal && lambda < 0 {
 		return math.Inf(1)

@@ -30,10 +30,10 @@ type Problem struct {
 	Judges        []func(x []int32) bool // for each constraint: whether x satisfies it
 }
 
-// New draws a problem with at most 5 levels and 7 sites, whose space has at most the number of
-// sequences that the argument most gives. Each of the following constraints is included with some
-// probability: a regular expression, a count of tokens, a list of excluded sequences, and a mask of
-// the tokens allowed at each site.
+// New draws a problem with at most 5 levels and 7 sites. The argument most is the largest number of
+// sequences in its space. New includes each of these constraints with some probability: a regular
+// expression, a count of tokens, a list of excluded sequences, and a mask of the tokens allowed at
+// each site.
 func New(t testing.TB, r *rand.Rand, most float64) *Problem {
 	p := &Problem{Sites: 1 + r.IntN(7), Levels: 1 + r.IntN(5)}
 	for math.Pow(float64(p.Levels), float64(p.Sites)) > most {
@@ -290,8 +290,8 @@ func (p *Problem) Weigh(x []int32) float64 {
 }
 
 // RequireLead requires that level x_i is the most likely level in row i of y, which holds
-// log-probabilities. Its probability must be at least margin times that of every other level, up
-// to rounding.
+// log-probabilities. Its probability must exceed that of every other level by the factor margin or
+// more, up to rounding.
 func (p *Problem) RequireLead(t testing.TB, margin float64, x []int32, y []float32) {
 	t.Helper()
 	lead := math.Log(max(1, margin))

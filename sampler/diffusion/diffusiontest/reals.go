@@ -20,7 +20,8 @@ type RealOptions struct {
 	Step func(at, as float64) (keep, clean, noise float64)
 
 	// Distance, if not 0, is the largest distance allowed between the covariance of samples after
-	// 512 steps and that of the denoiser. It is in units of the denoiser's largest variance.
+	// 512 steps and the covariance of the denoiser. It is in units of the denoiser's largest
+	// variance.
 	Distance float64
 }
 

@@ -19,10 +19,10 @@ import (
 type Posterior interface {
 	energy.Denoiser[float32]
 
-	// Moments stores E[x_0 | x_t = x] in mean, where alpha is the signal level ᾱ, 0 ≤ ᾱ < 1. It
-	// multiplies the covariance Cov[x_0 | x_t = x] by each vector in rows and stores the results in
-	// product. A vector has sites entries, and there may be any number. The result is the trace of
-	// the covariance.
+	// Moments stores E[x_0 | x_t = x] in the slice mean, where alpha is the signal level ᾱ, 0 ≤ ᾱ <
+	// 1. It multiplies the covariance Cov[x_0 | x_t = x] by each vector in the slice rows and
+	// stores the products in the slice product. A vector has one entry per site, and there may be
+	// any number of vectors. Moments returns the trace of the covariance.
 	Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error)
 }
 

@@ -161,7 +161,8 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 // where H_i is the entropy at site i. It draws the tokens of U independently. The left side bounds
 // the information that the sites of U have about each other.
 //
-// Let p be the denoiser's distribution and q that of the samples. With exact predictions,
+// Let p be the denoiser's distribution and q the distribution of the samples. With exact
+// predictions,
 //
 //	KL(p‖q) ≤ Bound × the mean number of steps.
 //

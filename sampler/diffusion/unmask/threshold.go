@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Threshold draws a token for every mask and reveals those whose probability is at least Reveal. If
-// no token is that likely, it reveals the most likely one (on ties, the first).
+// Threshold draws a token for every mask and reveals the tokens with a probability of at least
+// Reveal. If no token is that likely, it reveals the most likely one (on ties, the first).
 //
 // If Edit is set, it also edits unmasked tokens (LLaDA 2, Bie et al. 2025): the most likely token
 // at a site replaces the present one if its probability is at least Edit. Edits need a denoiser

@@ -36,10 +36,10 @@ import (
 //
 //	cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}}}
 //
-// Every chain then has two ladders of temperatures. They exchange clusters at every temperature, and
-// the replicas of both ladders travel. If warm-up tunes the temperatures, both ladders use those of
-// the first. The other order, Houdayer as the Base of mcmc.Tempering, also works, but its second
-// replicas never change their temperature.
+// Every chain then has two ladders of temperatures. They exchange clusters at every temperature,
+// and the replicas of both ladders travel. If warm-up tunes the temperatures, both ladders use the
+// temperatures of the first. The other order, Houdayer as the Base of mcmc.Tempering, also works,
+// but its second replicas never change their temperature.
 //
 // Round trips of replicas overstate the gain. At a high temperature clusters are large, and an
 // exchange mostly swaps the names of the replicas.

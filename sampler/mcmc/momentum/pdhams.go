@@ -22,8 +22,8 @@ import (
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + (Lu)_i·d − ½(W + D)_ii·d² ),  d = v(l) − v_i,
 //	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)).
 //
-// Here Δ, G, φ and the acceptance probability are those of DHAMS, which is the case W = 0, D =
-// 1/δ². If E is quadratic, as for an Ising model or a Boltzmann machine, every proposal is
+// Here Δ, G, φ and the acceptance probability are the same as for DHAMS. DHAMS is the case W = 0, D
+// = 1/δ². If E is quadratic, as for an Ising model or a Boltzmann machine, every proposal is
 // accepted, up to rounding of its probabilities. Any W leaves π invariant.
 //
 // D is c + 1/δ² at every site, where δ is StepSize and c is the smallest number, to within a
