@@ -247,7 +247,7 @@ func (c *climb) probe(t float64) float64 {
 // Residual measures how far λ is from a maximum. It returns the largest absolute value of grad[j] /
 // size[j], where 0/0 counts as 0. A component that would move λ_j = 0 below its bound does not
 // count. The slice free marks the coordinates that may be negative. If free is nil, no coordinate
-// may.
+// may be negative.
 //
 // The size of a component must be on the scale of its rounding error. For a dual function of means
 // of g_j it is the mean deviation E|g_j − E g_j|. The standard deviation is unsuitable: a state of
@@ -282,7 +282,7 @@ func Within(lambda, violation, unit []float64, tol float64) bool {
 
 // Projected returns the largest gradient component, not counting components that would move λ_j = 0
 // below its bound. The slice free marks the coordinates that may be negative. If free is nil, no
-// coordinate may.
+// coordinate may be negative.
 func Projected(lambda, grad []float64, free []bool) float64 {
 	r := 0.0
 	for j, g := range grad {

@@ -82,7 +82,7 @@ func (r *Reduced) States(x, y []int32, n int) {
 const tile = 32
 
 // Scope returns the variables of the given scope that remain after the reduction. The argument
-// holds the original numbers of the variables, the result their new ones.
+// holds the original numbers of the variables, and the result holds their new numbers.
 func (r *Reduced) Scope(scope []int32) []int32 {
 	left := make([]int32, 0, len(scope))
 	for _, v := range scope {

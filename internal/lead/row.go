@@ -60,8 +60,8 @@ func New(levels int, by Rule) *Row {
 }
 
 // Load normalises a row of log-weights and prepares the Row r for calls of the other methods on
-// this row. It returns the index of a weight that is NaN or +Inf, or −1. The result ok is false if
-// there is such a weight or all weights are −Inf.
+// this row. It returns the index of a weight that is NaN or +Inf, or −1 if there is none. The
+// result ok is false if there is such a weight or all weights are −Inf.
 func (r *Row) Load(w []float32) (bad int, ok bool) {
 	top := float32(math.Inf(-1))
 	for l, x := range w {

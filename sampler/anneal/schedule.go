@@ -15,8 +15,8 @@ import (
 // argument is the progress t of the run, which goes from 0 to 1.
 type Schedule func(t float64) float64
 
-// Geometric returns a schedule that rises from one bound to the other by a constant factor in equal
-// times,
+// Geometric returns a schedule that goes from the first bound to the second by equal factors in
+// equal times,
 //
 //	β(t) = from·(to/from)^t.
 //
@@ -25,7 +25,7 @@ func Geometric(from, to float64) Schedule {
 	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
 }
 
-// Linear returns a schedule that moves from one bound to the other at a constant rate,
+// Linear returns a schedule that goes from the first bound to the second at a constant rate,
 //
 //	β(t) = from + (to−from)·t.
 func Linear(from, to float64) Schedule {

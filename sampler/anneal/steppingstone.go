@@ -31,9 +31,9 @@ import (
 // the stage's warm-up.
 //
 // Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and gives less
-// warning if they do not. If they do, it is more precise than AIS at the same cost. StdErr is
-// computed with [diagnose.MCSEMean], which accounts for autocorrelation. Its last digits may differ
-// between processors; those of Value do not.
+// warning if they do not. If they mix, it is more precise than AIS at the same cost. StdErr is
+// computed with [diagnose.MCSEMean], which accounts for autocorrelation. The last digits of StdErr
+// may differ between processors; Value has the same bits on every processor.
 //
 // SteppingStone returns an error if a setting is out of range, and the same errors as
 // [sampler.Runner.Run]. It returns [sampler.ErrZero] if all draws from the base in a block of

@@ -235,8 +235,8 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 //
 // Each f_k is called with the energy of a draw and the values recorded at that draw, in the order
 // of [NewReplicas]. To estimate the variance of A, for instance, let f_0 be A and f_1 be A², and
-// let g return mean[1] − mean[0]². Function returns an error if a β is outside the ladder or g is
-// not finite there.
+// let g return mean[1] − mean[0]², where mean is its argument. Function returns an error if a β is
+// outside the ladder or g is not finite there.
 func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
 }

@@ -595,8 +595,8 @@ func (t *Trace) sites() int {
 // and none may be x if states are kept. For any other name WriteCSV returns an error before it
 // writes anything.
 //
-// Chains count from 0 in the order of their numbers. WriteCSV panics if there is no such chain. A
-// streaming trace gives [ErrStreaming].
+// The argument chain counts the recorded chains from 0, in the order of their numbers. WriteCSV
+// panics if there is no such chain. A streaming trace gives [ErrStreaming].
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
 		return err
@@ -1127,8 +1127,9 @@ func (t *Trace) Summary() Summary {
 	return s
 }
 
-// Row returns the diagnostics of one function, or of "energy", "accept" or "moves". It works for
-// streaming traces too. Otherwise it returns the errors of [Trace.Values].
+// Row returns the diagnostics of one function, or of "energy", "accept" or "moves". For a streaming
+// trace it returns only the diagnostics of functions. The errors are the same as for
+// [Trace.Values].
 func (t *Trace) Row(name string) (Row, error) {
 	if i := slices.Index(t.names, name); i >= 0 {
 		return t.row(i), nil

@@ -27,8 +27,8 @@ import (
 type Guide interface {
 	// Guidance returns the weight γ of the guidance and the model that steers the draw. For
 	// [ClassifierFree] this model is a denoiser without the condition. For [ClassifierGuided] it is
-	// a classifier. The denoiser is the second result, the classifier the third; the other one is
-	// nil. Both are nil if the predictions are already steered.
+	// a classifier. The second result is the denoiser and the third is the classifier; the one that
+	// does not apply is nil. Both are nil if the predictions are already steered.
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 

@@ -47,8 +47,8 @@ type Run interface {
 	Kind() string
 
 	// Size returns the number n of elements of the whole run, and the number of consecutive
-	// elements in a block. Blocks are never divided: every part begins at a multiple of block, and
-	// its size is a multiple of block, except at the end of the run.
+	// elements in a block. Blocks are never divided: every part consists of whole blocks. Only the
+	// last block of the run may have fewer elements.
 	Size() (n, block int)
 
 	// Part prepares a part of the run. The arguments are the number of its first element and the

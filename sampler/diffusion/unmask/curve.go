@@ -12,8 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Curve is the information curve of a distribution: how uncertain the token of another site is,
-// once n sites are unmasked. Curve[n] is the mean entropy in nats,
+// Curve is the information curve of a distribution. It tells how uncertain the token of a masked
+// site is once n other sites are unmasked. Curve[n] is the mean entropy in nats,
 //
 //	Curve[n] = E_{S, i∉S} H(x_i | x_S),  |S| = n = 0 … sites−1,
 //

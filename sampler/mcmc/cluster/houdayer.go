@@ -53,9 +53,9 @@ import (
 //
 // A step costs two steps of Base. An exchange also costs an energy and a Reset of Base for each
 // replica. Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and
-// temperatures at once. This costs about two thirds of a sweep per replica. They draw up to eight
-// sites until the replicas differ at one. If the cluster has more than half of all sites, they
-// exchange the other differing sites instead, which gives the same two states.
+// temperatures at once. This costs about two thirds of a sweep per replica. These kernels draw up
+// to eight sites until the replicas differ at one. If the cluster has more than half of all sites,
+// they exchange the other differing sites instead, which gives the same two states.
 //
 // Base must reach every state from which it can start. mcmc.Swap is rejected: it conserves the
 // number of sites at each level, but an exchange can change this number in x and y.
