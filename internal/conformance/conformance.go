@@ -108,7 +108,7 @@ var sites = []types.Type{types.Typ[types.Int32], types.Typ[types.Float32]}
 
 // Implementing returns the exported types outside internal/… that implement an interface of the
 // module, by value or by pointer. The names, such as "mcmc.Gibbs", are sorted. If the type of a
-// site is a type parameter, it is enough that they match for tokens (int32) or for reals (float32).
+// site is a type parameter, a match for tokens (int32) or for reals (float32) is enough.
 func (m *Module) Implementing(pkg, name string) ([]string, error) {
 	p := m.packages[path.Join(module, pkg)]
 	if p == nil {

@@ -16,9 +16,9 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// Counts fails the test if counts, the number of independent draws in each cell, disagrees with
-// the distribution p. The argument rate is the false-positive rate of the test; the project uses
-// 1e-6. It panics as [PValue] does.
+// Counts fails the test if the numbers of independent draws in the cells disagree with the
+// distribution p. The argument rate is the false-positive rate of the test; the project uses 1e-6.
+// It panics as [PValue] does.
 func Counts(tb TB, counts []int, p []float64, rate float64) {
 	tb.Helper()
 	checkRate(rate)

@@ -32,9 +32,9 @@ type Guide interface {
 	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
 }
 
-// Classifier computes the log-probability that a state has a property y, such as a label. It does
-// so for all states that differ from a given one at a single site. Use [ExactClassifier],
-// [FirstOrderClassifier] or a type of your own.
+// Classifier computes the log-probability that a state has a property y, such as a label. It
+// computes this for all states that differ from a given one at a single site. Use
+// [ExactClassifier], [FirstOrderClassifier] or a type of your own.
 type Classifier interface {
 	// Table stores in dst, for every site i and level l,
 	//
@@ -319,9 +319,9 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 //
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ}.
 //
-// In both forms γ = 1 gives the conditional denoiser and γ = 0 the unconditional one. They differ
-// otherwise, because the levels of x_s include the mask. With AtPosterior and γ > 1, a site is
-// revealed sooner if the condition determines its token.
+// In both forms γ = 1 gives the conditional denoiser and γ = 0 the unconditional one. For other γ
+// the two forms differ, because the levels of x_s include the mask. With AtPosterior and γ > 1, a
+// site is revealed sooner if the condition determines its token.
 //
 // Denoise returns an error if γ > 1 and a level has weight only with the condition.
 type ClassifierFree struct {

@@ -28,8 +28,9 @@ import (
 //
 // DUPS samples π at every step size if sites are independent and their levels are unordered or only
 // two. On other targets it is biased. The error vanishes as α → 0, in proportion to ε =
-// exp(−1/(2α)). At ε = 2⁻⁸ the total variation distance on the 3×3 Ising torus of [DULA] is .0068.
-// With DULA it is .0048, but DULA then moves half as much. [DMAPS] has no error.
+// exp(−1/(2α)). On the 3×3 Ising torus in the table of [DULA], with ε = 2⁻⁸, the total variation
+// distance from π is .0068. With DULA it is .0048, but DULA then moves half as much. [DMAPS] has no
+// error.
 //
 // A step costs one evaluation of the model, at the noisy state. The energy of the new state remains
 // unknown. Since noise can reach every state, use DUPS only for models without states of

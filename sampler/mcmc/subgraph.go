@@ -40,7 +40,7 @@ import (
 //
 // With about three neighbours a site and strong couplings, chains of both methods stay in one
 // valley of the energy; forests only explore it faster. There, make Subgraph the Base of
-// [Tempering]. Do so too for spin glasses on lattices, with wider sets.
+// [Tempering]. Use it in the same way for spin glasses on lattices, with wider sets.
 //
 // On ferromagnets near their critical temperature, the sites around a set hold it in place. There,
 // Gibbs and the cluster methods (package cluster) are faster.

@@ -16,7 +16,7 @@ import (
 // that leaves exp(−E) invariant and reaches every state of positive probability. Its kernel must
 // have no internal state except caches.
 type Options struct {
-	// Models are the models on which the method is checked; nil means those of the function
+	// Models are the models on which the method is checked; nil means the result of the function
 	// [Models]. Models that the method rejects, by an error of Kernel, are skipped. It is an error
 	// if the method rejects all models. Checks of distributions also skip models with more than
 	// 4096 states.

@@ -19,8 +19,9 @@ type Options struct {
 	// number of the part's first element, in twelve digits.
 	States bool
 
-	// Started, if not nil, is called with the range of elements of the part, before the part runs.
-	// It is not called if the part is already finished.
+	// Started, if not nil, is called before the part runs. The arguments are the number of the
+	// part's first element and the number of its elements. It is not called if the part is already
+	// finished.
 	Started func(first, count int)
 }
 

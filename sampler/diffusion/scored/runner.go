@@ -35,8 +35,8 @@ import (
 // *[NotConverged].
 //
 // The processes diffusion.Ordered, and diffusion.Remask with the rule RemaskConfidence, decide by
-// the drawn tokens which sites to reveal or mask. Here they decide by the tokens found by looking
-// ahead.
+// the drawn tokens which sites to reveal or mask. In a Runner they decide by the tokens found by
+// looking ahead.
 //
 // # Reproducibility
 //
