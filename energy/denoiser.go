@@ -59,9 +59,9 @@ type Noised[S Site] struct {
 type Reveals uint8
 
 const (
-	// RevealsOtherwise means any other behaviour than that of RevealsEach and RevealsOne. For
-	// instance, tokens are revealed in a chosen order; a projection, guidance or resampling of
-	// particles changes the steps; or the noise is not masking.
+	// RevealsOtherwise means that neither RevealsEach nor RevealsOne applies. Examples are tokens
+	// revealed in a chosen order, steps changed by a projection, guidance or resampling of
+	// particles, and noise other than masking.
 	RevealsOtherwise Reveals = iota
 
 	// RevealsEach means that a step reveals each masked token independently with probability
@@ -181,7 +181,7 @@ type Timeless interface {
 }
 
 // Masking is implemented by denoisers of tokens that know which level is the mask. A diffusion
-// returns an error if its own process uses another mask.
+// returns an error if it uses another mask.
 type Masking interface {
 	// MaskLevel returns the level that stands for a masked token, or −1 if the noise replaces
 	// tokens by other tokens instead.
@@ -228,8 +228,8 @@ func (q Noised[S]) States(sites int) int {
 //
 //	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
 //
-// A clean entry is its own prediction. For all others ᾱ must be > 0, because at ᾱ = 0 the state is
-// pure noise and the prediction would not be finite.
+// The prediction of a clean entry is the entry itself. For all others ᾱ must be > 0, because at ᾱ =
+// 0 the state is pure noise and the prediction would not be finite.
 type NoisePredictor struct{ Denoiser[float32] }
 
 // Shape returns the shape of the wrapped denoiser.
