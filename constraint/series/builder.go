@@ -22,7 +22,7 @@ type Builder struct {
 }
 
 // NewBuilder returns a builder with no constraints. If the shape is invalid, Build returns an
-// error. For example, a Scale must not be 0, as the standard deviation of a constant channel is.
+// error. For example, a Scale of 0, the standard deviation of a constant channel, is invalid.
 func NewBuilder(shape Shape) *Builder {
 	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
 	switch {
@@ -76,7 +76,7 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum requires that the sum of channel c over the times t with from ≤ t < to equal the given value.
+// Sum requires that the sum of channel c over the times from, …, to−1 equal the given value.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)

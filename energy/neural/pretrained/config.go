@@ -26,12 +26,12 @@ type Config struct {
 	// and Hidden the number of gated units.
 	Width, Hidden, Blocks int
 
-	// Heads is the number of query heads, and Groups that of key and value heads. HeadWidth is the
-	// number of entries of each head.
+	// Heads is the number of query heads, and Groups the number of key and value heads. HeadWidth
+	// is the number of entries of each head.
 	Heads, Groups, HeadWidth int
 
-	// Length is the largest number of positions. It is the number in config.json, or that
-	// number times a factor if rope_scaling extends it (dynamic, yarn).
+	// Length is the largest number of positions in config.json, times a factor if rope_scaling
+	// extends it (dynamic, yarn).
 	Length int
 
 	// Base is the base θ of the rotary angles (see layer.Rotary). Epsilon is ε in the norms (see
