@@ -143,8 +143,8 @@ func (b *Builder) OHLC(open, high, low, close int) {
 	}
 }
 
-// Trend requires channel c to be non-decreasing over the times t with from ≤ t < to. If down is
-// true, the channel must be non-increasing instead.
+// Trend requires channel c to be non-decreasing over the times from, …, to−1. If the argument down
+// is true, the channel must be non-increasing instead.
 func (b *Builder) Trend(c, from, to int, down bool) {
 	if !b.within("Trend", c, from, to) {
 		return
@@ -182,9 +182,8 @@ func (b *Builder) Autocorrelation(c, lag int, value float64) {
 }
 
 // Row adds the inequality lower ≤ a·x ≤ upper on the raw series x, for instance to combine several
-// channels. Entry t·channels + c of x is channel c at time t. The name appears in errors. The
-// violation of the inequality is measured in units of the largest scale among its channels (see
-// [Shape]).
+// channels. Entry t·channels + c of x is channel c at time t. The name appears in errors. The unit
+// of its violation is the largest scale of the channels that it combines (see [Shape]).
 func (b *Builder) Row(name string, a constraint.Row, lower, upper float64) {
 	if b.err != nil {
 		return

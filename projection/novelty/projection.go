@@ -76,11 +76,12 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 }
 
 // Commit adds the finished sequence x to the set. If the set already contains x, Commit first
-// replaces x by the new sequence of least cost under v, the last log-weights of that sample (see
-// [Projection.Nearest]). Commit does not modify v. If it returns an error, the set is unchanged.
+// replaces x by the new sequence of least cost (see [Projection.Nearest]) under v, the last
+// log-weights of the sample. Commit does not modify v. If it returns an error, the set is
+// unchanged.
 //
-// Call Commit for one sample at a time, in an order that does not depend on scheduling, because
-// results depend on it.
+// Call Commit for one sample at a time. Results depend on the order of the calls, so the order must
+// not depend on scheduling.
 func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	v = s.weights(v)
