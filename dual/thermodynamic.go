@@ -17,7 +17,7 @@ type Path struct {
 	// number of points of the trapezoid rule between the multipliers 0 and λ, both included, at
 	// least 2; 0 means 16
 	Points int
-	// number of draws per chain that are discarded at each point before the counted ones; 0 means
+	// number of draws per chain that are discarded at each point before the counted draws; 0 means
 	// 50, −1 means none
 	Discard int
 	Draws   int // number of counted draws per chain at each point; 0 means 200
