@@ -7,8 +7,8 @@ import (
 )
 
 // Target is a distribution whose constraints are weighted by Lagrange multipliers, such as a
-// [Lagrangian] (tokens) or a [RealLagrangian] (reals). The methods are documented at Lagrangian. A
-// target may also implement [Described], [Prover] and [Enumerable].
+// [Lagrangian] (tokens) or a [RealLagrangian] (reals). [Lagrangian] documents the methods. A target
+// may also implement [Described], [Prover] and [Enumerable].
 type Target[S energy.Site] interface {
 	Len() int
 	Sites() int

@@ -19,8 +19,8 @@ const gaps = 1 << 20
 // Strip and Sequence.
 //
 // Special tokens (begin and end marks, masks, unknown) are Forbidden, and the padding token of the
-// file is Padding. Other added tokens have their names as texts. Ids without a token, or with an
-// empty text, are Forbidden.
+// file is Padding. Other added tokens are ordinary tokens. Ids without a token, or with an empty
+// text, are Forbidden.
 //
 // A token has the same text at every position. If the decoder treats the ends of a text
 // differently, the vocabulary uses the text that a token has in the middle. With Metaspace,

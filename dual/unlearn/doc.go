@@ -1,6 +1,7 @@
 // Package unlearn changes a distribution q so that little remains of other distributions q_i
-// (Khalafi, Ribeiro and Ding 2026). Bounds limit what may remain of the q_i, and the result stays
-// as close to q as these bounds permit. A [Formulation] defines closeness and the bounded quantity.
+// (Khalafi, Ribeiro and Ding 2026). Bounds limit how much may remain of the q_i, and the result
+// stays as close to q as these bounds permit. A [Formulation] defines the measure of closeness and
+// the bounded quantities.
 //
 // On a finite space, [Problem] has exact solutions ([Problem.Solve], [Problem.Global]) and
 // trade-off curves. On larger spaces a dual.Inference finds the multipliers. The optimum can then
