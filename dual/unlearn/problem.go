@@ -415,10 +415,10 @@ const reverseMax = 0.99
 // [Problem.Global] finds the optimum of small problems. [DiscreteSafe] is a formulation without
 // such a limit.
 //
-// For ForwardKL, KL(q_i‖p_λ) becomes infinite at the edge of the allowed λ, where q − Σλ_i q_i = 0
-// at some state. Near the edge it grows only with the logarithm of the distance, so beyond some
-// bound no float64 is close enough to the edge. The field Blur shows this: at the multipliers
-// Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats or more.
+// For ForwardKL, KL(q_i‖p_λ) can be arbitrarily large near the edge of the allowed λ, where q −
+// Σλ_i q_i = 0 at some state. It grows only with the logarithm of the distance to the edge, so
+// beyond some bound no float64 is close enough to the edge. The field Blur shows this: at the
+// multipliers Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats or more.
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
