@@ -23,8 +23,8 @@ import (
 )
 
 // Torus is a periodic lattice of two dimensions, divided into the two colours of a chequerboard.
-// The sum of row and column is even for sites of colour 0 and odd for those of colour 1. A Torus
-// is immutable.
+// The sum of row and column is even for sites of colour 0 and odd for sites of colour 1. A Torus is
+// immutable.
 //
 // The sites of a colour are the bits of a string, row by row: site j of row r is bit rn + j, with
 // n sites of the colour per row. Its neighbours in the rows above and below are bits (r±1)n + j
