@@ -85,10 +85,10 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 	}
 }
 
-// TallyFlips counts the sites that flip between the strings given by the arguments from and to, by
-// state and number of neighbours (see [FlipTally]). The tally forth counts sites by their states in
-// the first string. The tally back counts them by their states in the second string. Only sites
-// that are set in valid count.
+// TallyFlips compares the strings given by the arguments from and to, and counts sites by state and
+// number of neighbours (see [FlipTally]). To the tally forth it adds the sites that flip, by their
+// states in the first string. To the tally back it adds all sites and the sites that flip, by their
+// states in the second string. Only sites that are set in valid count.
 //
 // The slices before and after hold the numbers of neighbours in the first and in the second string,
 // in the layout of [GridBits]. The result is undefined if a number of neighbours is above 4.

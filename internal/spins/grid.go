@@ -96,11 +96,11 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 // sites. The tallies determine the probabilities of the proposal that led to s from the state given
 // by the argument from, and of the reverse proposal:
 //
-//   - back counts the sites by state and number of neighbours in s. Sites at which the two states
-//     differ count as flips;
-//   - forth counts them by state and number of neighbours in the argument from, which must have
-//     been counted already;
-//   - still counts the fixed sites in the same way as back.
+//   - back counts all sites, and the sites at which the two states differ as flips, by state and
+//     number of neighbours in s;
+//   - forth counts only the flips, by state and number of neighbours in the argument from. Count
+//     must have been called for that state before;
+//   - still counts the fixed sites, by state and number of neighbours in s.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]
