@@ -158,8 +158,7 @@ type Counting interface {
 	//
 	//	least ≤ #{i : x_i ∈ levels} ≤ most.
 	//
-	// The slice levels may contain duplicates and levels that the model does not have; it
-	// must not be modified. The bound least is 0 if there is no lower bound, and the bound
-	// most is [Unbounded] if there is no upper bound.
+	// The slice levels may contain duplicates and levels that the model does not have; it must not
+	// be modified. Without a lower bound, least is 0. Without an upper bound, most is [Unbounded].
 	Counts() (levels []int32, least, most int)
 }

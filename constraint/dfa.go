@@ -11,8 +11,8 @@ import (
 
 // DFA is the minimal deterministic automaton of a language, stored as a dense table over token
 // classes. From every state, an accepting state can be reached. The start state is 0. States are
-// numbered in breadth-first order, and classes in the order of their first tokens. So two DFAs over
-// the same levels have the same language if and only if their tables are equal.
+// numbered in breadth-first order, and classes in the order of their first tokens. Two DFAs over
+// the same levels therefore have the same language if and only if their tables are equal.
 type DFA struct {
 	table automata.Table
 	name  string

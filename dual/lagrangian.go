@@ -23,9 +23,9 @@ import (
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β.
 //
 // Here f0 is the energy of the base model, and g_j ≤ 0 are the inequalities of the constraints. The
-// temperature β is 1 unless set by [Lagrangian.AtTemperature]. The multipliers λ ≥ 0 are initially
-// 0. At λ = 0 and β = 1 the energy equals f0, bit for bit. The values g_j must be finite wherever
-//    the base has positive probability.
+// temperature β is 1 unless set by [Lagrangian.AtTemperature], and the multipliers λ ≥ 0 are
+// initially 0. At λ = 0 and β = 1 the energy equals f0, bit for bit. The values g_j must be finite
+// wherever the base has positive probability.
 //
 // A Lagrangian is a weighted sum of energies, an energy.Affine whose weights change (see
 // energy.Varying), and supports the same optional interfaces. Inequalities made of models

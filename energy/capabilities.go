@@ -293,7 +293,7 @@ type IncrementalBipartite interface {
 	CacheLen() int
 
 	// HiddenFieldFrom stores in e and f what Energy and HiddenField would store for the states y,
-	// bit for bit. The arguments next, cache and x are those of [Incremental.FieldFrom].
+	// bit for bit. The arguments next, cache and x are as in [Incremental.FieldFrom].
 	HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 

@@ -164,12 +164,12 @@ func (f DenoiserFunc[S]) TimeFree() bool { return f.IgnoresTime }
 // LeaveOneOut returns the field ExcludesSelf; it implements [SelfExcluding].
 func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 
-// SelfExcluding is implemented by denoisers that can report whether they ignore the noisy token of
-// a site when they predict the clean one.
+// SelfExcluding is implemented by denoisers that can report whether they predict the clean token of
+// a site without using its noisy token.
 type SelfExcluding interface {
 	// LeaveOneOut reports whether the rows of a prediction are p(x_0,i = l | x_t without site i),
-	// where x_0 is the clean state and x_t the noisy one. If not, they are the posteriors given all
-	// of x_t.
+	// where x_0 is the clean state and x_t is the noisy state. If not, they are the posteriors
+	// given all of x_t.
 	LeaveOneOut() bool
 }
 

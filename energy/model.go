@@ -31,8 +31,8 @@ type Model interface {
 // Other models decide by their parameters. Types that are not Capable support exactly the
 // interfaces that they satisfy.
 //
-// A wrapper of your own should implement As. As passes on the interfaces that the wrapper leaves
-// unchanged, and wraps those that it changes. This example counts evaluations:
+// A wrapper of your own should implement As. If the wrapper leaves an interface unchanged, As
+// passes it on. If the wrapper changes an interface, As wraps it. This example counts evaluations:
 //
 //	func (c counted) As(target any) bool {
 //		if d, ok := energy.As[energy.Differentiable](c.Model); ok {

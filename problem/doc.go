@@ -1,5 +1,5 @@
 // Package problem states and solves optimisation, sampling and counting problems over named
-// variables. A problem says what to minimise, what must hold, and what is preferred.
+// variables. A problem states what to minimise, what must hold, and what is preferred.
 //
 //	p := problem.New()
 //	x, y := p.Integer("x", 0, 9), p.Integer("y", 0, 9)

@@ -71,9 +71,9 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 
 // Compile compiles the path for direct calls, by unrolling the automaton of the language over the
 // sites. (A sampler such as a diffusion calls Bind instead.) If the language has no sequence of
-// that length, the error is an *[InfeasibleError], which names the clashing parts of an
-// intersection. If the result is too large, it is a *[constraint.LimitError]. Other errors name a
-// field that is out of range or wrap the cause of ctx.
+// that length, the error is an *[InfeasibleError]. It names the clashing parts of an intersection.
+// If the result is too large, it is a *[constraint.LimitError]. Other errors name a field that is
+// out of range or wrap the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {
@@ -199,12 +199,13 @@ func (p Path) check() (margin float64, err error) {
 type Divergence uint8
 
 const (
-	// Forward minimises KL(x‖y), where x is the given distribution and y the result. The result y
-	// has positive probability wherever x has. Cardei et al. (2025) use this projection.
+	// Forward minimises KL(x‖y), where x is the given distribution and y the result. Wherever x has
+	// positive probability, y has positive probability, too. Cardei et al. (2025) use this
+	// projection.
 	Forward Divergence = iota
 
-	// Reverse minimises KL(y‖x), where x is the given distribution and y the result. The
-	// result y has probability zero wherever x has.
+	// Reverse minimises KL(y‖x), where x is the given distribution and y the result. Wherever x has
+	// probability zero, y has probability zero, too.
 	Reverse
 )
 

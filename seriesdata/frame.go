@@ -66,7 +66,7 @@ type Time struct {
 	// Name of the column of times in the file; two names are joined by +; "" if there is none.
 	Column string `json:"column"`
 	// Order of the rows in the file: "oldest first", "newest first", "as in the file", or "sorted".
-	// "Sorted" means that the rows are in no order in the file, and Read sorted them.
+	// The value "sorted" means that the file has its rows in no order, and that Read sorted them.
 	Order string `json:"order"`
 	Dates string `json:"dates,omitempty"` // order of a date's parts, such as day/month/year
 	Zone  string `json:"zone,omitempty"`  // time zone of the file; "" if unknown

@@ -62,7 +62,8 @@ func (s *System) Pull(dst, v []float32, w []float64) {
 }
 
 // Violation returns the largest violation of a constraint by the standardised series v, and the
-// name of that constraint. It returns 0 and "" if all hold. The units are those of [System.Value].
+// name of that constraint. It returns 0 and "" if all constraints hold. The units are the same as
+// in [System.Value].
 func (s *System) Violation(v []float32) (worst float64, name string) {
 	g := make([]float64, s.Len())
 	s.Value(g, v)

@@ -12,7 +12,7 @@ import (
 )
 
 // Avoiding wraps a denoiser, called the original model, so that samples contain no tokens of a
-// given set F. The only exception are sites at which the original model allows no other tokens.
+// given set F. The only exceptions are sites at which the original model allows no other tokens.
 //
 // Avoiding also estimates how often samples of the original model contain no token of F. This
 // probability is

@@ -323,8 +323,8 @@ const (
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i},  s = Σλ_i.
 	//
-	// ReverseKL has the same distributions, at multipliers λ/(1+s). Unlike the constraints of
-	// ReverseKL, those of DiscreteSafe are linear in p. On any space, the optimal λ exists if some
+	// ReverseKL has the same distributions, at multipliers λ/(1+s). The constraints of DiscreteSafe
+	// are linear in p, unlike those of ReverseKL. On any space, the optimal λ exists if some
 	// distribution satisfies the bounds strictly.
 	DiscreteSafe
 )

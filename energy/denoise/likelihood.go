@@ -43,8 +43,8 @@ type Likelihood struct {
 // of random orders in which tokens are revealed; the seed determines them.
 //
 // NewLikelihood returns an error if orders < 1 or there are too many orders to store. It also
-// returns an error if d is nil, mask is not a level, or d has another mask. The same holds if
-// predictions of d depend on more than the states (energy.TimeFree).
+// returns an error if d is nil, mask is not a level, d has another mask, or predictions of d depend
+// on more than the states (energy.TimeFree).
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err

@@ -45,7 +45,8 @@ type Posterior struct {
 //
 // NewPosterior returns an error if y is empty or not in [0, 1], or len(x) is not a positive
 // multiple of len(y). It also returns an error if hidden < 1, weight is not > 0, or batch is not in
-// 0 … len(y). The same holds if a number is not finite or a derivative could overflow float32.
+// 0 … len(y). Finally, it returns an error if a number is not finite or a derivative could overflow
+// float32.
 func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Posterior, error) {
 	const caller = "neural: NewPosterior"
 	rows := len(y)

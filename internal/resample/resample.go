@@ -48,8 +48,8 @@ func Systematic(count []int, w []float64, u float64) {
 
 // Spread replaces particles so that count[j] copies of each particle j exist. For each particle
 // with count 0 it calls replace(none, more). The argument none is the number of this particle. The
-// argument more is the number of a particle of which another copy is needed. Spread modifies the
-// slice count.
+// argument more is the number of a particle that needs another copy. Spread modifies the slice
+// count.
 func Spread(count []int, replace func(none, more int)) {
 	from := 0
 	for to, n := range count {

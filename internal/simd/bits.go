@@ -207,11 +207,11 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	}
 }
 
-// TallyTorus returns three counts for the sites in the string now. The result up is the number of
-// sites in state 1. The result moved is the number of sites that differ from the string old. The
-// result bonds is the number of neighbours in state 1, summed over the sites in state 1. TallyTorus
-// panics unless len(now) = len(old) is a multiple of 8 and at most the length of the planes of
-// count.
+// TallyTorus returns three counts for the sites in the string given as the argument now. The result
+// up is the number of sites in state 1. The result moved is the number of sites that differ from
+// the string old. The result bonds is the number of neighbours in state 1, summed over the sites in
+// state 1. TallyTorus panics unless len(now) = len(old) is a multiple of 8 and at most the length
+// of the planes of count.
 func TallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))

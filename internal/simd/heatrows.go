@@ -150,8 +150,8 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //     highest bits of p, there is a tie if bit c of valid is set; otherwise the result is 0.
 //   - If this is the visit's only tie, the next eight bits are byte i of the group that follows the
 //     words of all visits. They decide unless they, too, equal the bits of p.
-//   - If they do not decide, or if the visit has several ties, each of its ties takes the next two
-//     words of the groups after that, low word first. Ties are in the order of visits and of
+//   - If they do not decide, or if the visit has several ties, each tie of the visit takes the next
+//     two words of the following groups, low word first. Ties are in the order of visits and of
 //     chains. The visit's first tie uses 48 bits from the high end of its words, after the eight
 //     bits above; all others use 56.
 //

@@ -287,9 +287,9 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share saves memory if both graphs arrange states in the same way, that is, if the same sites are
-// in the same lanes, with the same neighbours. It then makes g use the slices of h and release its
-// own slices. It reports whether it has done so.
+// Share saves memory if the same sites of both graphs are in the same lanes and have the same
+// neighbours. It then makes g use the slices of h and release its own slices. It reports whether it
+// has done so.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)

@@ -108,8 +108,8 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	p.entries += more
 }
 
-// Equal reports whether redraws of two graphs are the same: whether they have the same sites in the
-// same rows, and visit them in the same order with the same odds.
+// Equal reports whether two graphs have the same sites in the same rows and visit them in the same
+// order with the same odds. Redraws of both graphs are then the same.
 func (g *RowGraph) Equal(h *RowGraph) bool {
 	return slices.Equal(g.place, h.place) && slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near) && slices.Equal(g.odds, h.odds)
 }
@@ -230,9 +230,9 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share saves memory if both graphs arrange states in the same way, that is, if the same sites are
-// in the same rows, are of the same kinds, and have the same neighbours. It then makes g use the
-// slices of h and release its own slices. It reports whether it has done so.
+// Share saves memory if the same sites of both graphs are in the same rows, are of the same kinds,
+// and have the same neighbours. It then makes g use the slices of h and release its own slices. It
+// reports whether it has done so.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)

@@ -148,8 +148,8 @@ type Source struct {
 	Seed, Chain, Group uint64 // key, number of the stream, and first group
 }
 
-// Tally holds counts for sites of one colour: the bonds (pairs of neighbours) of which both sites
-// are in state 1, the sites in state 1, and the sites that a redraw changed.
+// Tally holds counts for sites of one colour: the bonds (pairs of neighbours) with both sites in
+// state 1, the sites in state 1, and the sites that a redraw changed.
 type Tally struct{ Bonds, Up, Moved int }
 
 // Add adds the counts of u to t.

@@ -3,9 +3,9 @@
 // of a graph. It then computes exact sums and draws over their sites, conditioned on the levels
 // (states) of all other sites (Hamze and de Freitas 2004).
 //
-// A set of sites is a list in the order in which they are eliminated. The width is the largest
-// number of later sites on which the table depends that results from summing out (eliminating) a
-// site. Sets of width 1 are forests, in which every site comes before its parent. [Graph.Cover]
+// A set of sites is a list in the order in which they are eliminated. Summing out (eliminating) a
+// site leaves a table over some later sites. The width is the largest number of sites of such a
+// table. Sets of width 1 are forests, in which every site comes before its parent. [Graph.Cover]
 // returns sets that together contain all sites.
 //
 // A [Plan] is compiled once for a set and the tables of a model. [Run.Forward] computes the

@@ -286,7 +286,7 @@ func (p *Pairs) byHeight(set []int32) []int32 {
 }
 
 // Eight returns the same forest in the form for drawing eight chains at once. The results are
-// bit-identical to those of single chains.
+// bit-identical to the results of single chains.
 func (f *Forest) Eight() *simd.Forest { return &f.eight }
 
 // Sites returns the number of sites outside pendant trees and the number of sites in pendant trees.

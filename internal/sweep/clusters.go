@@ -28,7 +28,7 @@ type Laddered interface {
 	// temperatures of the two kernels differ, ok is false.
 	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c Coupler) (e, f []float64, ok bool)
 
-	// Align sets the temperatures of the kernel given as the argument to those of this kernel.
+	// Align gives the kernel that is its argument the same temperatures as this kernel.
 	Align(with sampler.Kernel)
 }
 

@@ -51,9 +51,9 @@ type Proposals struct {
 	Among float64
 }
 
-// Mean summarises the n proposals of one step of a block of chains. The function named at returns
-// the acceptance probability of proposal i and the number of sites that proposal i moved. If the
-// probability is 1 and no site moved, the proposal counts as a proposal that changes nothing.
+// Mean summarises the n proposals of one step of a block of chains. The call at(i) returns the
+// acceptance probability of proposal i and the number of sites that it moved. If the probability is
+// 1 and no site moved, the proposal counts as a proposal that changes nothing.
 func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 	p, changing := Proposals{}, 0
 	for i := range n {

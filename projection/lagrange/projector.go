@@ -187,7 +187,7 @@ func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 }
 
 // Compile compiles the Projector for direct calls. (A sampler such as a diffusion calls Bind
-// instead.) The result projects a single sample, which has the number 0. Errors are those of
+// instead.) The result projects a single sample, which has the number 0. Errors are the same as for
 // [Projector.Bind].
 func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	return k.compile(ctx, sites, levels, 1)

@@ -19,7 +19,7 @@ type Config struct {
 	// a2d-llama.
 	Type string
 
-	// Vocabulary is the number of tokens, including those that never occur in texts.
+	// Vocabulary is the number of tokens, including tokens that never occur in texts.
 	Vocabulary int
 
 	// Blocks is the number of blocks. Width is the number of features per position between them,
