@@ -358,12 +358,13 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. Each chain first makes as many draws as the argument
-// discard states, which are ignored. It then makes as many counted draws as the argument draws
-// states. The certificate includes the dual value if the target can be enumerated and has at most
-// 2²² states. The next dual step uses the multipliers of the loop again.
+// [Inference.Average] if lambda is nil. The argument discard is the number of draws of each chain
+// that are ignored at first. The argument draws is the number of draws of each chain that count.
+// The certificate includes the dual value if the target can be enumerated and has at most 2²²
+// states. The next dual step uses the multipliers of the loop again.
 //
-// x
+// Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
+// discard < 0 or a step was interrupted.
 func (i *Inference[S]) Certify(ctx context.Context, lambda []float64, discard, draws int) (*Certificate, error) {
 	if err := i.life.Begin(ctx, "Certify", 0); err != nil {
 		return nil, err

@@ -202,7 +202,7 @@ func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32
 // *SpansProjection. This tells runners that the type may have a Draw of its own.
 func (p *SpansProjection) Self() any { return p }
 
-// x
+// LogZ returns the log of the total weight of all sequences in which every span is in its language.
 func (p *SpansProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.LogZ(ctx, v) })
 }

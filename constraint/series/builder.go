@@ -76,7 +76,8 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum requires that the sum of channel c over the times from, …, to−1 equal the given value.
+// Sum fixes the sum of channel c over a range of times to the given value. The argument from is the
+// first time of the range, and the argument to is the time after its last.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
@@ -143,8 +144,9 @@ func (b *Builder) OHLC(open, high, low, close int) {
 	}
 }
 
-// Trend requires channel c to be non-decreasing over the times from, …, to−1. If the argument down
-// is true, the channel must be non-increasing instead.
+// Trend requires channel c to be non-decreasing over a range of times. The argument from is the
+// first time of the range, and the argument to is the time after its last. If the argument down is
+// true, the channel must be non-increasing instead.
 func (b *Builder) Trend(c, from, to int, down bool) {
 	if !b.within("Trend", c, from, to) {
 		return

@@ -25,8 +25,9 @@ type TargetOptions[S energy.Site] struct {
 	Base func(e []float64, x []S)
 
 	// Energy, unless nil, returns the energy that the target must have at multipliers λ, up to a
-	// constant for each λ. It is for targets whose violations depend on λ. If Energy is nil, this
-	// energy is (β·E(x, 0) + λᵀg(x))/β, where β is the temperature and g are the violations.
+	// constant for each λ. It is for targets whose violations depend on λ. If Energy is nil, the
+	// target must have the energy (β·E(x, 0) + λᵀg(x))/β, where β is the temperature and g are the
+	// violations.
 	Energy func(lambda []float64, x []S) float64
 }
 

@@ -5,9 +5,9 @@
 //
 // On a finite space, [Problem] has exact solutions ([Problem.Solve], [Problem.Global]) and
 // trade-off curves. On larger spaces a dual.Inference finds the multipliers. The optimum can then
-// be sampled in three ways: as an energy ([Experts], or a dual.Lagrangian with the bounds
-// [LogRatio] and [Ratio]), by exact [Rejection], or by a masked diffusion ([Erasure]).
-// [RealErasure] is the counterpart of Erasure for reals.
+// be sampled in three ways: as an energy, by exact [Rejection], or by a masked diffusion
+// ([Erasure]). The energy is an [Experts], or a dual.Lagrangian with the bounds [LogRatio] and
+// [Ratio]. [RealErasure] is the counterpart of Erasure for reals.
 //
 // [Avoiding] measures how often a masked diffusion still draws given tokens. Package finetune
 // changes the weights of a network instead.

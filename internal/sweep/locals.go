@@ -84,8 +84,8 @@ type Walker interface {
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
 
-// Make makes a step of every chain. In a step, a chain makes as many updates as the field Updates
-// states. It returns the number of steps completed: 1, or 0 if the step was stopped before its end.
+// Make makes a step of every chain. The field Updates is the number of updates of a chain in a
+// step. It returns the number of steps completed: 1, or 0 if the step was stopped before its end.
 // It recomputes the caches once in refreshEvery steps.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.At.Begin(ctl.Stop)

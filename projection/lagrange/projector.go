@@ -22,8 +22,8 @@ import (
 // constraint that is a language, use [projection.Path], which is exact and faster. If a part of the
 // constraint is a language, put that part into the field Path.
 //
-// Each outer loop draws Gumbel noise and keeps it fixed. It makes as many gradient steps as the
-// field Inner states, on the function
+// Each outer loop draws Gumbel noise and keeps it fixed. It then makes gradient steps (their number
+// is the field Inner) on the function
 //
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
