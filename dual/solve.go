@@ -65,7 +65,7 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 // the states are a sample and f0 is 0, the optimum gives weights under which the sample satisfies
 // the constraints on average.
 //
-// SolveStates returns an error if there are no states, or unless len(h) = m·len(f0) for a whole
+// SolveStates returns an error if there are no states, or if len(h) is not m·len(f0) for a whole
 // number m ≥ 1. It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not
 // positive and finite.
 //

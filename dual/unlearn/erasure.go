@@ -450,8 +450,8 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //
 // The function needs memory for sites·levels·(1 + distributions) numbers per particle. It returns
 // any error of the function sample, for instance if tokens are revealed in another way. It also
-// returns an error if there are fewer than 1 particles, if tokens were given (Config.Clamp), or if
-// all weights are zero.
+// returns an error if particles < 1, if tokens were given (Config.Clamp), or if all weights are
+// zero.
 func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, particles int, src rand.Source) func(ctx context.Context, x []int32) error {
 	e.terminal = true
 	return func(ctx context.Context, x []int32) error {

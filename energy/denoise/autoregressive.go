@@ -28,7 +28,7 @@ type Autoregressive struct {
 }
 
 // NewAutoregressive returns the denoiser of series that have the given length and channels. It
-// returns an error if there is no channel, or unless the length exceeds the number of coefficients.
+// returns an error if there is no channel, or if the length is at most the number of coefficients.
 // It also returns an error if a number is not finite, a variance is negative, or the coefficients
 // do not define a stationary process.
 func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error) {

@@ -101,8 +101,8 @@ func Formats() []string {
 	return names
 }
 
-// FormatOf returns the format of a file with the given name and first bytes head. It returns "" if
-// neither identifies a format.
+// FormatOf returns the format of a file, given the file's name and its first bytes. It returns ""
+// if neither identifies a format.
 func FormatOf(name string, head []byte) string {
 	begins := func(with map[string]string) string {
 		for prefix, format := range with {

@@ -12,9 +12,9 @@ import (
 )
 
 // States is the seed of the random states whose energies distinguish models. Their number is the
-// constant random. Then follow states in which all sites have the same level: the last level, the
-// level before it, and so on. With two levels, a random state detects a coupling of two sites at
-// level 1 with probability ¼. The state in which all sites have level 1 always detects it.
+// constant random. They are followed by states in which all sites have the same level: the last
+// level, the level before it, and so on. With two levels, a random state detects a coupling of two
+// sites at level 1 with probability ¼. The state in which all sites have level 1 always detects it.
 const (
 	States   = 4
 	random   = 8 // number of random states

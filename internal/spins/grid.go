@@ -96,8 +96,8 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 // sites. The tallies determine the probabilities of the proposal that led to s from the state given
 // by the argument from, and of the reverse proposal:
 //
-//   - back counts all sites, and the sites at which the two states differ as flips, by state and
-//     number of neighbours in s;
+//   - back counts all sites by state and number of neighbours in s. Sites at which the two states
+//     differ also count as flips;
 //   - forth counts only the flips, by state and number of neighbours in the argument from. Count
 //     must have been called for that state before;
 //   - still counts the fixed sites, by state and number of neighbours in s.

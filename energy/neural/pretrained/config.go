@@ -30,8 +30,8 @@ type Config struct {
 	// is the number of entries of each head.
 	Heads, Groups, HeadWidth int
 
-	// Length is the largest number of positions in config.json, times a factor if rope_scaling
-	// extends it (dynamic, yarn).
+	// Length is the maximum number of positions. It is the number in config.json, multiplied by a
+	// factor if rope_scaling extends it (dynamic, yarn).
 	Length int
 
 	// Base is the base θ of the rotary angles (see layer.Rotary). Epsilon is ε in the norms (see
