@@ -9,18 +9,19 @@
 // # What to use
 //
 // [Path] works with any language of package constraint. Compiling it gives a [PathProjection],
-// which can project onto the language or condition on it. To project is to find the nearest
-// distribution whose likeliest sequence is in the language. The distance is a Kullback–Leibler
-// divergence, in either direction. To condition is to compute joint draws, the log-probability of
-// the language, marginals, the likeliest sequences in order, and counts. A diffusion should
-// condition rather than project, and package sampler/diffusion does so automatically for a Path.
+// which can project onto the language or condition on it. To project is to find the distribution
+// that is nearest to the given distribution and whose likeliest sequence is in the language. The
+// distance is a Kullback–Leibler divergence, in either direction. To condition is to compute joint
+// draws, the log-probability of the language, marginals, the likeliest sequences in order, and
+// counts. A diffusion should condition rather than project, and package sampler/diffusion does so
+// automatically for a Path.
 //
 // Other problems have packages of their own. Package prior conditions a hidden Markov model or a
 // Markov chain on a language. Package novelty generates only sequences that are not in a given set,
 // and adds each of them to the set. Package lagrange projects onto bounds on differentiable scores.
-// Package proximal moves real-valued predictions to the nearest series that satisfies linear and
-// smooth inequalities. Package newton moves them to a nearby solution of equations. Package
-// junction does exact computations with models of low tree-width.
+// Package proximal replaces a real-valued prediction by the series nearest to it that satisfies
+// linear and smooth inequalities. Package newton moves them to a nearby solution of equations.
+// Package junction does exact computations with models of low tree-width.
 //
 // # Recipes and runners
 //

@@ -306,9 +306,9 @@ func (e *PathProjection) Accepts(x []int32) bool {
 	return e.program.Accepts(x)
 }
 
-// Project replaces v by the nearest factorised distribution whose likeliest sequence is in the
-// language: see [PathProjection.Nearest]. The returned violation is always 0. The arguments
-// sample, from, to and src are ignored.
+// Project replaces v by the factorised distribution that is nearest to v and whose likeliest
+// sequence is in the language: see [PathProjection.Nearest]. The returned violation is always 0.
+// The arguments sample, from, to and src are ignored.
 func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -323,8 +323,8 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 	return 0, err
 }
 
-// Nearest replaces v by the log-probabilities of the nearest factorised distribution whose
-// likeliest sequence is in the language,
+// Nearest replaces v by the log-probabilities of the factorised distribution y that is nearest to p
+// and whose likeliest sequence is in the language,
 //
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse).
 //

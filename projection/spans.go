@@ -12,8 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Span is the part of a sequence from site From to site To−1. Path holds the language to which the
-// tokens of this part must belong.
+// Span is a part of a sequence. Field From is its first site, and field To is the site after its
+// last. Path holds the language to which the tokens of this part must belong.
 type Span struct {
 	From, To int
 	Path     Path

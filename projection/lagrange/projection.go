@@ -25,11 +25,11 @@ type Projection struct {
 // Shape returns the number of sites and of levels.
 func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
-// Project searches for the nearest distribution whose likeliest sequence satisfies the constraint,
-// and stores its log-weights in v. It returns the largest violation of that sequence, which is at
-// most the tolerance. If the likeliest sequence under v already satisfies the constraint, v does
-// not change. Noise is drawn from src. The search starts from the multipliers of the sample's last
-// projection (see [Projection.Reset]).
+// Project searches for the distribution nearest to v whose likeliest sequence satisfies the
+// constraint, and stores its log-weights in v. It returns the largest violation of that sequence,
+// which is at most the tolerance. If the likeliest sequence under v already satisfies the
+// constraint, v does not change. Noise is drawn from src. The search starts from the multipliers of
+// the sample's last projection (see [Projection.Reset]).
 //
 // If no sequence was found, the error is a *[projection.NotConverged], and v and the violation
 // describe the best attempt. After any other error, v is unchanged. Such an error is an

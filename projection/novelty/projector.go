@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector prevents a run from generating sequences that are already in a set. It moves a
-// distribution to the nearest distribution whose likeliest sequence is not in the set, and adds the
-// generated sequences to the set.
+// Projector prevents a run from generating sequences that are already in a set. It replaces a
+// distribution by the nearest distribution to it whose likeliest sequence is not in the set. It
+// adds the generated sequences to the set.
 //
 // Of all sequences outside the set (and in Path.Language, if that is set), it chooses the one with
 // the least divergence. If every sequence is in the set, the error is an

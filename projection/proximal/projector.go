@@ -18,9 +18,10 @@ import (
 //	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
 // where f_j(z) ≤ 0 are the inequalities. This is the penalty form. If γ is large or Gamma is nil,
-// the solution is the nearest point with f(z) ≤ 0, the hard form. Constrained posterior sampling
-// uses this projection (Narasimhan, Agarwal, Akcin, Shakkottai and Chinchali 2025, equation 4).
-// Projector solves the dual problem to a precision of 1e-12 and returns a [Certificate].
+// the solution is the point nearest to ẑ with f(z) ≤ 0. This is the hard form. Constrained
+// posterior sampling uses this projection (Narasimhan, Agarwal, Akcin, Shakkottai and Chinchali
+// 2025, equation 4). Projector solves the dual problem to a precision of 1e-12 and returns a
+// [Certificate].
 //
 // A Projector is written as a struct literal. For every field except Set, the zero value is the
 // recommended setting. Bind returns a [Projection] for a runner such as package sampler/diffusion.
