@@ -21,8 +21,8 @@
 //
 //	energy → sampler → projection → draw
 //
-// Package dual works in the opposite direction: from samples it computes multipliers, which are
-// prices of violated constraints.
+// Package dual works in the opposite direction: it computes multipliers from samples. A multiplier
+// is the price of violating a constraint.
 package gibbsite
 
 import "github.com/gibbsite-go/gibbsite/internal/simd"

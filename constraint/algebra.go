@@ -19,9 +19,8 @@ func given(function string, parts []Automaton) error {
 }
 
 // Union returns the language of the sequences that at least one part accepts. Without parts, it is
-// the empty language. No table is built: a state of the union combines one state of each part. If
-// there may be more than 2⁶² combinations (2³⁰ where int has 32 bits), the error is a
-// [*LimitError].
+// the empty language. No table is built: a state of the union combines one state of each part. The
+// error is a [*LimitError] if there may be more than 2⁶² combinations (2³⁰ where int has 32 bits).
 func Union(parts ...Automaton) (Automaton, error) {
 	if len(parts) == 0 {
 		return Complement(Any{}), nil

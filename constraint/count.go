@@ -90,7 +90,7 @@ func (c Count) Next(state int, token int32) int {
 	return state
 }
 
-// Accepting reports whether the argument state, a count, is at least Min.
+// Accepting reports whether the count that the argument state stands for is at least Min.
 func (c Count) Accepting(state int) bool { return state >= c.Min }
 
 // Classes divides the tokens into the levels that are counted and all others.
@@ -112,9 +112,9 @@ func (c Count) Len() int {
 	return n
 }
 
-// Violation stores the violations of the bounds in g for each sequence in x. If there is a lower
-// bound, the first is Min − count. If there is an upper bound, the next is count − Max. It
-// implements [Set].
+// Violation stores the violations of the bounds in g for each sequence in x. The violations of a
+// sequence are Min − count if there is a lower bound, followed by count − Max if there is an upper
+// bound. It implements [Set].
 func (c Count) Violation(g []float64, x []int32) {
 	upper, bounded := c.upper()
 	eachState(c.Len(), g, x, func(g []float64, x []int32) {
@@ -148,7 +148,7 @@ func (c Count) membership(levels int) []bool {
 }
 
 // Counting is implemented by languages that only bound the number of sites whose level is in a
-// given set. [Count] implements it, and so does a type that embeds a Count. Code that receives a
+// given set. [Count] implements it, as does a type that embeds a Count. Code that receives a
 // Counting language can count instead of walking an automaton.
 type Counting interface {
 	Automaton
@@ -158,8 +158,7 @@ type Counting interface {
 	//
 	//	least ≤ #{i : x_i ∈ levels} ≤ most.
 	//
-	// The slice levels may contain duplicates and levels that the model does not have; it
-	// must not be modified. The bound least is 0 if there is no lower bound, and the bound
-	// most is [Unbounded] if there is no upper bound.
+	// The slice levels may contain duplicates and levels that the model does not have; it must not
+	// be modified. Without a lower bound, least is 0. Without an upper bound, most is [Unbounded].
 	Counts() (levels []int32, least, most int)
 }

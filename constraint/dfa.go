@@ -11,8 +11,8 @@ import (
 
 // DFA is the minimal deterministic automaton of a language, stored as a dense table over token
 // classes. From every state, an accepting state can be reached. The start state is 0. States are
-// numbered in breadth-first order, and classes in the order of their first tokens. So two DFAs over
-// the same levels have the same language if and only if their tables are equal.
+// numbered in breadth-first order, and classes in the order of their first tokens. Two DFAs over
+// the same levels therefore have the same language if and only if their tables are equal.
 type DFA struct {
 	table automata.Table
 	name  string
@@ -91,8 +91,8 @@ func flag(b bool) byte {
 func (d *DFA) MarshalBinary() ([]byte, error) { return d.AppendBinary(nil) }
 
 // UnmarshalBinary decodes b with the default [Limits] and stores the result in d. The receiver d
-// must be a zero DFA. The format and the errors are those of [ReadDFA]. If it returns an error, d
-// is unchanged. It implements encoding.BinaryUnmarshaler.
+// must be a zero DFA. The format and the errors are the same as for [ReadDFA]. If UnmarshalBinary
+// returns an error, d is unchanged. It implements encoding.BinaryUnmarshaler.
 func (d *DFA) UnmarshalBinary(b []byte) error {
 	m, err := ReadDFA(context.Background(), b, Limits{})
 	if err != nil {
@@ -158,8 +158,8 @@ func (d *DFA) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON decodes b within the default [Limits] and stores the result in d. The receiver d
-// must be a zero DFA. The error states what is out of range. If it returns an error, d is
-// unchanged. It implements json.Unmarshaler.
+// must be a zero DFA. The error states what is out of range. If UnmarshalJSON returns an error, d
+// is unchanged. It implements json.Unmarshaler.
 func (d *DFA) UnmarshalJSON(b []byte) error {
 	var j dfaJSON
 	if err := json.Unmarshal(b, &j); err != nil {

@@ -4,9 +4,9 @@
 //
 // Most callers want a [Language], usually a deterministic finite [Automaton]. Projections and
 // constrained samplers run a dynamic program over pairs of a site (a position in the sequence) and
-// an automaton state. For every language here, they can therefore draw a sequence, find the most
-// probable sequence, count all sequences, and restrict a distribution to the language. All of this
-// is exact. Package constraint/text compiles languages of texts, package constraint/grammar
+// an automaton state. For every language of this package, they can therefore draw a sequence, find
+// the most probable sequence, count all sequences, and restrict a distribution to the language. All
+// of this is exact. Package constraint/text compiles languages of texts, package constraint/grammar
 // compiles nested languages of unbounded depth, and package constraint/sorted keeps sets of
 // sequences in a file. [Compile] turns any language with finitely many states into its smallest
 // transition table.
@@ -23,8 +23,8 @@
 //
 // Determinisation can explode: (a|b)*a(a|b){40} needs 2⁴¹ states. Every function that determinises
 // takes a context and [Limits], whose zero value is the recommended setting. It returns a
-// [*LimitError] before memory runs out. An empty language is reported as [ErrInfeasible], any other
-// invalid argument as an [*ArgumentError].
+// [*LimitError] before memory runs out. Functions report an empty language as [ErrInfeasible], and
+// any other invalid argument as an [*ArgumentError].
 //
 // # Caveats
 //

@@ -27,8 +27,8 @@ type Product interface {
 
 // Intersect returns the language of the sequences that every part accepts; without parts, it is the
 // language of all sequences. A [Product] is replaced by its own parts, and masks are kept separate
-// from the other parts (see [Split]). The error is that of a part's Validate method, or a
-// [*LimitError] if the numbers of states multiply to more than 2⁶² (2³⁰ where int has 32 bits). In
+// from the other parts (see [Split]). The error is the error of a part's Validate method, or a
+// [*LimitError] if the product of the numbers of states exceeds 2⁶² (2³⁰ where int has 32 bits). In
 // the latter case, [Compile] a part first.
 func Intersect(parts ...Automaton) (*Intersection, error) {
 	if err := given("Intersect", parts); err != nil {
@@ -98,8 +98,8 @@ func flatten(flat []Automaton, parts ...Automaton) []Automaton {
 func (p *Intersection) Parts() []Automaton { return p.parts }
 
 // Split returns the intersection of the parts without their masks, and the combined mask. The
-// combined mask allows a level at a site only if the mask of every part does. It is nil if no part
-// has a mask. It implements [Masked].
+// combined mask allows a level at a site only if the mask of every part does. The result mask is
+// nil if no part has a mask. Split implements [Masked].
 func (p *Intersection) Split() (rest Automaton, mask *Mask) { return p.rest, p.mask }
 
 // String returns the names of the parts, joined by " ∩ ".

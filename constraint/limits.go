@@ -6,12 +6,13 @@ import (
 )
 
 // Limits bounds the states and the memory of a compilation; the context bounds its time. Every
-// compiler checks all three as it runs, at bounded intervals whatever the input. The zero value is
-// the recommended setting.
+// compiler checks all three at bounded intervals as it runs. The zero value is the recommended
+// setting.
 type Limits struct {
 	// States bounds the states of every intermediate automaton, before minimisation. 0 means 2¹⁸ =
-	// 262,144, seven times as many as the minimal automaton of 134,000 short strings has. A pattern
-	// whose number of states grows exponentially exceeds this limit in a fraction of a second.
+	// 262,144, seven times the number of states of the minimal automaton of 134,000 short strings.
+	// A pattern whose number of states grows exponentially exceeds this limit in a fraction of a
+	// second.
 	States int
 
 	// Bytes bounds the memory for tables, state sets and minimisation. A table entry, one for each
@@ -30,9 +31,9 @@ const (
 )
 
 // Check returns a [*LimitError] if an automaton under construction has too many states or takes too
-// much memory. The memory is that of the table entries (see [Limits.Bytes]) plus the number of
-// bytes in other. For a negative limit, Check returns an [*ArgumentError]. The argument name is
-// that of the function that builds the automaton; the error begins with it.
+// much memory. The memory is the size of the table entries (see [Limits.Bytes]) plus the argument
+// other, in bytes. For a negative limit, Check returns an [*ArgumentError]. The argument name is
+// the name of the function that builds the automaton; the error begins with it.
 func (l Limits) Check(name string, states, entries, other int) error {
 	switch {
 	case l.States < 0:

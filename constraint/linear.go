@@ -149,7 +149,7 @@ func checkTable(sites, levels int) {
 }
 
 // Linear returns linear inequalities that bound the expected count under a table v of sites ×
-// levels probabilities. The bounds are those of c, in the order of [Count.Violation]. On the
+// levels probabilities. The bounds are c.Min and c.Max, in the order of [Count.Violation]. On the
 // one-hot table of a sequence, the inequalities hold if and only if the sequence satisfies c.
 func (c Count) Linear(sites, levels int) Linear {
 	checkTable(sites, levels)
@@ -171,7 +171,7 @@ func (c Count) Linear(sites, levels int) Linear {
 }
 
 // Linear returns linear inequalities that bound the expected sum under a table v of sites × levels
-// probabilities. The bounds are those of s, in the order of [Sum.Violation]. A level without a
+// probabilities. The bounds are the bounds of s, in the order of [Sum.Violation]. A level without a
 // weight contributes 0. On the one-hot table of a sequence whose levels all have weights, the
 // inequalities hold if and only if the sequence satisfies s. Linear panics if s has a fixed number
 // of sites that differs from the argument sites.

@@ -22,8 +22,9 @@ type matcher struct {
 // empty.
 //
 // The language is stored as a table with a row for each node of the trie of the words, and a column
-// for each distinct token. Time and memory are proportional to its size. The error is an
-// [*ArgumentError] for an empty word, and a [*LimitError] if the table needs more than 2²⁶ entries.
+// for each distinct token. Time and memory are proportional to the size of the table. The error is
+// an [*ArgumentError] for an empty word, and a [*LimitError] if the table needs more than 2²⁶
+// entries.
 func ContainsAny(words ...[]int32) (Automaton, error) {
 	return newMatcher("ContainsAny", words, true)
 }
@@ -194,7 +195,7 @@ const maxWords = 20
 // Contains returns the language of the sequences in which every one of the words occurs as
 // consecutive tokens; words may overlap. Without words, it is the language of all sequences. The
 // error is a [*LimitError] for more than 20 words, because each state records which of the words
-// have occurred. Other errors are those of [ContainsAny].
+// have occurred. Other errors are the same as for [ContainsAny].
 func Contains(words ...[]int32) (Automaton, error) {
 	if len(words) > maxWords {
 		return nil, &LimitError{"Contains: words", len(words), maxWords}

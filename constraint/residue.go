@@ -34,8 +34,8 @@ func NewResidue(weights []int, modulus int, residues ...int) (*Residue, error) {
 //
 //	Σ_i weights[i][x_i] mod modulus ∈ residues.
 //
-// Tokens without a weight at their site are not allowed. The range of the arguments and the errors
-// are those of [NewResidue].
+// Tokens without a weight at their site are not allowed. The arguments have the same ranges, and
+// the errors are the same, as for [NewResidue].
 func NewSiteResidue(weights [][]int, modulus int, residues ...int) (*Residue, error) {
 	return newResidue("NewSiteResidue", weights, true, modulus, residues)
 }

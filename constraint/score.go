@@ -20,7 +20,7 @@ type Score struct {
 	// Threshold is the largest score that counts as feasible, in the units of F.
 	Threshold float64
 
-	// Decide returns the score of a token sequence x, which decides whether the sequence is
+	// Decide returns the score of a token sequence x. The score decides whether the sequence is
 	// feasible. F is then only an approximation that guides the search. Only Violation needs Decide
 	// or DecideAll.
 	Decide func(x []int32) float64
@@ -67,7 +67,7 @@ func (s Score) Value(g []float64, v []float32) {
 	g[0] = s.F(v) - s.Threshold
 }
 
-// Pull adds to dst the gradient of the user's function F at v, multiplied by the weight w[0].
+// Pull adds to dst the gradient of the function F at the sample v, multiplied by the weight w[0].
 func (s Score) Pull(dst, v []float32, w []float64) {
 	if len(dst) != len(v) {
 		panic(fmt.Sprintf("constraint: len(dst) = %d, want %d", len(dst), len(v)))
@@ -81,8 +81,8 @@ func (s Score) Pull(dst, v []float32, w []float64) {
 	s.Gradient(dst, v, w[0])
 }
 
-// Violation stores in g the score minus Threshold for every sequence in x. The score is that of
-// DecideAll if it is set, and otherwise that of Decide. Violation panics if neither is set.
+// Violation stores in g the score minus Threshold for every sequence in x. The score comes from
+// DecideAll if it is set, and otherwise from Decide. Violation panics if neither is set.
 func (s Score) Violation(g []float64, x []int32) {
 	switch {
 	case s.DecideAll != nil:

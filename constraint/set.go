@@ -26,7 +26,7 @@ type Smooth interface {
 	// unless len(g) = Len().
 	Value(g []float64, v []float32)
 
-	// Pull adds the vector–Jacobian product wᵀ·∂g/∂v at v to dst:
+	// Pull adds to dst the vector–Jacobian product wᵀ·∂g/∂v, evaluated at the sample v:
 	//
 	//	dst[i] += Σ_j w_j·∂g_j/∂v_i.
 	//

@@ -16,7 +16,7 @@ import (
 //
 //	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v),  a_j = A[j].
 //
-// If the two are equal, g_j has the derivative of the upper side.
+// If the two are equal, the derivative of g_j is a_j, as for the upper bound.
 type Slabs struct {
 	A            []Row
 	Lower, Upper []float64

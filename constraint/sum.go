@@ -12,8 +12,8 @@ import (
 //
 // where w_i(l) is the integer weight of level l at site i. It is both a language and a [Set].
 // Construct it with [NewSum] for sequences of any length, or with [NewSiteSum] for a fixed number
-// of sites. If weights have both signs, use NewSiteSum, which knows how much the remaining sites
-// can add.
+// of sites. If weights have both signs, use NewSiteSum, because it knows how much the remaining
+// sites can add.
 type Sum struct {
 	weights
 	lower, upper int
@@ -41,8 +41,8 @@ const maxSum = 1<<29 - 1
 // weights is copied.
 //
 // If weights have both signs, the language has too many states to be compiled to a table. A
-// sequence whose partial sum exceeds 2²⁹−1 in absolute value, which takes at least 512 sites, is
-// then rejected.
+// sequence is then rejected if a partial sum exceeds 2²⁹−1 in absolute value. This takes at least
+// 512 sites.
 //
 // The error is an [*ArgumentError] if a weight exceeds 2²⁰ or a finite bound exceeds 2²⁹−1 in
 // absolute value. It wraps [ErrInfeasible] if lower > upper.
@@ -242,10 +242,10 @@ func (s *Sum) Len() int {
 	return n
 }
 
-// Violation stores the violations of the bounds in g for each sequence in x. If there is a lower
-// bound, the first is lower − sum. If there is an upper bound, the next is sum − upper. Both are in
-// units of the weights. It panics if a token has no weight, or if the number of sites is fixed and
-// a sequence has a different number.
+// Violation stores the violations of the bounds in g for each sequence in x. The violations of a
+// sequence are lower − sum if there is a lower bound, followed by sum − upper if there is an upper
+// bound. Both are in units of the weights. Violation panics if a token has no weight, or if the
+// number of sites is fixed and a sequence has a different length.
 func (s *Sum) Violation(g []float64, x []int32) {
 	eachState(s.Len(), g, x, func(g []float64, x []int32) {
 		if s.fixed && len(x) != len(s.rows) {

@@ -12,10 +12,10 @@ type wordAt struct {
 	gap   []bool // whether each token is a separator
 }
 
-// WordAt returns the language of the sequences whose n-th word is in the list words. A word is a
-// maximal run of tokens that are not separators. The first word has n = 1, and the last has n = −1.
-// A sequence with fewer than |n| words is not in the language. Words and separators are given as
-// tokens. To give them as text, use text.WordAt.
+// WordAt returns the language of the sequences whose n-th word is one of the given words. A word is
+// a maximal run of tokens that are not separators. The first word has n = 1, and the last word has
+// n = −1. A sequence with fewer than |n| words is not in the language. Words and separators are
+// given as tokens. To give them as text, use text.WordAt.
 //
 // The error is an [*ArgumentError] if n = 0, or if a word is empty or contains a separator or a
 // negative token. It wraps [ErrInfeasible] if there are no words, and is a [*LimitError] if n <

@@ -18,10 +18,10 @@ type Batch struct {
 	// G holds the violations of each state, a row-major array of States × len(Mean); nil if
 	// unknown.
 	G []float64
-	// Cov is the exact covariance of the violations, len(Mean) × len(Mean); nil to compute it from
-	// G.
+	// Cov is the exact covariance of the violations, len(Mean) × len(Mean). If Cov is nil, the
+	// covariance is computed from G.
 	Cov []float64
-	Max float64 // upper bound on every |λ_j|; +Inf if there is none
+	Max float64 // upper bound on every |λ_j|; +Inf means no bound
 	// marks the equalities E[g_j] = 0, whose multipliers may have either sign; nil means none
 	Equal []bool
 }

@@ -16,8 +16,8 @@ import (
 // Tucker. Each slice has one entry per row, that is, per inequality E[g_j] ≤ 0 or equality E[g_j] =
 // 0 (see [Row]). All numbers are estimates with Monte Carlo errors.
 type Certificate struct {
-	Lambda []float64 // multipliers λ̄: their mean over the steps or, if Frozen, the fixed ones
-	// mean of each g_j; the constraint holds if it is ≤ 0 (if it is 0 for an equality)
+	Lambda []float64 // multipliers λ̄: their mean over the steps or, if Frozen, their fixed values
+	// mean of each g_j; ≤ 0 if the constraint holds (0 for an equality)
 	Violation   []float64
 	ViolationSE []float64 // standard error of each Violation
 	// λ̄_j times the mean violation of row j, in units of the base energy f0; 0 at the optimum
@@ -50,8 +50,8 @@ type Certificate struct {
 	HasDual bool
 }
 
-// Residual returns by how much the optimality conditions fail: the largest violation or |slack| of
-// all rows, or 0 if all conditions hold.
+// Residual returns the largest violation or |slack| of all rows, or 0 if all optimality conditions
+// hold.
 func (c *Certificate) Residual() float64 {
 	r := 0.0
 	for j, v := range c.Violation {
@@ -172,9 +172,9 @@ func (c *Certificate) Holds(tol float64) bool {
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. The objective at λ̄ exceeds the optimum by
-// at most the gap. This holds if all samples were drawn at λ̄ (see Certificate.Frozen) and their
-// mean violations satisfy the constraints. It follows from weak duality: the objective at λ̄ is the
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. If all samples were drawn at λ̄ (see
+// Certificate.Frozen) and their mean violations satisfy the constraints, the objective at λ̄
+// exceeds the optimum by at most the gap. The reason is weak duality: the objective at λ̄ is the
 // dual value D(λ̄) plus the gap, and D(λ̄) does not exceed the optimum. The standard error is an
 // upper bound, because it treats the errors of the slacks as fully correlated.
 func (c *Certificate) Gap() (gap, se float64) {
@@ -235,9 +235,9 @@ func (c *Certificate) set(j int, violation, se float64) {
 
 // Judge returns the certificate of independent samples x, an array of states × sites, such as the
 // output of a diffusion. The argument lambda holds the multipliers at which the samples were drawn,
-// or those that the diffusion reached. The target is a [Target], or the predictor of a diffusion.
-// Samples that shared multipliers while they were drawn are not independent, and their standard
-// errors are too large.
+// or the multipliers that the diffusion reached. The target is a [Target], or the predictor of a
+// diffusion. Samples that shared multipliers while they were drawn are not independent, and their
+// standard errors are too large.
 //
 // Judge returns an error if x holds fewer than two states or an incomplete state, or if the number
 // of multipliers is wrong. Multipliers must be finite, and ≥ 0 for inequalities.

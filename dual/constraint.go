@@ -16,13 +16,13 @@ import (
 //
 //	Low ≤ E[h(x)] ≤ High,  h(x) = Σ_k Coef[k]·E_k(x),
 //
-// where E_k is the energy of the k-th statistic in Of, a model or a function of the state.
+// where E_k is the energy of the statistic Of[k], which is a model or a function of the state.
 // [AtMost], [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound. Low must be ≤
 // High, and at least one of them finite. At least one statistic is required.
 //
 // A constraint has one Lagrange multiplier and one [Row] for each finite bound. If both bounds are
-// finite, the row of High comes first. But Low = High makes an equality: it has one multiplier,
-// which may have either sign.
+// finite, the row of High comes first. If Low = High, the constraint is an equality with one
+// multiplier, which may have either sign.
 //
 // On tokens (S = int32), a statistic may be any energy.Model or a function (see [Statistic]). If
 // all statistics are models, a [Lagrangian] supports the interfaces that the base and the models
@@ -31,7 +31,7 @@ import (
 // (energy.Scored).
 //
 // A Constraint is also a constraint.Set. As a Set it bounds the value h(x) of each single state
-// instead of the mean. An equality h = b is then only the inequality h(x) ≤ b.
+// instead of the mean. An equality h = b then becomes the inequality h(x) ≤ b.
 type Constraint[S energy.Site] struct {
 	Name      string  // name in errors, certificates and reports
 	Unit      string  // unit of the bounded quantity h, such as "kW"

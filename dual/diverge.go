@@ -21,9 +21,9 @@ import (
 //   - Proven: Margin > 0, and every state x of positive probability satisfies this inequality. No
 //     distribution can then have E[g] ≤ 0 (Gordan's alternative). The error wraps
 //     constraint.ErrInfeasible.
-//   - Not proven, Margin > 0: every sample of the last Steps dual steps satisfies it, while the
-//     multipliers grew beyond Config.Diverge. A distribution may satisfy the constraints, but the
-//     loop could not reach it.
+//   - Not proven, Margin > 0: every sample of the last Steps dual steps satisfies this inequality,
+//     and the multipliers grew beyond Config.Diverge. A distribution may satisfy the constraints,
+//     but the loop could not reach it.
 //   - Margin = 0, only from [Solve] and [SolveStates]: the constraints can be satisfied, but only
 //     by distributions on the states with Σ_j u_j g_j(x) = 0. No finite λ gives such a
 //     distribution.

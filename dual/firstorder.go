@@ -20,8 +20,8 @@ import (
 // the problem.
 //
 // If Step is nil, multiplier j has the step size β/(v_j·√(1+t)). Here β is the temperature, and v_j
-// is the mean variance of g_j over earlier batches. This is a Newton step with a diagonal Hessian
-// and does not depend on the units of g.
+// is the mean variance of the violation g_j over earlier batches. This is a Newton step with a
+// diagonal Hessian and does not depend on the units of g_j.
 type Ascent struct {
 	// step size η_t at dual step t; nil means β/(v_j·√(1+t)) for multiplier j (see [Ascent])
 	Step Schedule
@@ -50,10 +50,10 @@ func (a *ascent) Update(lambda []float64, b *Batch) error {
 //	λ' = clip(λ + η_t ḡ(λ)),  λ ← clip(λ + η_t ḡ(λ'))
 //
 // Here ḡ is the mean violation, η_t the step size, and clip limits λ to its bounds as in [Ascent].
-// Each update of λ takes two dual steps, one for each ḡ. The rule is slower than Ascent where
-// Ascent works, but remains stable at step sizes at which Ascent oscillates.
+// Each update of λ takes two dual steps, one for each ḡ. The rule is slower than Ascent if Ascent
+// converges, but remains stable at step sizes at which Ascent oscillates.
 type Extragradient struct {
-	Step Schedule // step size η_t; nil means that of [Ascent]
+	Step Schedule // step size η_t; nil means the default of [Ascent]
 }
 
 // Bind returns a new updater for n multipliers; it implements [Rule].
@@ -100,7 +100,7 @@ func (e *extragradient) fields(f *wire.Fields) {
 // in the violation and damps the oscillation of λ around the optimum. The clipped λ is itself the
 // integral, so nothing accumulates while a multiplier stays at a bound (no windup).
 type PI struct {
-	Integral Schedule // step size η_t; nil means that of [Ascent]
+	Integral Schedule // step size η_t; nil means the default of [Ascent]
 	// factor κ ≥ 0 of the term that damps oscillations (see [PI]); 0 means 1, −1 means none
 	Proportional float64
 	// weight ν of the previous ξ in the running mean ξ of the violations (see [PI]), in [0, 1)
@@ -280,8 +280,8 @@ func (g *gains) fields(f *wire.Fields) {
 }
 
 // Schedule returns the step size at dual step t = 0, 1, 2, …. The result must depend on t alone and
-// be finite and ≥ 0. Samples depend on the schedule, so its arithmetic should give the same bits on
-// every processor, as that of [Constant] and [Power] does.
+// be finite and ≥ 0. Samples depend on the schedule, so it should return the same bits on every
+// processor, as [Constant] and [Power] do.
 type Schedule func(t int) float64
 
 // Constant returns the schedule whose step size is always η (eta). With η ∝ 1/√T over T steps, the

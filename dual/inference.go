@@ -21,12 +21,13 @@ import (
 )
 
 // Config holds the settings of an [Inference]. With the zero value, a dual step makes one draw per
-// chain. The rule is [Auto] and starts from λ = 0, and λ is not bounded.
+// chain, and the rule is [Auto] (or AdaGrad for more than 2000 multipliers). It starts from λ = 0,
+// and λ is not bounded.
 type Config struct {
 	// rule that updates λ; nil means Auto{}, or AdaGrad{} for more than 2000 multipliers
 	Rule  Rule
 	Inner int       // number of draws that each chain makes in a dual step; 0 means 1
-	Start []float64 // initial multipliers λ, for instance those of an earlier run; nil means zeros
+	Start []float64 // initial multipliers λ, for instance from an earlier run; nil means zeros
 	Max   *float64  // upper bound on every |λ_j|, ≥ 0; nil means no bound; see [Inference.Run]
 
 	// Uniform gives all steps the same weight in the average λ̄ of the multipliers and in the
@@ -35,8 +36,8 @@ type Config struct {
 	Uniform bool
 
 	// Diverge limits the sum Σ_j |λ_j| of the multipliers; 0 means 10⁴. If the sum exceeds this
-	// limit and no recent sample satisfies the constraints, the run gives up with a
-	// [DivergedError]. No proof that the constraints are infeasible is needed.
+	// limit and no recent sample satisfies the constraints, Run returns a [DivergedError], even
+	// without a proof that the constraints are infeasible.
 	Diverge float64
 
 	// Observe, if not nil, is called after every dual step. It receives the multipliers at
@@ -44,7 +45,7 @@ type Config struct {
 	// slices.
 	Observe func(step int, lambda, mean []float64)
 
-	// Checkpoint saves the loop to the file Path, if that is set, and keeps the previous file as
+	// Checkpoint, if its Path is set, saves the loop to that file and keeps the previous file as
 	// Path.old. It saves at the end of every Run, even if the context ended Run. If Every is not 0,
 	// it also saves each time that number of steps has been made. If saving fails, Run returns the
 	// error.
@@ -168,9 +169,9 @@ func (c *Config) fill(n int, equal []bool) error {
 // step. Other errors are
 //
 //   - a [*DivergedError] if no distribution seems to satisfy the constraints;
-//   - a [*NotConverged] with Tolerance 0 if, after n steps, a multiplier is on average at
-//     Config.Max and its constraint is still violated;
-//   - an error that names a mean violation that is NaN or infinite;
+//   - a [*NotConverged] with Tolerance 0 if, after n steps, a multiplier averages Config.Max and
+//     its constraint is still violated;
+//   - an error that names the constraint if a mean violation is NaN or infinite;
 //   - an error of the primal or the rule.
 //
 // The loop keeps its state after every error.
@@ -358,9 +359,9 @@ func (i *Inference[S]) Certificate() *Certificate {
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
 // [Inference.Average] if lambda is nil. The argument discard is the number of draws of each chain
-// that are ignored first, and draws is the number of counted draws. The certificate includes the
-// dual value if the target can be enumerated and has at most 2²² states. The next dual step uses
-// the multipliers of the loop again.
+// that are ignored at first. The argument draws is the number of draws of each chain that count.
+// The certificate includes the dual value if the target can be enumerated and has at most 2²²
+// states. The next dual step uses the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.
@@ -459,10 +460,10 @@ func (e *NotConverged) Error() string {
 const firstCheck = 256
 
 // Solve makes dual steps until the optimality conditions hold within the tolerance tol, but at most
-// the given number of further steps. The conditions are those of [Certificate.Holds], applied to
-// [Inference.Certificate]. That certificate describes the samples drawn while λ moved; for the
+// the given number of further steps. The conditions are tested by [Certificate.Holds] on
+// [Inference.Certificate]. This certificate describes the samples drawn while λ moved; for the
 // distribution at the average λ̄ use [Inference.Certify]. If the conditions do not hold after these
-// steps, the error is a [*NotConverged]. Other errors are those of [Inference.Run].
+// steps, the error is a [*NotConverged]. Solve also returns the errors of [Inference.Run].
 func (i *Inference[S]) Solve(ctx context.Context, steps int, tol float64) error {
 	if err := cmp.Or(check.If(!(tol > 0), "dual: Solve: tol = %v, want > 0", tol), check.If(steps < 0, "dual: Solve: steps = %d, want ≥ 1", steps)); err != nil {
 		return err
@@ -553,14 +554,14 @@ func (i *Inference[S]) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint of the loop to w, followed by that of the primal if it has a method
-// Save. A loop that loads the checkpoint continues bit for bit. Save first sets the target to the
-// multipliers of the last dual step, because calls such as [Inference.Certify] may have changed
+// Save writes a checkpoint of the loop to w. If the primal has a method Save, its checkpoint
+// follows. A loop that loads the checkpoint continues bit for bit. Save first sets the target to
+// the multipliers of the last dual step, because calls such as [Inference.Certify] may have changed
 // them.
 func (i *Inference[S]) Save(w io.Writer) error { return i.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a loop built with the same arguments. Only Start,
-// Observe and Checkpoint may differ; otherwise the error names the first argument that does.
+// Observe and Checkpoint may differ. The error names the first other argument that differs.
 // Schedules are compared by their values. Load reads no further than the end of the checkpoint. If
 // Load returns an error, the loop is unchanged, and the target has the multipliers of the loop's
 // last step.

@@ -23,16 +23,16 @@ import (
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β.
 //
 // Here f0 is the energy of the base model, and g_j ≤ 0 are the inequalities of the constraints. The
-// temperature β is 1 unless set by [Lagrangian.AtTemperature]. The multipliers λ ≥ 0 are initially
-// 0. At λ = 0 and β = 1 the energy equals that of the base model, bit for bit. The g_j must be
-// finite wherever the base has positive probability.
+// temperature β is 1 unless set by [Lagrangian.AtTemperature], and the multipliers λ ≥ 0 are
+// initially 0. At λ = 0 and β = 1 the energy equals f0, bit for bit. The values g_j must be finite
+// wherever the base has positive probability.
 //
 // A Lagrangian is a weighted sum of energies, an energy.Affine whose weights change (see
 // energy.Varying), and supports the same optional interfaces. Inequalities made of models
-// ([Constraint], constraint.Count, a [Modelled] set) support those of the models. For instance, a
-// torus model (a periodic lattice) under a constraint.Count remains one at every λ, so kernels for
-// tori accept it. Other sets only compute values. Their energy differences are exact but slower:
-// each site takes one evaluation per level.
+// ([Constraint], constraint.Count, a [Modelled] set) support the interfaces of these models. For
+// instance, a torus model (a periodic lattice) under a constraint.Count remains a torus model at
+// every λ, so kernels for tori accept it. Other sets only compute values. Their energy differences
+// are exact but slower: each site takes one evaluation per level.
 //
 // A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently with any
 // other method. MCMC kernels that sample the Lagrangian must be Reset after SetLambda. [Inference]
@@ -83,9 +83,9 @@ func (t *tilted) Rows() []Row { return slices.Clone(t.rows) }
 // Lambda returns a copy of the multipliers.
 func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 
-// NewLagrangian returns the Lagrangian of a base model at β = 1 and λ = 0. Its inequalities are
-// those of all the given sets, in order. It returns an error if an argument is nil or there are no
-// inequalities. It also returns an error if a set does not fit the shape of the base, or if no
+// NewLagrangian returns the Lagrangian of a base model at β = 1 and λ = 0. Its inequalities are the
+// inequalities of all given sets, in order. It returns an error if an argument is nil or there are
+// no inequalities. It also returns an error if a set does not fit the shape of the base, or if no
 // state of this shape satisfies a constraint.Count.
 func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, error) {
 	sites, levels, err := check.Model("dual", "NewLagrangian", "base", base)
@@ -284,16 +284,17 @@ func (l *Lagrangian) Shape() (sites, levels int) { return l.sites, l.levels }
 func (l *Lagrangian) Energy(e []float64, x []int32) { l.sum.Energy(e, x) }
 
 // As gives access to optional interfaces of package energy, such as energy.Incremental. It supports
-// those that the weighted sum of the base model and the inequalities supports (see energy.Affine).
-// It implements energy.Capable.
+// the same interfaces as the weighted sum of the base model and the inequalities (see
+// energy.Affine). It implements energy.Capable.
 func (l *Lagrangian) As(target any) bool { return l.sum.As(target) }
 
 // Base returns the base model, whose energy is f0.
 func (l *Lagrangian) Base() energy.Model { return l.base }
 
 // SetLambda sets the multipliers. MCMC kernels that sample the Lagrangian must be Reset afterwards.
-// SetLambda returns an error and changes nothing if a multiplier is not finite, or if it is
-// negative and not that of an equality. It panics unless len(lambda) is the number of inequalities.
+// SetLambda returns an error and changes nothing if a multiplier is not finite, or if the
+// multiplier of an inequality is negative. It panics unless len(lambda) is the number of
+// inequalities.
 func (l *Lagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))
 	if err := multiplier.Check("dual: SetLambda", lambda, l.equal); err != nil {

@@ -20,7 +20,7 @@ type Primal[S energy.Site] interface {
 	Run(ctx context.Context, n int) error
 
 	// Reset is called when the multipliers have changed. The next Run must draw at the new
-	// ones.
+	// multipliers.
 	Reset() error
 
 	// States returns the present states, an array of states × sites. The caller must not modify
@@ -34,8 +34,8 @@ type Primal[S energy.Site] interface {
 	SetStates(x []S) error
 }
 
-// Counter is a [Primal] whose method Len returns the number of draws made by each chain.
-// [Inference] uses it to continue a dual step that the end of a context interrupted.
+// Counter is a [Primal] whose method Len returns the number of draws made by each chain. If the end
+// of a context interrupts a dual step, [Inference] uses Len to continue the step later.
 type Counter interface{ Len() int }
 
 // Energetic is implemented by types that compute energies. Energy stores in e[s] the energy of the
@@ -44,9 +44,9 @@ type Counter interface{ Len() int }
 // model. [NewInference] can then reject a primal that draws from another model than the target.
 type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
 
-// Saver is a [Primal] with checkpoints. [Inference.Save] appends the primal's checkpoint to that of
-// the loop, and [Inference.Load] restores it. Load must not read beyond what Save wrote, and must
-// change nothing if it returns an error.
+// Saver is a [Primal] with checkpoints. [Inference.Save] writes the primal's checkpoint after the
+// checkpoint of the loop, and [Inference.Load] restores it. Load must not read beyond what Save
+// wrote, and must change nothing if it returns an error.
 type Saver interface {
 	Save(w io.Writer) error
 	Load(ctx context.Context, r io.Reader) error

@@ -17,10 +17,10 @@ import (
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //
 // where f0 is the base energy, g_j ≤ 0 are the constraints, λ the multipliers and β the
-// temperature. The base energy and the statistics of the constraints have scores, which are their
-// negative gradients. So has a RealLagrangian: it is an energy.Scored as well as a [Target]. With
-// langevin.Chains as the primal, [Inference] is the primal–dual Langevin baseline of Hadou et al.
-// 2026, except that all chains share λ.
+// temperature. The base energy and the statistics of the constraints have scores (negative
+// gradients), and therefore a RealLagrangian has a score, too. It is an energy.Scored as well as a
+// [Target]. With langevin.Chains as the primal, [Inference] is the primal–dual Langevin baseline of
+// Hadou et al. 2026, except that all chains share λ.
 //
 // The multipliers must not change while another goroutine uses the RealLagrangian.
 type RealLagrangian struct {
@@ -143,7 +143,7 @@ func (l *RealLagrangian) Terms() []energy.Scored { return slices.Clone(l.terms) 
 
 // SetLambda replaces the multipliers by a copy of lambda. Chains on the RealLagrangian must be
 // Reset afterwards. SetLambda returns an error and changes nothing if a multiplier is not finite,
-// or if it is negative and not that of an equality. It panics if the number of multipliers is
+// or if the multiplier of an inequality is negative. It panics if the number of multipliers is
 // wrong.
 func (l *RealLagrangian) SetLambda(lambda []float64) error {
 	check.Len("dual", "lambda", len(lambda), len(l.lambda))

@@ -37,8 +37,8 @@ type Line struct {
 	Lambda float64
 
 	// Price is the shadow price: the change in the optimal value of the objective, in units of f0,
-	// if the bound rises by one unit of h. For a range it is the price of the bound at which the
-	// mean lies.
+	// if the bound rises by one unit of h. For a range it is the price of the bound that the mean
+	// has reached.
 	Price float64
 
 	// R-hat of the chains, 1 if they agree, and their effective sample size; NaN if undefined
@@ -54,8 +54,8 @@ type Line struct {
 	//   - "violated": the mean is beyond that limit by more than two standard errors;
 	//   - "not converged": the chains disagree.
 	//
-	// A report with tolerance 0 has no "not settled" and no "undecided". A range has two rows; its
-	// status is the one that comes later in this list.
+	// With tolerance 0, no constraint is "not settled" or "undecided". If the two rows of a range
+	// differ, the status later in this list applies.
 	Status string
 }
 

@@ -20,7 +20,7 @@ type Solution struct {
 }
 
 // Solve returns the optimum of the constrained problem that the [Lagrangian] l describes, exact up
-// to rounding. It maximises the dual function
+// to rounding. Solve maximises the dual function
 //
 //	D(λ) = −β log Σ_x exp(−(f0(x) + λᵀg(x))/β)
 //
@@ -28,9 +28,9 @@ type Solution struct {
 // the violations and β is the temperature. After [Lagrangian.Within] the sum is only over the
 // sequences of that language. Solve starts from the present multipliers of l and does not change l.
 //
-// A base model with more than 2²² states cannot be enumerated. The base and the inequalities must
-// then have tables ([energy.Factored]) that form a graph of low tree-width. The number of sites is
-// not limited in this case.
+// A base model with more than 2²² states cannot be enumerated. In this case the base and the
+// inequalities must have tables ([energy.Factored]) that form a graph of low tree-width. The number
+// of sites is then not limited.
 //
 // Solve returns an error if there are more than 2²² states and no tables, or if the tree-width is
 // too large (see package projection/junction). It also returns an error if every state has energy
@@ -65,13 +65,14 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 // the states are a sample and f0 is 0, the optimum gives weights under which the sample satisfies
 // the constraints on average.
 //
-// SolveStates returns an error if there are no states, or if len(h) is not a multiple m ≥ 1 of
-// len(f0). It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not
+// SolveStates returns an error if there are no states, or if len(h) is not m·len(f0) for a whole
+// number m ≥ 1. It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not
 // positive and finite.
 //
 // If no distribution satisfies the constraints, the error is a [*DivergedError] in which Proven is
 // true. It wraps constraint.ErrInfeasible. If only distributions on part of the states satisfy the
-// constraints, λ* is infinite. In the *DivergedError, Proven is then false and Margin is 0.
+// constraints, no finite λ is optimal. The error is then a *DivergedError with Proven false and
+// Margin 0.
 func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row) (*Solution, error) {
 	if len(f0) == 0 || len(h) == 0 || len(h)%len(f0) != 0 {
 		return nil, fmt.Errorf("dual: SolveStates: len(f0) = %d and len(h) = %d, want ≥ 1 and a positive multiple of it", len(f0), len(h))

@@ -7,8 +7,8 @@ import (
 )
 
 // Target is a distribution whose constraints are weighted by Lagrange multipliers, such as a
-// [Lagrangian] (tokens) or a [RealLagrangian] (reals). The methods do what those of Lagrangian with
-// the same names do. A target may also implement [Described], [Prover] and [Enumerable].
+// [Lagrangian] (tokens) or a [RealLagrangian] (reals). [Lagrangian] documents the methods. A target
+// may also implement [Described], [Prover] and [Enumerable].
 type Target[S energy.Site] interface {
 	Len() int
 	Sites() int
@@ -18,9 +18,9 @@ type Target[S energy.Site] interface {
 }
 
 // Prover is a target that can minimise uᵀg(x), a weighted sum of its violations g, over the states
-// x of positive probability. The weights satisfy u_j ≥ 0 for inequalities. If the minimum, margin,
-// is positive, no distribution satisfies the constraints, and [Inference] returns a
-// [DivergedError]. Margin returns ok = false if the target has no exact method.
+// x of positive probability. The weights satisfy u_j ≥ 0 for inequalities. The result margin is
+// this minimum. If it is positive, no distribution satisfies the constraints, and [Inference]
+// returns a [DivergedError]. Margin returns ok = false if the target has no exact method.
 type Prover interface {
 	Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error)
 }

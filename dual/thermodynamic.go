@@ -17,7 +17,7 @@ type Path struct {
 	// number of points of the trapezoid rule between the multipliers 0 and λ, both included, at
 	// least 2; 0 means 16
 	Points int
-	// number of draws per chain that are discarded at each point before the counted ones; 0 means
+	// number of draws per chain that are discarded at each point before the counted draws; 0 means
 	// 50, −1 means none
 	Discard int
 	Draws   int // number of counted draws per chain at each point; 0 means 200
@@ -33,8 +33,8 @@ type Path struct {
 // The standard error does not include the bias of the trapezoid rule, O(1/Points²). Raise Points
 // until the value no longer changes. When Thermodynamic returns, the target's multipliers are λ.
 //
-// The estimate gives the dual function D and the divergence from the distribution p_0 at λ = 0,
-// also of targets that cannot be enumerated:
+// From the estimate you can compute the dual function D, and the divergence from the distribution
+// p_0 at λ = 0, even if the target cannot be enumerated:
 //
 //	D(λ) = D(0) − β·(log Z(λ) − log Z(0))
 //	KL(p_λ‖p_0) = −λᵀE_λ[g]/β − (log Z(λ) − log Z(0))

@@ -6,15 +6,16 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// UpperBound returns the upper confidence limit for the probability of an event that occurred in
-// hits of n independent draws (Clopper and Pearson 1934). The limit is the probability p at which
-// at most that many events occur with probability δ (delta),
+// UpperBound returns the upper confidence limit for the probability of an event (Clopper and
+// Pearson 1934). The argument n is the number of independent draws, and hits is the number of draws
+// in which the event occurred. The limit is the probability p for which
 //
-//	P(X ≤ hits | n, p) = δ,  X binomial.
+//	P(X ≤ hits | n, p) = δ,
 //
-// So the limit is too low with probability at most δ, whatever the true probability. It can certify
-// a constraint on the probability of an event from draws that were not used to find the
-// multipliers. With hits = 0 the limit is about 3/n at δ = 0.05. With hits = n it is 1.
+// where X is binomial and δ is the argument delta. The limit is too low with probability at most δ,
+// whatever the true probability. It can certify a constraint on the probability of an event from
+// draws that were not used to find the multipliers. With hits = 0 the limit is about 3/n at δ =
+// 0.05. With hits = n it is 1.
 //
 // UpperBound returns an error unless 0 ≤ hits ≤ n, n ≥ 1 and 0 < δ < 1.
 func UpperBound(hits, n int, delta float64) (float64, error) {

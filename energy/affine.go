@@ -146,8 +146,8 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 // per part. No method of the model may run during a call of set. After the call, every sampling
 // kernel (package mcmc) that works on the model must be Reset. The model is [Varying].
 //
-// The support (the states of positive probability), the numeric values of levels and the parameters
-// of the model are those of base. Statistics must be finite on the support.
+// The model has the same support (states of positive probability), numeric values of levels and
+// parameters as base. Statistics must be finite on the support.
 //
 // NewAffine returns an error if a model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {

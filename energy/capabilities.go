@@ -117,8 +117,8 @@ type Matching interface {
 	//
 	//	E(x) = −J Σ_{edges ij} [x_i = x_j] − Σ_i h[x_i],
 	//
-	// where the edges are those of Graph and [·] is 1 if true and 0 if false. Do not modify the
-	// slice h. The result ok is false if the model cannot be described in this way.
+	// where the first sum is over the edges of Graph, and [·] is 1 if true and 0 if false. Do not
+	// modify the slice h. The result ok is false if the model cannot be described in this way.
 	Matching() (coupling float64, field []float64, ok bool)
 }
 
@@ -169,8 +169,8 @@ type Factored interface {
 type WidthError struct {
 	Variables  int
 	LowerBound float64 // lower bound on Width over all elimination orders
-	// Width is log₂ of the number of entries of the largest table of variable elimination. It is
-	// that of the best elimination order found.
+	// Width is log₂ of the number of entries of the largest table of variable elimination, for the
+	// best elimination order found.
 	Width float64
 	// Bytes is the memory for the intermediate tables in that order. It is +Inf beyond the range of
 	// float64.
@@ -183,8 +183,9 @@ func (e *WidthError) Error() string {
 	return fmt.Sprintf("a graph of %d variables and width ≥ %.1f (log₂ of the entries of the largest table): the best order found has width %.1f and needs %.3g bytes, want ≤ %d; allow more bytes, fix some variables, or draw with a Markov chain", e.Variables, e.LowerBound, e.Width, e.Bytes, e.Limit)
 }
 
-// Clamped is implemented by models with fixed sites. A state has the energy of another model, which
-// Unclamped returns, if the fixed sites have their fixed levels. Otherwise it has energy +Inf.
+// Clamped is implemented by models with fixed sites. Unclamped returns the model without fixed
+// sites. A state has the energy of that model if its fixed sites have their fixed levels. Otherwise
+// it has energy +Inf.
 type Clamped interface {
 	Model
 
@@ -252,10 +253,11 @@ type Incremental interface {
 	CacheLen() int
 
 	// FieldFrom evaluates the states y, given the same number of earlier states x. It stores in e
-	// and h what [Binary.Field] would store for y, bit for bit. In next it stores the intermediate
-	// results for y, states × CacheLen() numbers. The argument cache holds those for x: an earlier
-	// call stored them in its argument next. If x is nil, FieldFrom ignores cache and evaluates y
-	// from scratch. It does not modify x and cache. The slice next must not overlap them.
+	// and h what [Binary.Field] would store for y, bit for bit. It stores the intermediate results
+	// for y in next, which has states × CacheLen() entries. The argument cache holds the
+	// intermediate results for x, as an earlier call stored them in next. If x is nil, FieldFrom
+	// ignores cache and evaluates y from scratch. It does not modify x and cache. The slice next
+	// must not overlap them.
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 
@@ -277,7 +279,7 @@ type Bipartite interface {
 	HiddenField(f []float32, x []int32)
 
 	// VisibleField stores in f, for each state of the hidden units in h, the exact log-odds of
-	// every visible site. The length of f is states·sites, and that of h is states·Hidden().
+	// every visible site. The slice f has states·sites entries, and h has states·Hidden().
 	VisibleField(f []float32, h []int32)
 }
 
@@ -291,7 +293,7 @@ type IncrementalBipartite interface {
 	CacheLen() int
 
 	// HiddenFieldFrom stores in e and f what Energy and HiddenField would store for the states y,
-	// bit for bit. The arguments next, cache and x are those of [Incremental.FieldFrom].
+	// bit for bit. The arguments next, cache and x are as in [Incremental.FieldFrom].
 	HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 

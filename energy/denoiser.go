@@ -59,9 +59,9 @@ type Noised[S Site] struct {
 type Reveals uint8
 
 const (
-	// RevealsOtherwise means any other behaviour than that of RevealsEach and RevealsOne. For
-	// instance, tokens are revealed in a chosen order; a projection, guidance or resampling of
-	// particles changes the steps; or the noise is not masking.
+	// RevealsOtherwise means that neither RevealsEach nor RevealsOne applies. Examples are tokens
+	// revealed in a chosen order, steps changed by a projection, guidance or resampling of
+	// particles, and noise other than masking.
 	RevealsOtherwise Reveals = iota
 
 	// RevealsEach means that a step reveals each masked token independently with probability
@@ -164,12 +164,12 @@ func (f DenoiserFunc[S]) TimeFree() bool { return f.IgnoresTime }
 // LeaveOneOut returns the field ExcludesSelf; it implements [SelfExcluding].
 func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 
-// SelfExcluding is implemented by denoisers that can report whether they ignore the noisy token of
-// a site when they predict the clean one.
+// SelfExcluding is implemented by denoisers that can report whether they predict the clean token of
+// a site without using its noisy token.
 type SelfExcluding interface {
 	// LeaveOneOut reports whether the rows of a prediction are p(x_0,i = l | x_t without site i),
-	// where x_0 is the clean state and x_t the noisy one. If not, they are the posteriors given all
-	// of x_t.
+	// where x_0 is the clean state and x_t is the noisy state. If not, they are the posteriors
+	// given all of x_t.
 	LeaveOneOut() bool
 }
 
@@ -181,7 +181,7 @@ type Timeless interface {
 }
 
 // Masking is implemented by denoisers of tokens that know which level is the mask. A diffusion
-// returns an error if its own process uses another mask.
+// returns an error if it uses another mask.
 type Masking interface {
 	// MaskLevel returns the level that stands for a masked token, or −1 if the noise replaces
 	// tokens by other tokens instead.
@@ -228,8 +228,8 @@ func (q Noised[S]) States(sites int) int {
 //
 //	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
 //
-// A clean entry is its own prediction. For all others ᾱ must be > 0, because at ᾱ = 0 the state is
-// pure noise and the prediction would not be finite.
+// The prediction of a clean entry is the entry itself. For all others ᾱ must be > 0, because at ᾱ =
+// 0 the state is pure noise and the prediction would not be finite.
 type NoisePredictor struct{ Denoiser[float32] }
 
 // Shape returns the shape of the wrapped denoiser.

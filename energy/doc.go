@@ -27,7 +27,7 @@
 //
 // # Denoisers
 //
-// A diffusion samples from a [Denoiser], which predicts a clean state from a noisy one.
+// A diffusion samples from a [Denoiser], which predicts a clean state from a noisy state.
 // [DenoiserFunc] adapts a function, [NoisePredictor] a predictor of noise. Exact denoisers of
 // models, data sets and series are in package energy/denoise, networks in energy/neural.
 //

@@ -45,9 +45,9 @@ func size(m Model) (int, bool) {
 	return n, true
 }
 
-// Enumerate evaluates every state of a small model. It returns log Z and the exact mean of each of
-// the functions f, as a reference for samplers. It runs on all processors. Each f must be safe for
-// concurrent use and must not keep its argument.
+// Enumerate evaluates every state of a small model. It returns log Z and the exact mean of each
+// function in f, as a reference for samplers. It runs on all processors. The functions must be safe
+// for concurrent use and must not keep their arguments.
 //
 // Enumerate returns an error if there are more than 2²⁸ states, an energy is NaN or −Inf, or no
 // state has a finite energy. When ctx ends, it stops soon and returns the cause of ctx.

@@ -15,7 +15,7 @@ import (
 //
 // E returns the energy in nats, +Inf for a state of probability zero, or NaN for a failure. It must
 // be a function of x alone, must be safe for concurrent calls, and must not modify or keep x. The
-// same holds for the other functions.
+// same holds for the functions Grad, Field and Estimate.
 //
 // A Func is [Differentiable]. Its table of energy differences comes from Grad or Field if one is
 // set. Otherwise the table is exact and takes sites·(levels−1) + 1 calls of E. A Func is also
@@ -36,9 +36,10 @@ type Func struct {
 	Field func(h []float32, x []int32) float64
 
 	// Estimate, if not nil, stores in g an unbiased estimate of the result of Field or, if Field is
-	// nil, of Grad. It adds up only the terms of the given rows of the data, and multiplies the sum
-	// by Rows/Batch. For every state, the Func passes Batch random row numbers from 0…Rows−1, drawn
-	// without replacement, in ascending order. Estimate must not keep the slice.
+	// nil, of Grad. It adds up only the terms of the data rows whose numbers are in the slice rows,
+	// and multiplies the sum by Rows/Batch. For every state, the Func passes Batch random row
+	// numbers from 0…Rows−1, drawn without replacement, in ascending order. Estimate must not keep
+	// the slice.
 	Estimate func(g []float32, x []int32, rows []int32)
 	// Rows is the number of rows of the data. Batch is the number of rows that one call of Estimate
 	// uses. If Estimate is set, 1 ≤ Batch ≤ Rows.

@@ -27,12 +27,12 @@ type Model interface {
 }
 
 // Capable is implemented by models and denoisers that decide at run time which optional interfaces
-// they support. Wrappers, which modify or combine other models, decide by the wrapped models; some
-// models decide by their parameters. Types that are not Capable support exactly the interfaces that
-// they satisfy.
+// they support. A wrapper, which modifies or combines other models, decides by the wrapped models.
+// Other models decide by their parameters. Types that are not Capable support exactly the
+// interfaces that they satisfy.
 //
-// A wrapper of your own should implement As. As passes on the interfaces that the wrapper leaves
-// unchanged, and wraps those that it changes. This example counts evaluations:
+// A wrapper of your own should implement As. If the wrapper leaves an interface unchanged, As
+// passes it on. If the wrapper changes an interface, As wraps it. This example counts evaluations:
 //
 //	func (c counted) As(target any) bool {
 //		if d, ok := energy.As[energy.Differentiable](c.Model); ok {
@@ -46,7 +46,7 @@ type Capable interface {
 	// As stores in target a value that implements the requested interface, and returns true. The
 	// argument target is a non-nil pointer to a variable of an interface type, such as a
 	// *Differentiable. [Give] is the usual way to store the value. If As has no value, it returns
-	// false and leaves the variable unchanged. The model itself is then used, if its type
+	// false and leaves the variable unchanged. The caller then uses the model itself, if its type
 	// implements the interface.
 	As(target any) bool
 }
@@ -68,10 +68,10 @@ func As[T any](m any) (t T, ok bool) {
 	return t, ok
 }
 
-// AsInto is [As] for an interface type that is known only at run time. It stores the value in the
-// variable of that type to which target points, and reports whether m supports the type. It panics
-// if target is not a pointer to a variable. A wrapper that changes nothing about m can implement
-// its own method As by AsInto(m, target).
+// AsInto is [As] for an interface type that is known only at run time. The argument target points
+// to a variable of that type. AsInto stores the value in the variable and reports whether m
+// supports the type. It panics if target is not a pointer to a variable. A wrapper that changes
+// nothing about m can implement its own method As by returning AsInto(m, target).
 func AsInto(m, target any) bool {
 	if p := reflect.ValueOf(target); p.Kind() != reflect.Pointer || p.IsNil() {
 		panic(fmt.Sprintf("energy: AsInto: target = %T, want a pointer to a variable", target))

@@ -84,8 +84,8 @@ func Grammar(ctx context.Context, source string, config Config) (*Generator, err
 	return over(ctx, g, config)
 }
 
-// Regexp returns a generator of the texts that a regular expression matches as a whole. The
-// syntax is that of package regexp. Errors are those of [text.Regexp].
+// Regexp returns a generator of the texts that a regular expression matches as a whole. The syntax
+// is the same as in package regexp, and the errors are the same as for [text.Regexp].
 func Regexp(ctx context.Context, pattern string, config Config) (*Generator, error) {
 	v := padded()
 	d, err := text.Regexp(ctx, pattern, v, config.Limits)
@@ -149,8 +149,8 @@ func (x *Generator) Valid(text string) bool { return x.is(text) }
 const trials = 1 << 20
 
 // Draw returns a random text, drawn with random numbers from src. It returns an error if src is
-// nil, if Config.Weight returns a number outside [0, 1], or if it rejects 2²⁰ texts in a row. If
-// the context ends, it returns the context's cause.
+// nil, if Config.Weight returns a number outside [0, 1], or if 2²⁰ texts in a row are rejected
+// because of their weights. If the context ends, it returns the context's cause.
 func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
 	if check.Nil(src) {
 		return "", &constraint.ArgumentError{Func: "Draw", Arg: "src", Value: nil, Want: "a source of random numbers"}
@@ -229,11 +229,12 @@ func one(is bool) float64 {
 	return 0
 }
 
-// Edges yields edge cases: the shortest text, the longest, and those with the most non-ASCII
-// characters, escapes, nines and minus signs. For a schema, there are also texts that meet one of
-// its limits exactly: each minimum and maximum of numbers, lengths and counts, and the first and
-// last value of each enum. For each optional property, there is a text with it and a text without
-// it. No text is repeated. If the context ends, the sequence ends with the context's error.
+// Edges yields edge cases. They are the shortest text, the longest text, and the texts with the
+// most non-ASCII characters, escapes, nines and minus signs. For a schema, there are also texts
+// that meet one of its limits exactly: each minimum and maximum of numbers, lengths and counts, and
+// the first and last value of each enum. For each optional property, there is a text with it and a
+// text without it. No text is repeated. If the context ends, the sequence ends with the context's
+// error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}

@@ -32,8 +32,11 @@ type Condition struct {
 
 // Between returns the condition lo ≤ e ≤ hi; lo may be −Inf and hi may be +Inf. If coefficients and
 // bounds are integers, the comparison is exact. Otherwise it allows for rounding: e may miss a
-// bound by r times the sum of the magnitudes of all terms and bounds. Here r is the smaller of
-// 2⁻⁴⁹·(n + 4) and 2⁻⁴⁰, and n is the number of terms and of factors in them.
+// bound by r times the sum of the magnitudes of all terms and bounds, where
+//
+//	r = min(2⁻⁴⁹·(n + 4), 2⁻⁴⁰),
+//
+// and n counts the terms and their factors.
 func (e Expr) Between(lo, hi float64) Condition {
 	c := Condition{p: e.p, lo: lo, hi: hi, err: e.err}
 	if c.err != nil {

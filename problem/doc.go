@@ -1,5 +1,5 @@
 // Package problem states and solves optimisation, sampling and counting problems over named
-// variables. A problem says what to minimise, what must hold, and what is preferred.
+// variables. A problem states what to minimise, what must hold, and what is preferred.
 //
 //	p := problem.New()
 //	x, y := p.Integer("x", 0, 9), p.Integer("y", 0, 9)
@@ -22,16 +22,16 @@
 // Answers are exact if one of two methods applies:
 //
 //   - elimination, which sums out one variable after another (package projection/junction). It
-//     applies if the graph that links variables sharing a term has low tree-width. A comparison of
-//     a long sum adds a chain of variables for its partial sums;
+//     applies if the graph that links variables with a common term has low tree-width. A comparison
+//     of a long sum adds a chain of variables for its partial sums;
 //   - a search that propagates conditions and, for Minimise, bounds the energy. It applies if it
 //     finishes within [Config].Search evaluations.
 //
 // The field Exact of a [SampleSet] states whether the answer is exact. If neither method applies,
 // Minimise anneals, and Sample runs Markov chains chosen by trial. Annealing and chains cannot
 // enforce conditions. If there are required conditions, Config.Penalty must set the cost of a
-// violation, and rows name the conditions they violate. Without a penalty the answer is an error,
-// never a guess.
+// violation. Each row then names the conditions that it violates. Without a penalty the answer is
+// an error, never a guess.
 //
 // [Read] and [Problem.Program] convert between a problem and the program that package energy/read
 // reads from a file or writes to one.

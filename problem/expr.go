@@ -98,8 +98,8 @@ func (e Expr) Scale(w float64) Expr {
 	return e
 }
 
-// Times returns the product e·o. If both are sums, the product has a term for every pair of terms,
-// at most 2²² terms.
+// Times returns the product e·o. If both are sums, the product has a term for every pair of terms.
+// There may be at most 2²² terms.
 func (e Expr) Times(o Expr) Expr {
 	r := Expr{}.join(e).join(o)
 	if r.err != nil {

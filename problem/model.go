@@ -13,7 +13,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Model returns a model for any sampler. Its energy is that of the problem plus a penalty for
+// Model returns a model for any sampler. Its energy is the energy of the problem plus a penalty for
 // violations,
 //
 //	E(x) + penalty·Σ_k violation_k(x),

@@ -39,7 +39,7 @@ type Row struct {
 	Levels      []int32
 	Energy      float64  // energy E of the state, without the term of Config.Penalty
 	Occurrences int      // number of draws that gave this state
-	Violated    []string // names of the violated conditions, required ones first
+	Violated    []string // names of the violated conditions; required conditions come first
 
 	p        *Problem
 	feasible bool

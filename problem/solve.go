@@ -39,14 +39,14 @@ type Config struct {
 	// another (elimination); 0 means 1 GiB.
 	Bytes int64
 
-	// Search bounds the number of evaluations of the exact search. It also bounds those of the
-	// local search, which improves states found by annealing or by an unfinished exact search. 0
-	// means 2²⁶, and −1 turns both searches off.
+	// Search bounds the number of evaluations of the exact search. It also bounds the evaluations
+	// of the local search, which improves states found by annealing or by an unfinished exact
+	// search. 0 means 2²⁶, and −1 turns both searches off.
 	Search int
 
-	// Penalty, if positive, allows required conditions to be violated where no exact method
-	// applies. Chains then work on the energy plus Penalty times the violation of each required
-	// condition. Every row of the result lists the conditions that it violates.
+	// Penalty, if positive, allows required conditions to be violated if no exact method applies.
+	// Chains then work on the energy plus Penalty times the violation of each required condition.
+	// Every row of the result lists the conditions that it violates.
 	Penalty float64
 
 	// Steps is the length of one run of an approximate method. For annealing, it is the number of
@@ -200,8 +200,8 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 
 // Minimise returns the Config.Rows feasible states of lowest energy, or all feasible states if
 // there are fewer. If no exact method applies, annealing or an unfinished search finds the states,
-// and their neighbourhoods are searched for better ones. The field Exact of the set is then false,
-// unless Config.Rows is 1 and a bound (see [ground.Bound]) proves the row optimal.
+// and a local search looks for better states in their neighbourhoods. The field Exact of the set is
+// then false, unless Config.Rows is 1 and a bound (see [ground.Bound]) proves the row optimal.
 //
 // It returns an *[InfeasibleError] if no state is feasible. If no exact method applies and the
 // search has found no feasible state, required conditions need a Config.Penalty. Without it, the
@@ -408,7 +408,7 @@ func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 // Otherwise they come from Markov chains, by a method that package auto chooses. Summary and
 // Warnings of the set then show how far the draws can be trusted.
 //
-// It returns an *[InfeasibleError] if no state is feasible. Where no exact method applies, required
+// It returns an *[InfeasibleError] if no state is feasible. If no exact method applies, required
 // conditions need a Config.Penalty. Without it, the error wraps the reasons why no exact method
 // applies.
 func (p *Problem) Sample(ctx context.Context, n int, c Config) (*SampleSet, error) {

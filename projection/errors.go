@@ -63,8 +63,8 @@ type InfeasibleError struct {
 	Site int
 
 	// Clash names the parts of an intersection that exclude each other at this length, whatever the
-	// weights. Without any one of them, some sequence would be allowed. Clash is nil if compiling
-	// did not find such parts. For the names of parts see [constraint.DFA.Named].
+	// weights. If any one of them were removed, some sequence would be allowed. Clash is nil if
+	// compiling did not find such parts. For the names of parts see [constraint.DFA.Named].
 	Clash []string
 }
 

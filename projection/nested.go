@@ -278,9 +278,9 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 //
 // [Path], which sums over all sequences, uses the pushdown automaton itself. Its cost grows with
 // the cube of the length, whatever the number of states. The cost is linear if no part of the
-// language may contain itself and there are few such pairs.
+// language may contain itself and there are few pairs of a control state and a stack.
 //
-// The languages of package constraint/grammar implement Nested, and so does a type that embeds one.
+// The languages of package constraint/grammar implement Nested, as does a type that embeds one.
 type Nested interface {
 	constraint.Automaton
 

@@ -17,23 +17,24 @@ import (
 )
 
 // Path projects a factorised categorical distribution onto a language, a set of allowed sequences.
-// It finds the nearest distribution over sites × levels whose likeliest sequence is in the
-// language. The result is exact. Code that can draw sequences jointly, such as package
-// sampler/diffusion, should condition on the language instead (see [PathProjection.Draw]).
+// It finds the distribution over sites × levels that is nearest to the given distribution and whose
+// likeliest sequence is in the language. The result is exact. Code that can draw sequences jointly,
+// such as package sampler/diffusion, should condition on the language instead (see
+// [PathProjection.Draw]).
 //
-// A Path is written as a struct literal. Compile makes it a [PathProjection] for direct use, and
-// Bind makes it one for a runner such as package sampler/diffusion. The zero value of every field
-// but Language is the recommended setting.
+// A Path is written as a struct literal. Compile makes a [PathProjection] for direct use. Bind
+// makes one for a runner such as package sampler/diffusion. For every field except Language, the
+// zero value is the recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. Intersecting it with a [constraint.Mask] adds no
-	// cost. A [Nested] language may have any depth. If its parts may contain themselves, the cost
-	// grows with the cube of the length, and otherwise linearly.
+	// cost. A [Nested] language may have any depth. The cost grows linearly with the length or, if
+	// a part of the language may contain itself, with its cube.
 	Language constraint.Language
 
 	// Name is the name of the language in errors. The default is the name of the language's type.
 	Name string
 
-	// Padded, if true, also allows shorter sequences of the language, which are filled up with the
+	// Padded, if true, also allows shorter sequences of the language, followed by copies of the
 	// token Pad. The language itself must then not use the token Pad.
 	Padded bool
 	Pad    int32 // padding token, a level of the model; ignored unless Padded is set
@@ -51,8 +52,8 @@ type Path struct {
 	Revive bool
 
 	// Limit bounds the size of the compiled language; 0 means 2²⁴. The size is the number of edges
-	// of the automaton, unrolled over the sites. For a nested language, it is the number of sums
-	// over parts of the sequence.
+	// of the automaton after unrolling it over the sites. For a nested language, it is the number
+	// of sums over parts of the sequence.
 	Limit int
 }
 
@@ -71,9 +72,9 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 
 // Compile compiles the path for direct calls, by unrolling the automaton of the language over the
 // sites. (A sampler such as a diffusion calls Bind instead.) If the language has no sequence of
-// that length, the error is an *[InfeasibleError]. It names the parts of an intersection that
-// clash. Other errors name a field that is out of range, are a *[constraint.LimitError] if the
-// result is too large, or wrap the cause of ctx.
+// that length, the error is an *[InfeasibleError]. It names the clashing parts of an intersection.
+// If the result is too large, it is a *[constraint.LimitError]. Other errors name a field that is
+// out of range or wrap the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {
@@ -199,13 +200,13 @@ func (p Path) check() (margin float64, err error) {
 type Divergence uint8
 
 const (
-	// Forward minimises KL(x‖y), where x is the given distribution and y the result. The
-	// result y has positive probability wherever x has. This is the projection of Cardei et
-	// al. (2025).
+	// Forward minimises KL(x‖y), where x is the given distribution and y the result. Wherever x has
+	// positive probability, y has positive probability, too. Cardei et al. (2025) use this
+	// projection.
 	Forward Divergence = iota
 
-	// Reverse minimises KL(y‖x), where x is the given distribution and y the result. The
-	// result y has probability zero wherever x has.
+	// Reverse minimises KL(y‖x), where x is the given distribution and y the result. Wherever x has
+	// probability zero, y has probability zero, too.
 	Reverse
 )
 

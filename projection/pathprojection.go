@@ -27,10 +27,10 @@ import (
 // zeros, which is the uniform distribution.
 //
 // If no sequence of the language has positive probability, methods return an *[InfeasibleError].
-// For a NaN or +Inf they return a *[WeightError], and if the context ends, its cause. Methods panic
-// if a slice has the wrong length. A PathProjection is safe for concurrent use. After the first
-// calls, only KBest, Ascending, Count, Mean and Entropy allocate, except that draws and sums over
-// nested languages allocate a little.
+// For a NaN or +Inf in v they return a *[WeightError]. If the context ends, they return its cause.
+// Methods panic if a slice has the wrong length. A PathProjection is safe for concurrent use. After
+// the first calls, only KBest, Ascending, Count, Mean and Entropy allocate. Draws and sums over
+// nested languages also allocate a little.
 type PathProjection struct {
 	name          string
 	program       program
@@ -127,8 +127,7 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 }
 
 // Self returns the receiver. If a type embeds a *PathProjection, its method Self still returns the
-// *PathProjection. Consumers of DrawGiven detect such a type by this, because it may define its own
-// Draw.
+// *PathProjection. This tells callers of DrawGiven that the type may have a Draw of its own.
 func (e *PathProjection) Self() any { return e }
 
 // Sample stores len(dst)/sites independent exact draws in dst, one after the other. Each is
@@ -155,9 +154,10 @@ func (e *PathProjection) Sample(ctx context.Context, dst []int32, v []float32, s
 	return logZ, nil
 }
 
-// DrawUntil repeats [PathProjection.Draw] until accept returns true for a draw, but at most trials
-// times. It stores the last draw in x0. The result ok reports whether accept returned true. The
-// sums over the language are computed only once. The function accept must not keep its argument.
+// DrawUntil repeats [PathProjection.Draw] until the function accept returns true for the draw. It
+// makes at most the given number of trials. It stores the last draw in x0. The result ok reports
+// whether accept returned true. The sums over the language are computed only once. The function
+// accept must not keep its argument.
 func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32, src rand.Source, trials int, accept func(x []int32) bool) (logZ float64, ok bool, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	v = e.weights(v)
@@ -182,7 +182,7 @@ func (e *PathProjection) DrawUntil(ctx context.Context, x0 []int32, v []float32,
 }
 
 // LogZ returns log Σ_{x ∈ C} ∏_i exp(v[i,x_i]), where C is the language. Its error is below 1e-12
-// per site. The log Z that draws return may be off by 1e-7 per site, because they add up large
+// per site. The log Z that Draw returns may be off by 1e-7 per site, because Draw adds up large
 // classes of tokens in float32.
 func (e *PathProjection) LogZ(ctx context.Context, v []float32) (float64, error) {
 	v = e.weights(v)
@@ -306,9 +306,9 @@ func (e *PathProjection) Accepts(x []int32) bool {
 	return e.program.Accepts(x)
 }
 
-// Project replaces v by the nearest factorised distribution whose likeliest sequence is in the
-// language: see [PathProjection.Nearest]. The returned violation is always 0. The arguments
-// sample, from, to and src are ignored.
+// Project replaces v by the factorised distribution that is nearest to v and whose likeliest
+// sequence is in the language: see [PathProjection.Nearest]. The returned violation is always 0.
+// The arguments sample, from, to and src are ignored.
 func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -323,18 +323,18 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 	return 0, err
 }
 
-// Nearest replaces v by the log-probabilities of the nearest factorised distribution whose
-// likeliest sequence is in the language,
+// Nearest replaces v by the log-probabilities of the factorised distribution y that is nearest to p
+// and whose likeliest sequence is in the language,
 //
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse).
 //
-// It stores the likeliest sequence of y in x and returns the divergence in nats. With the margin κ
-// of the Path, x must also satisfy y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i. Rows
-// that already satisfy this are unchanged. A NaN or +Inf at a token that the language cannot use at
-// that site counts as −Inf. If Nearest returns an error, v is unchanged.
+// Nearest stores the likeliest sequence of y in x and returns the divergence in nats. With the
+// margin κ of the Path, x must also satisfy y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i.
+// Rows that already satisfy this are unchanged. A NaN or +Inf at a token that the language cannot
+// use at that site counts as −Inf. If Nearest returns an error, v is unchanged.
 //
-// The projection is that of Cardei et al. (2025). The divergence is a sum over sites, so the
-// minimum is a shortest path with one cost per site and token.
+// Cardei et al. (2025) use this projection. The divergence is a sum over sites, so the minimum is a
+// shortest path with one cost per site and token.
 func (e *PathProjection) Nearest(ctx context.Context, x []int32, v []float32) (divergence float64, err error) {
 	check.Len("projection", "x", len(x), e.sites)
 	check.Len("projection", "v", len(v), e.sites*e.levels)
@@ -463,7 +463,8 @@ func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (fl
 //
 //	H = −Σ_{x ∈ C} P(x) log P(x) = log Z − E[Σ_i v[i,x_i] | x ∈ C],
 //
-// where P is the distribution of [PathProjection.Draw] and log Z that of [PathProjection.LogZ].
+// where P is the distribution of [PathProjection.Draw], and log Z is the result of
+// [PathProjection.LogZ].
 func (e *PathProjection) Entropy(ctx context.Context, v []float32) (float64, error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)

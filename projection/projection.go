@@ -9,11 +9,11 @@ import (
 // interface type, so that other packages can declare the same interface without importing this
 // package.
 type Projection = interface {
-	// Project replaces the log-weights v (sites × levels) of one sample by those of a distribution
-	// that satisfies the constraint. It returns the amount by which the constraint is still
-	// violated, 0 for exact projections. The argument sample is the number of the sample in its
-	// batch, 0…samples−1, and src is its random source. The arguments from and to are the diffusion
-	// times before and after the step. Different samples may be projected concurrently, each by one
+	// Project replaces the log-weights v (sites × levels) of one sample by log-weights that satisfy
+	// the constraint. It returns the amount by which the constraint is still violated, which is 0
+	// for exact projections. The argument sample is the number of the sample in its batch,
+	// 0…samples−1, and src is its random source. The arguments from and to are the diffusion times
+	// before and after the step. Different samples may be projected concurrently, each by one
 	// goroutine at a time.
 	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Span is the part of a sequence from site From to site To−1. Path holds the language to which the
-// tokens of this part must belong.
+// Span is a part of a sequence. Field From is its first site, and field To is the site after its
+// last. Path holds the language to which the tokens of this part must belong.
 type Span struct {
 	From, To int
 	Path     Path
@@ -23,9 +23,9 @@ type Span struct {
 // each onto its own language. Sites outside all spans are free. Spans are independent of each
 // other, so draws and sums are exact, and their cost is the sum over the spans.
 //
-// A Spans is written as a struct literal. Compile makes it a [SpansProjection] for direct use, and
-// Bind makes it one for a runner such as package sampler/diffusion. The runner keeps given tokens,
-// such as those of a prompt, fixed.
+// A Spans is written as a struct literal. Compile makes a [SpansProjection] for direct use. Bind
+// makes one for a runner such as package sampler/diffusion. The runner keeps given tokens, such as
+// a prompt, fixed.
 type Spans []Span
 
 // Bind compiles the spans for samples with the given numbers of sites and levels. The result is a
@@ -125,8 +125,8 @@ func (p part) explain(err error) error {
 // Shape returns the number of sites and of levels.
 func (p *SpansProjection) Shape() (sites, levels int) { return p.sites, p.levels }
 
-// Span returns the projection of span i alone. Its methods take the log-weights of the sites of
-// that span only, which are the rows From … To−1 of the whole sequence.
+// Span returns the projection of span i alone. Its methods take only the log-weights of the sites
+// of that span, From … To−1.
 func (p *SpansProjection) Span(i int) *PathProjection { return p.parts[i] }
 
 // String returns the names of the spans' languages.
@@ -199,7 +199,7 @@ func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32
 }
 
 // Self returns the receiver. If a type embeds a *SpansProjection, its method Self still returns the
-// *SpansProjection. Runners detect such a type by this, because it may define its own Draw.
+// *SpansProjection. This tells runners that the type may have a Draw of its own.
 func (p *SpansProjection) Self() any { return p }
 
 // LogZ returns the log of the total weight of all sequences in which every span is in its language.

@@ -16,8 +16,8 @@ import (
 // Options resolves what is ambiguous in a file. With the zero value, everything is inferred from
 // the file.
 type Options struct {
-	// Columns lists the channels to read, by full name or by the last part of the name (Open for
-	// AAPL.Open). If it is empty, all numeric columns are read.
+	// Columns lists the channels to read, by the full name (AAPL.Open) or by its last part (Open).
+	// If it is empty, all numeric columns are read.
 	Columns []string
 
 	// Time names the column of times. If date and time of day are in two columns, a comma separates
@@ -31,7 +31,7 @@ type Options struct {
 	// is inferred.
 	Dates string
 
-	// Location is the time zone of times that are written without one; nil means UTC.
+	// Location is the time zone of times that are written without a time zone; nil means UTC.
 	Location *time.Location
 
 	// Decimal is the decimal separator, '.' or ','. Comma is the cell separator. If one of them is
@@ -39,9 +39,9 @@ type Options struct {
 	Decimal byte
 	Comma   rune
 
-	// Missing lists texts that stand for missing values, in addition to the usual ones.
-	// Numbers in this list count as missing in every column. Keep lists numbers that look
-	// like markers of missing values but are ordinary values, for example -999.
+	// Missing lists texts that stand for missing values, in addition to the usual texts. Numbers in
+	// this list count as missing in every column. Keep lists numbers that look like markers of
+	// missing values but are ordinary values, for example -999.
 	Missing []string
 	Keep    []float64
 }
@@ -66,7 +66,7 @@ type Time struct {
 	// Name of the column of times in the file; two names are joined by +; "" if there is none.
 	Column string `json:"column"`
 	// Order of the rows in the file: "oldest first", "newest first", "as in the file", or "sorted".
-	// The last means that Read sorted rows that are in no order.
+	// The value "sorted" means that the file has its rows in no order, and that Read sorted them.
 	Order string `json:"order"`
 	Dates string `json:"dates,omitempty"` // order of a date's parts, such as day/month/year
 	Zone  string `json:"zone,omitempty"`  // time zone of the file; "" if unknown
@@ -91,8 +91,8 @@ type Entity struct {
 	Name string
 
 	// Times holds the times in ascending order. A point in time, such as a date, is stored as
-	// microseconds since 1970 in UTC. If the times of the file are plain numbers, these are
-	// stored. If the file has no times, Times is 0, 1, 2, …. Lines holds the line number in the
+	// microseconds since 1970 in UTC. If the times of the file are plain numbers, they are stored
+	// unchanged. If the file has no times, Times is 0, 1, 2, …. Lines holds the line number in the
 	// file for each time; 0 marks a time that is absent from the file.
 	Times []float64
 	Lines []int
@@ -157,8 +157,8 @@ func (f *Frame) Label(e, r int) string {
 	return f.label(l.axis, l.rows[e][k], f.Entities[e].Times[r])
 }
 
-// Read reads time series from r, which yields the contents of a file. An error names a line of the
-// file and states how to resolve the problem.
+// Read reads time series from r, which yields the contents of a file. Errors name a line of the
+// file and state how to resolve the problem.
 func Read(r io.Reader, o Options) (*Frame, error) {
 	if err := check.Given("seriesdata: Read", "r", r); err != nil {
 		return nil, err

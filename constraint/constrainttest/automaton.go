@@ -28,8 +28,8 @@ type Options struct {
 	Accepts func(x []int32) bool
 
 	// Violation, unless nil, stores in g the expected values of the inequalities of a set for the
-	// sequence x. They must be computed independently of the set. The set's values must agree with
-	// them within 1e-9 times the largest absolute value.
+	// sequence x. They must be computed independently of the set. The values of the set must agree
+	// with the expected values within 1e-9 times the largest absolute value.
 	Violation func(g []float64, x []int32)
 
 	// Count, unless nil, returns the number of sequences of exactly Sites tokens in the
@@ -80,8 +80,8 @@ func (o *Options) size() (int, error) {
 //   - range: Next is −1 or in 0…States()−1, also for tokens outside 0…Levels−1;
 //   - function: Next and Accepting return the same for the same arguments, regardless of the
 //     order of calls;
-//   - predicate: the accepted sequences are those for which Options.Accepts returns true, and no
-//     sequence is accepted after Next has returned −1;
+//   - predicate: the automaton accepts a sequence if and only if Options.Accepts returns true, and
+//     accepts no sequence after Next has returned −1;
 //   - count: the number of accepted sequences equals the result of Options.Count;
 //   - classes: tokens of one class of a [constraint.Classed] language lead from every state to
 //     the same state, and every class has a token;

@@ -19,13 +19,13 @@
 //
 // A server that draws one token after the other needs only the set of tokens that may come next,
 // called a mask. [Grammar.Masks] prepares the masks of a grammar for a vocabulary, and [MasksOf]
-// those of any automaton over tokens. A [Matcher] follows one text. A token is in a mask if and
-// only if the text can still be completed after it. States are created when a text first reaches
-// them, and all texts share them.
+// prepares the masks of any automaton over tokens. A [Matcher] follows one text. A token is in a
+// mask if and only if the text can still be completed after it. States are created when a text
+// first reaches them, and all texts share them.
 //
 // # JSON
 //
 // The documentation of [JSONSchema] states which spellings of a JSON value are in the language of a
-// schema. Within these spellings, a schema's assertions mean exactly what the standard says. An
-// unknown feature is an error that names its path.
+// schema. Within these spellings, a schema's assertions mean what the standard says. An unknown
+// feature is an error that names its path.
 package grammar

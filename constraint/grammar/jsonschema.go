@@ -87,8 +87,8 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //   - White space is as JSON allows it, or none (see [SchemaConfig]).
 //   - Characters are spelled as themselves or by an escape. If a keyword restricts the string, \u
 //     escapes are allowed up to U+00FF.
-//   - Numbers that a keyword restricts have no exponent. No number has one if the schema uses
-//     negation (not, oneOf, if, dependencies).
+//   - Numbers that a keyword restricts have no exponent. If the schema uses negation (not, oneOf,
+//     if, dependencies), no number has an exponent.
 //   - With [Canonical] a value has one spelling, except for the order of members that no schema
 //     names.
 //
@@ -97,13 +97,13 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 // rewritten, because of not, oneOf, if or dependencies, are read side by side: one automaton per
 // schema reads the text. The rules then apply jointly to all schemas that are read at one place of
 // the value. A property counts as listed if at least one of these schemas lists it. The schema of
-// one property does not restrict the order of members in the value of another. The exception is a
-// place whose schemas have more than five patterns of names.
+// one property does not restrict the order of members in the value of another property, except
+// where the schemas of one place have more than five patterns of names.
 //
 // # Assertions
 //
-// Within these spellings the assertions are exact, with two exceptions. Both reject too much rather
-// than too little:
+// Within these spellings the assertions are exact, with two exceptions, which reject too much
+// rather than too little:
 //
 //   - Names unknown to the schema may repeat, so all of them together count as one towards
 //     minProperties.
@@ -116,7 +116,7 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 // rejects satisfies their negation even if its name is repeated.
 //
 // The keyword uniqueItems is exact for items with few possible values (an enum, a const, Booleans,
-// a short range of integers) and otherwise an error. An unknown format is an error unless
+// a short range of integers). For other items it is an error. An unknown format is an error unless
 // SchemaConfig.Annotations is set. A lookaround or backreference within a pattern is also an error.
 // Errors name the path. Keywords that no draft defines are annotations, which [Grammar.Annotations]
 // lists. The keyword $schema names the draft. Without it, the schema is read as draft 2020-12 plus

@@ -67,10 +67,9 @@ func (s *stacks) over(f frame) int {
 	return i
 }
 
-// Over returns the language of the grammar over the tokens of a vocabulary. The error is a
-// [*ConflictError] if the grammar is not deterministic, a [*constraint.LimitError] if it
-// has too many states, an [*constraint.ArgumentError] if the vocabulary is invalid, or the
-// context's cause.
+// Over returns the language of the token sequences that spell a text of the grammar. The error is a
+// [*ConflictError] if the grammar is not deterministic, a [*constraint.LimitError] if it has too
+// many states, an [*constraint.ArgumentError] if the vocabulary is invalid, or the context's cause.
 func (g *Grammar) Over(ctx context.Context, v text.Vocabulary) (*Language, error) {
 	p, err := Prepare(v)
 	if err != nil {
@@ -147,8 +146,8 @@ func (l *Language) States() int { return unbounded }
 // Start returns the number of the configuration (see [Language]) before the first token.
 func (l *Language) Start() int { return 0 }
 
-// Next returns the number of the configuration (see [Language]) after token is read in the one with
-// number state. It returns −1 (dead) if no text continues with token.
+// Next returns the number of the configuration (see [Language]) that follows when token is read in
+// the configuration numbered state. It returns −1 (dead) if no text continues with token.
 func (l *Language) Next(state int, token int32) int {
 	v := l.graph.Vocabulary()
 	if token < 0 || int(token) >= len(v.Tokens) {
@@ -192,8 +191,8 @@ func (l *Language) Next(state int, token int32) int {
 	return l.find(c)
 }
 
-// Accepting reports whether a sequence may end in the configuration (see [Language]) with number
-// state.
+// Accepting reports whether a sequence may end in the configuration (see [Language]) that has the
+// given number.
 func (l *Language) Accepting(state int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,8 +245,8 @@ func (g *Grammar) String() string { return g.name }
 // have no effect on the language. Parts of the schema that are never applied are left out.
 func (g *Grammar) Annotations() []string { return slices.Clone(g.annotations) }
 
-// Accepts reports whether text is in the language, in one pass. It creates states of the automaton
-// as the text needs them, and keeps them.
+// Accepts reports whether text is in the language, in one pass. The first text that reaches a state
+// of the automaton creates it, and later texts reuse it.
 func (g *Grammar) Accepts(text string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -173,13 +173,14 @@ func (l *lengths) least(c configuration) int {
 
 // MaskWithin is like [Matcher.Mask] for a text of limited length. The argument left is the number
 // of tokens that the text may still have, including the next one. MaskWithin allows a token if at
-// most left − 1 further bytes can complete the text; with [MasksOf] it counts tokens instead of
-// bytes. A text that follows the masks can therefore always end in time, because every byte must be
-// a token of the vocabulary. Texts that could end in time only by longer tokens are rejected. If no
-// token qualifies, the mask is empty.
+// most left − 1 further bytes can complete the text. Every byte must be a token of the vocabulary,
+// so a text that follows the masks can always end in time. Texts that could end in time only by
+// tokens of several bytes are rejected. With [MasksOf], MaskWithin counts tokens instead of bytes.
+// If no token qualifies, the mask is empty.
 //
-// The error is an [*constraint.ArgumentError] if left is negative or the vocabulary lacks a byte.
-// It wraps [errors.ErrUnsupported] for schemas that are read side by side (see [JSONSchema]).
+// The error is an [*constraint.ArgumentError] if the argument left is negative or the vocabulary
+// lacks a byte. It wraps [errors.ErrUnsupported] for schemas that are read side by side (see
+// [JSONSchema]).
 func (p *Matcher) MaskWithin(dst []uint32, left int) error {
 	m := p.m
 	if left < 0 {

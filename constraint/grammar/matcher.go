@@ -38,9 +38,9 @@ func (p *Matcher) Fork() *Matcher {
 }
 
 // Mask stores in dst the set of tokens that may come next. The slice dst must have [Masks.Words]
-// words. Bit t mod 32 of word t/32 is set if token t is allowed. This is the layout that
-// llama.cpp, llguidance, vLLM and XGrammar use. A token that ends the text is allowed if the text
-// may end here, or if it has already ended. If Mask returns an error, dst is unchanged.
+// words. Bit t mod 32 of word t/32 is set if token t is allowed. This is the layout that llama.cpp,
+// llguidance, vLLM and XGrammar use. A token that ends the text is allowed if the text may end at
+// this position, or has already ended. If Mask returns an error, dst is unchanged.
 func (p *Matcher) Mask(dst []uint32) error {
 	if len(dst) != p.m.Words() {
 		return &constraint.ArgumentError{Func: "Matcher.Mask", Arg: "len(dst)", Value: len(dst), Want: fmt.Sprintf("%d, as Words returns it", p.m.Words())}
@@ -57,8 +57,8 @@ func (p *Matcher) Mask(dst []uint32) error {
 	return nil
 }
 
-// Accept reads a token and reports whether it was allowed. If not, the matcher is
-// unchanged.
+// Accept reads a token and reports whether it was allowed. If the token was not allowed, the
+// matcher is unchanged.
 func (p *Matcher) Accept(token int32) (bool, error) {
 	v := p.m.v
 	if token < 0 || int(token) >= len(v.text) {
@@ -95,7 +95,7 @@ func (p *Matcher) Rollback(n int) error {
 	return nil
 }
 
-// MayEnd reports whether the text may end here.
+// MayEnd reports whether the text may end at the matcher's position.
 func (p *Matcher) MayEnd() bool {
 	if p.at.padded {
 		return true
@@ -108,13 +108,14 @@ func (p *Matcher) MayEnd() bool {
 // forced bounds the number of bytes of the text that Forced returns.
 const forced = 1 << 12
 
-// Forced returns the text that must come next: the bytes that follow for as long as only one byte
-// is possible, up to 4096. The text is empty if it may end here.
+// Forced returns the text that must come next. It adds bytes as long as exactly one byte can
+// follow, up to 4096 bytes. The forced text is empty if the text may end at the matcher's position.
 //
 // The result tokens spells a prefix of the forced text, divided into the longest possible tokens.
 // It stops where a token might extend beyond the forced text, so accepting these tokens excludes no
 // completion. For the masks of an automaton over tokens (see [MasksOf]), Forced instead lists
-// tokens for as long as exactly one can come next. The result text is what they spell.
+// tokens as long as exactly one token can come next. The result text is then the text of these
+// tokens.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

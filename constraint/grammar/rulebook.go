@@ -29,14 +29,14 @@ import (
 //   - a character class such as [^a-z];
 //   - a choice in parentheses.
 //
-// The suffixes *, +, ?, {m}, {m,} and {m,n} repeat a term. # begins a comment. A minus sign after a
-// regular expression or a class excludes one text or, in parentheses, several texts separated by |.
-// For example, /[a-z]+/ - ("if" | "else") matches every word but "if" and "else".
+// The suffixes *, +, ?, {m}, {m,} and {m,n} repeat a term. The sign # begins a comment. A minus
+// sign after a regular expression or a class excludes one text or, in parentheses, several texts
+// separated by |. For example, /[a-z]+/ - ("if" | "else") matches every word but "if" and "else".
 //
 // The grammar must define a deterministic pushdown automaton that reads one byte at every move.
-// This concerns only recursion, because rules that are not recursive are expanded in place and then
-// determinised. The next byte must decide whether a text continues in a rule, enters a recursive
-// rule, or leaves the rule. Recursion between brackets always satisfies this.
+// Only recursive rules can fail this requirement, because other rules are expanded in place and
+// then determinised. The next byte must decide whether a text continues in a rule, enters a
+// recursive rule, or leaves the rule. Recursion between brackets always satisfies this requirement.
 //
 // If the grammar is not deterministic, the error is a [*ConflictError]. It is a [*SyntaxError] if
 // the source cannot be parsed, a [*constraint.LimitError] if the automaton grows beyond the limits,

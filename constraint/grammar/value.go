@@ -247,7 +247,7 @@ func countOf(v *value) (int, error) {
 }
 
 // SchemaError reports a JSON Schema that is malformed, that [JSONSchema] does not support, or that
-// no value satisfies. Path is the place of the problem.
+// no value satisfies. Path locates the problem.
 type SchemaError struct {
 	Path string // JSON pointer, for instance "#/properties/a/uniqueItems"
 	What string

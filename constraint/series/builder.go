@@ -22,7 +22,7 @@ type Builder struct {
 }
 
 // NewBuilder returns a builder with no constraints. If the shape is invalid, Build returns an
-// error. For example, a Scale must not be 0, as the standard deviation of a constant channel is.
+// error. For example, a Scale of 0, the standard deviation of a constant channel, is invalid.
 func NewBuilder(shape Shape) *Builder {
 	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
 	switch {
@@ -76,7 +76,8 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum requires that the sum of channel c over the times t with from ≤ t < to equal the given value.
+// Sum fixes the sum of channel c over a range of times to the given value. The argument from is the
+// first time of the range, and the argument to is the time after its last.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
@@ -143,7 +144,8 @@ func (b *Builder) OHLC(open, high, low, close int) {
 	}
 }
 
-// Trend requires channel c to be non-decreasing over the times t with from ≤ t < to. If down is
+// Trend requires channel c to be non-decreasing over a range of times. The argument from is the
+// first time of the range, and the argument to is the time after its last. If the argument down is
 // true, the channel must be non-increasing instead.
 func (b *Builder) Trend(c, from, to int, down bool) {
 	if !b.within("Trend", c, from, to) {
@@ -182,9 +184,8 @@ func (b *Builder) Autocorrelation(c, lag int, value float64) {
 }
 
 // Row adds the inequality lower ≤ a·x ≤ upper on the raw series x, for instance to combine several
-// channels. Entry t·channels + c of x is channel c at time t. The name appears in errors. The
-// violation of the inequality is measured in units of the largest scale among its channels (see
-// [Shape]).
+// channels. Entry t·channels + c of x is channel c at time t. The name appears in errors. The unit
+// of its violation is the largest scale of the channels that it combines (see [Shape]).
 func (b *Builder) Row(name string, a constraint.Row, lower, upper float64) {
 	if b.err != nil {
 		return

@@ -9,22 +9,26 @@ import (
 // Shape describes the series that a [Builder] constrains: their length, and the names and units
 // of their channels.
 type Shape struct {
-	// Length is the number of time steps of every series, and Channels the number of values
-	// at each of them. Both are at least 1, and their product is at most 2³¹ − 1.
+	// Length is the number of time steps of every series, and Channels the number of values at each
+	// time step. Both are at least 1, and their product is at most 2³¹ − 1.
 	Length, Channels int
 
 	// Names are the names of the channels, for errors; nil means 0, 1, 2, ….
 	Names []string
 
-	// Shift and Scale > 0 define the standardised series of channel c: raw value = Shift[c] +
-	// Scale[c]·standardised value. nil means a shift of 0 and a scale of 1. Scales may differ
-	// between channels, even if a constraint combines these.
+	// Shift and Scale > 0 define the standardised series of channel c:
+	//
+	//	raw value = Shift[c] + Scale[c]·standardised value.
+	//
+	// nil means a shift of 0 and a scale of 1. A constraint may combine channels of different
+	// scales.
 	Shift, Scale []float64
 
 	// Tolerance is the permitted deviation from an equation a·x = b, in units of the channel's
 	// scale: |a·x − b| ≤ Tolerance·Scale. Autocorrelations may deviate by Tolerance itself. 0 means
 	// 0.005, and a negative value means no tolerance. Narasimhan et al. (2025) evaluate their
-	// samples with a tolerance of 0.01, so the default leaves a margin for rounding.
+	// samples with a tolerance of 0.01, so the default of half of this leaves a margin for
+	// rounding.
 	Tolerance float64
 }
 
@@ -59,9 +63,10 @@ func (s *Shape) channel(c int) string {
 	return fmt.Sprintf("channel %d", c)
 }
 
-// Raw converts a standardised series (length × channels, as drawn by a diffusion) to raw units. A
-// value x of channel c becomes Shift[c] + Scale[c]·x, computed in float64. Raw panics if len(x) is
-// not Length·Channels, or if Shift or Scale is not nil and does not have Channels entries.
+// Raw converts a standardised series (length × channels), such as a sample of a diffusion, to raw
+// units. A value x of channel c becomes Shift[c] + Scale[c]·x, computed in float64. Raw panics if
+// len(x) is not Length·Channels, or if Shift or Scale is not nil and does not have Channels
+// entries.
 //
 // A float32 holds seven digits, so rounding may violate an inequality that a projection has
 // satisfied within its tolerance. [Prices] corrects this for prices, whose order must hold exactly.

@@ -5,11 +5,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// System is the system of inequalities that a [Builder] has compiled. First come its rows, which
-// are two-sided linear inequalities, and then its autocorrelations. It is evaluated on standardised
-// series (see [Shape]), row-major arrays of length × channels. Channel c at time t is entry
-// t·channels + c. A System is an immutable [constraint.Smooth], and a proximal.Projector splits off
-// its linear rows by Split.
+// System is the system of inequalities that a [Builder] has compiled. Its rows, which are two-sided
+// linear inequalities, come first, followed by its autocorrelations. It is evaluated on
+// standardised series (see [Shape]), row-major arrays of length × channels. Channel c at time t is
+// entry t·channels + c. A System is immutable and implements [constraint.Smooth]. A
+// proximal.Projector uses the method Split to treat the linear rows separately.
 type System struct {
 	slabs  constraint.Slabs
 	curves curves
@@ -20,9 +20,8 @@ type System struct {
 // Len returns the number of inequalities: one per row and two per autocorrelation.
 func (s *System) Len() int { return s.slabs.Len() + s.curves.Len() }
 
-// Split returns the two parts of the system: the linear rows and, as nonlinear inequalities with
-// derivatives, the autocorrelations. The results share memory with the system and must not be
-// modified.
+// Split returns the two parts of the system: the linear rows, and the autocorrelations as nonlinear
+// inequalities with derivatives. The results share memory with the system and must not be modified.
 func (s *System) Split() (constraint.Slabs, constraint.Curved) { return s.slabs, s.curves }
 
 // RowName returns a description of inequality j in raw units.
@@ -45,7 +44,8 @@ func (s *System) Value(g []float64, v []float32) {
 	eval(s.curves, g[n:], v)
 }
 
-// Pull adds to dst the gradient Σ_j w_j·∂g_j/∂v at the series v, where g_j are the inequalities.
+// Pull adds to dst the gradient Σ_j w_j·∂g_j/∂v at the series v, where g_j is the value of
+// inequality j.
 func (s *System) Pull(dst, v []float32, w []float64) {
 	check.Len("series", "w", len(w), s.Len())
 	check.Len("series", "v", len(v), s.sites)
@@ -62,7 +62,8 @@ func (s *System) Pull(dst, v []float32, w []float64) {
 }
 
 // Violation returns the largest violation of a constraint by the standardised series v, and the
-// name of that constraint. It returns 0 and "" if all hold. The units are those of [System.Value].
+// name of that constraint. It returns 0 and "" if all constraints hold. The units are the same as
+// in [System.Value].
 func (s *System) Violation(v []float32) (worst float64, name string) {
 	g := make([]float64, s.Len())
 	s.Value(g, v)

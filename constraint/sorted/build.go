@@ -24,10 +24,10 @@ import (
 // number of distinct sequences. The iterator all may yield sequences in any order and may repeat
 // them. The slices that it yields are not kept.
 //
-// The file appears under its name only once it is complete. If path is a symbolic link, its target
-// is written. Meanwhile, a lock file path.lock keeps other processes from building the same file.
-// Build needs memory for the tokens (1, 2 or 4 bytes each, for up to 2⁸, 2¹⁶ or more levels) and 24
-// bytes per sequence.
+// The file appears under its name only once it is complete. If path is a symbolic link, Build
+// writes its target. While Build runs, the lock file path.lock keeps other processes from building
+// the same file. Build needs 24 bytes of memory per sequence, and 1, 2 or 4 bytes per token for up
+// to 2⁸, up to 2¹⁶ or more levels.
 //
 // The error is an *[constraint.ArgumentError] for levels or tokens out of range, and a
 // *[constraint.LimitError] for a set that is too large for [Open]. If another process is building

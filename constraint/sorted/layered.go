@@ -7,10 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Layered is a set of sequences in two parts, and the language of these sequences. Base is large
-// and does not change; Top is small and receives the added sequences. Both must be set, and Base
-// must not be closed while the set is in use. A Layered may be read by several goroutines, but not
-// while one of them adds to it.
+// Layered is a set of sequences in two parts. As a language, it contains these sequences. Base is
+// large and does not change; Top is small and receives the added sequences. Both must be set, and
+// Base must not be closed while the set is in use. A Layered may be read by several goroutines, but
+// not while one of them adds to it.
 type Layered struct {
 	Base *Lexicon
 	Top  *constraint.Lexicon
@@ -40,8 +40,8 @@ func (l Layered) Contains(x []int32) bool { return l.base().Contains(x) || l.top
 // Add adds x to Top unless x is in Base. It reports whether x was new, that is, in neither part.
 func (l Layered) Add(x []int32) bool { return !l.base().Contains(x) && l.top().Add(x) }
 
-// Len returns the number of sequences in Base plus that in Top. It counts a sequence twice if it is
-// in both, which Add prevents.
+// Len returns Base.Len() + Top.Len(). If a sequence is in both parts, which Add prevents, it counts
+// twice.
 func (l Layered) Len() int { return l.base().Len() + l.top().Len() }
 
 // States returns a bound on the state numbers, (Base.States() + 1)·(Top.States() + 1).
@@ -73,7 +73,8 @@ func (l Layered) Accepting(state int) bool {
 }
 
 // AppendEdges lists the transitions that leave the given state, in ascending order of their tokens.
-// It appends their tokens to the slice tokens and their target states to the slice states.
+// For each transition it appends the token to the slice tokens and the target state to the slice
+// states.
 func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	check.Len("sorted", "states", len(states), len(tokens))
 	b, t := l.split(state)

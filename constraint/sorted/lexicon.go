@@ -41,8 +41,8 @@ type mapped interface {
 
 // Open maps a file that [Build] has written. It reads only the header; use [Lexicon.Verify] to
 // check the contents. It returns a *[constraint.LimitError] if the number of states (see
-// [Lexicon.States]) exceeds 2³¹, or 2⁸ where int has 32 bits. Other errors are those of the
-// operating system, or describe what is wrong with the file.
+// [Lexicon.States]) exceeds 2³¹, or 2⁸ where int has 32 bits. Other errors come from the operating
+// system or describe what is wrong with the file.
 func Open(path string) (*Lexicon, error) {
 	opened, err := os.Open(path)
 	if err != nil {
@@ -86,8 +86,8 @@ func (l *Lexicon) Close() error {
 }
 
 // Err returns an error if the file was truncated or written to since it was opened, and nil
-// otherwise. Call Err after other methods and before using their results. A novelty.Projector does
-// so itself.
+// otherwise. Call Err after other methods and before using their results. A novelty.Projector makes
+// these calls itself.
 func (l *Lexicon) Err() error {
 	if err := l.failed.Load(); err != nil {
 		return *err

@@ -16,7 +16,7 @@ import (
 // ReadBPE reads the two files of GPT-2. The reader vocab yields vocab.json, an object that maps
 // each token to its number. The reader merges yields merges.txt, which has one pair of tokens per
 // line, after an optional line that begins with "#version". If a token or merge is wrong, the error
-// is a [*constraint.ArgumentError] that names it. Other errors are those of a reader or the JSON
+// is a [*constraint.ArgumentError] that names it. Other errors come from a reader or the JSON
 // decoder.
 func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 	if err := check.Given("text: ReadBPE", "vocab", vocab); err != nil {
@@ -44,10 +44,10 @@ func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 	return assemble("ReadBPE", ids, nil, lines)
 }
 
-// ReadTokenizer reads the tokenizer.json of a byte-level BPE, such as those of GPT-2, Llama 3,
-// Qwen, LLaDA and Dream. These settings are supported:
+// ReadTokenizer reads the tokenizer.json of a byte-level BPE. GPT-2, Llama 3, Qwen, LLaDA and Dream
+// use such tokenizers. These settings are supported:
 //
-//   - model.type "BPE", with ignore_merges or without;
+//   - model.type "BPE", with or without ignore_merges;
 //   - a pre_tokenizer of type ByteLevel, or a Sequence of Splits at regular expressions and a
 //     ByteLevel that does not split;
 //   - the normalizer NFC, or none.

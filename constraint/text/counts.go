@@ -16,7 +16,7 @@ import (
 //
 // The error is an [*constraint.ArgumentError] for a negative Max or separators that are not UTF-8.
 // It wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell such a text. Other errors are
-// those of [Lift].
+// the same as for [Lift].
 func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, words Range, separators string) (*constraint.DFA, error) {
 	const name = "WordCount"
 	c, k, err := separated(name, limits, words, separators)
@@ -27,7 +27,8 @@ func WordCount(ctx context.Context, v Vocabulary, limits constraint.Limits, word
 }
 
 // Characters compiles the language of the token sequences whose text has a number of runes in the
-// given range. Text that is not UTF-8 is not in the language. Errors are those of [WordCount].
+// given range. Text that is not UTF-8 is not in the language. Errors are the same as for
+// [WordCount].
 func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range) (*constraint.DFA, error) {
 	const name = "Characters"
 	c, err := runes.counter(name, limits)
@@ -37,15 +38,15 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 	return newKinds().compile(ctx, name, fmt.Sprintf("Characters(%v)", runes), characters{c}, v, limits)
 }
 
-// Sentences compiles the language of the token sequences whose text consists of complete sentences,
-// as many as the range sentences allows. A sentence begins with a rune that is not white space. It
-// ends with one or more terminators, and possibly closing quotes and brackets, before white space
-// or the end of the text. Terminators are the runes of the string ends, such as ".!?". So "3.14"
-// does not end a sentence, and "Dr. No." counts as two. Text that is not UTF-8 is not in the
-// language.
+// Sentences compiles the language of the token sequences whose text consists of complete sentences.
+// The argument sentences is the allowed range of their number. A sentence begins with a rune that
+// is not white space. It ends with one or more terminators, and possibly closing quotes and
+// brackets, before white space or the end of the text. The argument ends is a string of all
+// terminators, such as ".!?". For example, "3.14" does not end a sentence, and "Dr. No." counts as
+// two sentences. Text that is not UTF-8 is not in the language.
 //
-// The error is an [*constraint.ArgumentError] if the string ends is empty or contains white space.
-// Other errors are those of [WordCount].
+// The error is an [*constraint.ArgumentError] if the argument ends is empty or contains white
+// space. Other errors are the same as for [WordCount].
 func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sentences Range, ends string) (*constraint.DFA, error) {
 	const name = "Sentences"
 	c, err := sentences.counter(name, limits)

@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Lift converts an automaton over bytes, the tokens 0…255, to one over the tokens of a vocabulary.
-// The result accepts a token sequence if and only if the argument bytes accepts the joined texts of
-// its tokens. Every way to divide a text into tokens is accepted. Padding may follow if the
+// Lift converts an automaton over bytes (the tokens 0…255) to an automaton over the tokens of a
+// vocabulary. The result accepts a token sequence if and only if the given automaton accepts the
+// bytes of its text. Every way to divide a text into tokens is accepted. Padding may follow if the
 // vocabulary has any.
 //
 // Lift takes at most O(Q·T) steps, where Q is the number of states of the minimal byte automaton

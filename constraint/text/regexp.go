@@ -27,18 +27,18 @@ func (e *PatternError) Error() string {
 func (e *PatternError) Unwrap() error { return e.Err }
 
 // Regexp compiles a regular expression to the minimal automaton over the tokens of a vocabulary.
-// The automaton accepts the token sequences whose joined text matches the expression as a whole.
+// The automaton accepts the token sequences whose whole text matches the expression.
 //
-// The syntax is that of package regexp (RE2). The match is anchored at both ends, as if the pattern
-// were \A(?:pattern)\z. Greediness and captures make no difference. ^, $, \b, \B and all flags have
-// the same meaning as in package regexp. The text must be UTF-8, and a rune may be spread over
-// several tokens. Text that is not valid UTF-8 is not in the language, whereas package regexp reads
-// an invalid byte as U+FFFD.
+// The syntax is the same as in package regexp (RE2). The match is anchored at both ends, as if the
+// pattern were \A(?:pattern)\z. Greediness and captures make no difference. ^, $, \b, \B and all
+// flags have the same meaning as in package regexp. The text must be UTF-8, and a rune may be
+// spread over several tokens. Text that is not valid UTF-8 is not in the language, whereas package
+// regexp reads an invalid byte as U+FFFD.
 //
 // A pattern has at most 2¹⁶ bytes and, with its repetitions written out, at most 2¹⁶ instructions.
 // A Unicode class such as \pL counts as 256 bytes. If case is ignored, a range that ends beyond
-// ASCII counts as 2048 bytes. [Words] and [Contains] take longer lists. Use a [Cache] for patterns
-// that are compiled repeatedly.
+// ASCII counts as 2048 bytes. For long lists of words, use [Words] or [Contains]. Use a [Cache] for
+// patterns that are compiled repeatedly.
 //
 // The error is a [*PatternError] if the pattern does not parse, and wraps
 // [constraint.ErrInfeasible] if no token sequence spells a match. It is a [*constraint.LimitError]

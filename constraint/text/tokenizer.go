@@ -19,14 +19,14 @@ const gaps = 1 << 20
 // Strip and Sequence.
 //
 // Special tokens (begin and end marks, masks, unknown) are Forbidden, and the padding token of the
-// file is Padding. The other added tokens are ordinary texts. Ids without a token, or with an empty
+// file is Padding. Other added tokens are ordinary tokens. Ids without a token, or with an empty
 // text, are Forbidden.
 //
 // A token has the same text at every position. If the decoder treats the ends of a text
 // differently, the vocabulary uses the text that a token has in the middle. With Metaspace,
 // WordPiece and WordLevel, every word, even the first, begins with a blank. With an end-of-word
-// suffix, every word, even the last, ends with a blank. Neither Strip at the ends of the whole text
-// nor the clean-up of blanks before punctuation is applied.
+// suffix, every word, even the last, ends with a blank. Strip at the ends of the whole text is not
+// applied, nor is the clean-up of blanks before punctuation.
 //
 // A language accepts every sequence of tokens that spells a text, not only the tokenizer's own
 // encoding. Merges and scores are therefore ignored. To encode texts with a byte-level BPE, use

@@ -25,8 +25,8 @@ type Vocabulary struct {
 
 	// Padding lists tokens that may follow a complete text, any number of them in any order.
 	// Nothing else may follow a padding token. The text of these tokens does not matter. With
-	// padding, a language over exactly L sites holds the texts of at most L tokens. Leave Padding
-	// empty for texts that fill all sites.
+	// padding, a sequence of L sites can hold a text of fewer than L tokens. If texts must fill all
+	// sites, leave Padding empty.
 	Padding []int32
 }
 
@@ -49,8 +49,8 @@ func Bytes() Vocabulary {
 	return v
 }
 
-// Text returns the text of the sequence x: the joined texts of its tokens, without those of
-// Forbidden and Padding tokens. It panics if a token is out of range.
+// Text returns the text of the sequence x: the joined texts of its tokens, except Forbidden and
+// Padding tokens. It panics if a token is out of range.
 func (v Vocabulary) Text(x []int32) string {
 	var b strings.Builder
 	for _, t := range x {
@@ -63,7 +63,8 @@ func (v Vocabulary) Text(x []int32) string {
 }
 
 // Spelling checks the vocabulary and reports for every token whether it contributes its text to a
-// sequence. Forbidden and Padding tokens do not. The error is an [*constraint.ArgumentError].
+// sequence. Forbidden and Padding tokens do not. If the vocabulary is invalid, the error is an
+// [*constraint.ArgumentError].
 func (v Vocabulary) Spelling() ([]bool, error) {
 	if len(v.Tokens) == 0 {
 		return nil, &constraint.ArgumentError{Func: "Vocabulary", Arg: "len(Tokens)", Value: 0, Want: "≥ 1"}

@@ -12,7 +12,8 @@ import (
 )
 
 // Contains compiles the language of the token sequences whose text contains every one of the
-// strings, in any division into tokens. Errors are those of [constraint.Contains] and [Lift].
+// strings, in any division into tokens. Errors are the same as for [constraint.Contains] and
+// [Lift].
 func Contains(ctx context.Context, v Vocabulary, limits constraint.Limits, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.Contains(bytesOf(words)...)
 	if err != nil {
@@ -21,8 +22,8 @@ func Contains(ctx context.Context, v Vocabulary, limits constraint.Limits, words
 	return Lift(ctx, a, v, limits)
 }
 
-// Avoids compiles the language of the token sequences whose text contains none of the strings,
-// in any division into tokens. Errors are those of [constraint.Avoids] and [Lift].
+// Avoids compiles the language of the token sequences whose text contains none of the strings, in
+// any division into tokens. Errors are the same as for [constraint.Avoids] and [Lift].
 func Avoids(ctx context.Context, v Vocabulary, limits constraint.Limits, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.Avoids(bytesOf(words)...)
 	if err != nil {
@@ -31,10 +32,10 @@ func Avoids(ctx context.Context, v Vocabulary, limits constraint.Limits, words .
 	return Lift(ctx, a, v, limits)
 }
 
-// WordAt compiles the language of the token sequences whose n-th word is in the list words. The
-// first word has n = 1, and the last n = −1. A word is a maximal run of bytes that are not in the
-// string separators. The text may be divided into tokens in any way. Errors are those of
-// [constraint.WordAt] and [Lift].
+// WordAt compiles the language of the token sequences whose n-th word is one of the given words.
+// The first word has n = 1, and the last word has n = −1. A word is a maximal run of bytes that are
+// not in the string separators. The text may be divided into tokens in any way. Errors are the same
+// as for [constraint.WordAt] and [Lift].
 func WordAt(ctx context.Context, v Vocabulary, limits constraint.Limits, n int, separators string, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.WordAt(bytesOf(words), n, bytesOf([]string{separators})[0])
 	if err != nil {
@@ -62,7 +63,7 @@ func bytesOf(words []string) [][]int32 {
 //
 // The error is an [*constraint.ArgumentError] if the list is empty, a word is empty or contains a
 // separator, or an argument is not UTF-8. It wraps [constraint.ErrInfeasible] if no tokens spell
-// such a text. Other errors are those of [Lift].
+// such a text. Other errors are the same as for [Lift].
 func Words(ctx context.Context, v Vocabulary, limits constraint.Limits, separators string, list ...string) (*constraint.DFA, error) {
 	const name = "Words"
 	if err := valid(name, "separators", separators); err != nil {
@@ -119,9 +120,10 @@ func (w wordList) Next(state int, kind int32) int {
 
 func (w wordList) Accepting(state int) bool { return state == 0 || w.words.Accepting(state-1) }
 
-// WordLengths compiles the language of the token sequences in whose text every word has a length in
-// the given range, in runes. A word is a maximal run of runes that are not in the string
-// separators. A word may be divided into tokens in any way. Errors are those of [WordCount].
+// WordLengths compiles the language of the token sequences whose text contains only words of
+// lengths in the given range. The length of a word is its number of runes. A word is a maximal run
+// of runes that are not in the string separators. A word may be divided into tokens in any way.
+// Errors are the same as for [WordCount].
 func WordLengths(ctx context.Context, v Vocabulary, limits constraint.Limits, runes Range, separators string) (*constraint.DFA, error) {
 	const name = "WordLengths"
 	c, k, err := separated(name, limits, runes, separators)

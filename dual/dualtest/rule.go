@@ -17,15 +17,16 @@ type Options struct {
 	// Rest, unless nil, measures how far a multiplier λ < Max is from a point at which the rule
 	// leaves it unchanged. It depends on λ and on the mean violation of the multiplier's
 	// constraint, and is zero at such a point. Set it for a rule that does not converge to the
-	// optimum. The default, with the mean violation ḡ, is the distance between λ and λ + ḡ clipped
-	// to the bounds.
+	// optimum. If Rest is nil, the measure is the distance between λ and λ + ḡ clipped to the
+	// bounds, where ḡ is the mean violation.
 	Rest func(lambda, mean float64) float64
 }
 
 // TestRule checks a rule against the requirements of [dual.Rule] and [dual.Updater]:
 //
 //   - bind: Bind returns an error for n < 1.
-//   - bounds: Multipliers stay within 0…Max, and those of equalities within ±Max.
+//   - bounds: Multipliers of inequalities stay within 0…Max, and multipliers of equalities within
+//     ±Max.
 //   - batch: An update does not modify its batch.
 //   - same: Two updaters of a rule that receive the same batches give the same bits.
 //   - error: An update that fails leaves the multipliers unchanged. An update for a batch with

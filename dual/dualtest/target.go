@@ -25,19 +25,20 @@ type TargetOptions[S energy.Site] struct {
 	Base func(e []float64, x []S)
 
 	// Energy, unless nil, returns the energy that the target must have at multipliers λ, up to a
-	// constant for each λ. It is for targets whose violations depend on λ. The default is (β·E(x,
-	// 0) + λᵀg(x))/β, where β is the temperature and g are the violations.
+	// constant for each λ. It is for targets whose violations depend on λ. If Energy is nil, the
+	// target must have the energy (β·E(x, 0) + λᵀg(x))/β, where β is the temperature and g are the
+	// violations.
 	Energy func(lambda []float64, x []S) float64
 }
 
 // TestTarget checks a target against the requirements of [dual.Target]. If the target has energies,
-// TestTarget also checks that they are those of the tilted distribution:
+// TestTarget also checks that they belong to the tilted distribution:
 //
 //   - shape: Len ≥ 1, Sites ≥ 1 and a finite Beta > 0, all of them constant.
-//   - multipliers: SetLambda copies its argument. It rejects numbers that are not finite and,
-//     except for equalities, negative ones; it then changes nothing.
+//   - multipliers: SetLambda copies its argument. It rejects numbers that are not finite and, for
+//     inequalities, negative numbers. It then changes nothing.
 //   - batch: A state has the same violations alone and among others, and x is not modified.
-//   - base: At λ = 0, also after other multipliers, energies are those of the base.
+//   - base: At λ = 0, also after other multipliers, energies equal TargetOptions.Base.
 //   - energy: E(x, λ) = (f_0(x) + λᵀg(x))/β, or TargetOptions.Energy up to a constant.
 //
 // TestTarget leaves the target at λ = 0.

@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Config holds the settings of a [Fit]. Chains must be set for the default objective. All other
-// zero values are ready for use: the fit is then by maximum likelihood with [Persistent] chains,
-// and every step uses all data.
+// Config holds the settings of a [Fit]. Chains must be set for the default objective. The zero
+// values of all other fields are ready for use. They select maximum likelihood with [Persistent]
+// chains, and every step then uses all data.
 type Config struct {
 	Objective Objective // how to estimate the gradient; nil means Persistent{}
 
@@ -31,7 +31,7 @@ type Config struct {
 
 	// L1 and L2 are the weights λ₁ and λ₂ of the penalties λ₁·Σ_k c_k|θ_k| and (λ₂/2)·Σ_k c_k θ_k²,
 	// in nats per row of data. A proximal step, scaled per parameter, applies them after each step
-	// of Adam. So L1 gives exact zeros, and the optimum does not depend on the rate.
+	// of Adam. L1 therefore gives exact zeros, and the optimum does not depend on the rate.
 	L1, L2 float64
 
 	// Penalty holds the factor c_k ≥ 0 of both penalties for each parameter k (see L1); nil means 1
@@ -45,7 +45,7 @@ type Config struct {
 	// gradient before the step, without penalties. It must not keep the slices.
 	Observe func(step int, theta, gradient []float64)
 
-	// Checkpoint saves the fit to the file Path, if that is set, and keeps the previous file as
+	// Checkpoint, if its Path is set, saves the fit to that file and keeps the previous file as
 	// Path.old. It saves when Run ends, even if the context ended Run. If Every is not 0, it also
 	// saves each time that number of steps has been made. If saving fails, Run returns the error.
 	Checkpoint struct {

@@ -6,7 +6,7 @@
 // the mean negative log-likelihood and two optional penalties. Without the penalties, the gradient
 // is a difference of moments, E_data[∂E/∂θ] − E_θ[∂E/∂θ]. For energies that are linear in θ,
 // fitting is the dual ascent of package dual with equality constraints. The parameters are then the
-// multipliers, and at the optimum the moments of the model equal those of the data.
+// multipliers, and at the optimum the moments of the model equal the moments of the data.
 //
 // For example:
 //
@@ -22,7 +22,7 @@
 // An [Objective] estimates the moments of the model. [Persistent] uses chains that continue while θ
 // moves. [Contrastive] uses short chains that start from the data. [Exact] sums over all states, by
 // variable elimination if the model's graph has a low tree-width. [Pseudo] replaces the likelihood
-// by the product of its conditionals, whose gradient needs no moments of the model.
+// by the product of the conditionals of the sites; its gradient needs no moments of the model.
 //
 // # Caveats
 //

@@ -22,8 +22,8 @@ type Persistent struct {
 	Cold  bool // whether the chains start from their present states instead of from rows of data
 
 	// Buffer, if positive, is the number of states in a replay buffer, at least one per chain. In
-	// every step, the chains continue from random states of the buffer, and their new states
-	// replace these (Du and Mordatch 2019).
+	// every step, the chains continue from random states of the buffer. Their new states then
+	// replace these states in the buffer (Du and Mordatch 2019).
 	Buffer int
 
 	// Restart is the probability, 0 … 1, that a chain begins a step at a row of the data

@@ -106,7 +106,7 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 //
 // If the context ends, Run returns the context's error, and a later Run continues the interrupted
 // step. Run also returns an error if the gradient is not finite, the model rejects the parameters,
-// or the chains return an error. In these cases the parameters are those before the failed step.
+// or the chains return an error. In these cases the failed step does not change the parameters.
 func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }
@@ -183,11 +183,11 @@ func (f *Fit) rows() []int32 {
 // Len returns the number of steps made so far.
 func (f *Fit) Len() int { return f.steps }
 
-// Params returns a copy of the present parameters, which are also those of the model.
+// Params returns a copy of the present parameters of the fit and its model.
 func (f *Fit) Params() []float64 { return slices.Clone(f.theta) }
 
-// Average returns the mean of the parameters over the steps, with a weight ∝ t² for step t. It has
-// less noise than the parameters of the last step.
+// Average returns the mean of the parameters over the steps, with a weight ∝ t² for step t. The
+// mean has less noise than the parameters of the last step.
 func (f *Fit) Average() []float64 { return slices.Clone(f.average) }
 
 // UseAverage sets the parameters of the fit and its model to the average over the steps. Call it at
@@ -317,12 +317,12 @@ func (f *Fit) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint to w, followed by that of the chains if they are a dual.Saver. A fit
+// Save writes a checkpoint to w. If the chains are a dual.Saver, their checkpoint follows. A fit
 // that loads the checkpoint continues bit for bit.
 func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a fit built with the same arguments. Only Observe
-// and Checkpoint may differ; otherwise the error names the first argument that does. Load sets the
+// and Checkpoint may differ. The error names the first other argument that differs. Load sets the
 // parameters of the model and reads no further than the end of the checkpoint. If Load returns an
 // error, nothing has changed.
 func (f *Fit) Load(ctx context.Context, r io.Reader) error { return f.life.Load(ctx, r) }

@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Objective defines the loss, in general the mean negative log-likelihood of the data, and how its
-// gradient is estimated. [Persistent], [Contrastive], [Pseudo] and [Exact] are objectives. You can
-// also write your own.
+// Objective defines the loss and how its gradient is estimated. In general the loss is the mean
+// negative log-likelihood of the data. [Persistent], [Contrastive], [Pseudo] and [Exact] are
+// objectives. You can also write your own.
 type Objective interface {
 	// Bind returns the [Phase] that computes gradients for the model p, its data (rows of one level
 	// per site) and the chains of the fit. The argument chains is nil if the fit has none.
@@ -45,7 +45,7 @@ type Conditioned interface {
 	//
 	//	Σ_s Σ_i −log p(x_i | the other sites),
 	//
-	// summed over states s and sites i. It adds its gradient with respect to θ to g.
+	// summed over states s and sites i. It adds the gradient of this sum with respect to θ to g.
 	PseudoGradient(g []float64, x []int32) float64
 }
 

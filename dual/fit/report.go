@@ -15,8 +15,9 @@ import (
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //
 // where λ₁ and λ₂ are the weights of the penalties and c_k their factors (Config.L1, L2 and
-// Penalty). If θ_k = 0, the residual is the amount by which the difference of moments exceeds λ₁c_k
-// in magnitude. Windows have 16, 32, 64, … steps. The report uses the last complete window.
+// Penalty). If θ_k = 0, the residual is the amount by which the magnitude of the difference of
+// moments exceeds λ₁c_k. Windows have 16, 32, 64, … steps. The report uses the last complete
+// window.
 type Report struct {
 	Steps int // number of steps made so far
 	// number of steps in the window over which the residuals are averaged; 0 before step 16
@@ -73,10 +74,10 @@ func (f *Fit) residual(k int) float64 {
 	return math.Abs(v)
 }
 
-// Solve makes steps until the residuals of the parameters vanish within tol, but at most the given
-// number. It checks after each window of 16, 32, 64, … steps (see [Report]). A residual vanishes if
-// it is at most tol plus four standard errors, and the standard error is at most tol. Solve reports
-// whether all residuals vanished.
+// Solve makes steps until the residuals of the parameters vanish within the tolerance tol. The
+// argument most is the largest number of steps. Solve checks the residuals after each window of 16,
+// 32, 64, … steps (see [Report]). A residual vanishes if it is at most tol plus four standard
+// errors, and the standard error is at most tol. Solve reports whether all residuals vanished.
 func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	if most < 0 {
 		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
@@ -124,11 +125,11 @@ func (c Certificate) String() string {
 	return fmt.Sprintf("log-likelihood %.4f ± %.2g nats a state (%d states; log Z = %.4f ± %.2g)", c.LogLik, c.StdErr, c.States, c.LogZ, c.LogZErr)
 }
 
-// Certify returns the mean log-likelihood of the states x under the model m. The states should not
-// be those to which the model was fitted. The function logZ returns log Z and its standard error,
-// for instance from anneal.AIS (annealed importance sampling). If a few of the AIS chains have most
-// of the weight, log Z is too low, and the likelihood too high. If logZ is nil, energy.Enumerate
-// sums over all states.
+// Certify returns the mean log-likelihood of the states x under the model m. The states should be
+// different from the data to which the model was fitted. The function logZ returns log Z and its
+// standard error, for instance from anneal.AIS (annealed importance sampling). If a few of the AIS
+// chains have most of the weight, log Z is too low, and the likelihood too high. If logZ is nil,
+// energy.Enumerate sums over all states.
 func Certify(ctx context.Context, m energy.Model, x []int32, logZ func(context.Context) (value, stdErr float64, err error)) (*Certificate, error) {
 	sites, _, err := check.Model("fit", "Certify", "the model", m)
 	if err != nil {

@@ -35,9 +35,9 @@ type Config struct {
 	Domain func(x []float32)
 
 	// Again makes two predictions per step, at twice the cost. The violations of the first
-	// prediction move λ. The second is made at the new λ and used by the diffusion, as in the
-	// paper. Otherwise the diffusion uses the prediction made before λ moves, as in the paper's
-	// code.
+	// prediction move λ. The diffusion uses the second prediction, made at the new λ, as in the
+	// paper. If Again is false, the diffusion uses the prediction made before λ moves, as in the
+	// paper's code.
 	Again bool
 
 	// Scarce suppresses the [ScarceError] of a run in which most predictions rest on fewer than two

@@ -88,7 +88,7 @@ func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 func (d *Denoiser) Shape() (sites, levels int) { return d.p.Sites(), 1 }
 
 // Denoise stores in v predictions of the clean samples of all states, and then moves the
-// multipliers λ. Since the states share λ, each prediction depends on all of them. Denoise
+// multipliers λ. Since the states share λ, each prediction depends on all states. Denoise
 // implements energy.Denoiser.
 func (d *Denoiser) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	states := len(q.Time)
@@ -177,8 +177,8 @@ const missed = 4
 
 // ScarceError reports that an [Estimator] had fewer than two effective candidates (see
 // [GibbsScore.Effective]) in most steps of a batch. Its predictions were then close to the single
-// best candidate, and the samples and multipliers are not meaningful. A guess of the base
-// distribution (GibbsOptions.Center and Spread) or an exact predictor helps; more candidates barely
+// best candidate, and the samples and multipliers are not meaningful. To avoid this, guess the base
+// distribution (GibbsOptions.Center and Spread) or use an exact predictor. More candidates barely
 // help. Config.Scarce suppresses the error.
 type ScarceError struct {
 	// Few is the number of steps of the batch with fewer than two effective candidates. In such a
@@ -304,14 +304,14 @@ func (d *Denoiser) Average() []float64 {
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
 //	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ),
 //
-// where ᾱ is the signal level of the step. V is the variance of x_0 given x_t, the factor by which
-// multipliers move a prediction. L is the derivative of the prediction with respect to x_t.
+// where ᾱ is the signal level of the step. The variance of x_0 given x_t is V; multipliers move a
+// prediction by this factor. The derivative of the prediction with respect to x_t is L.
 //
 // The factors are exact if the constraints are linear and the base distribution is normal with
-// independent coordinates of variance v. The mean of the samples is then that of a run at the fixed
+// independent coordinates of variance v. The samples then have the same mean as a run at the fixed
 // multipliers Σ_t w_t·λ_t (see [Denoiser.Tilt]), up to the error of finitely many steps. In other
-// cases the factors are a rough measure. Hadou et al. (2026) bound the effect of multipliers other
-// than the optimum λ* by factors of this kind.
+// cases the factors are a rough measure. Hadou et al. (2026) use similar factors to bound the
+// effect of multipliers other than the optimum λ*.
 //
 // Stability returns nil before the first step, and an error unless variance is finite and > 0.
 func (d *Denoiser) Stability(variance float64) ([]float64, error) {
@@ -338,10 +338,11 @@ func (d *Denoiser) Stability(variance float64) ([]float64, error) {
 	return w, nil
 }
 
-// Tilt returns the fixed multipliers Σ_t w_t·λ_t that are equivalent to those of the last batch.
-// Here w_t is the factor of step t from [Denoiser.Stability], and λ_t are the multipliers of the
-// prediction that the diffusion used in step t. To draw more samples like those of the batch, fix λ
-// at Tilt, not at [Denoiser.Average]. Tilt returns the same errors as Stability.
+// Tilt returns the fixed multipliers Σ_t w_t·λ_t that are equivalent to the multipliers of the last
+// batch. Here w_t is the factor of step t from [Denoiser.Stability], and λ_t are the multipliers of
+// the prediction that the diffusion used in step t. To draw more samples from the same
+// distribution, fix λ at Tilt, not at [Denoiser.Average]. Tilt returns the same errors as
+// Stability.
 func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 	w, err := d.Stability(variance)
 	if w == nil {
@@ -385,7 +386,7 @@ type Ranged interface{ Outside(lambda []float64) error }
 // Warning returns a sentence if the predictions for the last batch may be wrong, and "" otherwise.
 // It warns in these cases:
 //
-//   - A step of an [Estimator] had fewer than two effective candidates. If this is so in many
+//   - A step of an [Estimator] had fewer than two effective candidates. If this happens in many
 //     steps, the samples and multipliers are not meaningful (see [ScarceError]).
 //   - The multipliers of a step were outside the range of a [Ranged] predictor, such as a network
 //     of package network. The predictions are then extrapolations.

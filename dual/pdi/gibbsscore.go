@@ -45,16 +45,16 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 //
 // Here ᾱ is the signal level, ε_k is standard normal, and E is the energy of the target at the
 // multipliers λ. The weights are w_k ∝ exp(−E(y_k, λ)). The method is Algorithm 2 of Hadou, Uslu
-// and Ribeiro (2026), which prints a wrong minus sign in the last line.
+// and Ribeiro (2026), whose last line has a wrong minus sign.
 //
 // Candidates of width σ/α rarely fall where the distribution has mass. At high noise in 30
-// dimensions, only one of them contributes (see [GibbsScore.Effective]). GibbsOptions.Center and
+// dimensions, only one candidate contributes (see [GibbsScore.Effective]). GibbsOptions.Center and
 // Spread give better candidates.
 //
-// States are processed in parallel on all processors. So each state needs its own random source,
-// and the target must be safe for concurrent use. Results do not depend on the number of
-// processors. They are the same on every GOARCH if those of the terms are. A GibbsScore holds
-// scratch memory and must be used by one goroutine at a time.
+// States are processed in parallel on all processors. Each state therefore needs its own random
+// source, and the target must be safe for concurrent use. Results do not depend on the number of
+// processors. If the energies of the target are the same on every GOARCH, the results are, too. A
+// GibbsScore holds scratch memory and must be used by one goroutine at a time.
 type GibbsScore struct {
 	l     Tilted
 	rows  []dual.Row
@@ -81,10 +81,10 @@ type GibbsOptions struct {
 
 	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that resembles
 	// the base distribution exp(−f0/β), for better candidates. They hold one entry per coordinate,
-	// or one for all. Constraints of type continuous.Linear tilt this Gaussian by their
-	// multipliers. Candidates are drawn from its posterior given the noisy state x_t, and the
-	// weights correct for the difference. With many candidates the estimate tends to the same
-	// limit, whatever the guess.
+	// or a single entry for all coordinates. Constraints of type continuous.Linear tilt this
+	// Gaussian by their multipliers. Candidates are drawn from its posterior given the noisy state
+	// x_t, and the weights correct for the difference. With many candidates the estimate tends to
+	// the same limit, whatever the guess.
 	Center, Spread []float64
 
 	// Antithetic draws candidates in pairs whose noise is +ε and −ε. Errors that are odd in ε then
@@ -93,16 +93,17 @@ type GibbsOptions struct {
 
 	// Score estimates the posterior mean from ŝ, the estimated score of the noisy state (see
 	// [GibbsScore]), as in the paper. Otherwise the estimate is Σ w_k y_k. With few effective
-	// candidates, ŝ is unreliable: it rests on the score of one remote candidate, times σ²/α. On
-	// mixtures in many dimensions with a single effective candidate, it nevertheless does better
-	// than Σ w_k y_k, because the multipliers correct the error.
+	// candidates, ŝ is unreliable, because it rests on the score of one remote candidate, times
+	// σ²/α. On mixtures in many dimensions with a single effective candidate, it is nevertheless
+	// more accurate than Σ w_k y_k, because the multipliers correct the error.
 	Score bool
 
-	// Control adds a control variate to the weighted mean Σ w_k y_k. This is c times the difference
-	// between the weighted mean and the estimate from ŝ (see Score), which has mean zero (Stein's
-	// identity). Least squares over the candidates determines c. On a Gaussian target the result
-	// has no variance, however few candidates are effective. On a mixture with a single effective
-	// candidate it may not help, and the estimate of the paper does best.
+	// Control adds a control variate to the weighted mean Σ w_k y_k: c times the difference between
+	// the weighted mean and the estimate from ŝ (see Score). The mean of this difference is zero
+	// (Stein's identity). The factor c is determined by least squares over the candidates. On a
+	// Gaussian target the result has no variance, even with few effective candidates. On a mixture
+	// with a single effective candidate Control may not help, and the estimate of the paper is
+	// best.
 	Control bool
 }
 
@@ -277,7 +278,7 @@ func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alp
 
 // Predict stores in v the estimated posterior means; it implements [Predictor]. It returns an error
 // if every candidate of a state has energy +Inf, an energy is NaN, or a multiplier is not finite. A
-// negative multiplier is also an error, except that of an equality.
+// negative multiplier of an inequality is also an error.
 func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	n := g.l.Sites()
 	check.Len("pdi", "v", len(v), len(x))

@@ -62,8 +62,8 @@ type Estimator interface {
 }
 
 // Forecaster is a predictor that can also compute the posterior mean of the violations g. For
-// nonlinear g this differs from g at the posterior mean of the state. The predictive rule (see
-// [Config]) moves λ by the posterior mean of g.
+// nonlinear g this mean differs from the value of g at the posterior mean of the state. The
+// predictive rule (see [Config]) moves λ by the posterior mean of g.
 type Forecaster interface {
 	Predictor
 

@@ -12,17 +12,17 @@ import (
 )
 
 // Avoiding wraps a denoiser, called the original model, so that samples contain no tokens of a
-// given set F. The only exception is a site at which the original model allows only tokens of F.
+// given set F. The only exceptions are sites at which the original model allows no other tokens.
 //
 // Avoiding also estimates how often samples of the original model contain no token of F. This
 // probability is
 //
 //	E ∏_k (1 − h_k),
 //
-// where h_k is the probability, under the original model, that the k-th revealed token is in F. The
+// where h_k is the probability, under the original model, that revealed token number k is in F. The
 // mean is over samples of Avoiding drawn by the same process. [Avoiding.LogSurvival] returns the
-// logarithm of the product for each sample. The mean product is an unbiased estimate, with less
-// noise than counting.
+// logarithm of the product for each sample. The mean of the products is an unbiased estimate, with
+// less noise than counting.
 //
 // An Avoiding must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. It keeps a record for every sample, so make a new one after an interrupted run. It
@@ -46,8 +46,8 @@ type survivor struct {
 
 // NewAvoiding returns a denoiser that predicts like q but without the given tokens. The argument
 // mask is the level that stands for a masked token. NewAvoiding returns an error if q is nil, or if
-// mask or a token is not a level. The tokens must not include the mask, and must be some but not
-// all of the other levels.
+// mask or a token is not a level. The tokens must be some but not all of the levels other than the
+// mask.
 func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoiding, error) {
 	if err := check.Given("unlearn: NewAvoiding", "q", q); err != nil {
 		return nil, err

@@ -20,30 +20,30 @@ import (
 //
 //	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1.
 //
-// It also measures how far the diffusion with these predictions is from a diffusion with q̂_i. The
-// measure is the path divergence
+// It also measures how far the diffusion with these predictions is from a diffusion with q̂_i, by
+// the path divergence
 //
 //	Σ_t E KL(p_λ(x_s|x_t) ‖ q_i(x_s|x_t)) = Σ_t E Σ_n (α_s−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
 //
 // where step t goes from x_t to x_s, n runs over the masked sites, and α is the signal level. It is
-// an upper bound on the divergence KL(p‖q_i) of the samples' distribution p. With exact denoisers
-// and tokens revealed one by one, the two are equal at λ = 0.
+// an upper bound on the divergence KL(p‖q_i) of the samples' distribution p. If denoisers are exact
+// and tokens are revealed one by one, the two divergences are equal at λ = 0.
 //
 // An Erasure is a [dual.Target]. For each sample, its violations are b_i minus the path divergence,
 // where b_i are the bounds on KL(p‖q_i). The dual ascent of the paper is a [dual.Inference] with a
 // [dual.Resampler] around the diffusion. Use [dual.Ascent], whose step size is 0.02 in the paper,
 // and a Config.Max below 1.
 //
-// For λ ≠ 0 this is a heuristic. The path divergence exceeds the divergence and so never certifies
-// KL ≥ b_i. Its mean is not the dual gradient, and the site-wise combination is not the optimum. If
-// tokens are revealed one by one, [Erasure.Terminal] corrects all three faults. If the space can be
-// enumerated or log Z is known, use [Experts].
+// For λ ≠ 0 this method is a heuristic. The path divergence exceeds KL(p‖q_i), so it never
+// certifies KL(p‖q_i) ≥ b_i. Its mean is not the dual gradient, and the site-wise combination is
+// not the optimum. If tokens are revealed one by one, [Erasure.Terminal] corrects all three faults.
+// If the space can be enumerated or log Z is known, use [Experts].
 //
 // An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. With a projector, guidance, particles or another process, the measured divergence
-// would not be that of the path, and Denoise returns an error. The diffusion calls Denoise in every
-// step, because an Erasure is not TimeFree (see energy.Timeless). An Erasure keeps a record for
-// every sample and is not safe for concurrent use.
+// would be wrong, and Denoise returns an error. The diffusion calls Denoise in every step, because
+// an Erasure is not TimeFree (see energy.Timeless). An Erasure keeps a record for every sample and
+// is not safe for concurrent use.
 type Erasure struct {
 	base          energy.Denoiser[int32]
 	away          []energy.Denoiser[int32]
@@ -285,10 +285,10 @@ func predictions[S energy.Site](ctx context.Context, v []float32, tables [][]flo
 	return nil
 }
 
-// Denoise stores in v the predictions p̂_λ, which combine those for q and the q_i (see [Erasure]).
-// It implements energy.Denoiser. It returns an error if q gives weight to a token to which some q_i
-// gives none. It also returns an error if the divergence cannot be measured for the way in which
-// tokens are revealed.
+// Denoise stores in v the predictions p̂_λ, which combine the predictions for q and the q_i (see
+// [Erasure]). It implements energy.Denoiser. It returns an error if q gives weight to a token to
+// which some q_i gives none. It also returns an error if tokens are revealed in a way for which the
+// divergence cannot be measured.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.follows(q.Reveals); err != nil {
 		return err
@@ -438,7 +438,7 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 // function first draws a number of candidates (particles) by calling sample. It gives each
 // candidate a weight that corrects the error of the site-wise combination along the candidate's
 // path. Then it resamples x from all candidates by these weights, so a state may occur twice. The
-// draws of sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With
+// function sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With
 // exact denoisers the error is O(1/(states·particles)).
 //
 // After the call, [Erasure.Violation] stores b_i − log p_λ(x)/q_i(x). The mean of these values is
@@ -449,8 +449,9 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})
 //
 // The function needs memory for sites·levels·(1 + distributions) numbers per particle. It returns
-// any error of sample, for instance if tokens are revealed in another way. It also returns an error
-// if particles is less than 1, if tokens were given (Config.Clamp), or if all weights are zero.
+// any error of the function sample, for instance if tokens are revealed in another way. It also
+// returns an error if particles < 1, if tokens were given (Config.Clamp), or if all weights are
+// zero.
 func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, particles int, src rand.Source) func(ctx context.Context, x []int32) error {
 	e.terminal = true
 	return func(ctx context.Context, x []int32) error {
@@ -487,8 +488,8 @@ func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, pa
 }
 
 // Effective returns the effective number of particles (Σw)²/Σw² in the last draw of Terminal's
-// function, where w are the weights. It returns 0 before the first draw. Below about a hundred, the
-// results of that draw are unreliable.
+// function, where w are the weights. It returns 0 before the first draw. If it is below about a
+// hundred, the results of the draw are unreliable.
 func (e *Erasure) Effective() float64 { return e.effective }
 
 // choose fills x with states from the list all, resampled by the weights w, and keeps the records

@@ -18,18 +18,18 @@ import (
 //
 //	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1,
 //
-// so the distribution is ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}. At λ = 0 it is q. Every q_i must have
-// positive probability wherever q has. Experts offers the same optional interfaces as
-// [dual.Lagrangian]. SetLambda must not run concurrently with other methods, and kernels must be
-// Reset after SetLambda.
+// so the distribution is ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}. At λ = 0 it is q. Wherever q has
+// positive probability, every q_i must have positive probability, too. Experts offers the same
+// optional interfaces as [dual.Lagrangian]. SetLambda must not run concurrently with other methods,
+// and kernels must be Reset after SetLambda.
 //
-// Experts is a [dual.Target]. Its violations are those of the constraints KL(p_λ‖q_i) ≥ b_i,
+// Experts is a [dual.Target]. Its constraints are KL(p_λ‖q_i) ≥ b_i, and its violations are
 //
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
 //
-// and their mean is the dual gradient. Violations require log Z_λ. [dual.Inference] halves a step
-// that would violate s < 1. Set dual.Config.Max below 1: an error can then name the constraint that
-// is still violated at this bound. In this case b exceeds b_crit (see [CriticalError]).
+// with the dual gradient as their mean. [dual.Inference] halves a step that would violate s < 1.
+// Set dual.Config.Max below 1. If a constraint is still violated at this bound, because b exceeds
+// b_crit (see [CriticalError]), an error then names the constraint.
 type Experts struct {
 	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
 	weigh         func(weight []float64, offset float64) // sets the weights of sum
@@ -43,10 +43,10 @@ type Experts struct {
 }
 
 // NewExperts returns the product of experts at λ = 0. Its arguments are the model q, the models to
-// move away from, and one bound for each of these. For a model m with the energy E_m, logZ(m) must
-// return log Σ_x e^{−E_m(x)}. It may enumerate, use a dynamic program, or estimate log Z like
-// [dual.Thermodynamic]. NewExperts calls logZ once per model to move away from. Every SetLambda
-// calls it once.
+// move away from, and one bound for each of these. For a model m with the energy E_m, the function
+// logZ must return log Σ_x e^{−E_m(x)}. It may enumerate, use a dynamic program, or estimate log Z
+// like [dual.Thermodynamic]. NewExperts calls logZ once per model to move away from, and every
+// SetLambda calls it once.
 //
 // NewExperts returns an error if an argument is nil, shapes differ, the bounds are invalid, or logZ
 // returns an error.
@@ -89,7 +89,7 @@ func (m *Experts) Shape() (sites, levels int) { return m.sites, m.levels }
 func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 
 // As gives access to optional interfaces of package energy, such as energy.Incremental. It supports
-// those that the weighted sum of the models supports (see energy.Affine). It implements
+// the same interfaces as the weighted sum of the models (see energy.Affine). It implements
 // energy.Capable.
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
@@ -187,10 +187,10 @@ func divergences(bound []float64) []dual.Row {
 }
 
 // LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. Here
-// q is the distribution to start from, and q_i one to move away from. The arguments q and qi are
-// models with the log partition functions logZq and logZi. The dual.Lagrangian of q with this
-// constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate states whether the constraint
-// holds.
+// q is the distribution to start from, and q_i is a distribution to move away from. The arguments q
+// and qi are models with the log partition functions logZq and logZi. The dual.Lagrangian of q with
+// this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate states whether the
+// constraint holds.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
 	h := dual.Constraint[int32]{Of: []dual.Energetic[int32]{qi, q}, Coef: []float64{1, -1}, Low: b + logZq - logZi, High: math.Inf(1)}
@@ -198,9 +198,9 @@ func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32
 }
 
 // Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation, where q is
-// the distribution to start from and q_i one to move away from. The arguments q and qi are models
-// with the log partition functions logZq and logZi. The ratio overflows to +Inf where q_i exceeds q
-// by a factor of more than e^709.
+// the distribution to start from, and q_i is a distribution to move away from. The arguments q and
+// qi are models with the log partition functions logZq and logZi. The ratio overflows to +Inf where
+// q_i exceeds q by a factor of more than e^709.
 func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Constraint[int32], error) {
 	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {
 		return dual.Constraint[int32]{}, err

@@ -59,13 +59,12 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 // the problem finds λ for ForwardKL and LikelihoodRatio without sampling from p_λ (the dual-only
 // algorithm). [Rejection] can then draw from p_λ.
 //
-// Multipliers and bounds refer to the ratios as given, as in [AcceptForward] and
-// [AcceptLikelihood]. For ForwardKL, q_i is the sample weighted by the ratios, after the largest
-// ratios are smoothed. [Problem.Tails] shows whether the sample is large enough to determine the
-// mean of the ratios.
+// Multipliers and bounds refer to the given ratios, as in [AcceptForward] and [AcceptLikelihood].
+// For ForwardKL, q_i is the sample weighted by the ratios after smoothing of the largest ratios.
+// [Problem.Tails] shows whether the sample is large enough to determine the mean of the ratios.
 //
-// FromRatios returns an error unless every distribution has the same number of ratios, all are ≥ 0,
-// and the mean of each is positive and finite.
+// FromRatios returns an error unless every distribution has the same number of ratios, all ratios
+// are ≥ 0, and the mean ratio of every distribution is positive and finite.
 func FromRatios(ratios ...[]float64) (*Problem, error) {
 	if len(ratios) == 0 || len(ratios[0]) == 0 {
 		return nil, fmt.Errorf("unlearn: FromRatios: no ratios")
@@ -105,13 +104,13 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// Tails returns, for a problem from [FromRatios], one tail shape k̂ for every distribution, and nil
-// for other problems. The tail shape is the shape of a generalised Pareto distribution fitted to
-// the largest ratios. It is −Inf if the largest values are equal or if there are fewer than 25
+// Tails returns one tail shape k̂ for every distribution of a problem from [FromRatios]. For other
+// problems it returns nil. The tail shape is the shape of a generalised Pareto distribution fitted
+// to the largest ratios. It is −Inf if the largest values are equal or if there are fewer than 25
 // ratios.
 //
-// If k̂ ≤ 0.5, the sample determines the mean of the ratios, and if k̂ ≤ 0.7, it nearly does. For
-// larger k̂, [Problem.Solve] returns a [*TailError] if its result depends on that mean.
+// If k̂ ≤ 0.5, the sample determines the mean of the ratios well. Up to 0.7, the mean is still
+// usable. For larger k̂, [Problem.Solve] returns a [*TailError] if its result depends on that mean.
 func (u *Problem) Tails() []float64 { return slices.Clone(u.tails) }
 
 // checkDistribution returns a normalised copy of p, or an error if p is not a distribution on n
@@ -324,9 +323,9 @@ const (
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i},  s = Σλ_i.
 	//
-	// ReverseKL has the same distributions, at multipliers λ/(1+s). But the constraints of
-	// DiscreteSafe are linear in p. On any space, the optimal λ exists if some distribution
-	// satisfies the bounds strictly.
+	// ReverseKL has the same distributions, at multipliers λ/(1+s). The constraints of DiscreteSafe
+	// are linear in p, unlike those of ReverseKL. On any space, the optimal λ exists if some
+	// distribution satisfies the bounds strictly.
 	DiscreteSafe
 )
 
@@ -348,7 +347,7 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 
 // Ascend moves the multipliers of a formulation by n steps of a rule (see [dual.Rule]), with the
 // exact gradient and curvature of the dual function. It returns the multipliers after each step, an
-// array of n × len(b). They move as they would with a sampler, but without noise, and approach the
+// array of n × len(b). The multipliers move as with a sampler, but without noise, and approach the
 // optimum of [Problem.Solve].
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. The
@@ -409,17 +408,17 @@ const reverseMax = 0.99
 //
 // For ReverseKL, the dual function may have no maximum: the multipliers reach s = Σλ_i = 1 while a
 // constraint is still violated. On a finite space this happens if a bound reaches a critical value.
-// For a single distribution q_1 to move away from, that value is
+// For a single distribution q_1 to move away from, the critical value is
 //
 //	b_crit = −log q_1(M),  M = {x : q(x)/q_1(x) is largest}.
 //
 // [Problem.Global] finds the optimum of small problems. [DiscreteSafe] is a formulation without
 // such a limit.
 //
-// For ForwardKL, KL(q_i‖p_λ) can be arbitrarily large. But it grows only with the logarithm of the
-// distance from λ to the edge, where q − Σλ_i q_i = 0 at some state. Beyond some bound, no float64
-// is close enough to the edge. The field Blur shows this: at the multipliers Lambda, changing λ by
-// 2⁻⁵³ changes a divergence by 10⁻⁸ nats or more.
+// For ForwardKL, KL(q_i‖p_λ) can be arbitrarily large near the edge of the allowed λ, where q −
+// Σλ_i q_i = 0 at some state. It grows only with the logarithm of the distance to the edge, so
+// beyond some bound no float64 is close enough to the edge. The field Blur shows this: at the
+// multipliers Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats or more.
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
@@ -445,8 +444,8 @@ func (e *CriticalError) Error() string {
 }
 
 // Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for the first
-// distribution to move away from. It returns 0 if every bound can be reached, because that
-// distribution has probability 0 at a state where q > 0.
+// distribution q_1 to move away from. If q_1 = 0 at a state where q > 0, every bound can be
+// reached, and Critical returns 0.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
 	for k, q := range u.q {
@@ -692,9 +691,9 @@ func (u *Problem) forwardDual(b []float64) concave.Func {
 const maxFaces = 20
 
 // Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. It also
-// works beyond the critical bound b_crit (see [CriticalError]), where no multiplier gives the
-// optimum. There the optimum has probability 0 at some states. In the solution, Cost and Value are
-// as for [ReverseKL], and Lambda is nil.
+// works beyond the critical bound b_crit (see [CriticalError]). There no multiplier gives the
+// optimum, and the optimum has probability 0 at some states. In the solution, Cost and Value are as
+// for [ReverseKL], and Lambda is nil.
 //
 // The feasible set is not convex, so Global searches every face of the simplex, that is, every
 // subset of states. Within a face, a stationary point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to
@@ -703,8 +702,8 @@ const maxFaces = 20
 // with q > 0, at most 20.
 //
 // Global returns an error if there are several distributions to move away from, more than 20
-// states, or a bound that no distribution satisfies. The largest possible KL is that of the
-// distribution on the state with the smallest q_1.
+// states, or a bound that no distribution satisfies. The distribution with the largest KL(p‖q_1)
+// has all its mass on the state with the smallest q_1.
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err
@@ -838,7 +837,7 @@ type Solution struct {
 //   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if
 //     ForwardKL has no multipliers that float64 numbers can represent;
 //   - a [*dual.DivergedError] if no distribution satisfies the bounds on means, or if only
-//     distributions on part of the states do;
+//     distributions on part of the states satisfy them;
 //   - a [*dual.UndecidedError] if neither a solution nor a proof that none exists was found;
 //   - a [*TailError] if the sample is too small for the means on which the result depends.
 func (u *Problem) Solve(ctx context.Context, f Formulation, b []float64) (*Solution, error) {
@@ -1120,8 +1119,8 @@ func (e *UnreachableError) Error() string {
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. For any other error there
-// are no points. Such an error means that a level is out of range, the context ended, or the
-// distributions do not satisfy the conditions of a formulation or of LikelihoodRatio.
+// are no points. This is so if a level is out of range, the context ended, or the distributions do
+// not satisfy the conditions of a formulation or of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

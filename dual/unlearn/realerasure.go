@@ -16,30 +16,31 @@ import (
 //
 //	x̂_λ = (x̂ − Σ_i λ_i x̂_i)/(1−s),  s = Σλ_i < 1,
 //
-// where x̂ is the prediction for the distribution q to start from, and x̂_i are those for the
-// distributions q_i to move away from. A DDPM step is a normal distribution. The step with x̂_λ is
-// the normalised product of powers of the steps with x̂ and x̂_i (their product of experts).
-// Predictions of noise, scores and velocities combine by the same formula.
+// where x̂ is the prediction for the distribution q to start from, and x̂_i is the prediction for a
+// distribution q_i to move away from. A DDPM step is a normal distribution. The step with x̂_λ is a
+// product of experts: the normalised product of powers of the steps with x̂ and x̂_i. Predictions
+// of noise, scores and velocities combine by the same formula.
 //
-// It also measures how far the DDPM diffusion with x̂_λ is from that with x̂_i, by the path
-// divergence (Lemma 3)
+// It also measures how far the DDPM diffusion with x̂_λ is from the DDPM diffusion with x̂_i, by
+// the path divergence (Lemma 3)
 //
 //	½·Σ_t (SNR_s − SNR_t)·E‖x̂_λ − x̂_i‖²,  SNR = ᾱ/(1−ᾱ),
 //
-// where ᾱ is the signal level and step t goes from x_t to x_s. The last step, to a clean state,
-// counts with SNR_t. With exact denoisers, the divergence at λ = 0 tends to KL(q‖q_i) as the steps
-// become finer; with coarse steps it is larger. For λ ≠ 0 it does not certify KL ≥ b_i, as with
-// [Erasure]. denoise.RealLikelihood estimates the densities of final samples.
+// where ᾱ is the signal level and step t goes from x_t to x_s. For the last step, to a clean state,
+// the factor is SNR_t instead of SNR_s − SNR_t. With exact denoisers, the divergence at λ = 0 tends
+// to KL(q‖q_i) as the steps become finer; with coarse steps it is larger. For λ ≠ 0 it does not
+// certify KL ≥ b_i, as with [Erasure]. denoise.RealLikelihood estimates the densities of final
+// samples.
 //
 // A RealErasure is a [dual.Target] of reals. It is used like an Erasure: make a diffusion with it,
 // a [dual.Resampler] around the diffusion, and a [dual.Inference] with [dual.Ascent] and a
 // Config.Max below 1.
 //
-// A RealErasure must be used by one diffusion, whose process is diffusion.Gaussian. With Eta = 1
-// the measured paths are those of Lemma 3; other values of Eta give the same divergence at λ = 0. A
-// flow is Eta = 0 with noise.Straight; wrap its networks in denoise.Velocity or
-// energy.NoisePredictor. Projectors, guidance and particles change the samples, and their effect is
-// not measured. A RealErasure keeps a record for every sample and is not safe for concurrent use.
+// A RealErasure must be used by one diffusion, whose process is diffusion.Gaussian. Lemma 3
+// concerns Eta = 1; other values of Eta give the same divergence at λ = 0. For a flow, use Eta = 0
+// with noise.Straight, and wrap its networks in denoise.Velocity or energy.NoisePredictor.
+// Projectors, guidance and particles change the samples, and their effect is not measured. A
+// RealErasure keeps a record for every sample and is not safe for concurrent use.
 type RealErasure struct {
 	base          energy.Denoiser[float32]
 	away          []energy.Denoiser[float32]
@@ -116,7 +117,7 @@ func (e *RealErasure) SetLambda(lambda []float64) error {
 	return nil
 }
 
-// Denoise stores in v the predictions x̂_λ, which combine those for q and the q_i (see
+// Denoise stores in v the predictions x̂_λ, which combine the predictions for q and the q_i (see
 // [RealErasure]). It implements energy.Denoiser. It returns the errors of the denoisers. It also
 // returns an error if q.Sample is nil, or if the signal level of a sample does not rise from call
 // to call.

@@ -17,17 +17,16 @@ import (
 // Rejection draws exact, independent states from the distribution ∝ q·a, where 0 ≤ a ≤ 1 is an
 // acceptance probability. It draws x from q and accepts it with probability a(x). If a is
 // [AcceptForward] or [AcceptLikelihood], the states are exact samples from p_λ of that formulation.
-// A Rejection is a [dual.Resampler], and so a [dual.Primal]. Run keeps only the last of its n
+// A Rejection is a [dual.Resampler] and therefore a [dual.Primal]. Run keeps only the last of its n
 // draws.
 //
-// Run returns an error of draw or of the context, or a [*TrialsError]. It also returns an error if
-// an acceptance is above 1 or NaN, which means that no distribution p_λ exists at this λ. After an
+// Run returns an error of the function draw or of the context, or a [*TrialsError]. It also returns
+// an error if an acceptance is above 1 or NaN; no distribution p_λ then exists at this λ. After an
 // error, the draws in progress are lost.
 //
-// The result depends on the draws and the random source, not on the number of states: the k-th
-// number of the source decides on the k-th draw. If the acceptance is unchanged, a Run first uses
-// the draws left over from the previous one. Methods must not be called concurrently with each
-// other.
+// The result depends on the draws and the random source, not on the number of states, because
+// number k of the source decides on draw k. If the acceptance is unchanged, a Run first uses the
+// draws left over from the previous Run. Methods must not be called concurrently with each other.
 type Rejection[S energy.Site] struct {
 	*dual.Resampler[S]
 	draw   func(ctx context.Context, x []S) error

@@ -52,9 +52,9 @@ func (m *Mixture) Given(known []bool) (*Conditional, error) {
 }
 
 // Posterior stores in v the posterior mean of every state of x, given the known coordinates. The
-// arguments are those of [Mixture.Posterior], but the known coordinates of x hold values of the
-// clean state x_0, without noise. These are copied to v. The means of the other coordinates are
-// conditioned on them exactly.
+// arguments are as in [Mixture.Posterior], except that the known coordinates of x hold values of
+// the clean state x_0, without noise. Posterior copies these values to v and conditions the other
+// coordinates on them exactly.
 func (c *Conditional) Posterior(v, x []float32, alpha, t []float64) {
 	m := c.m
 	check.Len("continuous", "v", len(v), len(x))

@@ -626,13 +626,13 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 }
 
 // Where returns the distribution of x given the equations R·x = y. The argument rows holds the
-// matrix R, row-major, and the argument values holds y. With the weights w_k, means m_k and
-// covariances C_k of the mixture, the result has weights ∝ w_k·N(y; Rm_k, RC_kRᵀ) and components
+// matrix R, row-major, and the argument values holds y. Let w_k, m_k and C_k be the weights, means
+// and covariances of the mixture. The result has weights ∝ w_k·N(y; Rm_k, RC_kRᵀ) and components
 //
 //	N(m_k + G_k(y − Rm_k), C_k − G_kRC_k),  G_k = C_kRᵀ(RC_kRᵀ)⁻¹.
 //
 // Components whose weight is below e⁻⁷⁰⁰ of the largest are omitted. The result logp is the
-// log-density of Rx at y under the original mixture, in nats.
+// log-density of R·x at the value y under the original mixture, in nats.
 //
 // The new covariances are singular, so the result has no density. Its other methods work:
 // [Mixture.Draw] makes exact draws, and [Mixture.Posterior] and [Mixture.DrawPosterior] condition

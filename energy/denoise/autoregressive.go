@@ -18,19 +18,19 @@ import (
 //
 //	x_t − m = Σ_k φ_k·(x_{t−k} − m) + noise,  Var x_t = Variance.
 //
-// The denoiser conditions exactly on entries that are marked clean. Its predictions equal those of
-// [NewGaussian] with the same covariance, but take length·order² operations instead of length²,
-// where order is the number of coefficients. An Autoregressive is immutable and safe for concurrent
-// use.
+// The denoiser conditions exactly on entries that are marked clean. Its predictions equal the
+// predictions of [NewGaussian] with the same covariance. They take length·order² operations instead
+// of length², where order is the number of coefficients. An Autoregressive is immutable and safe
+// for concurrent use.
 type Autoregressive struct {
 	length int
 	parts  []band
 }
 
 // NewAutoregressive returns the denoiser of series that have the given length and channels. It
-// returns an error if there is no channel, or if the length is not above the number of
-// coefficients. It also returns an error if a number is not finite, a variance is negative, or the
-// coefficients do not define a stationary process.
+// returns an error if there is no channel, or if the length is at most the number of coefficients.
+// It also returns an error if a number is not finite, a variance is negative, or the coefficients
+// do not define a stationary process.
 func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error) {
 	if length < 1 || len(channels) == 0 {
 		return nil, fmt.Errorf("denoise: NewAutoregressive: length = %d with %d channels, want both ≥ 1", length, len(channels))

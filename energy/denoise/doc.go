@@ -1,4 +1,4 @@
-// Package denoise provides exact denoisers. A denoiser predicts the clean state from a noisy one.
+// Package denoise provides exact denoisers. A denoiser predicts a clean state from a noisy state.
 // Exact denoisers serve as priors for diffusions and as references in tests.
 //
 // For tokens, the noise is masking or uniform replacement ([Corruption]). [Table] sums over all

@@ -21,10 +21,10 @@ import (
 //	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)),
 //
 // where q̂ is the prediction of the denoiser. If the denoiser is not exact, the product depends on
-// the order. A Likelihood takes the mean over K random orders, the same for all states. It is
-// itself a distribution that sums to 1; averaged over the choice of orders, it is q. Its logarithm
-// is the bound of Khalafi, Ribeiro and Ding (2026, C.4) with K importance weights. The training
-// loss estimates the bound with K = 1.
+// the order. A Likelihood takes the mean over K random orders, the same for all states. The result
+// is again a distribution that sums to 1. Its average over all choices of orders is q. Its
+// logarithm is the bound of Khalafi, Ribeiro and Ding (2026, C.4) with K importance weights. The
+// training loss of the network estimates the bound with K = 1.
 //
 // Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. Use it to
 // form ratios of the likelihoods of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts).
@@ -43,8 +43,8 @@ type Likelihood struct {
 // of random orders in which tokens are revealed; the seed determines them.
 //
 // NewLikelihood returns an error if orders < 1 or there are too many orders to store. It also
-// returns an error if d is nil, mask is not a level, or d has another mask. Predictions of d must
-// depend on the states alone (energy.TimeFree).
+// returns an error if d is nil, mask is not a level, d has another mask, or predictions of d depend
+// on more than the states (energy.TimeFree).
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err

@@ -14,9 +14,9 @@ import (
 // With L sites and K levels, a prediction costs at most 2·L·K^{k+1} multiplications. It costs less
 // for a masked sequence, because contexts that the known tokens exclude are skipped.
 //
-// If a corrupted sequence is impossible under the chain, its prediction is −Inf everywhere, and
-// nothing can be drawn from it. Predictions have the same bits on every GOARCH. A Markov is
-// immutable and safe for concurrent use.
+// If a corrupted sequence is impossible under the chain, its prediction is −Inf everywhere.
+// Predictions have the same bits on every GOARCH. A Markov is immutable and safe for concurrent
+// use.
 type Markov struct {
 	sites, k, order int
 	corruption      Corruption

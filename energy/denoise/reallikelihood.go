@@ -19,14 +19,14 @@ import (
 //	x_{t−1} | x_t ~ N(μ_t(x_t, x̂_0), β̃_t),  x_0 | x_1 ~ N(x̂_0, (1−ᾱ_1)/ᾱ_1).
 //
 // Here x̂_0 is the prediction, and μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t
-// and x_0. A sampler makes the last step without noise. A density requires noise, so here the last
-// step has the posterior variance of x_0 under a flat prior.
+// and x_0. Samplers usually make the last step without noise. A density requires noise, so the last
+// step of this chain has the posterior variance of x_0 under a flat prior.
 //
-// The estimate is a mean of K ratios. For each, noise is added to the state along a random path.
-// The ratio is the density of the path under the reverse chain, divided by its density under the
-// noise. This is the bound of Khalafi, Ribeiro and Ding (2026, Lemma 2 and C.4) with K importance
-// weights. On average the logarithm of the estimate is below log q(x_0), by less for larger K. With
-// K = 1 it is the evidence lower bound.
+// The estimate is a mean of K ratios. For each ratio, noise is added to the state along a random
+// path. The ratio is the density of the path under the reverse chain, divided by its density under
+// the noise process. The logarithm of the estimate is the bound of Khalafi, Ribeiro and Ding (2026,
+// Lemma 2 and C.4) with K importance weights. On average it is below log q(x_0); the gap shrinks as
+// K grows. With K = 1 it is the evidence lower bound.
 //
 // A RealLikelihood is safe for concurrent use if the denoiser is.
 type RealLikelihood struct {
@@ -166,15 +166,14 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	return sum
 }
 
-// PathKL compares two diffusions: that of the denoiser d given to [NewRealLikelihood], and that of
-// another denoiser. The states x must be samples of d. For each of them, PathKL stores in kl an
-// estimate of the Kullback–Leibler divergence in nats, along one random path of noise from x,
+// PathKL compares the diffusions of two denoisers: d, which was given to [NewRealLikelihood], and
+// other. The states x must be samples of d. For each state x, PathKL follows one random path of
+// noise from x and stores in kl an estimate of the Kullback–Leibler divergence in nats,
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t).
 //
-// Here x_t is the state after t steps of noise, and x̂_0 and x̂′_0 are the predictions of d and of
-// the other denoiser from x_t. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and
-// β̃_t.
+// Here x_t is the state after t steps of noise. The predictions from x_t are x̂_0 by d, and x̂′_0
+// by the other denoiser. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and β̃_t.
 //
 // If d is exact, the mean over samples is the divergence between the distributions of whole paths
 // (Khalafi, Ribeiro and Ding 2026, Lemma 3). This is an upper bound on the divergence of the final

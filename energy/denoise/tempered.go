@@ -21,9 +21,8 @@ import (
 //	keep only the TopK largest weights,
 //	keep only the largest weights that together have the share TopP of the remaining weight.
 //
-// Among equal weights, those of the lowest levels are kept. The samples no longer have the
-// denoiser's distribution. A struct literal is ready for use. It is safe for concurrent use if
-// Denoiser is.
+// Among equal weights, lower levels are kept first. The samples no longer have the denoiser's
+// distribution. A struct literal is ready for use. It is safe for concurrent use if Denoiser is.
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 

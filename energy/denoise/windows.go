@@ -23,13 +23,13 @@ import (
 // the bandwidth. For small h, samples are the data, slightly blurred; for h = 0 the density is the
 // empirical distribution of the windows.
 //
-// With the signal level ᾱ and u = ᾱh² + 1 − ᾱ, the clean state x_0 is predicted from the noisy
-// state x_t as
+// Let ᾱ be the signal level and u = ᾱh² + 1 − ᾱ. The prediction of the clean state x_0 from the
+// noisy state x_t is
 //
 //	E[x_0 | x_t] = Σ_j p_j·(w_j + √ᾱh²/u·(x_t − √ᾱ·w_j)),
 //	p_j ∝ exp(−‖x_t − √ᾱ·w_j‖²/2u).
 //
-// Windows with p_j below e⁻⁴⁰ times the largest are omitted. The result is the same on every
+// Windows with p_j below e⁻⁴⁰ times the largest p_j are omitted. The result is the same on every
 // GOARCH. Windows is immutable and safe for concurrent use.
 type Windows struct {
 	sites     int
@@ -283,7 +283,7 @@ func (w *Windows) place(dst, x []float32, alpha float64) {
 
 // Where returns the denoiser of the kernel density of the data, conditioned on the linear equations
 // R·x = y. The argument rows holds the matrix R, row-major, and the argument values holds y. The
-// result logp is the log-density of Rx at y, in nats.
+// result logp is the log-density of R·x at the value y, in nats.
 //
 // Each window (vector of the data) is moved to the nearest point that satisfies the equations. Its
 // weight is ∝ exp(−(distance moved)²/2h²), where h is the bandwidth. Windows whose weight is below
@@ -378,8 +378,10 @@ func (w *Windows) Draw(x []float32, src rand.Source) {
 
 // Moments computes the mean and the covariance C of the clean state x_0 given the noisy state x_t
 // at the signal level alpha. It stores E[x_0 | x_t] in mean and returns the trace of C. The slice
-// rows holds any number of vectors with sites entries each. For each vector r, Moments stores C·r
-// in product. This takes sites operations for each vector and each window of relevant weight.
+// rows holds any number of vectors, each with one entry per site. For each vector r, Moments stores
+// C·r in product. The number of operations is
+//
+//	sites × vectors × windows of relevant weight.
 func (w *Windows) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64, err error) {
 	n, h2 := w.sites, w.bandwidth*w.bandwidth
 	check.Len("denoise", "mean", len(mean), n)

@@ -27,12 +27,12 @@ import (
 // and whose tables hold exact differences.
 type Options struct {
 	// FirstOrder states that tables (Gradient, Field, Window) are first-order approximations of the
-	// differences. TestModel then checks only properties that approximate and exact tables share.
+	// differences. TestModel then does not compare their entries with exact differences.
 	FirstOrder bool
 
 	// Tolerance is the largest allowed error of energies and differences, relative to 1 + M, where
 	// M is the largest |energy| of the states checked. 0 means 2⁻⁴⁰, several thousand roundings of
-	// a float64. In a table, which is float32, an entry d may be off by another 2⁻²²·(M + |d|).
+	// a float64. An entry d of a table of float32 may be off by another 2⁻²²·(M + |d|).
 	Tolerance float64
 
 	States int    // number of random states; 0 means 40
@@ -86,8 +86,8 @@ type subject struct {
 //   - values: the numeric values of levels are finite and ascend.
 //   - supports: Repair makes states of positive probability and does not change a state that
 //     already has it.
-//   - layers: the conditionals of the two layers of an energy.Bipartite model are those of one
-//     joint distribution, whose marginal is the model.
+//   - layers: the conditionals of the two layers of an energy.Bipartite model come from one joint
+//     distribution. Its marginal is the model.
 //   - changes: energy.Incremental and energy.IncrementalBipartite compute the same bits from an
 //     earlier state as from scratch.
 //   - estimates: the mean of Estimate is the table.

@@ -280,7 +280,7 @@ func (g *Graph) Cut(x []int32) float64 {
 	return cut
 }
 
-// MaxCut returns the model that favours large cuts of g,
+// MaxCut returns a model that favours large cuts of g. Its energy is
 //
 //	E(x) = ½ Σ_{edges ij} w_ij s_i s_j = ½ Σ_{edges ij} w_ij − g.Cut(x),  s_i = 2x_i − 1.
 //

@@ -166,8 +166,8 @@ func (m *Independent) Factors() (cards []int32, scopes [][]int32, tables [][]flo
 	return slices.Repeat([]int32{int32(m.levels)}, n), scopes, tables, true
 }
 
-// Repair replaces every forbidden level by the most probable level of its site, and by the lowest
-// of these if there are several. It implements [energy.Supported].
+// Repair replaces every forbidden level by the most probable level of its site. Ties are broken in
+// favour of the lowest level. It implements [energy.Supported].
 func (m *Independent) Repair(x []int32) {
 	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels

@@ -15,8 +15,8 @@ import (
 //	E(s) = −J Σ_{edges ij} w_ij s_i s_j − Σ_i h_i s_i,  s_i = 2x_i − 1 ∈ {−1, 1},
 //
 // with the coupling J, edge weights w_ij, fields h_i, and levels x_i. Each undirected edge is
-// counted once, so an energy written as −a sᵀWs with a symmetric matrix W has J = 2a here. If
-// weights, fields and coupling are integers, energies and differences are exact.
+// counted once, so an energy −a sᵀWs with a symmetric matrix W has the coupling J = 2a. If weights,
+// fields and coupling are integers, energies and differences are exact.
 //
 // Ising is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to float32),
 // [energy.Local], [energy.Matching], [energy.Pairwise], [energy.Toroidal], [energy.Factored] and
@@ -37,9 +37,9 @@ type Ising struct {
 	degrees []float64 // Σ_j w_ij per site of a dense graph with integer weights; otherwise nil
 }
 
-// NewIsing returns the Ising model on the topology t. The coupling is the J of an undirected edge;
-// if it is positive, spins align. The field is the same at all sites. NewIsing returns an error if
-// t.Graph returns one, a parameter is not finite, or energies would overflow.
+// NewIsing returns the Ising model on the topology t. The argument coupling is J; if it is
+// positive, spins align. The argument field is the field h of every site. NewIsing returns an error
+// if t.Graph returns one, a parameter is not finite, or energies would overflow.
 func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewIsing: no topology")
@@ -181,8 +181,8 @@ func (m *Ising) Locals(d []float64, x []int32) {
 }
 
 // Move updates the table d that [Ising.Locals] stored, for one site that is about to change. The
-// table holds running sums, so over many moves rounding may add up to a few units in the last
-// place. With integer parameters it stays exact. It implements [energy.Local].
+// table holds running sums, so rounding errors may grow to a few units in the last place over many
+// moves. With integer parameters the table stays exact. It implements [energy.Local].
 func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
@@ -215,7 +215,7 @@ func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 }
 
 // Matching returns the coupling and the fields of the Potts model that has the same distribution.
-// The result ok is true if all edges have the same weight and all sites the same field. It
+// The result ok is true if all edges have the same weight and all sites have the same field. It
 // implements [energy.Matching].
 func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := 1.0, true

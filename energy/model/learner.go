@@ -111,8 +111,8 @@ type quadraticLearner struct {
 // [energy.Learnable]. In the notation of [Quadratic], the parameters for n sites are, in this
 // order,
 //
-//   - the couplings Q_ij + Q_ji for i < j: all n(n−1)/2 of a dense matrix, row by row, or those of
-//     the given entries of a sparse matrix;
+//   - the couplings Q_ij + Q_ji for i < j: all n(n−1)/2 couplings of a dense matrix, row by row, or
+//     the couplings of the given entries of a sparse matrix;
 //   - the linear terms b_i;
 //   - with more than two levels, the diagonal Q_ii. With two levels the diagonal has the same
 //     effect as b_i and does not change.
@@ -607,10 +607,10 @@ type markovLearner struct {
 	starts, moves []int32
 }
 
-// Learn returns a copy of the Markov chain whose parameters can change. The parameters are logits:
-// those of start, and then those of the rows of trans (see [NewMarkov]). Initially they are
-// log-probabilities. Entries of probability zero have no parameter. Every row is the softmax of its
-// logits, so the chain stays normalised. It implements [energy.Learnable].
+// Learn returns a copy of the Markov chain whose parameters can change. The parameters are logits,
+// in the order of the tables start and trans of [NewMarkov]. Initially they are log-probabilities.
+// Entries of probability zero have no parameter. Every row is the softmax of its logits, so the
+// chain stays normalised. It implements [energy.Learnable].
 func (m *Markov) Learn() (energy.Parametric, error) {
 	own := *m
 	own.start, own.trans = slices.Clone(m.start), slices.Clone(m.trans)

@@ -27,16 +27,19 @@ type Markov struct {
 }
 
 // NewMarkov returns the chain with the given tables of probabilities. Its states have the given
-// number of sites. Each token depends on the k = order ≥ 0 tokens before it, its context. The
-// context y_0 … y_{k−1} has the number c = Σ_j y_j·levels^{k−1−j}, so the most recent token varies
-// fastest:
+// number of sites. Each token depends on its context, the k = order ≥ 0 tokens before it. The
+// context y_0 … y_{k−1} has the number
+//
+//	c = Σ_j y_j·levels^{k−1−j},
+//
+// so the most recent token varies fastest. The tables are
 //
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
 //
-// With order 1, start is the distribution of the first token and trans the usual row-stochastic
-// matrix. With order 0, start is {1} or nil. A zero in a table is a probability of zero: states
-// that use the entry have energy +Inf. The tables are copied and not normalised.
+// With order 1, the slice start is the distribution of the first token, and trans is the usual
+// row-stochastic matrix. With order 0, start is {1} or nil. If an entry is zero, states that use it
+// have energy +Inf. The tables are copied and not normalised.
 //
 // NewMarkov returns an error if sites < max(1, order), levels < 1, order < 0, or a length does not
 // fit. It also returns an error if an entry is negative or NaN, or if start or a row of trans does
@@ -266,9 +269,9 @@ const maxFit = 1 << 27
 // would be lost.
 const maxSmoothing = 1 << 53
 
-// FitMarkov estimates a chain of order k, the argument order, by counting in sequences of tokens.
-// Let N(c, l) be the number of times that token l follows the k tokens c, its context. The estimate
-// is
+// FitMarkov estimates a chain of order k, the argument order, by counting tokens in the given
+// sequences. Let N(c, l) be the number of times that token l follows the context c, a string of k
+// tokens. The estimate is
 //
 //	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing.
 //
@@ -349,7 +352,8 @@ func share(counts []float64, a float64) {
 
 // Repair changes as few tokens as possible so that each state has positive probability. Ties are
 // broken from left to right in favour of smaller tokens. States of positive probability are not
-// changed. All others take time sites·levels^(order+1). It implements [energy.Supported].
+// changed. For each other state, Repair takes time proportional to sites·levels^(order+1). It
+// implements [energy.Supported].
 func (m *Markov) Repair(x []int32) {
 	defer check.States("model", x, m.levels)
 	check.Rows("model", "x", len(x), m.sites)

@@ -14,10 +14,10 @@ import (
 //
 //	E(x) = −J Σ_{edges ij} w_ij δ(x_i, x_j) − Σ_i h[x_i],
 //
-// with the coupling J, edge weights w_ij, and the field h of each level. δ is 1 if the levels are
-// equal and 0 otherwise. Each undirected edge is counted once. With two levels it is an [Ising]
-// model with half the coupling. If weights, fields and coupling are integers, energies and
-// differences are exact.
+// with the coupling J, edge weights w_ij, and the field h of each level. The function δ is 1 if its
+// arguments are equal and 0 otherwise. Each undirected edge is counted once. With two levels, Potts
+// is an [Ising] model with half the coupling. If weights, fields and coupling are integers,
+// energies and differences are exact.
 //
 // Potts is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local],
 // [energy.Matching], [energy.Factored] and [energy.Learnable]. If it has two levels, it is also
@@ -32,9 +32,9 @@ type Potts struct {
 	field    []float64
 }
 
-// NewPotts returns the Potts model on the topology t. J is the coupling of an undirected edge; if
-// it is positive, equal levels are favoured. The argument field holds the field of each level; nil
-// means 0. NewPotts keeps no reference to field.
+// NewPotts returns the Potts model on the topology t. The argument coupling is J; if it is
+// positive, equal levels are favoured. The argument field holds the field of each level; nil means
+// 0. NewPotts keeps no reference to field.
 //
 // NewPotts returns an error if t.Graph returns one, levels < 1, or field has another length. It
 // also returns an error if a parameter is not finite or energies would overflow.
@@ -159,8 +159,8 @@ func (m *Potts) Locals(d []float64, x []int32) {
 }
 
 // Move updates the table d that [Potts.Locals] stored, for one site that is about to change. The
-// table holds running sums, so over many moves rounding may add up to a few units in the last
-// place. With integer parameters it stays exact. It implements [energy.Local].
+// table holds running sums, so rounding errors may grow to a few units in the last place over many
+// moves. With integer parameters the table stays exact. It implements [energy.Local].
 func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.field))
 	check.Index("model", "site", site, len(x))
@@ -183,7 +183,7 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 // Graph returns the neighbours of each site; it implements [energy.Graphical].
 func (m *Potts) Graph() (start, adj []int32) { return m.graph.start, m.graph.adj }
 
-// Matching returns the coupling, which all edges share, and the field of each level; it implements
+// Matching returns the common coupling of all edges and the field of each level; it implements
 // [energy.Matching]. The result ok is true if all edges have the same weight.
 func (m *Potts) Matching() (coupling float64, field []float64, ok bool) {
 	w, ok := m.graph.uniform()

@@ -258,8 +258,8 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 }
 
 // Move updates the table d that [Quadratic.Locals] stored, for one site that is about to change.
-// The table holds running sums, so over many moves rounding may add up to a few units in the last
-// place. With integer parameters it stays exact. It implements [energy.Local].
+// The table holds running sums, so rounding errors may grow to a few units in the last place over
+// many moves. With integer parameters the table stays exact. It implements [energy.Local].
 func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
 	check.Index("model", "to", int(to), len(m.values))
 	check.Index("model", "site", site, len(x))

@@ -190,9 +190,9 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 }
 
 // Factors returns the joint energy of visible and hidden units as a sum of tables, one for each
-// bias and one for each nonzero weight; it implements [energy.Factored]. Each hidden unit is a
-// variable, to be summed out. The tables are exact in float64, whereas energies round activations
-// to float32.
+// bias and one for each nonzero weight; it implements [energy.Factored]. The hidden units are
+// variables that follow the sites. The tables are exact in float64, whereas energies round
+// activations to float32.
 func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
 	add := func(table []float64, v ...int32) {
@@ -366,21 +366,22 @@ func fixedField(fixed *simd.Fixed, h, act []float32, n, hidden, stride int) {
 const coarsest = 1. / 8
 
 // ProposalFrom is [RBM.FieldFrom] with an approximate field, in half the time. It is for the
-// proposals of mcmc.DMALA. Energies and caches are those of FieldFrom, and the field is the same on
-// every machine. In the notation of [RBM], the field is −b_v − Wᵀσ(a) with W and σ(a) − ½ rounded
-// to integers,
+// proposals of mcmc.DMALA. Energies and caches are the same as in FieldFrom, and the field is the
+// same on every machine. In the notation of [RBM], the field is −b_v − Wᵀσ(a) with W and σ(a) − ½
+// rounded to integers,
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j (W_ji/u_i)·2⁻¹³·(2¹³·(σ(a_j) − ½)),
 //
-// where each of the two brackets in the sum is rounded to the nearest integer. The unit u_i is the
-// smallest power of two for which the magnitudes of W_ji/u_i are below 2¹⁵ and add up to less than
-// 2¹⁹. Apart from rounding to float32, h_i differs from the field of FieldFrom by at most
+// where each of the two brackets in the second sum is rounded to the nearest integer. The unit u_i
+// is the smallest power of two such that the magnitudes of W_ji/u_i, over j, are below 2¹⁵ and add
+// up to less than 2¹⁹. Apart from rounding to float32, h_i differs from the field of FieldFrom by
+// at most
 //
 //	u_i·hidden/4 + 2⁻¹⁴·(Σ_j |W_ji| + u_i·hidden/2),
 //
 // where hidden is the number of hidden units. With random weights the difference is typically a
-// hundredth of that. If the bound exceeds 1/8 for a site, as with large weights, h is the field of
-// FieldFrom for all sites.
+// hundredth of this bound. If the bound exceeds 1/8 for any site, as with large weights, h is the
+// field of FieldFrom.
 func (m *RBM) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.rough.once.Do(m.fix)

@@ -7,21 +7,22 @@ import (
 )
 
 // TorusIsing returns the exact log Z, and the mean energy per site in nats, of the Ising model
-// without a field on a torus of m × n sites. The model is that of NewIsing(Lattice{m, n}, k, 0),
+// without a field on a torus of m × n sites. The model is NewIsing(Lattice{m, n}, k, 0), with the
+// distribution
 //
 //	p(x) ∝ exp(k·Σ s_i s_j),
 //
-// over neighbouring spins s = ±1. Use it as a reference for samplers on lattices of any size. It
-// takes O(n) time.
+// where the sum is over pairs of neighbouring spins s = ±1. Use the result as a reference for
+// samplers on lattices of any size. TorusIsing takes O(n) time.
 //
-// The formula is that of Kaufman (Phys. Rev. 76, 1232, 1949, equation 66),
+// The formula is equation 66 of Kaufman (Phys. Rev. 76, 1232, 1949),
 //
 //	Z = ½ (2 sinh 2k)^{mn/2} · (∏ 2cosh(mγ_odd/2) + ∏ 2sinh(mγ_odd/2)
 //		+ ∏ 2cosh(mγ_even/2) + ∏ 2sinh(mγ_even/2)).
 //
-// The products with γ_odd run over γ_l for l = 1, 3, …, 2n − 1, and those with γ_even over γ_l for
-// l = 0, 2, …, 2n − 2. Here cosh γ_l = cosh 2k·coth 2k − cos(πl/n) and γ_0 = 2k + ln tanh k. The
-// energy is −k·(d log Z/dk)/(mn).
+// The products with γ_odd run over γ_l for l = 1, 3, …, 2n − 1. The products with γ_even run over
+// γ_l for l = 0, 2, …, 2n − 2. Here cosh γ_l = cosh 2k·coth 2k − cos(πl/n) and γ_0 = 2k + ln tanh
+// k. The energy is −k·(d log Z/dk)/(mn).
 //
 // TorusIsing returns an error unless both sides are at least 3 and k is in (0, 100].
 func TorusIsing(m, n int, k float64) (logZ, perSite float64, err error) {

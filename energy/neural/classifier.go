@@ -13,10 +13,9 @@ import (
 // ClassifierConfig holds the settings of [NewClassifier]. With the zero value, the tables that
 // [Classifier.Table] computes are exact.
 type ClassifierConfig struct {
-	// FirstOrder makes the result of [Classifier.Table] approximate: log p(y | x) is taken as
-	// linear in the one-hot encoding of the tokens x. A table then costs one forward and one
-	// backward pass (Schiff et al. 2025). An exact table costs a forward pass for every level of
-	// every site.
+	// FirstOrder makes [Classifier.Table] approximate log p(y | x) as a linear function of the
+	// one-hot encoding of the tokens x. A table then costs one forward and one backward pass
+	// (Schiff et al. 2025). An exact table costs a forward pass for every level of every site.
 	FirstOrder bool
 
 	// Level returns the noise level that the network receives at the time t. If Level is nil, the

@@ -34,9 +34,9 @@ type Config struct {
 	// Classes requires Cond.
 	Classes int
 
-	// Positions adds a learned vector to each position. Without it, as in the public
-	// checkpoints, a network depends only on relative positions. For a fully masked state it
-	// then predicts the same at every position.
+	// Positions adds a learned vector to each position. Without these vectors, as in the public
+	// checkpoints, a network depends only on relative positions. It then predicts the same at every
+	// position of a fully masked state.
 	Positions bool
 
 	// Block is the length of blocks of positions. A position attends only to its own block and

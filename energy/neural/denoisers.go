@@ -46,10 +46,10 @@ func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32
 }
 
 // Uniform is the denoiser of uniform diffusion (UDLM; Schiff et al. 2025). By default the outputs
-// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]). This
-// is what the objective of UDLM trains; the reverse step combines it with the site's own token.
-// With the option posterior of [NewUniform], the outputs are log-weights given all of the noisy
-// state. This is what cross-entropy trains.
+// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]). The
+// objective of UDLM trains such outputs, and the reverse step combines them with the site's own
+// token. If the argument posterior of [NewUniform] is true, the outputs are log-weights given all
+// of the noisy state. Cross-entropy trains such outputs.
 //
 // A Uniform is safe for concurrent use. Concurrent calls run one after another, because all workers
 // serve one call. Calls allocate nothing after the largest batch has occurred once.
@@ -107,7 +107,7 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 
 // Ratio is the denoiser of a score-entropy network (SEDD; Lou, Meng and Ermon 2024). At each site
 // i, the output f(y) for level y estimates the logarithm of the concrete score. The score is a
-// ratio of probabilities of noisy states,
+// ratio of the probabilities of two noisy states,
 //
 //	s_i(y) = p_t(x with x_i = y)/p_t(x).
 //
@@ -118,10 +118,10 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 //
 //	s_i(y) = p(x_0,i = y | x)·α/(1−α).
 //
-// Constant factors do not matter, because a row of log-weights is defined up to a constant. So the
-// option scale_by_sigma of the public code, a division by (1/α − 1)(V − 1), does not matter.
+// Constant factors do not matter, because a row of log-weights is defined up to a constant. One
+// such factor is the division by (1/α − 1)(V − 1) of the option scale_by_sigma in the public code.
 //
-// Without a mask, log s_i(y) = f(y), and s_i(y)/Σ s_i is p(x_t,i = y | other sites). A token is
+// Without a mask, log s_i(y) = f(y), and p(x_t,i = y | other sites) = s_i(y)/Σ s_i. A token is
 // intact with probability α and otherwise uniform, so
 //
 //	p(x_0,i = y | other sites) = max(0, s_i(y)/Σ s_i − (1−α)/V)/α.

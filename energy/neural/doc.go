@@ -1,4 +1,4 @@
-// Package neural provides diffusion transformers and the denoisers made of them. The weights of a
+// Package neural provides diffusion transformers and denoisers that use them. The weights of a
 // network are trained by package energy/neural/train or read from .safetensors files, including the
 // public MDLM, UDLM and SEDD checkpoints. The package also has two energies: [Potential], a
 // residual network, and [Posterior], the posterior distribution of a network's binary weights.

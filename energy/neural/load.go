@@ -20,9 +20,9 @@ import (
 )
 
 // Open reads a network from a .safetensors file, or from the files that an index (.json) lists. The
-// file may be one written by [Transformer.Write], or a public checkpoint of MDLM, UDLM or SEDD,
-// whose tensors have the same names. The names may have a common prefix such as "backbone.";
-// tensors without the prefix are then ignored.
+// file may come from [Transformer.Write] or be a public checkpoint of MDLM, UDLM or SEDD; the names
+// of the tensors are the same. The names may have a common prefix such as "backbone.". Tensors
+// without the prefix are then ignored.
 //
 // Fields of cfg that are 0 are read from the shapes of the tensors and from the file's metadata.
 // Heads must be set if a checkpoint has neither the number of heads nor rotary_emb.inv_freq. Length

@@ -16,8 +16,8 @@ import (
 //	E(θ) = (w/N) Σ_i (f_i − y_i)²,  f_i = σ(c + Σ_j v_j tanh(b_j + Σ_k W_kj x_ik)),
 //
 // where f_i is the output of the network, σ the logistic function, and w a factor that you choose.
-// The energy is that of Zhang, Liu and Liu (2022, section 6.4), whose code has w = 100; w = N gives
-// the sum of squares. W, b, v and c are the weights and biases.
+// The weights and biases are W, b, v and c. The energy is taken from Zhang, Liu and Liu (2022,
+// section 6.4), whose code has w = 100. With w = N it is the sum of squares.
 //
 // Each weight or bias is a site; level 0 means −1 and level 1 means 1. The d = (inputs + 2)·hidden
 // + 1 sites are W row by row (a row per input), b, v and c.
@@ -45,8 +45,8 @@ type Posterior struct {
 //
 // NewPosterior returns an error if y is empty or not in [0, 1], or len(x) is not a positive
 // multiple of len(y). It also returns an error if hidden < 1, weight is not > 0, or batch is not in
-// 0 … len(y). Numbers that are not finite, and derivatives that could overflow float32, are errors,
-// too.
+// 0 … len(y). Finally, it returns an error if a number is not finite or a derivative could overflow
+// float32.
 func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Posterior, error) {
 	const caller = "neural: NewPosterior"
 	rows := len(y)

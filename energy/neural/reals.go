@@ -24,10 +24,10 @@ type Reals struct {
 	pull   *pullbacks
 }
 
-// NewReals returns the denoiser of a network whose outputs are the clean state. If Level is nil in
-// opt, the network receives the noise level 1000·t at the time t. This is the step number in a
-// diffusion of a thousand steps. NewReals returns an error if net is nil, is a network of tokens or
-// does not have one output per channel.
+// NewReals returns the denoiser of a network whose outputs are the clean state. If opt.Level is
+// nil, the network receives the noise level 1000·t at the time t, the step number in a diffusion of
+// a thousand steps. NewReals returns an error if net is nil, is a network of tokens or does not
+// have one output per channel.
 func NewReals(net *Transformer, opt Options) (*Reals, error) {
 	switch {
 	case net == nil:

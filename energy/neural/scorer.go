@@ -9,8 +9,9 @@ import (
 )
 
 // Scorer is a network that computes a number, the score, for every clean state of tokens. The score
-// is a quantity that train.Regress has taught it, not the gradient of a log-density. The network
-// has a single output f_i at each position i, and the score is the mean over the L positions:
+// is a quantity that the network has learned with train.Regress, not the gradient of a log-density.
+// The network has a single output f_i at each position i, and the score is the mean over the L
+// positions:
 //
 //	s(x) = 1/L·Σ_i f_i(x).
 //

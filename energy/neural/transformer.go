@@ -13,8 +13,8 @@ import (
 // Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023, in the form of Lou, Meng and
 // Ermon 2024). It embeds tokens, or passes reals through a linear layer. Blocks follow, each with
 // an attention layer with rotary positions and a layer of GELU units. A LayerNorm without bias
-// precedes each layer. The noise level determines vectors that shift and scale the layer's input
-// and gate (multiply) its output. A last norm and a linear layer compute the outputs.
+// precedes each layer. Vectors computed from the noise level shift and scale the layer's input and
+// multiply (gate) its output. A last norm and a linear layer compute the outputs.
 //
 // A Transformer holds only weights; [Transformer.NewPass] allocates the scratch memory to run it.
 // Goroutines may share the weights while no goroutine trains them.
@@ -28,9 +28,9 @@ type Transformer struct {
 
 // New returns a network with random initial weights drawn from src, distributed as in the diffusion
 // transformer DiT (Peebles and Xie 2023). Weights of linear layers are normal with variance
-// 1/inputs, and embeddings are normal with variance 0.02². Gains are 1. The last layer is 0, and so
-// are the weights that turn the noise level into shifts, scales and gates. New returns an error if
-// a field of cfg is out of range or src is nil.
+// 1/inputs, and embeddings are normal with variance 0.02². Gains are 1. The last layer is 0, as are
+// the weights that turn the noise level into shifts, scales and gates. New returns an error if a
+// field of cfg is out of range or src is nil.
 func New(cfg Config, src rand.Source) (*Transformer, error) {
 	cfg, err := cfg.resolve("New")
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 // the number of sites.
 type COOConfig struct {
 	Sites int  // minimum number of sites; a site without entries has no effect on the energy
-	Spins bool // whether variables are spins ±1, not bits; a file header can also select this
+	Spins bool // whether variables are spins ±1, not bits; a file header can also select spins
 }
 
 // COO reads a quadratic energy from lines of coefficients
 //
 //	i j w
 //
-// where i and j are sites, numbered from 0. The energy is that of a QUBO or, for spins, that of an
-// Ising model. The signs are those of the file:
+// where i and j are sites, numbered from 0. The energy is a QUBO or, for spins, an Ising model. The
+// coefficients keep their signs:
 //
 //	E(x) = Σ_{i≠j} w_ij x_i x_j + Σ_i w_ii x_i,  x_i ∈ {0, 1}, or
 //	E(s) = Σ_{i≠j} w_ij s_i s_j + Σ_i w_ii s_i,  s_i ∈ {−1, 1}.
@@ -30,8 +30,8 @@ type COOConfig struct {
 // either order, are added.
 //
 // A line "bits" or "spins" before the entries, optionally followed by a number of sites, selects
-// one of the two energies. So does a comment "# vartype=BINARY" or "# vartype=SPIN", which dimod
-// writes. Blank lines and other lines that start with # or % are skipped.
+// one of the two energies. The comments "# vartype=BINARY" and "# vartype=SPIN", which dimod
+// writes, have the same effect. Blank lines and other lines that start with # or % are skipped.
 //
 // Errors name the line, the column, what was found and what was expected. A file with more than 2²⁰
 // sites must have at least one entry for every two sites.

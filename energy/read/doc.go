@@ -16,7 +16,7 @@
 // [NewProgram] reads optimisation problems with constraints (LP, MPS, QPLIB, MQLib, CNF, CQM), and
 // the quadratic formats above, into one type. [FormatOf] recognises their formats.
 //
-// Input that a reader does not understand is an error, which names the line and column. A byte
-// order mark at the beginning of a text is skipped. Readers limit the memory that a short input can
-// make them allocate.
+// If a reader does not understand the input, it returns an error that names the line and column. A
+// byte order mark at the beginning of a text is skipped. Readers limit the memory that a short
+// input can make them allocate.
 package read

@@ -101,8 +101,8 @@ func Formats() []string {
 	return names
 }
 
-// FormatOf returns the format of a file, recognised by the file's name or its first bytes. It
-// returns "" if neither identifies a format.
+// FormatOf returns the format of a file, given the file's name and its first bytes. It returns ""
+// if neither identifies a format.
 func FormatOf(name string, head []byte) string {
 	begins := func(with map[string]string) string {
 		for prefix, format := range with {
@@ -140,10 +140,10 @@ func FormatOf(name string, head []byte) string {
 //	csv    CSV
 //	rudy   Rudy: the energy is minus the cut
 //
-// A continuous variable with more than one value is an error. So is an integer that no bounds or
-// linear constraints limit. If an integer has more than 65,536 values, NewProgram first uses the
-// constraints to narrow its range. Errors name the line if the format has lines, what was found and
-// what was expected.
+// NewProgram returns an error if a continuous variable has more than one value, or if no bounds or
+// linear constraints limit an integer variable. If an integer has more than 65,536 values,
+// NewProgram first uses the constraints to narrow its range. Errors name the line if the format has
+// lines, what was found and what was expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
 	f, ok := programs()[format]
 	if !ok {

@@ -18,7 +18,7 @@ import (
 // "unconstrained", has no effect. Lines that start with c, # or % are comments.
 //
 // Errors name the line, the column, what was found and what was expected. A repeated entry is an
-// error, too. A file with more than 2²⁰ sites must have at least one entry for every two sites.
+// error. A file with more than 2²⁰ sites must have at least one entry for every two sites.
 func QBSolv(r io.Reader) (*model.Quadratic, error) {
 	q, err := qbsolv(r)
 	if err != nil {

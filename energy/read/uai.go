@@ -24,10 +24,10 @@ import (
 //
 //	E(x) = −Σ_c log φ_c(x_c),
 //
-// where x_c holds the values of the variables in scope c. So a table entry of 0 forbids x_c. A
-// scope may be empty. A file with "BAYES" in the first line, whose tables are conditional
-// probabilities, is read in the same way. Evidence is in separate files (see [Evidence]). Lines may
-// be broken anywhere; lines that start with c, # or % are comments.
+// where x_c holds the values of the variables in scope c. A table entry of 0 forbids x_c. A scope
+// may be empty. A file whose first line is "BAYES" is read in the same way; its tables are
+// conditional probabilities. Evidence is in separate files (see [Evidence]). Lines may be broken
+// anywhere; lines that start with c, # or % are comments.
 //
 // All sites of the model have the same levels 0 … max k − 1. For a variable with k values, the
 // levels k, k+1, … have energy +Inf, and the model's Repair removes them. Repair does not repair a

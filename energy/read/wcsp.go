@@ -22,10 +22,10 @@ import (
 // forbids the joint value. Costs may be any numbers ≥ 0. Lines may be broken anywhere; lines that
 // start with # are comments. Global cost functions, for which a is −1, are an error.
 //
-// The model supports the same interfaces as that of [UAI], which also describes errors and memory
-// limits. A state whose costs are each below top but add up to top or more is allowed here,
-// although a solver forbids it. Its probability is at most e^−top times that of a state without
-// costs.
+// The model supports the same interfaces as a model from [UAI], which also describes errors and
+// memory limits. If all costs of a state are below top but add up to top or more, a solver forbids
+// the state. This model allows it, with a probability of at most e^−top times the probability of a
+// state without costs.
 func WCSP(r io.Reader) (energy.Model, error) {
 	w := newWords("WCSP", r)
 	w.comment = "#"

@@ -17,7 +17,7 @@ type Edge struct {
 	W    int64
 }
 
-// Set is a set of an odd number of vertices, to which a variable Z of the dual problem belongs; see
+// Set is a set of an odd number of vertices, with its variable Z of the dual problem; see
 // [Matching].
 type Set struct {
 	Members []int32
@@ -32,7 +32,7 @@ type Set struct {
 // exactly one of u and v. The optimal value is Weight. Any two sets are either nested or
 // disjoint.
 type Matching struct {
-	Mate   []int32 // for each vertex, the vertex with which it is matched
+	Mate   []int32 // partner of each vertex in the matching
 	Weight int64
 	Y      []int64
 	Sets   []Set

@@ -1,5 +1,5 @@
-// Package padded allocates values that share no cache line with others. Use it for values that
-// one goroutine writes often while others run. Small values that are allocated one after the
+// Package padded allocates values that share no cache line with others. Use it for values that one
+// goroutine writes often while other goroutines run. Small values that are allocated one after the
 // other share cache lines, and cores that write to the same cache line wait for each other.
 package padded
 

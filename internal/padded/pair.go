@@ -1,8 +1,8 @@
 package padded
 
 // Pair holds two copies of data that depend on the states of chains. Now holds the data of the
-// current states, and Next those of the latest proposed states. If a proposal is accepted, the data
-// of its chain in Next become current.
+// current states, and Next the data of the latest proposed states. If a proposal is accepted, the
+// data of its chain in Next become current.
 type Pair[T any] struct {
 	Now, Next []T
 	each      int // entries per chain
@@ -14,8 +14,8 @@ func NewPair[T any](chains, each int) Pair[T] {
 	return Pair[T]{Make[T](chains * each), Make[T](chains * each), each}
 }
 
-// Accept makes the data in Next current for the chains lo … hi−1. Until proposed states are loaded
-// again, Next is undefined for these chains.
+// Accept makes the data in Next current for the chains lo, …, hi−1. Until proposed states are
+// loaded again, Next is undefined for these chains.
 func (p *Pair[T]) Accept(lo, hi int) {
 	from, to := lo*p.each, hi*p.each
 	if to-from == len(p.Now) {
@@ -25,7 +25,8 @@ func (p *Pair[T]) Accept(lo, hi int) {
 	copy(p.Now[from:to], p.Next[from:to])
 }
 
-// Chain returns the data of chain s: those in Next if loaded is true, and those in Now otherwise.
+// Chain returns the data of chain s, from Next if the argument loaded is true, and otherwise from
+// Now.
 func (p *Pair[T]) Chain(s int, loaded bool) []T {
 	if loaded {
 		return p.Next[s*p.each : (s+1)*p.each]

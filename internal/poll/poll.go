@@ -6,9 +6,8 @@ import (
 	"runtime"
 )
 
-// Err returns ctx.Err(). Under WebAssembly it yields first: all goroutines share one thread
-// without preemption, so the timer of a deadline fires only when the running goroutine yields. On
-// other systems Err is just ctx.Err(), inlined.
+// Err returns ctx.Err(). Under WebAssembly it yields first, because all goroutines share one thread
+// without preemption. The timer of a deadline fires only when the running goroutine yields.
 func Err(ctx context.Context) error {
 	if runtime.GOARCH == "wasm" {
 		runtime.Gosched()

@@ -37,7 +37,8 @@ const (
 	polite = 1 << 10
 )
 
-// NewBurst returns a Burst with the given number of workers, including its caller.
+// NewBurst returns a Burst with the given number of workers. The goroutine that calls Each is one
+// of them.
 func NewBurst(workers int) *Burst {
 	b := padded.New(Burst{state: padded.Make[atomic.Int32](max(0, workers-1))})
 	for w := range b.state {
@@ -86,8 +87,8 @@ func await(ready func() bool) bool {
 	return true
 }
 
-// Each calls do for the jobs 0 … jobs−1 and returns when all are done. If a job panics, Each
-// panics like the function [Each].
+// Each calls the function do for the jobs 0, …, jobs−1 and returns when all are done. If a job
+// panics, Each panics like the function [Each].
 func (b *Burst) Each(jobs int, do func(worker, job int)) {
 	helpers := min(len(b.help), max(jobs-1, 0))
 	if helpers == 0 {

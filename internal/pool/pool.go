@@ -10,8 +10,8 @@ import (
 )
 
 // Pool runs numbered jobs on the calling goroutine and a fixed set of helper goroutines. A call
-// allocates nothing. The caller works too, and waits only for jobs that a helper has begun. Jobs
-// that finish before a helper wakes therefore cost no more than without helpers.
+// allocates nothing. The caller works too, and waits only for jobs that a helper has begun. If all
+// jobs finish before a helper wakes, the call takes no longer than without helpers.
 type Pool struct {
 	workers int
 	wake    chan struct{}
@@ -26,8 +26,8 @@ type Pool struct {
 	first atomic.Pointer[ending]
 }
 
-// New returns a pool with the given number of workers, including its caller. Call Start before
-// Each.
+// New returns a pool with the given number of workers. The goroutine that calls Each is one of
+// them. Call Start before Each.
 func New(workers int) *Pool { return &Pool{workers: workers} }
 
 // Workers returns the number of workers.
@@ -102,8 +102,8 @@ func (c *Pool) Stop() {
 	}
 }
 
-// Each calls do for the jobs from … to−1 and returns when all are done. The results must not
-// depend on which worker runs a job.
+// Each calls the function do for the jobs in the range [from, to) and returns when all are done.
+// The results must not depend on which worker runs a job.
 //
 // If a job panics, jobs that have not begun are skipped, and Each panics with the first panic as
 // a *[Panic]. The pool stays usable.
@@ -136,9 +136,9 @@ func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	}
 }
 
-// Each calls do for the jobs 0 … jobs−1 on at most the given number of goroutines, including the
-// caller's, and returns when all are done. It is meant for rare calls. For frequent calls use a
-// [Pool], which does not allocate.
+// Each calls the function do for the jobs 0, …, jobs−1 and returns when all are done. It uses at
+// most the given number of workers (goroutines), including the caller. It is meant for rare calls.
+// For frequent calls use a [Pool], which does not allocate.
 //
 // If a job panics, no further jobs begin. When the running jobs are done, Each panics with the
 // first panic as a *[Panic], for any number of workers.
@@ -190,7 +190,7 @@ func Each(workers, jobs int, do func(job int)) {
 // job ran. If Value is an error, Panic wraps it.
 type Panic struct {
 	Value any
-	Stack []byte // stack of the goroutine that panicked, at that point
+	Stack []byte // stack of the goroutine at the point where it panicked
 }
 
 func (p *Panic) Error() string {

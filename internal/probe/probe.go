@@ -1,6 +1,6 @@
 // Package probe examines models. It describes a model and a method for a checkpoint, in enough
-// detail to distinguish them from others with the same numbers of sites and levels. It also tests
-// whether the optional methods of a model agree with its energies.
+// detail to distinguish them from other models and methods with the same numbers of sites and
+// levels. It also tests whether the optional methods of a model agree with its energies.
 package probe
 
 import (
@@ -12,9 +12,9 @@ import (
 )
 
 // States is the seed of the random states whose energies distinguish models. Their number is the
-// constant random. States in which all sites have the same level follow: the last level, the one
-// before it, and so on. With two levels, a random state detects a coupling of two sites at level 1
-// with probability ¼. The state in which all sites have level 1 always detects it.
+// constant random. They are followed by states in which all sites have the same level: the last
+// level, the level before it, and so on. With two levels, a random state detects a coupling of two
+// sites at level 1 with probability ¼. The state in which all sites have level 1 always detects it.
 const (
 	States   = 4
 	random   = 8 // number of random states
@@ -26,7 +26,7 @@ const (
 type Named interface{ Name() string }
 
 // Target describes a model and a method by settings, so that a checkpoint cannot be loaded into a
-// run with others. It calls the function add for each setting:
+// run with another model or method. It calls the function add for each setting:
 //
 //   - the number of levels, the method with all its fields, and the model's name if it has one;
 //   - the instruction set, for an energy.Bipartite model;
@@ -111,7 +111,7 @@ func sample(g []float32) []float64 {
 	return Spread([]float64{sum}, g, shown)
 }
 
-// Spread appends to v at most the given number most of evenly spaced entries of g.
+// Spread appends to v evenly spaced entries of g. The argument most is their largest number.
 func Spread(v []float64, g []float32, most int) []float64 {
 	for i := 0; i < len(g); i += (len(g) + most - 1) / most {
 		v = append(v, float64(g[i]))

@@ -5,24 +5,25 @@
 // # The language
 //
 // A [Machine] reads one byte at every move. States are divided into levels, one for each rule, or
-// group of rules, of a grammar. On a byte, a state either has no move, or its move is of one of
-// three kinds: inside the level, a call, or a return. A call pushes a symbol γ and enters another
-// level at a start state. A return passes a symbol ρ to the caller, which continues at
+// group of rules, of a grammar. When a state reads a byte, there is either no move, or a move of
+// one of three kinds: inside the level, a call, or a return. A call pushes a symbol γ and enters
+// another level at a start state. A return passes a symbol ρ to the caller, which continues at
 // Resume[γ][ρ]. Each string has exactly one run (sequence of moves), so sums over runs are sums
 // over strings.
 //
 // [Lift] converts a machine to the tokens of a vocabulary. A token is a string of bytes, so reading
 // it takes several moves. A call and the matching return inside one token cancel. At least one move
-// is left; the first is called the token's outcome in the state. If more are left, the caller
-// continues at a half-position, which lies between the moves of one token. The weight of the token
-// is charged at its first move. Tokens with equal outcomes from all states form a class.
+// is left. The first of the remaining moves is called the token's outcome in the state. If there
+// are several, the caller continues at a half-position, which lies between the moves of one token.
+// The weight of the token is charged at its first move. Tokens with equal outcomes from all states
+// form a class.
 //
 // # The sum
 //
 // Let R[c][s][κ][e] be the total weight of all runs that enter a level in its start state s at site
 // c and leave the level through the exit κ at site e. An exit is a return symbol. For each pair (c,
 // s), from the last site to the first, a chart computes R from the sums of nested levels. F holds
-// the sums of states, K those of calls, X those of returns, and W the edge weights:
+// the sums of states, K the sums of calls, X the sums of returns, and W the edge weights:
 //
 //	F[j+1][r] += F[j][q]·W_j[q→r]
 //	K[j][k]   += F[j][q]·W_j[q→k]                      a call

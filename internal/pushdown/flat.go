@@ -3,11 +3,11 @@ package pushdown
 // flatStates bounds the number of states of a machine in which calls have been expanded.
 const flatStates = 1 << 12
 
-// Flat returns a machine for the same language in which only recursive levels are still called:
-// those that can be called again from inside. The other levels are expanded in place, in one copy
-// for each chain of calls that leads to them. Without recursion the language is regular, and sums
-// over it take time linear in the length. Flat returns m itself if there is nothing to expand, or
-// if the result would have more than 2¹² states.
+// Flat returns a machine for the same language in which only recursive levels are called. A level
+// is recursive if it can be called again while it is active. All other levels are expanded in
+// place, with one copy for each chain of calls that leads to them. Without recursion the language
+// is regular, and sums over it take time linear in the length. Flat returns m itself if there is
+// nothing to expand, or if the result would have more than 2¹² states.
 func (m *Machine) Flat() *Machine {
 	f := &flattener{Machine: m, recurs: m.recursive(), frames: []frame{{}}, stacks: map[frame]int32{}, places: map[place]int32{}, symbols: map[symbol]int32{}}
 	f.to.Class, f.to.Classes = m.Class, m.Classes

@@ -204,9 +204,9 @@ func (g *Graph) enter(need []bool, lv int32, k int, next, called [][]bool) {
 	}
 }
 
-// Count returns the number of accepted sequences of the given length. It counts only sequences in
-// which the function may returns true for every site and its token. The only error is the cause of
-// the context's end.
+// Count returns the number of accepted sequences of the given length. It counts only sequences for
+// which the function named may returns true at every site. The only error is the cause of the
+// context's end.
 func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token int32) bool) (*big.Int, error) {
 	f := newFilter[*big.Int, algebra.Counts](g, sites)
 	f.meter = new(poll.Meter)

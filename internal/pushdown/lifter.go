@@ -348,7 +348,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 // vocabulary can be used for many calls of Lift. It is immutable.
 type Vocabulary struct {
 	Tokens []string // text of each token
-	// tokens that may follow an accepted text; after one of them, only such tokens may follow
+	// tokens that may follow an accepted text; nothing else may follow such a token
 	Pad   []int32
 	order []int32 // tokens that spell a text, sorted by text
 	// for each token in order, the number of leading bytes shared with the previous token
@@ -412,8 +412,8 @@ func (v *Vocabulary) prepare() {
 }
 
 // Prepare returns a vocabulary with the given texts of tokens. It sorts the tokens t for which
-// spells[t] is true, or all tokens if spells is nil. The tokens in pad must not be among these. The
-// result keeps references to the slices tokens and pad.
+// spells[t] is true, or all tokens if spells is nil. None of these tokens may be in pad. The result
+// keeps references to the slices tokens and pad.
 func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 	v := &Vocabulary{Tokens: tokens, Pad: pad}
 	for t := range tokens {

@@ -99,9 +99,8 @@ type Config struct {
 // Begin returns the configuration before the first byte.
 func (m *Machine) Begin() Config { return Config{State: m.Start} }
 
-// Read lets the machine read a text, beginning in configuration c, and returns the configuration
-// after the text. The second result is false if no move is possible at some byte. Read may
-// overwrite c.Stack.
+// Read reads a text, beginning in configuration c, and returns the configuration after the text.
+// The second result is false if no move is possible at some byte. Read may overwrite c.Stack.
 func (m *Machine) Read(c Config, text string) (Config, bool) {
 	for i := range len(text) {
 		a := m.move(c.State, text[i])

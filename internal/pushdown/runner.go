@@ -56,9 +56,9 @@ type adjoints interface {
 	of(site, w int) (nested float64, whole algebra.Number)
 }
 
-// NewRunner returns a runner for sequences with the given number of sites. Each row of log-weights
-// must have the number of entries given by levels, which must be ≥ g.Tokens(). Levels that are not
-// tokens of g have probability zero.
+// NewRunner returns a runner for sequences with the given number of sites. The argument levels, the
+// number of log-weights per site, must be ≥ g.Tokens(). Levels that are not tokens of g have
+// probability zero.
 func NewRunner(g *Graph, sites, levels int) *Runner {
 	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites, least: aheadLeast}
 }
@@ -70,10 +70,12 @@ func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 // Unwatch ends the effect of [Runner.Watch]: later calls ignore the context.
 func (r *Runner) Unwatch() { r.meter.Unwatch() }
 
-// Filter prepares draws and marginals for the log-weights v. It computes and returns log Z = log
-// Σ_x exp(Σ_i v[i,x_i]), where x runs over the sequences of the language. The error is a
-// [*algebra.DeadError] or a [*algebra.WeightError]. The runner keeps a reference to v until the
-// next Filter.
+// Filter prepares draws and marginals for the log-weights v. It returns
+//
+//	log Z = log Σ_x exp(Σ_i v[i,x_i]),
+//
+// where x runs over the sequences of the language. The error is a [*algebra.DeadError] or a
+// [*algebra.WeightError]. The runner keeps a reference to v until the next Filter.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	check.Len("pushdown", "v", len(v), r.sites*r.levels)
 	r.v, r.exact = nil, false
@@ -277,7 +279,8 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Nu
 
 // Best stores in x the sequence of the language with the greatest sum of weight(i, x_i) and returns
 // the sum. Among sequences with equal sums, it chooses the first in the order in which the
-// automaton stores its edges and tokens. Best calls weight once for every token, site by site.
+// automaton stores its edges and tokens. Best calls the function weight once for every token at
+// every site, site by site.
 func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (float64, error) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	if r.best == nil {

@@ -47,8 +47,9 @@ func Systematic(count []int, w []float64, u float64) {
 }
 
 // Spread replaces particles so that count[j] copies of each particle j exist. For each particle
-// with count 0 it calls replace(none, more). Here none is that particle, and more a particle of
-// which another copy is needed. It modifies the slice count.
+// with count 0 it calls replace(none, more). The argument none is the number of this particle. The
+// argument more is the number of a particle that needs another copy. Spread modifies the slice
+// count.
 func Spread(count []int, replace func(none, more int)) {
 	from := 0
 	for to, n := range count {
@@ -65,7 +66,7 @@ func Spread(count []int, replace func(none, more int)) {
 
 // ByWeight chooses a particle with probability proportional to its weight e^w, given a uniform
 // number u in [0, 1). The interval [0, 1) is divided among the particles in proportion to their
-// weights. ByWeight returns the particle in whose part u lies.
+// weights. ByWeight returns the particle whose part of the interval contains u.
 func ByWeight(w []float64, u float64) int {
 	top, sum, _ := Moments(w)
 	goal := float64(u * sum)

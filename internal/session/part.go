@@ -24,10 +24,10 @@ func Block(chains int) int {
 	return (chains-1)/blocks + 1
 }
 
-// Cut computes part k, counted from 0, of a run that is divided into n nearly equal parts. It
-// stores the part's first chain in *first and its number of chains in *count. If *chains is 0, Cut
-// sets it to the default, the argument usual. The argument size is the number of chains in a block;
-// 0 means the result of [Block] for the number of chains.
+// Cut divides a run into n nearly equal parts and computes part k, counted from 0. It stores the
+// first chain of this part in *first and its number of chains in *count. If *chains is 0, Cut sets
+// it to the argument usual, the default. The argument size is the number of chains in a block; 0
+// means the result of [Block] for the number of chains.
 //
 // Cut returns an error if *first or *count is not 0, that is, if the run is already a part. It also
 // returns an error if *chains < 1, or if k or n is out of range. There are at most as many parts as
@@ -49,8 +49,8 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 	return nil
 }
 
-// Share returns the first element of part k if elements, such as chains, are divided into n parts.
-// A part consists of whole blocks of the given size, and the first parts may have one extra block.
+// Share divides elements, such as chains, into n parts and returns the first element of part k. A
+// part consists of whole blocks of the given size, and the first parts may have one extra block.
 // For k = n, Share returns the argument all, the number of elements.
 func Share(all, size, k, n int) int {
 	if k == n {
@@ -60,10 +60,10 @@ func Share(all, size, k, n int) int {
 	return (k*(blocks/n) + min(k, blocks%n)) * size
 }
 
-// Count returns the number of chains in the part of a run that begins with chain first. This is the
-// argument count or, if count is 0, the number of all chains from there on. The argument size is
-// the number of chains in a block. Count returns an error if first or count is out of range or if
-// the part would not consist of whole blocks.
+// Count returns the number of chains in a part of a run. The argument first is the number of its
+// first chain. The result is the argument count or, if count is 0, the number of all chains from
+// the first chain on. The argument size is the number of chains in a block. Count returns an error
+// if first or count is out of range or if the part would not consist of whole blocks.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first
 	count = cmp.Or(count, rest)

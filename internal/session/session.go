@@ -1,7 +1,7 @@
 // Package session implements the life cycle that all runs share. A run is a computation in steps,
 // such as Markov chains, that can be stopped, saved to a checkpoint and continued. The package
 // checks the arguments of calls, and allows one call at a time. It decides when a checkpoint is
-// due, and writes and reads checkpoints in streams and files. It also defines the state of a run
+// due, and writes and reads checkpoints in streams and files. It also guarantees the state of a run
 // after a stop.
 //
 // The rules:
@@ -15,8 +15,8 @@
 //     the context's error. The next Run continues the interrupted step or repeats it.
 //   - After a panic in a step, the run is as it was before the step, and the caller gets the
 //     panic as a *pool.Panic. The next Run continues.
-//   - After any other error the run is also as it was before the step, and the next Run tries the
-//     step again.
+//   - After any other error, too, the run is as it was before the step. The next Run tries the step
+//     again.
 //   - If the run has a checkpoint path, the file is saved each time Checkpoint.Every steps have
 //     been made, at the end of a Run, and when the context ends a Run. Chains save it at the end
 //     of the round. After any other error it is not saved, unless the steps of the run are
@@ -152,8 +152,9 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling step. Each call step(to) must make at least one step, and must
-// stop at the latest at step number to. A checkpoint is due there, or the Run ends.
+// Run makes n more steps by calling step. Each call of the function step must make at least one
+// step. It must stop at the latest at the step number given by its argument to, because a
+// checkpoint is due there or the Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -207,8 +208,8 @@ func (s *Session) Keep() error {
 }
 
 // Finish saves the checkpoint file at the end of a call that has advanced the run, and returns err
-// joined with any error of saving. The argument err is the call's error so far. If it is not nil
-// and the context has not ended, Finish saves nothing. The call must then call [Session.End].
+// joined with any error of saving. The argument err is the call's error so far. If err is not nil
+// and the context has not ended, Finish saves nothing. After Finish, call [Session.End].
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err
@@ -295,8 +296,8 @@ func (s *Session) SaveFile(path string) error {
 	return nil
 }
 
-// LoadFile restores the checkpoint in a file or, if it is damaged, the previous one; see
-// [durable.LoadFile].
+// LoadFile restores the checkpoint in a file or, if the file is damaged, the previous checkpoint;
+// see [durable.LoadFile].
 func (s *Session) LoadFile(ctx context.Context, path string) error {
 	if err := s.Begin(ctx, "LoadFile", 0); err != nil {
 		return err
@@ -322,7 +323,7 @@ type Frames struct {
 	Frame    func(f *wire.Fields, i int) // reads or writes the fields of frame i
 }
 
-// Write writes a checkpoint, followed by the output of the function inside unless that is nil.
+// Write writes a checkpoint. If the function named inside is not nil, its output follows.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {
 		return wire.AppendFields(body, func(fields *wire.Fields) { f.Frame(fields, i) })

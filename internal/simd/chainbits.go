@@ -37,10 +37,11 @@ func GraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	graphBits(count, own, near, n, degree)
 }
 
-// TallyBits adds to t the changes from the lanes in old to the lanes in now. The planes in count
-// hold the number m of neighbours in state 1. A change from 0 to 1 adds 1 to Up, 1 to Moved and m
-// to Sum. A change from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. It panics unless len(now)
-// = len(old) is a multiple of 8 and at most the length of the planes of count.
+// TallyBits adds to t the changes from the lanes in the string old to the lanes in the string now.
+// The planes in count hold the number m of neighbours in state 1. A change from 0 to 1 adds 1 to
+// Up, 1 to Moved and m to Sum. A change from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. It
+// panics unless len(now) = len(old) is a multiple of 8 and at most the length of the planes of
+// count.
 func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))

@@ -46,7 +46,8 @@ func (c *Changes) Len() (n int) {
 }
 
 // Add updates the sum of matrix rows for state k. The matrix w is row-major, sites × len(dst). Add
-// adds the rows of the sites that changed to 1 and subtracts those of the sites that changed to 0:
+// adds the rows of the sites that changed to 1 and subtracts the rows of the sites that changed to
+// 0:
 //
 //	dst_j = src_j + Σ_i (y_i − x_i)·w[i, j],
 //

@@ -40,10 +40,10 @@ func (q *Choice) Set(x []int32, sites int) {
 //
 //	c[s,j] += Σ_g T_gj,  T_gj = (b[4g,j] + b[4g+1,j]) + (b[4g+2,j] + b[4g+3,j]).
 //
-// T_gj omits the rows that state s of q does not choose, and is 0 if s chooses none of the four.
-// Terms are added in ascending order of g, every sum rounded to float32, so the bits are the same
-// on every machine. It panics unless the number of sites of q is the number of rows of b, and
-// len(c) = states·n, where n is the number of columns of b.
+// The sum T_gj omits the rows that state s of q does not choose. If s chooses none of the four
+// rows, it is 0. Terms are added in ascending order of g, every sum rounded to float32, so the bits
+// are the same on every machine. It panics unless the number of sites of q is the number of rows of
+// b, and len(c) = states·n, where n is the number of columns of b.
 func (p *Packed) AddChosen(c []float32, q *Choice) {
 	if q.sites != p.k {
 		panic(fmt.Sprintf("simd: states of %d sites, want %d", q.sites, p.k))
@@ -81,9 +81,9 @@ func (p *Packed) AddChosen(c []float32, q *Choice) {
 //
 //	dst[s,j] = (Σ_g T_gj) + origin_j,  f[s,j] = dst[s,j] rounded to float32.
 //
-// T_gj are the sums of groups of four rows in [Packed.AddChosen], but in float64. The matrix w is
-// sites × len(origin), and the rows of dst and f have the stride ld. It panics unless w has that
-// length, ld ≥ len(origin), and dst and f hold the last row.
+// where T_gj are the sums of groups of four rows as in [Packed.AddChosen], but in float64. The
+// matrix w is sites × len(origin), and the rows of dst and f have the stride ld. It panics unless w
+// has that length, ld ≥ len(origin), and dst and f hold the last row.
 func AddChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, q *Choice) {
 	n := len(origin)
 	checkLen("w", len(w), q.sites*n)

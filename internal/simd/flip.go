@@ -14,8 +14,8 @@ import (
 //
 // in float32, where σ is the logistic function with an error below 3.5 ulp. The threshold t_i is 0
 // if l_i = −Inf (never flips) and −1 if l_i is NaN. The Langevin proposal of step size α has beta =
-// ½ and c = 1/(2α). Sites are drawn with these integers, so the probability in the Hastings ratio
-// is exactly that of the draw.
+// ½ and c = 1/(2α). Sites are drawn with these integers, so the Hastings ratio contains the exact
+// probability of the draw.
 //
 // The slice c holds one entry for all sites or one per site. FlipThresholds panics unless len(t) =
 // len(x) = len(h) and len(c) is 1 or len(h).
@@ -60,9 +60,9 @@ func Flip(y, x, t []int32, bits []uint32) (moved int, logq float64) {
 	return moved, logq
 }
 
-// FlipLogProb returns Σ_i log q_i(y_i), defined at [Flip], for given y: the log-probability that
-// thresholds t take x to y. It is −Inf if a site with threshold 0 moves, and NaN if some t_i is
-// negative. It panics unless all slices have the same length.
+// FlipLogProb returns the log-probability with which [Flip] draws y from the thresholds t of the
+// state x. This is Σ_i log q_i(y_i) in the notation of Flip. It is −Inf if a site with threshold 0
+// moves, and NaN if some t_i is negative. It panics unless all slices have the same length.
 func FlipLogProb(x, y, t []int32) (logq float64) {
 	checkLen("x", len(x), len(t))
 	checkLen("y", len(y), len(t))

@@ -33,7 +33,7 @@ func (o *FlipOdds) digit(d int, own, c0, c1, c2 uint64) uint64 {
 }
 
 // FlipTally holds two counts for each state x of a site and each number k ≤ 4 of its neighbours in
-// state 1. Sites[x][k] counts all such sites, and Flips[x][k] counts those that flip.
+// state 1. Sites[x][k] counts all such sites, and Flips[x][k] counts only the sites that flip.
 type FlipTally struct{ Sites, Flips [2][5]int }
 
 // Add adds the counts of u to t.
@@ -85,15 +85,15 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 	}
 }
 
-// TallyFlips counts the sites that flip between two strings, from and to, by state and number of
-// neighbours (see [FlipTally]). In the tally forth it counts the sites by their states in from, and
-// their flips on the way to the string to. In the tally back it counts the sites by their states in
-// to, and their flips on the way back. Only sites that are set in valid count.
+// TallyFlips compares the strings given by the arguments from and to, and counts sites by state and
+// number of neighbours (see [FlipTally]). To the tally forth it adds the sites that flip, by their
+// states in the first string. To the tally back it adds all sites and the sites that flip, by their
+// states in the second string. Only sites that are set in valid count.
 //
-// The slices before and after hold the numbers of neighbours in from and in to, in the layout of
-// [GridBits]. The result is undefined if a number of neighbours is above 4. TallyFlips panics
-// unless len(from) is a multiple of 8, at most 512, to and valid have the same length, and before
-// and after three times that length.
+// The slices before and after hold the numbers of neighbours in the first and in the second string,
+// in the layout of [GridBits]. The result is undefined if a number of neighbours is above 4.
+// TallyFlips panics unless len(from) is a multiple of 8, at most 512, to and valid have the same
+// length, and before and after three times that length.
 func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64) {
 	checkBits("from", len(from), maxBits/64)
 	checkLen("to", len(to), len(from))
@@ -110,9 +110,10 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 // word near[24r + 8p + w] holds binary digit p of the numbers for the 64 sites of word 8r + w,
 // counted from the word of site first.
 //
-// The positions of the neighbours are those given to [NewBitTorus]: every site has near[0] and
-// near[1]. It has near[2] if its bit in a is set, and otherwise near[3]. It has near[4] if its bit
-// in b is set, and otherwise near[5]. The masks a and b start at first, a multiple of 64.
+// The positions of the neighbours were given to [NewBitTorus]. Every site has neighbours at near[0]
+// and near[1]. The third neighbour is at near[2] if the site's bit in a is set, and otherwise at
+// near[3]. The fourth is at near[4] if its bit in b is set, and otherwise at near[5]. The masks a
+// and b start at first, a multiple of 64.
 //
 // It panics unless lengths fit: len(a) is a multiple of 8, at most 512, and own reaches 64 bits
 // beyond all positions.

@@ -74,9 +74,9 @@ func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// Raise multiplies the entries of v, which must be ≥ 0, by the factor given as the argument by. It
-// then replaces positive results below floor by floor, and reports whether there were any. NaNs are
-// kept.
+// Raise multiplies the entries of v by a factor. The argument named by is the factor, and entries
+// must be ≥ 0. Raise then replaces positive results below the argument floor by floor, and reports
+// whether there were any. NaNs are kept.
 func Raise(v []float64, by, floor float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)

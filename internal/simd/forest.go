@@ -37,14 +37,14 @@ type Forest struct {
 }
 
 // HasForests reports whether the backend has fast code that draws forests of eight chains at once.
-// If it has not, drawing one chain after the other is as fast.
+// Otherwise, drawing one chain after the other is as fast.
 func HasForests() bool { return best >= forestOddsLevel }
 
 // forestTerms bounds the sites and bonds of a call of assembly.
 const forestTerms = 1 << 12
 
-// Odds computes the odds of level 1 of the places lo … hi−1 in eight chains. It multiplies them by
-// the factors of the neighbours outside the forest and of the children. Call it for consecutive
+// Odds computes the odds of level 1 of the places lo, …, hi−1 in eight chains. It multiplies them
+// by the factors of the neighbours outside the forest and of the children. Call it for consecutive
 // ranges of places; the call with lo = 0 first sets all odds to Field. The slice odds has
 // ForestChains entries for each place and for one extra place. The method Forest.Forward of package
 // subgraph does the same for a single chain.
@@ -125,10 +125,10 @@ type ForestPendant struct {
 }
 
 // DrawPendants draws the levels of pairs of sites, parents first, and stores them in own. It
-// returns the number of pairs drawn. In chain c, pair k uses words[c·stride + k], whose lower 16
-// bits are those of its first site. A site has level 1 if its bits are below its probability. If
-// they are equal in a chain, more bits are needed: DrawPendants stops before this pair, of which it
-// may have drawn the first site.
+// returns the number of pairs drawn. In chain c, pair k uses words[c·stride + k]: the lower 16 bits
+// for its first site, and the upper 16 bits for its second site. A site has level 1 if its bits are
+// below its probability. If they are equal in a chain, more bits are needed, and DrawPendants stops
+// before this pair. It may then have drawn the first site of the pair.
 //
 // Draws of the chains c whose bits are not set in live are discarded. DrawPendants adds to moved[c]
 // the number of sites whose levels change. The number of sites is even.

@@ -35,8 +35,8 @@ func Pack(b []float32, n, k int) *Packed {
 }
 
 // Gemm adds a·b to c, where b is the packed matrix, a has m×k entries, and c has m×n entries. The
-// result has the same bits as that of the function [Gemm]. It panics unless a and c have these
-// lengths.
+// result has the same bits as the result of the function [Gemm]. It panics unless a and c have
+// these lengths.
 func (p *Packed) Gemm(c, a []float32, m int) {
 	checkGemm(c, a, p.b, m, p.n, p.k)
 	n, k, width := p.n, p.k, p.width
@@ -57,7 +57,8 @@ func (p *Packed) Gemm(c, a []float32, m int) {
 }
 
 // GemmT adds a matrix product with a transposed factor: c += a·bᵀ with a of m×k, b of n×k and c of
-// m×n entries, all row-major. The order of terms, the rounding and the panics are those of [Gemm].
+// m×n entries, all row-major. The order of terms, the rounding and the panics are the same as for
+// [Gemm].
 func GemmT(c, a, b []float32, m, n, k int) {
 	checkGemm(c, a, b, m, n, k)
 	if best < gemmTileLevel || m*n*k == 0 {

@@ -15,8 +15,9 @@ func PairOfRows() bool { return hasHeatEights() }
 
 // HeatPairs does the work of two calls of [HeatRows] with bit-identical results. It redraws two
 // blocks of chains of the same graph, stored side by side. Byte c of a row holds the states of
-// chain c: of the first block in bit 0 and of the second in bit 4. In own[v.Row], they are bits c
-// and 32 + c. Each block has its own mask of valid chains, tally and random stream.
+// chain c of both blocks, of the first block in bit 0 and of the second block in bit 4. In
+// own[v.Row], they are bits c and 32 + c. Each block has its own mask of valid chains, tally and
+// random stream.
 func HeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid [2]uint32, t *[2]RowTally, w *PairScratch, ars bool, key uint64, stream, group [2]uint64) {
 	if len(visits) > RowVisits || len(near) > RowNear {
 		panic(fmt.Sprintf("simd: HeatPairs: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))

@@ -6,7 +6,7 @@ import (
 )
 
 // JumpRate selects the rate g(t) at which a jump process goes to another state. Here t is the
-// probability of the new state divided by that of the old. See [JumpThresholds].
+// probability of the new state divided by the probability of the old state. See [JumpThresholds].
 type JumpRate int
 
 const (
@@ -16,8 +16,8 @@ const (
 	MaxRate                    // g(t) = max(1, t)
 )
 
-// Gone returns 1 − exp(−r), the probability that a Poisson process jumps in a time in which r ≥ 0
-// jumps are expected. The argument e must be exp(−r). The relative error is 10⁻⁶.
+// Gone returns 1 − exp(−r), the probability that a Poisson process with r ≥ 0 expected jumps makes
+// at least one jump. The argument e must be exp(−r). The relative error is 10⁻⁶.
 func Gone(r, e float32) float32 {
 	if !(r < shortJump) {
 		return 1 - e

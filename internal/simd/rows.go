@@ -58,8 +58,8 @@ func WeightsFrom(p, w []float32, m float32) (total float64) {
 
 // LogSumExp stores dst[r] = log Σ_i e^(w[r,i]) for rows of cols log-weights, computed as the
 // maximum plus the logarithm of the float64 total of [Weights]. The result is −Inf for a row of
-// −Inf and NaN for a row with NaN or +Inf. The error is that of the float32 weights, below 2e−7
-// besides the rounding of w − max. It panics unless cols ≥ 1 and len(w) = len(dst)·cols.
+// −Inf and NaN for a row with NaN or +Inf. The error is below 2e−7 besides the rounding of w − max,
+// because the weights are float32. It panics unless cols ≥ 1 and len(w) = len(dst)·cols.
 func LogSumExp(dst []float64, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w)/cols)
@@ -85,7 +85,7 @@ func Softmax(dst, w []float32, cols int) {
 
 // LogSoftmax stores dst[i] = (w[i] − m) − log Σ_row e^(w−m), where m is the maximum of the row, in
 // float32 steps. The result is −Inf if w[i] is −Inf. A row without positive weight or with NaN or
-// +Inf becomes NaN. The logarithm is that of the total of [Weights], rounded to float32.
+// +Inf becomes NaN. The logarithm is the logarithm of the total of [Weights], rounded to float32.
 //
 // The slice dst may be w. LogSoftmax panics unless cols ≥ 1, len(w) is a multiple of cols and
 // len(dst) = len(w).

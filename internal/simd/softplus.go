@@ -6,7 +6,7 @@ import (
 
 // SoftplusSum returns Σ log(1 + e^x_i), which for a restricted Boltzmann machine is a sum over the
 // hidden units. All steps after reading x are in float64; the error is below 1e−15·(n + Σ max(x,
-// 0)). A term is max(x, 0) + log(1 + e^−|x|). One logarithm serves 512 terms: it is that of the
+// 0)). A term is max(x, 0) + log(1 + e^−|x|). One logarithm serves 512 terms: the logarithm of the
 // product of 16 lanes.
 func SoftplusSum(x []float32) float64 {
 	if best < softplusLevel {

@@ -119,7 +119,7 @@ func Empty(row []float32) bool {
 	return true
 }
 
-// OneHot sets a row of log-weights to 0 at the given level and −Inf at all others.
+// OneHot sets a row of log-weights to 0 at the given level and −Inf at all other levels.
 func OneHot(row []float32, level int32) {
 	for l := range row {
 		row[l] = float32(math.Inf(-1))

@@ -41,8 +41,8 @@ type Policy struct {
 	Most int
 
 	// Judge, unless nil, is called after every round, in the goroutine of Run. It may compare all
-	// slots, for instance to weight and resample them, move them further (see [Engine.Each]) and
-	// report progress.
+	// slots, for instance to weight and resample them. It may also move them further (see
+	// [Engine.Each]) and report progress.
 	Judge func() error
 
 	// Retry, unless nil, is called in order for every slot that has ended in a round. The argument
@@ -72,7 +72,7 @@ type Slot[S energy.Site] struct {
 	Known  bool    // whether V holds the prediction for X
 	// whether V still holds what the denoiser computed, without a change by the policy
 	Fresh bool
-	// index of the slot among those for which the same call of the denoiser made predictions
+	// index of the slot among the slots for which the same call of the denoiser made predictions
 	Row int
 
 	Clean []bool // for each site: whether it is clamped
@@ -162,7 +162,7 @@ func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
 // Model returns the numbers of sites and levels of a denoiser. It returns an error if the denoiser
 // is nil or has no sites or levels. If the denoiser is a [noise.Checked], Model also returns the
-// error of its Check method. Messages begin with who.
+// error of its Check method. Messages begin with the text who.
 func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
 	if check.Nil(model) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -200,8 +200,8 @@ type Process[T any] interface {
 
 // Bind calls the method Bind of a process for each of n slots, with the numbers of sites and levels
 // of a model, and returns the steps of the slots. It returns an error if the process is nil, if its
-// Bind fails, or if the model was made for another kind of noise. Messages begin with who, except
-// those of the process.
+// Bind fails, or if the model was made for another kind of noise. Messages begin with the text who,
+// except messages of the process.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", who)
@@ -238,9 +238,9 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes (clamps) sites of slot i at given values. The argument every holds values that apply
-// to all slots, and the argument own holds values for this slot, which take precedence. A blank
-// entry leaves its site free (see [Blank]).
+// Clamp fixes (clamps) sites of slot i at given values. The values in the argument every apply to
+// all slots. The values in the argument own apply to this slot and take precedence. A blank entry
+// leaves its site free (see [Blank]).
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false
@@ -308,8 +308,8 @@ func MaxSteps(steps any, n int) int {
 	return n
 }
 
-// Goes checks the time t that a slot is to have after its next step. It returns an error if t is
-// NaN or later than the slot's time, because times must not increase.
+// Goes checks the time t of a slot after its next step. It returns an error if t is NaN or above
+// the slot's present time, because times must not increase.
 func (s *Slot[S]) Goes(t float64) error {
 	if !(t <= s.Time) {
 		return fmt.Errorf("the process goes from time %v to %v, want one that is no later", s.Time, t)

@@ -47,9 +47,9 @@ type committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }
 
-// DrawerOf returns a projection as a Drawer. It returns an error that begins with who if the
-// projection is not a Drawer. It also returns an error if the projection remembers earlier samples,
-// because the weights of [Paths] cannot account for that.
+// DrawerOf returns a projection as a Drawer. If the projection is not a Drawer, it returns an error
+// that begins with the text who. It also returns an error if the projection remembers earlier
+// samples, because the weights of [Paths] cannot account for these.
 func DrawerOf(who string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
 	_, keeps := projection.(committer)
@@ -59,9 +59,9 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 	)
 }
 
-// Joints returns the steps of a process as values of the interface [Joint]. It returns an error
-// that begins with who if a step does not implement diffusion.Joint, which the weights of [Paths]
-// need.
+// Joints returns the steps of a process as values of the interface [Joint], which the weights of
+// [Paths] need. If a step does not implement diffusion.Joint, it returns an error that begins with
+// the text who.
 func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
@@ -87,9 +87,9 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 // where W is the weight of the path and 1[…] is 1 if the condition holds and 0 otherwise.
 //
 // This identity holds only if paths can reach every state to which p gives probability. A
-// prediction with zeros, such as one restricted to the K likeliest tokens, may exclude at x_t a
-// token that the prediction at x_s allows. Paths then uses the defensive mixture p' of [Mix]
-// (Hesterberg 1995) in place of p, and multiplies the weight by
+// prediction may contain zeros, for instance if it is restricted to the K likeliest tokens. The
+// prediction from x_t may then exclude a token that the prediction from x_s allows. Paths then uses
+// the defensive mixture p' of [Mix] (Hesterberg 1995) in place of p, and multiplies the weight by
 //
 //	p(x_s | x_t) / p'(x_s | x_t) = ∏_i Σ_v ρ'_i(v)·p_i(v|x_t) / p'_i(v|x_t).
 //
@@ -123,8 +123,8 @@ type pathWork struct {
 }
 
 // NewPaths returns a Paths that moves the slots of the engine e. It draws states with d. Slot i is
-// moved by the steps joint[i], of which grid are requested for each path. The argument leaveOneOut
-// is passed on to their method Condition.
+// moved by the steps joint[i]. The argument grid is the number of steps requested for each path.
+// The argument leaveOneOut is passed on to the method Condition of the steps.
 func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut bool) *Paths {
 	p := &Paths{
 		Engine: e, drawer: d, Joint: joint, Grid: grid, leaveOneOut: leaveOneOut,
@@ -144,8 +144,8 @@ func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut b
 // BeginPath sets the weight of the path in slot i to 1, because a new path begins.
 func (p *Paths) BeginPath(i int) { p.LogW[i], p.logRho[i] = 0, 0 }
 
-// CopyPath copies the normalising constants of the path in slot src to slot dst, to which
-// resampling has copied the sample of src. It does not copy LogW.
+// CopyPath copies the normalising constants of the path in slot src to slot dst. Call it when
+// resampling has copied the sample of src to dst. It does not copy LogW.
 func (p *Paths) CopyPath(dst, src int) { p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src] }
 
 // mix returns the rows from which the next x_0 of slot i is drawn. If [Mix] changed a row, the rows
@@ -314,9 +314,9 @@ func undefined(row []float32) int {
 	return slices.IndexFunc(row, func(w float32) bool { return w != w || math.IsInf(float64(w), 1) })
 }
 
-// Defence is the weight δ of the defensive part in the mixture of [Mix]: at every site, tokens of
-// probability 0 are together drawn with probability δ. Such draws are wasted if later predictions
-// exclude these tokens, too. With 16 paths or more, this cost is small.
+// Defence is the weight δ of the defensive part in the mixture of [Mix]. At every site, this is the
+// total probability with which tokens of probability 0 are drawn. Such draws are wasted if later
+// predictions exclude these tokens, too. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
 // Mix copies the rows of v, the prediction for each site, to dst. If a row p gives some tokens
@@ -327,7 +327,7 @@ const Defence = 1.0 / 16
 // where δ is [Defence]. A row without any weight becomes uniform, because a later step with another
 // prediction may unmask its site. Rows with a NaN or +Inf are copied unchanged. The argument mask
 // is the level that is not a token, or −1. Mix sets mixed[i] for each site i whose row it changes,
-// and reports whether it changed any. If it changed none, the content of dst is undefined.
+// and reports whether it changed any row. If it changed no row, the content of dst is undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {

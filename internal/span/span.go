@@ -68,8 +68,8 @@ type Basis struct {
 func (b *Basis) Rank() int { return len(b.Lead) }
 
 // Solve solves the equations rows·x = y for c = U·x, the coordinates of x in the basis. Rows that
-// depend on others give equations that c may violate. The result off is the largest such violation,
-// relative to the size of the terms of the equation.
+// depend on others give equations that c may violate. The result off is the largest violation of
+// such an equation, relative to the size of its terms.
 func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	q := b.Rank()
 	c = make([]float64, q)
@@ -94,7 +94,7 @@ func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 
 // LogVolume returns Σ_k log T[Lead[k], k]. It is the logarithm of the factor by which the map from
 // U·x to the independent rows scales volumes. If all rows are independent, the log-density of
-// rows·x is that of U·x minus this value.
+// rows·x is the log-density of U·x minus this value.
 func (b *Basis) LogVolume() float64 {
 	v := 0.0
 	for k, j := range b.Lead {

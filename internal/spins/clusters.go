@@ -44,16 +44,16 @@ func (w *Clusters) Compare(pair int, a, b *Chains) {
 }
 
 // Seed marks a site for the exchange in one chain of a pair, if the two states of the chain differ
-// there. It reports whether they differ.
+// at this site. It reports whether they differ.
 func (w *Clusters) Seed(pair, chain, site int) bool {
 	word, bit := pair/2, uint64(1)<<(32*(pair%2)+chain)
 	w.in[site][word] |= w.differ[site][word] & bit
 	return w.differ[site][word]&bit != 0
 }
 
-// Grow marks all sites of the clusters to which the marked sites belong. If these are more than
-// half of the sites of a chain, it marks the other differing sites instead. The exchange then gives
-// the same two states, with their places swapped.
+// Grow marks all sites of the clusters to which the marked sites belong. If the marked sites are
+// then more than half of the sites of a chain, it marks the other differing sites instead. The
+// exchange then gives the same two states in swapped order.
 func (w *Clusters) Grow() {
 	for changed := true; changed; {
 		changed = false

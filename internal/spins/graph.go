@@ -146,8 +146,8 @@ func (g *Graph) Parts() int { return len(g.parts) }
 // PartSites returns the number of sites of a part.
 func (g *Graph) PartSites(part int) int { return g.parts[part].sites }
 
-// End returns the first part of the next colour after a part. The parts from part to End−1 have
-// one colour and may be redrawn at the same time.
+// End returns the first part of the next colour after a part. The parts before End have one colour
+// and may be redrawn at the same time.
 func (g *Graph) End(part int) int {
 	end := part + 1
 	for end < len(g.parts) && g.parts[end].colour == g.parts[part].colour {
@@ -287,9 +287,9 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share saves memory: it makes g use the slices of h, and release its own, if both graphs arrange
-// states in the same way. This means that the same sites are in the same lanes, with the same
-// neighbours. Share reports whether this is so.
+// Share saves memory if the same sites of both graphs are in the same lanes and have the same
+// neighbours. It then makes g use the slices of h and release its own slices. It reports whether it
+// has done so.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
@@ -300,8 +300,8 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains with the states of the same chains in the
-// argument from. If moved is not nil, Swap adds to moved[s] the number of sites at which the two
+// Swap exchanges the states of the given chains with the states of the same chains in the argument
+// named from. If moved is not nil, Swap adds to moved[s] the number of sites at which the two
 // states of chain s differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, from.bits, chains, moved)
@@ -328,7 +328,7 @@ func swapLanes(a, b []uint64, chains []int, moved []int) {
 }
 
 // Joint holds the states of up to simd.JointBlocks blocks of chains on a graph, interleaved in
-// memory, so that all blocks are redrawn together. The results are bit-identical to those of
+// memory, so that all blocks are redrawn together. The results are bit-identical to the results of
 // separate redraws.
 type Joint struct {
 	*Graph
@@ -357,9 +357,8 @@ func (j *Joint) Give(b int, c *Chains) {
 	}
 }
 
-// Sweep redraws all sites once. Each block draws from its own stream in the argument from. The
-// argument ahead is the number of groups of random words to skip before the first group that is
-// used.
+// Sweep redraws all sites once. The argument from holds a stream for each block. The argument ahead
+// is the number of groups of random words to skip before the first group that is used.
 func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]

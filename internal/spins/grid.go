@@ -7,11 +7,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Grid is a periodic lattice of two dimensions for proposals that may change all sites at once. The
-// sites are therefore not divided into two colours, as those of a [Torus] are. The sites are the
-// bits of one string, row by row: site j of row r is bit rn + j, where n is the number of columns.
-// Its neighbours in other rows are n bits away. Those in its own row are one bit away, or n−1 bits
-// at the ends of a row. The string is continued periodically at both ends. A Grid is immutable.
+// Grid is a periodic lattice of two dimensions for proposals that may change all sites at once.
+// Unlike in a [Torus], the sites are not divided into two colours. They are the bits of one string,
+// row by row: site j of row r is bit rn + j, where n is the number of columns. Its neighbours in
+// other rows are n bits away. The neighbours in its own row are one bit away, or n−1 bits at the
+// ends of a row. The string is continued periodically at both ends. A Grid is immutable.
 type Grid struct {
 	sites, cols int
 	words       int // number of words that hold the sites, padded to whole registers
@@ -93,14 +93,14 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 }
 
 // Count counts, per site of a strip of s, the neighbours in state 1, and updates three tallies of
-// sites. They determine the probabilities of the proposal that led from the state from to s, and of
-// its reverse:
+// sites. The tallies determine the probabilities of the proposal that led to s from the state given
+// by the argument from, and of the reverse proposal:
 //
-//   - back counts the sites by state and number of neighbours in s. Sites at which s and from
-//     differ count as flips;
-//   - forth does the same by state and number of neighbours in from, which must have been counted
-//     already;
-//   - still counts the fixed sites among those of back.
+//   - back counts all sites by state and number of neighbours in s. Sites at which the two states
+//     differ also count as flips;
+//   - forth counts only the flips, by state and number of neighbours in the argument from. Count
+//     must have been called for that state before;
+//   - still counts the fixed sites, by state and number of neighbours in s.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]

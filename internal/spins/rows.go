@@ -108,8 +108,8 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	p.entries += more
 }
 
-// Equal reports whether redraws of two graphs are the same. This is so if they have the same sites
-// in the same rows, and visit them in the same order with the same odds.
+// Equal reports whether two graphs have the same sites in the same rows and visit them in the same
+// order with the same odds. Redraws of both graphs are then the same.
 func (g *RowGraph) Equal(h *RowGraph) bool {
 	return slices.Equal(g.place, h.place) && slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near) && slices.Equal(g.odds, h.odds)
 }
@@ -135,8 +135,8 @@ func (g *RowGraph) Near() int { return len(g.near) }
 func (g *RowGraph) Groups(part int) uint64 { return simd.RowGroups(g.parts[part].visits) }
 
 // Visit calls f for every site in sweep order. The argument sum of f is the sum of the site's
-// neighbours in state x. The argument odds is 2⁶⁴ times the probability, looked up by that sum,
-// that a redraw makes the site 1.
+// neighbours in state x. The argument odds is 2⁶⁴ times the probability that a redraw sets the site
+// to 1, given that sum.
 func (g *RowGraph) Visit(x []int32, f func(site, sum int, odds uint64)) {
 	site := make([]int, g.sites)
 	for i, p := range g.place {
@@ -230,9 +230,9 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share saves memory: it makes g use the slices of h, and release its own, if both graphs arrange
-// states in the same way. This means that the same sites are in the same rows, are of the same
-// kinds, and have the same neighbours. Share reports whether this is so.
+// Share saves memory if the same sites of both graphs are in the same rows, are of the same kinds,
+// and have the same neighbours. It then makes g use the slices of h and release its own slices. It
+// reports whether it has done so.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
@@ -398,7 +398,7 @@ func (l *RowLayout) eights() (order []int32, together int) {
 }
 
 // RowPair holds the states of two blocks of chains on a graph, interleaved in memory, so that both
-// blocks are redrawn together. The results are bit-identical to those of separate redraws.
+// blocks are redrawn together. The results are bit-identical to the results of separate redraws.
 type RowPair struct {
 	*RowGraph
 	rows  []simd.Row

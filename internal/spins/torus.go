@@ -23,8 +23,8 @@ import (
 )
 
 // Torus is a periodic lattice of two dimensions, divided into the two colours of a chequerboard.
-// The sum of row and column is even for sites of colour 0 and odd for those of colour 1. A Torus
-// is immutable.
+// The sum of row and column is even for sites of colour 0 and odd for sites of colour 1. A Torus is
+// immutable.
 //
 // The sites of a colour are the bits of a string, row by row: site j of row r is bit rn + j, with
 // n sites of the colour per row. Its neighbours in the rows above and below are bits (r±1)n + j
@@ -148,8 +148,8 @@ type Source struct {
 	Seed, Chain, Group uint64 // key, number of the stream, and first group
 }
 
-// Tally holds counts for sites of one colour: the bonds (pairs of neighbours) of which both sites
-// are in state 1, the sites in state 1, and the sites that a redraw changed.
+// Tally holds counts for sites of one colour: the bonds (pairs of neighbours) with both sites in
+// state 1, the sites in state 1, and the sites that a redraw changed.
 type Tally struct{ Bonds, Up, Moved int }
 
 // Add adds the counts of u to t.

@@ -1,12 +1,12 @@
 // Package subgraph supports Markov chains that redraw all sites of a subgraph at once. This is
-// possible if the subgraph has a low width, such as a tree. The package chooses induced subgraphs
+// possible if the subgraph, such as a tree, has a low width. The package chooses induced subgraphs
 // of a graph. It then computes exact sums and draws over their sites, conditioned on the levels
 // (states) of all other sites (Hamze and de Freitas 2004).
 //
-// A set of sites is a list in the order in which they are eliminated. When a site is summed out
-// (eliminated), the resulting table depends on at most as many later sites as the width. Sets of
-// width 1 are forests, in which every site comes before its parent. [Graph.Cover] returns sets that
-// together contain all sites.
+// A set of sites is a list in the order in which they are eliminated. Summing out (eliminating) a
+// site leaves a table over some later sites. The width is the largest number of sites of such a
+// table. Sets of width 1 are forests, in which every site comes before its parent. [Graph.Cover]
+// returns sets that together contain all sites.
 //
 // A [Plan] is compiled once for a set and the tables of a model. [Run.Forward] computes the
 // intermediate tables of the elimination, the messages, given the levels outside the set.

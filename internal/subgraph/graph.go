@@ -21,8 +21,8 @@ func NewGraph(start, adj []int32, free []bool) *Graph {
 	return &Graph{start, adj, free}
 }
 
-// OfScopes returns the graph of a model whose tables have the given scopes, the lists of their
-// sites. The free sites of a scope are neighbours of each other.
+// OfScopes returns the graph of a model made of tables. The argument scopes lists the sites of each
+// table. The free sites of a scope are neighbours of each other.
 func OfScopes(sites int, scopes [][]int32, free []bool) *Graph {
 	near := make([][]int32, sites)
 	for _, scope := range scopes {
@@ -57,7 +57,7 @@ func (g *Graph) Degree() float64 {
 }
 
 // Cover returns sets of the given width that together contain all free sites. Each set first takes
-// sites that are not yet in any set, and then as many others as fit. Ties are broken by random
+// sites that are not yet in any set, and then as many other sites as fit. Ties are broken by random
 // numbers.
 func (g *Graph) Cover(width int, r *rand.Rand) (sets [][]int32) {
 	c := &chooser{Graph: g, width: width, had: make([]bool, len(g.free)), near: make([][]int32, len(g.free)), gone: make([]bool, len(g.free))}

@@ -129,8 +129,9 @@ func (p *Pairs) Energy(x []int32) float64 {
 	return float64(float64(sum) * p.unit)
 }
 
-// Energies stores in sum the energies of eight chains without the constant. Bit c of own[i] is
-// the level of site i in chain c. An additional entry of own after those of the sites is 0.
+// Energies stores in sum the energies of eight chains without the constant. Bit c of own[i] is the
+// level of site i in chain c. The slice own has one more entry than there are sites; the last entry
+// is 0.
 func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 	var n [simd.ForestChains]int64
 	simd.SpinEnergies(&n, own, p.bonds)
@@ -285,7 +286,7 @@ func (p *Pairs) byHeight(set []int32) []int32 {
 }
 
 // Eight returns the same forest in the form for drawing eight chains at once. The results are
-// bit-identical to those of single chains.
+// bit-identical to the results of single chains.
 func (f *Forest) Eight() *simd.Forest { return &f.eight }
 
 // Sites returns the number of sites outside pendant trees and the number of sites in pendant trees.
@@ -296,8 +297,8 @@ func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 
 // Forward stores in odds the odds of x_i = 1 for each site i of the forest. They are conditioned on
 // the levels of x outside the forest, and the sites below i in its tree are summed out. The slice
-// odds has one extra entry after those of the sites. Forward processes the places lo … hi−1 and
-// must be called for all places in order.
+// odds has one more entry than there are sites. Forward processes the places lo, …, hi−1 and must
+// be called for all places in order.
 //
 // A child multiplies the odds of its parent by
 //
@@ -323,7 +324,7 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 }
 
 // Draw stores in x the levels of the sites outside pendant trees, drawn with the odds that
-// [Forest.Forward] has computed. The k-th site in reverse order uses u[k], a number in [0, 1). Draw
+// [Forest.Forward] has computed. In reverse order, site k uses u[k], a number in [0, 1). Draw
 // returns the number of sites whose level changed.
 func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 	n := len(f.links)
@@ -339,10 +340,11 @@ func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
 	return moved
 }
 
-// DrawPendants stores in x the levels of the pendant trees, after those of the other sites. It
-// returns the number of sites whose level changed. A site has level 1 if 64 random bits are below
-// its chance. The highest 16 bits of the k-th site are in words[k/2], the lower half first. If they
-// equal those of the chance, the highest 48 bits of more() decide.
+// DrawPendants draws the levels of the pendant trees and stores them in x. The levels of all other
+// sites must have been drawn before. DrawPendants returns the number of sites whose level changed.
+// A site has level 1 if 64 random bits are below its probability, times 2⁶⁴. For site k in the
+// order of drawing, the highest 16 of these bits are in words[k/2], the lower half first. If they
+// equal the highest bits of the probability, the highest 48 bits of more() decide.
 func (f *Forest) DrawPendants(x []int32, words []uint32, more func() uint64) (moved int) {
 	for k := 0; k < f.hung; k++ {
 		if k&1 == 0 { // pairs have fewer instructions per site
@@ -396,8 +398,8 @@ func (f *Forest) tie(k int, above uint8, more uint64) uint8 {
 	return uint8((more>>16 - f.chance[k][above]&(1<<48-1)) >> 63)
 }
 
-// DrawEightPendants is [Forest.DrawPendants] for the chains lo … hi−1 of eight chains, whose levels
-// are the bits of own. Chain c uses words[c·stride:] and more(c).
+// DrawEightPendants does the same as [Forest.DrawPendants] for the chains lo, …, hi−1 of eight
+// chains. Their levels are the bits of own. Chain c uses words[c·stride:] and more(c).
 func (f *Forest) DrawEightPendants(own []uint8, words []uint32, stride, lo, hi int, more func(chain int) uint64, moved *[simd.ForestChains]int64) {
 	live := uint8(1<<hi - 1<<lo)
 	for k := 0; k < len(f.pendants); k += 2 {

@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Model holds the tables of energies of a model, whose sum is the energy as in energy.Factored, and
-// the weights e^−E of their entries. Plans are compiled from it. The model must have no hidden
-// units.
+// Model holds the tables of energies of a model, and the weights e^−E of their entries. The energy
+// is the sum of the tables, as in energy.Factored. Plans are compiled from it. The model must have
+// no hidden units.
 type Model struct {
 	cards   []int32
 	scopes  [][]int32

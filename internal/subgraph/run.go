@@ -58,9 +58,10 @@ func NewRun(plans []*Plan) *Run {
 // starts anew.
 func (r *Run) Begin() { r.at = 0 }
 
-// Forward computes the messages of plan p given the levels x of the sites outside the set. Unless
-// stop is nil, it calls stop from time to time with the number of entries computed since the last
-// call. If stop returns true, Forward returns false, and the next call continues from there.
+// Forward computes the messages of plan p given the levels x of the sites outside the set. The
+// function stop may be nil. Otherwise Forward calls it from time to time with the number of entries
+// computed since the last call. If it returns true, Forward returns false, and the next Forward
+// continues at that point.
 //
 // If products are out of range in linear space, Forward starts again with logarithms.
 func (r *Run) Forward(p *Plan, x []int32, stop func(work int) bool) (done bool) {
@@ -338,8 +339,8 @@ func (r *Run) conditional(p *Plan, b *bucket, x []int32) []float64 {
 }
 
 // Draw draws the levels of the set given the levels outside, and stores them in x. Forward must
-// have completed before. The k-th site in reverse order of elimination uses u[k], a number in [0,
-// 1). Draw returns the number of sites whose level changed.
+// have completed before. In reverse order of elimination, site k uses u[k], a number in [0, 1).
+// Draw returns the number of sites whose level changed.
 func (r *Run) Draw(p *Plan, x []int32, u []float64) (moved int) {
 	for k := len(p.buckets) - 1; k >= 0; k-- {
 		b := &p.buckets[k]

@@ -5,8 +5,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Pair is a pair of kernels A and B for one target distribution. Each holds one replica of every
-// chain, so that a chain has two independent states whose parts can be exchanged.
+// Pair is a pair of kernels A and B for one target distribution. Each kernel holds one replica of
+// every chain. A chain thus has two independent states, and parts of them can be exchanged.
 type Pair struct {
 	A, B sampler.Kernel
 	X, Y []int32 // states of A and B, used if the kernels have no private copies of them
@@ -19,16 +19,16 @@ type Coupler interface {
 	Couple(pairs []Pair, r []sampler.Stream)
 }
 
-// Laddered is a kernel, such as that of parallel tempering, that consists of one kernel for each of
-// several temperatures.
+// Laddered is a kernel that consists of one kernel for each of several temperatures, as in parallel
+// tempering.
 type Laddered interface {
-	// CoupleRungs lets c exchange states between this kernel and another Laddered one, the argument
-	// with, at every temperature. The slices x and y hold the states of their chains. It returns
-	// the new energies e of x and f of y, valid until the next step. If the temperatures of the two
-	// kernels differ, ok is false.
+	// CoupleRungs lets c exchange states between this kernel and another Laddered kernel at every
+	// temperature. The argument with is the other kernel. The slices x and y hold the states of the
+	// two kernels. It returns the new energies e of x and f of y, valid until the next step. If the
+	// temperatures of the two kernels differ, ok is false.
 	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c Coupler) (e, f []float64, ok bool)
 
-	// Align gives another kernel, the argument with, the temperatures of this kernel.
+	// Align gives the kernel that is its argument the same temperatures as this kernel.
 	Align(with sampler.Kernel)
 }
 
@@ -53,10 +53,10 @@ type Clusters struct {
 const seeds = 8
 
 // Exchange makes one exchange in every chain of every pair. It draws sites, up to a fixed number,
-// until the two states of the chain differ at one of them. It then exchanges the cluster of this
-// site: a connected set of sites at which the states differ. In pairs whose kernels do not hold
-// states as bits in the same format, it exchanges nothing; it returns these pairs in left. The
-// slice left is valid until the next call.
+// until the two states of the chain differ at the drawn site. It then exchanges the cluster of this
+// site: a connected set of sites at which the states differ. It exchanges nothing in pairs of
+// kernels that do not hold states as bits in the same format, and returns these pairs. The returned
+// slice is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
 	for i, p := range pairs {

@@ -10,8 +10,8 @@ import (
 
 // Cursor records the position of a kernel in a step that was stopped early, so that the next call
 // can make the rest. A step makes a number of updates, such as redraws of a site, in every chain.
-// The chains before Chain have made all of their updates, and chain Chain has made Update updates.
-// Between steps both numbers are zero.
+// Field Chain is the number of chains that have made all of their updates. Field Update is the
+// number of updates that the next chain has made. Between steps both numbers are zero.
 //
 // If states are small, several chains move together between two checks for a stop. If a step of one
 // chain takes longer than the time between two checks, chains move one by one, in stages.
@@ -61,7 +61,7 @@ func span(first, n, work int) (lo, hi int) {
 
 // Staged is a kernel that makes a step in several stages, between which the step can be stopped.
 type Staged interface {
-	// Stage makes one stage of the step of the chains lo … hi−1. It returns false if it was
+	// Stage makes one stage of the step of the chains lo, …, hi−1. It returns false if it was
 	// stopped; the next call continues the stage.
 	Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 }
@@ -103,10 +103,10 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
 // Renew does the work of a kernel's Reset, which prepares the kernel for new states. It divides the
-// chains into groups lo … hi−1, as large as fit between two checks for a stop. For each group it
-// calls f for the stages 0 … stages−1. If stop returns true or f returns false, Renew returns
-// [sampler.ErrStopped], and the next call continues at that point. The argument work is the number
-// of elementary operations in a stage of one chain.
+// chains into groups, as large as fit between two checks for a stop. For each group lo, …, hi−1 it
+// calls the function f for the stages 0, …, stages−1. If the function stop returns true or f
+// returns false, Renew returns [sampler.ErrStopped], and the next call continues at that point. The
+// argument work is the number of elementary operations in a stage of one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()
@@ -138,7 +138,7 @@ func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi 
 	return nil
 }
 
-// CheckStart returns a *[sampler.StartError] for the first energy of the chains lo … hi−1 that is
+// CheckStart returns a *[sampler.StartError] for the first energy of the chains lo, …, hi−1 that is
 // not finite. It returns nil if all are finite.
 func CheckStart(e []float64, lo, hi int) error {
 	err := sampler.CheckStart(e[lo:hi])

@@ -16,7 +16,7 @@ type Scan int
 const (
 	Automatic  Scan = iota // the fastest order for the model
 	Systematic             // sites 0, 1, 2, …
-	Random                 // as many visits as there are sites, each to a site drawn uniformly
+	Random                 // as many visits as there are sites; each visited site is drawn uniformly
 	Chromatic              // the colours of a colouring of the graph, one after the other
 )
 
@@ -192,8 +192,8 @@ func made[K any, P interface {
 	return k, nil
 }
 
-// FewestFree is the smallest number of free sites for which a clamped model, in which the other
-// sites are fixed, gets a specialised kernel (BenchmarkAffine). Tests set it lower.
+// FewestFree is the smallest number of free sites for which a clamped model gets a specialised
+// kernel (BenchmarkAffine). All other sites of a clamped model are fixed. Tests set it lower.
 var FewestFree = 8
 
 // few reports whether some sites are fixed and fewer than FewestFree are free.
@@ -297,17 +297,17 @@ func saturated(start, adj []int32) (colour []int32, colours int) {
 }
 
 // Prepare makes a model build its graph. Some models build the graph on the first call of Graph.
-// This should happen when a kernel is built, because a step that builds the graph cannot be
-// stopped meanwhile.
+// This should happen when a kernel is built, because a step cannot be stopped while it builds the
+// graph.
 func Prepare(m energy.Model) {
 	if g, ok := energy.As[energy.Graphical](m); ok {
 		g.Graph()
 	}
 }
 
-// Unit costs of a sweep in nanoseconds, without evaluations of the model, from which the Cost
-// methods estimate (see sampler.Costed). They were fitted to measurements over many sizes by the
-// test of unit costs in package auto.
+// Unit costs of a sweep in nanoseconds, without evaluations of the model. The Cost methods estimate
+// times from them (see sampler.Costed). The test of unit costs in package auto has fitted them to
+// measurements over many sizes.
 const (
 	WholeCost   = 300  // minimum estimated time of a step of one chain, in nanoseconds
 	bandCost    = 10   // ns per row of a torus stored as bits

@@ -75,10 +75,11 @@ type FlipLaw interface {
 }
 
 // OnBits returns a kernel that holds states as bits for one of the discrete Langevin methods
-// mcmc.DMALA and mcmc.DLMC. It returns nil if the model does not allow this. Sites flip with the
-// probabilities that law computes. OnBits tabulates these by evaluating law on states of five
-// sites, one for each possible number of neighbours in state 1. The argument alpha is the initial
-// step size. The tuner adapts it; if the tuner is nil, it stays fixed.
+// mcmc.DMALA and mcmc.DLMC. It returns nil if the model does not allow this. The argument law
+// computes the probabilities with which sites flip. OnBits tabulates these by evaluating law on
+// states of five sites, one site for each possible number of neighbours in state 1. The argument
+// alpha is the initial step size. If the tuner is nil, the step size stays fixed; otherwise the
+// tuner adapts it.
 func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
 	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {
 		return k
@@ -227,8 +228,8 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
-// KeepStep copies the step size and the tuner from another kernel, the argument from, to kernel k.
-// It does nothing unless [OnBits] returned both kernels.
+// KeepStep copies the step size and the tuner of another kernel, given as the argument from, to
+// kernel k. It does nothing unless [OnBits] returned both kernels.
 func KeepStep(k, from sampler.Kernel) {
 	to, ok := k.(*torusLangevin)
 	if before, also := from.(*torusLangevin); ok && also {

@@ -9,10 +9,10 @@ import (
 )
 
 // Locals is the base of kernels that move one chain after the other, by small updates such as a
-// change of one site. It holds the energy of every chain, which updates keep current (the running
-// energy). For kernels that change one site at a time, it also holds exact single-site energies,
-// the energies for all levels of a site. These are cached if the model is energy.Local. Locals
-// provides the methods Reset, AppendBinary and UnmarshalBinary of [sampler.Transition].
+// change of one site. It holds the running energy of every chain; updates keep it current. For
+// kernels that change one site at a time, it also holds exact single-site energies, the energies
+// for all levels of a site. These are cached if the model is energy.Local. Locals provides the
+// methods Reset, AppendBinary and UnmarshalBinary of [sampler.Transition].
 type Locals struct {
 	Model energy.Model
 	// the model, which updates the cache; nil if the model is not energy.Local
@@ -57,13 +57,13 @@ func NewEnergies(m energy.Model, chains, updates int) *Locals {
 	return padded.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: padded.Make[float64](chains), At: NewCursor(chains)})
 }
 
-// Reset computes the energies and caches at x. It implements [sampler.Transition].
+// Reset computes the energies and caches for the states x. It implements [sampler.Transition].
 func (c *Locals) Reset(ctl sampler.Control, x []int32) error {
 	c.Age = 0
 	return c.At.Renew(ctl.Stop, 1, c.Sites*c.Levels, func(_, lo, hi int) (bool, error) { return true, c.Compute(lo, hi, x) })
 }
 
-// Compute computes the energies and caches of the chains lo … hi−1 at x.
+// Compute computes the energies and caches of the chains lo, …, hi−1 for the states x.
 func (c *Locals) Compute(lo, hi int, x []int32) error {
 	c.Model.Energy(c.E[lo:hi], x[lo*c.Sites:hi*c.Sites])
 	if err := CheckStart(c.E, lo, hi); err != nil {
@@ -84,9 +84,9 @@ type Walker interface {
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
 
-// Make makes a step of every chain, in which the chain is updated as many times as the field
-// Updates says. It returns the number of steps completed: 1, or 0 if the step was stopped before
-// its end. It recomputes the caches once in refreshEvery steps.
+// Make makes a step of every chain. The field Updates is the number of updates of a chain in a
+// step. It returns the number of steps completed: 1, or 0 if the step was stopped before its end.
+// It recomputes the caches once in refreshEvery steps.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.At.Begin(ctl.Stop)
 	for ; c.At.Chain < len(info); c.At.Next() {
@@ -178,10 +178,10 @@ func (c *Locals) fields(f *wire.Fields) {
 	c.At.Fields(f, c.Updates)
 }
 
-// Visits estimates the time of a step in nanoseconds (see sampler.Costed). In a step, every chain
-// visits as many single sites as the argument updates says. A visit computes the given number of
-// rows, each with the energies of all levels of a site. The rest of a visit takes the time given by
-// the argument each. The slice info reports the changes that the step made.
+// Visits estimates the time of a step in nanoseconds (see sampler.Costed). The argument updates is
+// the number of single sites that every chain visits in a step. The argument rows is the number of
+// rows that a visit computes; a row holds the energies of all levels of a site. The argument each
+// is the time for the rest of a visit. The slice info reports the changes that the step made.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

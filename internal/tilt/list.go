@@ -49,10 +49,10 @@ func (t *List) Beta() float64 { return t.beta }
 func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
 
 // Value returns the dual function −β log Z(λ) at the multipliers λ = lambda. The method is a
-// [concave.Func]. The gradient is E_λ[g], the curvature is Cov_λ(g)/β, and the size of each
-// gradient component is that of E_λ|g − E_λ[g]|, where E_λ is the mean under p_λ. Value returns
-// +Inf if λᵀg > 0 in every state. In that case no distribution satisfies the inequalities, and the
-// function grows without bound along λ.
+// [concave.Func]. The gradient is E_λ[g], and the curvature is Cov_λ(g)/β. The size of a gradient
+// component is E_λ|g_j − E_λ[g_j]|. Here E_λ is the mean under p_λ. Value returns +Inf if λᵀg > 0
+// in every state. In that case no distribution satisfies the inequalities, and the function grows
+// without bound along λ.
 func (t *List) Value(lambda, grad, curv, size []float64) float64 {
 	t.values++
 	logZ, proven := t.weigh(lambda)
@@ -172,8 +172,8 @@ const (
 	Undecided  Outcome = iota
 	Attained           // the maximum is at Lambda, up to rounding
 	Infeasible         // every state has uᵀg > 0 for u = Direction, so no distribution has E[g] ≤ 0
-	// every state has uᵀg ≥ 0 and some have 0, so E[g] ≤ 0 requires a distribution on the
-	// states with 0
+	// every state has uᵀg ≥ 0 and some have uᵀg = 0, so E[g] ≤ 0 requires a distribution on the
+	// states with uᵀg = 0
 	Limit
 )
 
@@ -188,8 +188,8 @@ type Optimum struct {
 
 // Maximize returns the multipliers that maximise the dual function, or a proof that no maximum
 // exists. The search begins at the multipliers start. Both results are checked. A maximum is
-// checked by its residual in mean deviations of every inequality ([concave.Residual]). A proof is
-// checked in exact arithmetic. The only error is that of the context.
+// checked by its residual, in units of the mean deviation of every inequality ([concave.Residual]).
+// A proof is checked in exact arithmetic. The only possible error is the error of the context.
 func (t *List) Maximize(ctx context.Context, start []float64) (*Optimum, error) {
 	o, err := t.climb(ctx, start)
 	if err == nil && o.Outcome == Undecided && SumAbs(start) > 0 {

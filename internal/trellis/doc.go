@@ -22,7 +22,7 @@
 // # Cost
 //
 // Tokens that no state distinguishes form one class. A site costs one pass over its levels and one
-// over its edges (states × classes). Only states that are reachable from the start and lead to
+// pass over its edges (states × classes). Only states that are reachable from the start and lead to
 // acceptance are stored. If the weights of a site allow few tokens, fewer states are visited. Sites
 // with the same states share one table.
 //

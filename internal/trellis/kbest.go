@@ -11,10 +11,10 @@ import (
 // Ascending yields the accepted sequences of finite cost with their costs, in ascending order. The
 // cost of a sequence x is Σ_i cost[i,x_i], as in [Runner.Cheapest]. The order of sequences of equal
 // cost is the same in every run. The yielded slice is overwritten by the next step. The table cost
-// must not change during the iteration. Errors are those of Cheapest.
+// must not change during the iteration. Errors are the same as for Cheapest.
 //
-// After the first sequence, each further one takes O(sites·log h) time, where h is the size of the
-// largest heap, and O(sites) memory. This is the recursive enumeration algorithm (Jiménez and
+// After the first sequence, each further sequence takes O(sites·log h) time, where h is the size of
+// the largest heap, and O(sites) memory. This is the recursive enumeration algorithm (Jiménez and
 // Marzal 1999): each node keeps a heap of candidates for its next best suffix. It requests another
 // suffix from a successor only when a candidate is taken from the heap.
 func (r *Runner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {

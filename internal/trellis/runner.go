@@ -267,8 +267,8 @@ func (r *Runner) infinite(t int, tokens []int32) error {
 // MAP (maximum a posteriori) stores in x the accepted sequence of greatest weight and returns the
 // log of that weight. The slice v holds the log-weight of every token at every site, sites ×
 // levels; −Inf forbids a token. Among sequences of equal weight, it chooses the first in
-// lexicographic order. Errors and panics are those of [Runner.Filter]. The results of an earlier
-// Filter stay valid.
+// lexicographic order. Errors and panics are the same as for [Runner.Filter]. The results of an
+// earlier Filter stay valid.
 func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 	r.g.checkTable("v", len(v))
 	cost, err := best(r, x, v, -1, nil)
@@ -296,7 +296,7 @@ type Pricer interface {
 
 // CheapestBy is like [Runner.Cheapest], but for costs that decrease with the log-weights v (sites ×
 // levels). For every class of tokens it calls p.Price only for the heaviest token, or for the first
-// of several equally heavy ones. It returns an error if p.Site returns one, or if a weight is NaN
+// of several equally heavy tokens. It returns the errors of p.Site, and an error if a weight is NaN
 // or +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))
@@ -557,17 +557,17 @@ func (r *Runner) LogProb(x []int32) float64 {
 }
 
 // Ahead returns the log of the total weight of all continuations of a sequence from a node of the
-// graph, the argument state. The result is 0 after the last site, and −Inf if there is no
-// continuation. The node must be one that Start or Next of the graph returned. Ahead panics unless
-// the last filter was a successful [Runner.FilterLogs].
+// graph. The result is 0 after the last site, and −Inf if there is no continuation. The argument
+// state is the node, as returned by Start or Next of the graph. Ahead panics unless the last filter
+// was a successful [Runner.FilterLogs].
 func (r *Runner) Ahead(state int) float64 {
 	r.mustLogs()
 	return r.value[state]
 }
 
 // DrawFrom draws the rest of a sequence from its exact distribution, given that the sequence has
-// reached a node of the graph, the argument state. It stores the tokens in x, from the site of the
-// node on, and returns that site. It panics unless the last filter was a successful
+// reached a node of the graph. The argument state is the node. It stores the tokens in x, from the
+// site of the node on, and returns that site. It panics unless the last filter was a successful
 // [Runner.FilterLogs] and len(x) = sites.
 func (r *Runner) DrawFrom(x []int32, state int, src rand.Source) (site int) {
 	g := r.g
@@ -611,8 +611,8 @@ func (r *Runner) cause(err error) error {
 
 // FilterGiven is like [Runner.Filter] with some tokens fixed. At every site i with given[i] ≥ 0,
 // the row of v counts as 0 at token given[i] and −Inf elsewhere. FilterGiven does not read these
-// rows, and may overwrite them. Afterwards only Draw may be called, of the methods that use a
-// filter's results. It panics unless len(given) = sites and all given tokens are below levels.
+// rows, and may overwrite them. Of the methods that use a filter's results, only Draw may be called
+// afterwards. It panics unless len(given) = sites and all given tokens are below levels.
 func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.g.checkSequence(given)
@@ -705,13 +705,13 @@ func (r *Runner) Marginals(dst []float64) error {
 	return r.meter.Err()
 }
 
-// ErrStopped is returned by a FilterUntil that was stopped.
+// ErrStopped is the error of [Runner.FilterUntil] if it was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// FilterUntil is like [Runner.Filter], but stop can end it early with the error [ErrStopped]. If
-// stop is nil, it runs to the end. After ErrStopped, the runner has no results, not even those of
-// an earlier filter. A call with again = true continues where the last one was stopped; the
-// log-weights v must be unchanged.
+// FilterUntil is like [Runner.Filter], but a [Stopper], the argument stop, can end it early with
+// the error [ErrStopped]. If the Stopper is nil, it runs to the end. After ErrStopped, the runner
+// has no results, and the results of earlier filters are lost. A call with again = true continues
+// where the last call was stopped; the log-weights v must be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	return r.until(v, stop, again, false)
 }

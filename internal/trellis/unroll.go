@@ -248,7 +248,7 @@ func (u *unroller) columns(l *layer, t int) {
 
 // Unroll validates a language that a user has supplied and compiles it to a [Graph]; see [Compile].
 // Errors begin with the text who and the name of the language. The error wraps
-// constraint.ErrInfeasible if the language has no sequence of the given length, the argument sites.
+// constraint.ErrInfeasible if the language has no sequence with the given number of sites.
 func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, levels int) (*Graph, error) {
 	if err := automata.Validate(a); err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)

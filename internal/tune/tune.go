@@ -9,8 +9,8 @@ import (
 )
 
 // Target is the mean acceptance probability to which step sizes are adapted by default. It is
-// optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998) and nearly so in
-// discrete ones (Sun, Dai and Schuurmans 2022).
+// optimal for Langevin proposals in continuous spaces (Roberts and Rosenthal 1998), and nearly
+// optimal in discrete spaces (Sun, Dai and Schuurmans 2022).
 const Target = 0.574
 
 // Tuner adapts the step size α of a Markov chain method during warm-up, until the mean acceptance
@@ -25,7 +25,7 @@ const Target = 0.574
 //
 // A proposal that changes nothing is accepted whatever the step size. If such proposals are more
 // frequent than the target, no step size reaches the target, and α would move to its bound. They
-// are therefore ignored while their fraction over about the last 50 steps is that high.
+// are therefore ignored while their fraction over about the last 50 steps exceeds the target.
 type Tuner struct {
 	target    float64
 	logAlpha  float64
@@ -51,9 +51,9 @@ type Proposals struct {
 	Among float64
 }
 
-// Mean summarises the n proposals of one step of a block of chains. The function at returns the
-// acceptance probability of proposal i and the number of sites that proposal i moved. A proposal
-// with probability 1 that moved no site counts as one that changes nothing.
+// Mean summarises the n proposals of one step of a block of chains. The call at(i) returns the
+// acceptance probability of proposal i and the number of sites that it moved. If the probability is
+// 1 and no site moved, the proposal counts as a proposal that changes nothing.
 func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 	p, changing := Proposals{}, 0
 	for i := range n {
@@ -116,8 +116,8 @@ func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 
 // AdaptTo adapts the step size like [Tuner.Adapt], given a summary of the step's proposals. It
 // ignores proposals that change nothing if their fraction over about the last 50 steps exceeds the
-// target. If no proposal changes anything, α grows slowly: log α changes by 1/50 of its change
-// after a step in which all proposals are accepted.
+// target. If no proposal changes anything, α grows slowly: log α then changes by a fiftieth of its
+// change after a step in which all proposals are accepted.
 func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
 	t.still += (1 - p.Changing - t.still) / memory
 	accept := p.Accept

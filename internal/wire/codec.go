@@ -111,8 +111,8 @@ func ReadEnd(b []byte) error {
 	return nil
 }
 
-// Empty reports whether v, a part of a checkpoint, currently encodes to no bytes. The code that
-// reads the checkpoint must then rebuild the data from other parts.
+// Empty reports whether a part of a checkpoint currently encodes to no bytes. The code that reads
+// the checkpoint must then rebuild the data from other parts.
 func Empty(part encoding.BinaryAppender) bool {
 	b, err := part.AppendBinary(nil)
 	return err == nil && len(b) == 0

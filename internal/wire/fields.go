@@ -7,9 +7,10 @@ import (
 	"math"
 )
 
-// Fields writes the fields of a state to a checkpoint, or reads them from one. The same function
-// calls its methods for writing and for reading, so the two cannot disagree about order and format.
-// After an error, further calls do nothing, and the values read must be discarded.
+// Fields writes the fields of a state to a checkpoint, or reads them from a checkpoint. The same
+// function calls its methods for writing and for reading, so writing and reading cannot disagree
+// about order and format. After an error, further calls do nothing, and the values read must be
+// discarded.
 type Fields struct {
 	body    []byte
 	reading bool
@@ -25,7 +26,7 @@ func Reading(body []byte) *Fields { return &Fields{body: body, reading: true} }
 // Reading reports whether f reads. Only values that were read need to be checked.
 func (f *Fields) Reading() bool { return f.reading && f.err == nil }
 
-// Rest returns body with everything appended or, when reading, the bytes not yet read. It also
+// Rest returns the body with everything appended or, when reading, the bytes not yet read. It also
 // returns the first error.
 func (f *Fields) Rest() ([]byte, error) { return f.body, f.err }
 
@@ -74,14 +75,14 @@ func (f *Fields) word(what string, v, least, most uint64) uint64 {
 }
 
 // Tag appends or reads a number that identifies a format. If it reads another number, the error
-// says that the checkpoint is of the kind that the argument foreign describes.
+// states that the checkpoint is of another kind, described by the argument foreign.
 func (f *Fields) Tag(tag uint64, foreign string) {
 	if got := f.word("", tag, 0, math.MaxUint64); got != tag {
 		f.Fail(fmt.Errorf("the checkpoint is of %s: format %d, want %d", foreign, got, tag))
 	}
 }
 
-// Bool appends or reads *v as an Int of 0 or 1.
+// Bool appends or reads *v like [Fields.Int], as 0 or 1.
 func (f *Fields) Bool(what string, v *bool) {
 	n := 0
 	if *v {
@@ -91,7 +92,8 @@ func (f *Fields) Bool(what string, v *bool) {
 	*v = n == 1
 }
 
-// Counts appends or reads each *v, such as a number of steps, as an Int of 0 … math.MaxInt.
+// Counts appends or reads each *v, such as a number of steps, like [Fields.Int], in the range 0 …
+// math.MaxInt.
 func (f *Fields) Counts(what string, v ...*int) {
 	for _, n := range v {
 		f.Int(what, n, 0, math.MaxInt)
@@ -207,24 +209,24 @@ func (f *Fields) Sized(v Binary) {
 	}
 }
 
-// AppendFields appends fields to b and returns the extended b. It calls the function through, which
-// writes the fields by methods of its argument.
+// AppendFields appends fields to b and returns the extended b. It calls the function given as the
+// argument through, which writes the fields with the methods of its argument.
 func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
 	f := Appending(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFront reads fields from the front of b and returns the rest of b. It calls the function
-// through, which reads the fields by methods of its argument.
+// ReadFront reads fields from the front of b and returns the rest of b. It calls the function given
+// as the argument through, which reads the fields with the methods of its argument.
 func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFields reads fields from b. It calls the function through, which reads the fields by methods
-// of its argument. ReadFields returns an error unless all of b is read.
+// ReadFields reads fields from b. It calls the function given as the argument through, which reads
+// the fields with the methods of its argument. ReadFields returns an error unless all of b is read.
 func ReadFields(b []byte, through func(*Fields)) error {
 	b, err := ReadFront(b, through)
 	if err == nil {

@@ -13,9 +13,9 @@
 // Results are exact up to rounding, and even tiny probabilities keep their relative accuracy.
 //
 // Sites are summed out one after the other. Time and memory are proportional to 2^width, the number
-// of entries of the largest table that arises. [New] searches for a good order, and returns a
+// of entries of the largest intermediate table. [New] searches for a good order, and returns a
 // *[energy.WidthError] if the tables would not fit into memory. A square lattice of n × n sites has
-// width n + 1. For wider graphs draw with package mcmc.
+// width n + 1. For wider graphs use package mcmc.
 //
 // A model with hidden units is the marginal distribution of its visible sites. For log Z,
 // marginals, means and draws, hidden units cost no more than other variables. [Distribution.Best]

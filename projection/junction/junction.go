@@ -25,8 +25,8 @@ import (
 //
 //	Σ_h exp(−Σ_k tables[k][…]),
 //
-// where h runs over the values of the hidden variables. The result ok is false if the model has no
-// factors.
+// where h runs over the values of the hidden variables, and tables[k] is taken at the values of the
+// variables scopes[k] in (x, h). The result ok is false if the model has no factors.
 type Factored interface {
 	Shape() (sites, levels int)
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
@@ -34,16 +34,16 @@ type Factored interface {
 
 // Config holds the settings of [New]. The zero value is the recommended setting.
 type Config struct {
-	// Bytes limits the memory for tables that are kept, in bytes; 0 means 1 GiB. Marginals need up
-	// to the same amount again. Tables beyond the limit are not kept, but computed again whenever
-	// they are needed.
+	// Bytes limits the memory for stored tables, in bytes; 0 means 1 GiB. Marginals need up to the
+	// same amount again. Tables beyond the limit are not stored, but computed again whenever they
+	// are needed.
 	Bytes int64
 
 	// Within restricts the states to a language; nil allows all states. The language reads the
 	// sites in the order of their numbers, so the state of its automaton between two sites becomes
 	// an additional variable. Number neighbouring sites of the graph consecutively where possible.
-	// The largest table then grows only by about the square of the number of automaton states in
-	// use at a site.
+	// The size of the largest table is then multiplied only by about the square of the number of
+	// automaton states in use at a site.
 	Within constraint.Language
 }
 
@@ -201,8 +201,8 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 
 // Joint returns, for each scope (a list of sites), the joint probabilities of the states of its
 // sites. The result for a scope has levels^len(scope) entries, and the last site of the scope
-// varies fastest. A scope may contain any sites. If its sites share no table of the model, it
-// enlarges the tables (see [Distribution.Width]), and so the cost.
+// varies fastest. A scope may contain any sites. If its sites share no table of the model, the
+// scope enlarges the tables (see [Distribution.Width]) and increases the cost.
 //
 // It returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].
@@ -362,7 +362,7 @@ const (
 // first state is the mode (MAP). The order of states of equal energy depends on the graph.
 //
 // It returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the model
-// has hidden units, those of [New].
+// has hidden units, the errors of [New].
 func (d *Distribution) Best(ctx context.Context, k int) (x []int32, e []float64, err error) {
 	if k < 1 {
 		return nil, nil, fmt.Errorf("junction: Best: k = %d, want ≥ 1", k)

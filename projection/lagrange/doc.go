@@ -1,7 +1,7 @@
 // Package lagrange projects onto bounds on differentiable scores that no language describes, such
 // as the output of a classifier. It searches for a sequence that satisfies the bounds by an
-// augmented Lagrangian, guided by derivatives. It then computes the nearest distribution whose
-// likeliest sequence is the one found.
+// augmented Lagrangian, guided by derivatives. It then computes the nearest distribution that has
+// this sequence as its likeliest sequence.
 //
 // A [Projector] describes such a projection; it is written as a struct literal. If a constraint is
 // a language (a set of sequences that an automaton accepts), package projection is exact and

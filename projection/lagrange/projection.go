@@ -25,14 +25,14 @@ type Projection struct {
 // Shape returns the number of sites and of levels.
 func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
-// Project searches for the nearest distribution whose likeliest sequence satisfies the constraint,
-// and stores its log-weights in v. It returns the largest violation of that sequence, which is at
-// most the tolerance. If the likeliest sequence under v already satisfies the constraint, v does
-// not change. Noise is drawn from src. The search starts from the multipliers of the sample's last
-// projection (see [Projection.Reset]).
+// Project searches for the distribution nearest to v whose likeliest sequence satisfies the
+// constraint, and stores its log-weights in v. It returns the largest violation of that sequence,
+// which is at most the tolerance. If the likeliest sequence under v already satisfies the
+// constraint, v does not change. Noise is drawn from src. The search starts from the multipliers of
+// the sample's last projection (see [Projection.Reset]).
 //
-// If no sequence was found, the error is a *[projection.NotConverged], and v and the violation are
-// those of the best attempt. After any other error, v is unchanged. Such an error is an
+// If no sequence was found, the error is a *[projection.NotConverged], and v and the violation
+// describe the best attempt. After any other error, v is unchanged. Such an error is an
 // *[projection.InfeasibleError] if no sequence is in the language of the field Path. Otherwise it
 // wraps the error of ctx, or names a value of the constraint that is NaN.
 func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
@@ -48,7 +48,7 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, from,
 
 // Nearest is like Project, but starts from multipliers of zero and also stores in x the sequence
 // that it finds. It returns the divergence KL(p‖q) in nats, where p is the given distribution and q
-// the new one, and the largest violation of the sequence.
+// the new distribution. It also returns the largest violation of the sequence.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()

@@ -13,16 +13,17 @@ import (
 
 // Projector projects onto constraints given by a differentiable function, such as the score of a
 // classifier. A black box also works if it has a differentiable surrogate. Let x be the given
-// distribution. Projector searches for the distribution y nearest to x in KL(x‖y) whose decoded
-// sequence, the likeliest one, satisfies
+// distribution. Let decode(y) be the likeliest sequence under a distribution y. Projector searches
+// for the y with the smallest divergence KL(x‖y) for which
 //
 //	g_j(decode(y)) ≤ Tolerance for all j,
 //
-// by the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits of y. For a
+// It uses the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits of y. For a
 // constraint that is a language, use [projection.Path], which is exact and faster. If a part of the
 // constraint is a language, put that part into the field Path.
 //
-// Each outer loop draws Gumbel noise, keeps it fixed, and makes Inner gradient steps on
+// Each outer loop draws Gumbel noise and keeps it fixed. It then makes gradient steps (their number
+// is the field Inner) on the function
 //
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
@@ -35,12 +36,13 @@ import (
 // final rows are the nearest rows whose likeliest tokens form this sequence (see
 // [projection.PathProjection.Nearest]).
 //
-// In tests against the exact projection, the result is the same for counts. For weighted sums it is
-// on average at most a twentieth further away.
+// In tests with bounds on counts, the result equals the exact projection. With bounds on weighted
+// sums, its distance is on average at most a twentieth larger than the distance of the exact
+// projection.
 //
-// Algorithm 1 of the paper continues while the violation is *below* the tolerance, which is a
-// misprint. It does not specify the growth of μ, Temperature and the tolerance. This implementation
-// adds four things:
+// Algorithm 1 of the paper continues while the violation is below the tolerance, a misprint for
+// above. The paper does not specify the growth of μ, Temperature and the tolerance. This
+// implementation adds four things:
 //
 //   - No step moves a logit by more than 1. Otherwise, growing multipliers could move logits to
 //     10⁶, from where they never recover.
@@ -50,22 +52,22 @@ import (
 //   - If ϕ satisfies the constraint but the decoded sequence does not, the violation of the decoded
 //     sequence is added to g(ϕ). Otherwise the gradient of the constraint would stay zero.
 //
-// A Projector is written as a struct literal; the zero value of every field but Constraint is the
-// recommended setting. Bind and Compile return a [Projection], which does the work.
+// A Projector is written as a struct literal. For every field except Constraint, the zero value is
+// the recommended setting. Bind and Compile return a [Projection], which does the work.
 type Projector struct {
 	// Constraint is the constraint that guides the search. It is evaluated on tables of sites
 	// × levels probabilities.
 	Constraint constraint.Smooth
 
 	// Judge measures the violations of decoded sequences, the likeliest sequences of the
-	// distributions that the search visits. The default is the Violation of Constraint if
-	// Constraint is a Set (and, for a [Partial], if Decides returns true). Otherwise it is the
-	// Value of Constraint at the one-hot rows of the sequence.
+	// distributions that the search visits. If Judge is nil, the violations come from the method
+	// Violation of Constraint, if Constraint is a Set (and, for a [Partial], if Decides returns
+	// true). Otherwise they come from its method Value at the one-hot rows of the sequence.
 	Judge constraint.Set
 
 	// Path holds the language to which sequences must also belong, if any, and the margin (see
-	// [projection.Path]). Here the default margin is 1.001, so that rounding does not affect the
-	// decoded result. The fields Divergence and Revive of Path are ignored.
+	// [projection.Path]). The default margin of this Path is 1.001, so that rounding does not
+	// affect the likeliest sequence. The fields Divergence and Revive of Path are ignored.
 	Path projection.Path
 
 	// Tolerance is the largest violation that counts as satisfied, ≥ 0.
@@ -185,7 +187,7 @@ func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 }
 
 // Compile compiles the Projector for direct calls. (A sampler such as a diffusion calls Bind
-// instead.) The result projects a single sample, which has the number 0. Errors are those of
+// instead.) The result projects a single sample, which has the number 0. Errors are the same as for
 // [Projector.Bind].
 func (k Projector) Compile(ctx context.Context, sites, levels int) (*Projection, error) {
 	return k.compile(ctx, sites, levels, 1)

@@ -30,11 +30,12 @@ const defaultTolerance = 1e-10
 
 // Bind compiles the Projector for real states of the given number of sites; levels must be 1. The
 // method Project of the result replaces a state and returns max |h_j|, the largest error of the
-// equations h_j = 0. Its argument to is the time at which the diffusion step ends:
+// equations h_j = 0. What it does depends on its argument to, the time at which the diffusion step
+// ends:
 //
-//   - If to > 0, it makes one [Solver.Step] and returns the error before the step.
-//   - If to = 0, the last step, it uses [Solver.Solve] and returns the error of the result, before
-//     rounding to float32.
+//   - At a time > 0, it makes one [Solver.Step] and returns the error before the step.
+//   - At time 0, in the last step, it uses [Solver.Solve] and returns the error of the result,
+//     before rounding to float32.
 //
 // Different samples may be projected concurrently. After the first calls, Project does not
 // allocate. Bind returns the errors of [Projector.Compile], and an error if levels ≠ 1 or samples <

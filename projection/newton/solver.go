@@ -56,8 +56,9 @@ func (s *Solver) clone() *Solver { return newSolver(s.equations, s.n, s.toleranc
 //	z = v − Jᵀ(JJᵀ)⁻¹h(v),  J = ∂h/∂z at v,
 //
 // and returns max |h_j(v)|. For linear equations, the result is the nearest solution. The step
-// leaves out equations whose gradients depend linearly on those of earlier equations. The slices z
-// and v may be the same. If v or h(v) is not finite, Step returns an error and does not change z.
+// leaves out equations whose gradients depend linearly on the gradients of earlier equations. The
+// slices z and v may be the same. If v or h(v) is not finite, Step returns an error and does not
+// change z.
 func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 	if residual, err = s.begin(z, v); err != nil {
 		return residual, err
@@ -76,7 +77,7 @@ func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 //
 // to the Tolerance of the [Projector]. It first reaches a solution by damped Gauss–Newton steps. It
 // then reduces the distance to v by steps along the set of solutions, and projects each result back
-// onto this set. The step length is that of Barzilai and Borwein (1988). For linear h, one
+// onto this set. The step length follows Barzilai and Borwein (1988). For linear h, one
 // Gauss–Newton step suffices. The slices z and v may be the same.
 //
 // If the iteration fails, the error is a *[projection.NotConverged] and z holds the best iterate.

@@ -19,8 +19,8 @@ import (
 // CorpusProjection is a [Projection] whose set is a [Corpus], a finite automaton. It can compute
 // the probability that a draw is new, and draw new sequences jointly. Both are exact up to
 // rounding: sums omit at most 1e-11 of the result, and draws omit at most 6e-11 of the weight of
-// the new sequences. The set is not compiled, so additions take effect immediately. In a [Sparse]
-// corpus, tokens without a transition cost nothing.
+// the new sequences. The set is not compiled, so additions take effect immediately. If the corpus
+// is [Sparse], tokens without a transition cost nothing.
 //
 // The field Path.Limit of the [Projector] bounds the number of transitions that are stored for
 // draws. They are stored only if most of the distribution's mass is in the set.
@@ -92,8 +92,8 @@ func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, e
 
 // Draw stores in x0 an exact draw from the distribution with log-weights v, restricted to new
 // sequences. It returns the result of [CorpusProjection.LogZ]. Draw first ignores the set and
-// rejects known sequences. After too many rejections, it draws where and how a new sequence first
-// differs from all known ones, and then the rest.
+// rejects known sequences. After too many rejections, it draws the site and token at which the new
+// sequence first differs from all known sequences, and then the rest of the sequence.
 func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
 	v = s.weights(v)
@@ -231,7 +231,7 @@ func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProj
 // Sample fills dst with new and different sequences, one after the other, and adds them to the set.
 // Each is a draw from the distribution with log-weights v, restricted to the sequences that are new
 // at that point. Starting from an empty set, this is sampling without replacement. Sample returns
-// the number of sequences made. If dst is not full, the error states why: it is an
+// the number of sequences made. If dst is not full, the error states why. It is an
 // *[projection.InfeasibleError] if no new sequence is left.
 func (s *CorpusProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (made int, err error) {
 	v = s.weights(v)

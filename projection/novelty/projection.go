@@ -48,8 +48,8 @@ func (s *Projection) Shape() (sites, levels int) { return s.within.Shape() }
 // Seen returns the set of known sequences.
 func (s *Projection) Seen() Seen { return s.seen }
 
-// Project replaces v by the nearest distribution whose likeliest sequence is new: see
-// [Projection.Nearest]. The returned violation is always 0. Project does not add to the set, so
+// Project replaces v by the distribution that is nearest to v and whose likeliest sequence is new:
+// see [Projection.Nearest]. The returned violation is always 0. Project does not add to the set, so
 // samples of one batch may be equal. Commit resolves such conflicts.
 func (s *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
@@ -61,10 +61,10 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return 0, err
 }
 
-// Nearest replaces v by the nearest distribution whose likeliest sequence is new. It stores that
-// sequence in x and returns its cost: the divergence in nats, or the sum of gaps if the
-// [Projector]'s field Gap is set. At every site, the token in x is likelier than any other by the
-// Projector's margin. If Nearest returns an error, v is unchanged.
+// Nearest replaces v by the distribution that is nearest to v and whose likeliest sequence is new.
+// It stores that sequence in x and returns its cost: the divergence in nats, or the sum of gaps if
+// the [Projector]'s field Gap is set. At every site, the token in x is likelier than any other by
+// the Projector's margin. If Nearest returns an error, v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
@@ -76,11 +76,12 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 }
 
 // Commit adds the finished sequence x to the set. If the set already contains x, Commit first
-// replaces x by the new sequence of least cost under v, the last log-weights of that sample (see
-// [Projection.Nearest]). Commit does not modify v. If it returns an error, the set is unchanged.
+// replaces x by the new sequence of least cost (see [Projection.Nearest]) under v, the last
+// log-weights of the sample. Commit does not modify v. If it returns an error, the set is
+// unchanged.
 //
-// Call Commit for one sample at a time, in an order that does not depend on scheduling, because
-// results depend on it.
+// Call Commit for one sample at a time. Results depend on the order of the calls, so the order must
+// not depend on scheduling.
 func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	v = s.weights(v)

@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector prevents a run from generating sequences that are already in a set. It moves a
-// distribution to the nearest one whose likeliest sequence is not in the set, and adds the
-// generated sequences to the set.
+// Projector prevents a run from generating sequences that are already in a set. It replaces a
+// distribution by the nearest distribution to it whose likeliest sequence is not in the set. It
+// adds the generated sequences to the set.
 //
 // Of all sequences outside the set (and in Path.Language, if that is set), it chooses the one with
 // the least divergence. If every sequence is in the set, the error is an
@@ -20,8 +20,8 @@ import (
 // (2025). Its method depends on the set:
 //
 //   - for a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
-//   - for any other [Seen]: try sequences in order of cost until one is new, which takes at most
-//     one try more than the set has sequences;
+//   - for any other [Seen]: try sequences in order of cost until one is new. For a set of n
+//     sequences this takes at most n + 1 tries;
 //   - for any set, if there is also a language: try sequences of the language in order of cost
 //     until one is new.
 //
@@ -31,8 +31,8 @@ type Projector struct {
 	// Bind.
 	Seen Seen
 
-	// Key, if not nil, makes two sequences count as equal if their keys are equal. The set is
-	// then a set of keys in memory, and Seen must be nil.
+	// Key, if not nil, returns a key for a sequence. Two sequences then count as equal if their
+	// keys are equal. The set is a set of keys in memory, and Seen must be nil.
 	Key func(x []int32) string
 
 	// Path holds the language to which sequences must also belong, the divergence to minimise, and

@@ -15,7 +15,7 @@ type Seen interface {
 	Add(x []int32) bool
 }
 
-// Fallible is a set whose methods can fail, such as one in a database.
+// Fallible is a set whose methods can fail, such as a set in a database.
 type Fallible interface {
 	Seen
 
@@ -34,14 +34,14 @@ type Lasting interface {
 }
 
 // Corpus is a set that is also a finite automaton, so that it can be searched and summed over. A
-// *[constraint.Lexicon] implements it, and so does a type that embeds one. Searches visit all
-// states that are not dead, so Next should return −1 (dead) instead of a state from which no
-// sequence is accepted.
+// *[constraint.Lexicon] implements it, as does a type that embeds one. Searches visit all states
+// that are not dead, so Next should return −1 (dead) instead of a state from which no sequence is
+// accepted.
 type Corpus interface {
 	Seen
 	constraint.Automaton
 
-	// Len returns the number of sequences. The automaton changes only when this number does.
+	// Len returns the number of sequences. The automaton changes only when this number changes.
 	Len() int
 }
 
@@ -59,19 +59,21 @@ type Sparse interface {
 	Corpus
 
 	// AppendEdges lists the transitions that leave the given state, in ascending order of their
-	// tokens. It appends their tokens to the slice tokens and their targets to the slice states.
+	// tokens. For each transition it appends the token to the slice tokens and the target state to
+	// the slice states.
 	AppendEdges(tokens []int32, states []int, state int) ([]int32, []int)
 }
 
-// Crowded is a [Sparse] corpus that can list the transitions of many states at once. This is faster
-// than state by state if the corpus is larger than the processor's caches. *[constraint.Lexicon]
-// implements it.
+// Crowded is a [Sparse] corpus that can list the transitions of many states at once. If the corpus
+// is larger than the processor's caches, this is faster than listing them state by state.
+// *[constraint.Lexicon] implements it.
 type Crowded interface {
 	Sparse
 
-	// AppendEdgesOf lists the transitions that leave each of the given states, one state after
-	// the other. It appends their tokens to the slice tokens and their targets to the slice to.
-	// After each state, it appends the length of tokens to the slice ends.
+	// AppendEdgesOf lists the transitions that leave each state in the slice states, one state
+	// after the other. For each transition it appends the token to the slice tokens and the target
+	// state to the slice named to. After each state, it appends the current length of tokens to the
+	// slice ends.
 	AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int)
 }
 

@@ -140,8 +140,8 @@ func (c *Conditional) Marginals(ctx context.Context, dst []float64, v []float32)
 	return err
 }
 
-// LogMarginals stores in dst (sites × levels) the logarithms log P(x_i = l), −Inf for a token that
-// cannot occur.
+// LogMarginals stores in dst (sites × levels) the logarithms log P(x_i = l). They are −Inf for
+// tokens that cannot occur.
 func (c *Conditional) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("prior", "dst", len(dst), c.sites*c.levels)
 	v = c.weights(v)
@@ -200,8 +200,8 @@ func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32
 }
 
 // Project replaces v by the logarithms of the marginals of P. Of all factorised distributions y,
-// they minimise KL(P‖y). The likeliest sequence under y need not be in the language, but draws from
-// P always are. The returned violation is always 0.
+// the product of these marginals has the smallest KL(P‖y). The likeliest sequence under y need not
+// be in the language, but draws from P always are. The returned violation is always 0.
 func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("prior", "v", len(v), c.sites*c.levels)
 	dst := make([]float64, len(v))

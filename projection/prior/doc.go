@@ -11,7 +11,7 @@
 // 2024). These methods weight the next token of a language model by probabilities that
 // [Conditional.Advance] computes.
 //
-// Package prior can also serve as a projection. It then computes the exact step of a diffusion
-// whose prediction is multiplied by the prior p. The sites depend on each other under p, whereas
-// projection.Path treats sites as independent.
+// Package prior can also serve as a projection. If the prediction of a diffusion is multiplied by
+// the prior p, the projection computes the exact step. The sites depend on each other under p,
+// whereas projection.Path treats sites as independent.
 package prior

@@ -11,8 +11,8 @@ import (
 )
 
 // Path is a hidden Markov model restricted to a language. A Path is written as a struct literal.
-// Bind compiles it to a [Conditional] for a runner such as package sampler/diffusion, and Compile
-// does so for direct use.
+// Compile makes a [Conditional] for direct use. Bind makes one for a runner such as package
+// sampler/diffusion.
 type Path struct {
 	HMM HMM
 

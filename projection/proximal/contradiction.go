@@ -116,8 +116,9 @@ func (w *newton) explain(name func(row int) string) error {
 //
 //	Σ_j w_j·(a_j·z) ≤ −Slack,
 //
-// where a_j holds the coefficients of row j. But the left side is zero for every z, apart from
-// rounding errors of at most Slope·‖z‖. The error wraps [constraint.ErrInfeasible].
+// where a_j holds the coefficients of row j, and Slack > 0. However, the left side is zero for
+// every z, apart from rounding errors of at most Slope·‖z‖. The error wraps
+// [constraint.ErrInfeasible].
 type ContradictionError struct {
 	// numbers of the rows that contradict each other, in the order of the system
 	Rows []int

@@ -8,14 +8,18 @@ import (
 )
 
 // Gamma is a schedule of the penalty weight γ (see [Projector]). It returns γ for the diffusion
-// step between the times from and to, where 1 ≥ from > to ≥ 0. The larger γ is, the smaller are the
-// violations. The choice of schedule matters little (Narasimhan et al. 2025, section 5).
+// step from the time given by the argument from to the earlier time given by the argument to. Both
+// times are in [0, 1]. A larger γ gives smaller violations. The choice of schedule matters little
+// (Narasimhan et al. 2025, section 5).
 type Gamma func(from, to float64) float64
 
-// ExpGamma returns the schedule γ = min(exp(1/(1−ᾱ(to))), limit) of the penalty weight γ, where to
-// is the time after the step (Narasimhan et al. 2025). A limit of 0 means their value, 1e5. The
-// function alpha returns the signal level ᾱ of the process at a given time. The schedule starts
-// near e and reaches its limit once ᾱ > 1 − 1/log limit.
+// ExpGamma returns the schedule of Narasimhan et al. (2025) for the penalty weight γ,
+//
+//	γ = min(exp(1/(1−ᾱ)), limit),
+//
+// where ᾱ is the signal level after the step. The function alpha returns the signal level at a
+// given time. The schedule starts near e and reaches its limit once ᾱ > 1 − 1/log limit. A limit of
+// 0 means their value, 1e5.
 func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
 	if limit == 0 {
 		limit = SoftGamma
@@ -30,9 +34,12 @@ func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
 	}
 }
 
-// PowerGamma returns the schedule γ = limit·(1−to)^power of the penalty weight γ, where to is the
-// time after the step. It is linear for power 1 and quadratic for power 2. A limit of 0 means 1e5.
-// PowerGamma panics unless power > 0.
+// PowerGamma returns the schedule of the penalty weight γ
+//
+//	γ = limit·(1−t)^power,
+//
+// where t is the time after the step. It is linear for power 1 and quadratic for power 2. A limit
+// of 0 means 1e5. PowerGamma panics unless power > 0.
 func PowerGamma(power, limit float64) Gamma {
 	if !(power > 0) {
 		panic(fmt.Sprintf("proximal: PowerGamma: power = %v, want > 0", power))
@@ -61,6 +68,6 @@ func (g Gamma) at(from, to float64) float64 {
 	return g(from, to)
 }
 
-// SoftGamma is the weight γ of the penalty form that is solved if rows contradict each other (see
-// [Projector]). It is the bound on γ in Narasimhan et al. (2025).
+// SoftGamma is the weight γ of the penalty form (see [Projector]) that is solved if rows contradict
+// each other. Narasimhan et al. (2025) use it as the bound on γ.
 const SoftGamma = 1e5

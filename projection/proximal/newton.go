@@ -406,26 +406,27 @@ type Certificate struct {
 	// row.
 	Violation float64
 
-	// Gap is the duality gap of the penalty form (see [Projector]): the objective at z exceeds its
-	// minimum by at most Gap. So ½‖z − z*‖² ≤ Gap for the minimiser z*, in the norm of the Metric,
-	// if there is one. In the hard form, Gap is the error of complementary slackness,
+	// Gap is the duality gap of the penalty form (see [Projector]): the objective at the solution z
+	// exceeds its minimum by at most Gap. For the minimiser z* it follows that ½‖z − z*‖² ≤ Gap, in
+	// the norm of the Metric, if there is one. In the hard form, Gap is the error of complementary
+	// slackness,
 	//
 	//	Σ_j |support_j(y_j) − y_j·t_j|.
 	//
 	// Here y_j is the multiplier of row j, t_j is the value of the row at z, and support_j(y) is
-	// the maximum of y·t over all values t that the row allows. With curved inequalities, Gap is
-	// that of the last linearisation.
+	// the maximum of y·t over all values t that the row allows. With curved inequalities, Gap
+	// refers to the last linearisation.
 	//
 	// Gap is ≥ 0. It includes an allowance for rounding errors, 2⁻⁵⁰ of the sum of its terms. The
 	// allowance is noticeable only if rows contradict each other and γ is so large that violations
 	// outweigh the distance by a factor of more than 2⁵⁰.
 	Gap float64
 
-	// Contradiction is true if no z satisfies the linear inequalities. The solution is then that of
+	// Contradiction is true if no z satisfies the linear inequalities. The solution then belongs to
 	// the penalty form (see [Projector]) with γ = [SoftGamma].
 	Contradiction bool
 
-	// Steps counts the Newton steps, including those of the active-set method. Inner counts the
+	// Steps counts the Newton steps, including steps of the active-set method. Inner counts the
 	// conjugate-gradient steps, and Outer the linearisations.
 	Steps, Inner, Outer int
 }

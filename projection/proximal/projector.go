@@ -18,12 +18,12 @@ import (
 //	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
 // where f_j(z) ≤ 0 are the inequalities. This is the penalty form. If γ is large or Gamma is nil,
-// the solution is the nearest point with f(z) ≤ 0, the hard form. It is the projection of
-// constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and Chinchali 2025,
-// equation 4). Projector solves the dual problem to a precision of 1e-12 and returns a
+// the solution is the point nearest to ẑ with f(z) ≤ 0. This is the hard form. Constrained
+// posterior sampling uses this projection (Narasimhan, Agarwal, Akcin, Shakkottai and Chinchali
+// 2025, equation 4). Projector solves the dual problem to a precision of 1e-12 and returns a
 // [Certificate].
 //
-// A Projector is written as a struct literal; the zero value of every field but Set is the
+// A Projector is written as a struct literal. For every field except Set, the zero value is the
 // recommended setting. Bind returns a [Projection] for a runner such as package sampler/diffusion.
 // Compile returns a [Solver] for direct use.
 type Projector struct {
@@ -40,7 +40,7 @@ type Projector struct {
 
 	// Metric, unless nil, replaces the squared distance ‖z−ẑ‖² between the solution z and the
 	// prediction ẑ by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The function stores the product
-	// P·v for the diffusion time t in dst. If the clean series, given the noisy one, is Gaussian
+	// P·v for the diffusion time t in dst. If the clean series given the noisy series is Gaussian
 	// with covariance P, the projection onto equations is its conditional mean. Metric must be safe
 	// for concurrent use, and P·v must depend only on v and t. For series of up to 1000 entries it
 	// is called with all unit vectors at every new t.
@@ -135,11 +135,11 @@ func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 	}
 }
 
-// Project replaces the series v by its projection. It uses the γ and the metric of the diffusion
-// step between the times from and to. It returns the largest violation before rounding to float32,
-// in the units of the rows. In the last step (to = 0), curved inequalities hold, or Project returns
-// a *[projection.NotConverged]. In all other steps they are linearised four times and hold only
-// approximately, up to the returned violation.
+// Project replaces the series v by its projection. The arguments from and to are the diffusion
+// times before and after the step, and determine γ and the metric. Project returns the largest
+// violation before rounding to float32, in the units of the rows. In the last step (to = 0), curved
+// inequalities hold, or Project returns a *[projection.NotConverged]. In all other steps they are
+// linearised four times, and may be violated by the returned amount.
 func (p *Projection) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("proximal", "v", len(v), p.sites)
 	d := p.take()

@@ -63,9 +63,9 @@ func (s *Solver) Solve(z, v []float64) (Certificate, error) { return s.Penalised
 //
 //	argmin_z ½‖z−v‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
-// where f_j(z) ≤ 0 are the inequalities. If γ/2 exceeds the largest multiplier of the solution of
-// [Solver.Solve], the two solutions are equal. The weight γ must be ≥ 0. For γ = +Inf, Penalised is
-// the same as Solve.
+// where f_j(z) ≤ 0 are the inequalities. If γ/2 exceeds the largest multiplier of the problem of
+// [Solver.Solve], both problems have the same solution. The weight γ must be ≥ 0. For γ = +Inf,
+// Penalised is the same as Solve.
 func (s *Solver) Penalised(z, v []float64, gamma float64) (Certificate, error) {
 	n := s.iter.n
 	check.Len("proximal", "z", len(z), n)

@@ -18,8 +18,9 @@ type Named interface {
 	RowName(j int) string
 }
 
-// Validator is a set whose method Validate explains what is wrong with the set. It is called if the
-// linear inequalities are invalid, because it can give a more precise reason than their own check.
+// Validator is a set whose method Validate explains what is wrong with the set. If the linear
+// inequalities are invalid, Validate is called, because it can give a more precise reason than
+// [constraint.Slabs.Validate].
 type Validator interface {
 	// Validate checks the set for series of length n and returns an error that states what is
 	// wrong.

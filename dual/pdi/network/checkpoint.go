@@ -118,8 +118,8 @@ func (t *Trainer) read(ctx context.Context, r io.Reader) error {
 }
 
 // Save writes a checkpoint to w, including the buffer and the optimiser. A trainer built with the
-// same arguments can load it and continue bit for bit. Save asks the teacher, the predictor from
-// which the network learns, for one prediction, by which Load recognises the teacher.
+// same arguments can load it and continue bit for bit. The network learns from a predictor, called
+// the teacher. Save stores one prediction of the teacher, so that Load can recognise the teacher.
 func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a trainer built with the same arguments. Only

@@ -20,26 +20,26 @@ type Config struct {
 	// buffer. A PerRound of 0 means 128.
 	Rounds, PerRound int
 
-	// Bounds lists the problems for which the network is trained, which differ in the bounds of
-	// their constraints. The violations of problem b are those of the teacher (the predictor from
-	// which the network learns) plus Bounds[b], one number per inequality. If Bounds is nil, the
-	// only problem is the teacher's own.
+	// Bounds lists the problems for which the network is trained. They differ in the bounds of
+	// their constraints. For problem b, the numbers in Bounds[b], one per inequality, are added to
+	// the violations of the teacher (the predictor from which the network learns). If Bounds is
+	// nil, the only problem is the teacher's own.
 	Bounds [][]float64
 
 	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al. 2026,
 	// Algorithm 3). Dual training has a single λ, initially 0, which is not an input of the
 	// network. Every round runs its diffusions at this λ and moves λ by the violations of their
-	// samples. The network then learns the teacher's predictions at the new λ. It is valid only at
-	// the λ of the last round ([Trainer.Lambda]) and for a single entry of Bounds. The rule
-	// receives the violations of all samples, so rules that need their variance, such as
+	// samples. The network then learns the teacher's predictions at the new λ. The trained network
+	// is valid only at the λ of the last round ([Trainer.Lambda]) and for a single entry of Bounds.
+	// The rule receives the violations of all samples, so rules that need their variance, such as
 	// [dual.Auto], are suitable.
 	Dual dual.Rule
 
 	// Inference holds the settings of primal–dual inference in the diffusions of the training. Use
 	// the settings with which the network will run later. Domain must be nil, Fixed must be false,
 	// and Scarce has no effect. If Max is nil, multipliers stay below a multiple of the largest
-	// multiplier in the first round. These diffusions have fewer steps than later runs, so a rule
-	// with a constant step size should have a proportionally larger one.
+	// multiplier in the first round. These diffusions have fewer steps than later runs, so a
+	// constant step size should be proportionally larger than in later runs.
 	Inference pdi.Config
 
 	// The network is a chain of Blocks blocks (see neural.Config). Width is the number of features
@@ -48,10 +48,10 @@ type Config struct {
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the
-	// distribution without constraints. They hold one number per coordinate or one for all; nil
-	// means 0 and 1. The network learns the difference between the prediction of the teacher and
-	// that of the Gaussian. This difference is clipped to six posterior standard deviations,
-	// because Monte Carlo predictions at high noise are unbounded.
+	// distribution without constraints. They hold one number per coordinate, or a single number for
+	// all; nil means 0 and 1. The network learns the difference between the teacher's prediction
+	// and the prediction for this Gaussian. This difference is clipped to six posterior standard
+	// deviations, because Monte Carlo predictions at high noise are unbounded.
 	Center, Spread []float64
 
 	// Domain, if not nil, projects a prediction in place onto the set of possible samples, like
@@ -67,7 +67,7 @@ type Config struct {
 	// 0, and Train.Checkpoint must be its zero value.
 	Train train.Config
 
-	// Checkpoint saves the whole training to the file Path, if that is set, and keeps the previous
+	// Checkpoint, if its Path is set, saves the whole training to that file and keeps the previous
 	// file as Path.old. It saves at the end of every Run, even if the context ended Run. If Every
 	// is not 0, it also saves each time that number of rounds is complete. If saving fails, Run
 	// returns the error.

@@ -17,7 +17,8 @@ import (
 // Trainer trains one network in rounds. A round fills a buffer with noisy states, their noise
 // levels and multipliers, and the predictions of the teacher, the predictor from which the network
 // learns. It then trains the network on the buffer (see [Config]). The states come from diffusions
-// that use the teacher's predictions in the first round, and the network's in later rounds.
+// that use the teacher's predictions in the first round, and the network's predictions in later
+// rounds.
 //
 // In some of the diffusions, λ moves by primal–dual inference for one of the bounds. Their share
 // grows from 0 to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn
@@ -85,8 +86,8 @@ func (t *Trainer) Loss() float64 { return t.train.Loss() }
 // bit where this Run stopped. Rounds beyond Config.Rounds train at the lowest rate.
 //
 // Run stops with an error that names the round if the teacher returns an error, or if multipliers,
-// violations or the loss are not finite. The weights are then those before the failed step. Run
-// also returns an error if another Run is in progress.
+// violations or the loss are not finite. The failed step then does not change the weights. Run also
+// returns an error if another Run is in progress.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error {
 		round := t.Round()
@@ -113,7 +114,7 @@ func (t *Trainer) fill(ctx context.Context, round int) error {
 	return t.buffer.fill(ctx, round, lead)
 }
 
-// Lambda returns the multipliers of dual training, the only ones for which the network is valid.
+// Lambda returns the multipliers of dual training. The network is valid for no other multipliers.
 // Run the network with pdi.Config{Fixed: true, Start: t.Lambda()}. Lambda returns nil unless
 // Config.Dual is set.
 func (t *Trainer) Lambda() []float64 {
@@ -124,10 +125,10 @@ func (t *Trainer) Lambda() []float64 {
 }
 
 // Predictor returns the present network as a predictor, with weights averaged over the training
-// steps. Its violations are those of the teacher (the predictor from which the network learned)
-// plus shift, which moves the bounds; a nil shift means zeros. The shift need not be an entry of
-// Config.Bounds. After dual training (see Config.Dual), it must be the only entry of Config.Bounds,
-// or nil, which then means that entry.
+// steps. Its violations are the violations of the teacher (the predictor from which the network
+// learned) plus the argument shift, which moves the bounds; nil means zeros. The shift need not be
+// an entry of Config.Bounds. After dual training (see Config.Dual), only the single entry of
+// Config.Bounds is allowed, and a nil shift means this entry.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
 // that is not finite. After dual training, another shift is also an error.

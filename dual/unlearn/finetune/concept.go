@@ -17,12 +17,12 @@ type Concept[S energy.Site] struct {
 
 	// Has returns the share r(x) ∈ [0, 1] of the concept in a clean state x, usually 1 if x has the
 	// concept and 0 otherwise. Has must not keep x. It may be nil if Tokens are given; r(x) is then
-	// 1 if x contains one of the tokens. If both are given, they must agree.
+	// 1 if x contains one of the tokens, and 0 otherwise. If both are given, they must agree.
 	Has func(x []S) float64
 
 	// Tokens declares that x has the concept if and only if x contains one of these tokens. The
 	// remaining share is then estimated by [unlearn.Avoiding] from the probabilities of the tokens,
-	// with much less noise than counts have.
+	// with much less noise than from counts.
 	Tokens []int32
 
 	// Bound is the largest allowed mean of Has over the samples of the network, in (0, 1).

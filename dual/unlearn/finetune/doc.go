@@ -1,24 +1,24 @@
 // Package finetune makes a trained network forget concepts. It changes the weights until the
-// samples contain no more of a concept than a bound allows. Everything else should occur as often
-// as before.
+// samples contain at most as much of a concept as a bound allows. All else should occur as often as
+// before.
 //
 // Let r_i(x) ∈ [0, 1] be the share of concept i in x, for instance 1 if x shows the concept and 0
-// otherwise. Let ε_i be its bound. Of all distributions with E_p r_i ≤ ε_i, the nearest to the
-// distribution q of the data is
+// otherwise. Let ε_i be its bound. Let q be the distribution of the data. Of all distributions p
+// with E_p r_i ≤ ε_i, the nearest to q is
 //
 //	p_λ ∝ q·e^(−λᵀr)
 //
 // ([unlearn.LikelihoodRatio], form (7) of Khalafi, Ribeiro and Ding 2026). A [Tuner] trains on rows
-// of the data drawn with probabilities ∝ e^(−λᵀr). So it uses the ordinary training loss with only
-// positive weights. It starts from the exact λ of the data.
+// of the data drawn with probabilities ∝ e^(−λᵀr). The loss is therefore the ordinary training
+// loss, with only positive weights. The Tuner starts from the exact λ of the data.
 //
-// When the network has begun to follow these rows, the Tuner updates λ by the samples of the
-// network, which differ from the rows. With the λ of the data alone, a network of molecules kept up
-// to 72 % more of a concept than was allowed.
+// The samples of the network differ from these rows. When the network has begun to follow the rows,
+// the Tuner therefore updates λ by its samples. With the λ of the data alone, a network of
+// molecules kept up to 72 % more of a concept than was allowed.
 //
-// The paper proposes signed losses of unbounded gradient and bounds on divergences of paths. A
-// Tuner uses neither. In the same experiment, training with these losses oscillated between all and
-// nothing, or its bounds were satisfied at once.
+// The paper proposes signed losses with unbounded gradients, and bounds on divergences of paths. A
+// Tuner uses neither. In the same experiment, training with them oscillated between all and nothing
+// of a concept, or satisfied its bounds at once.
 //
 // For example:
 //

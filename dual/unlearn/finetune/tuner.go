@@ -32,7 +32,7 @@ type Config[S energy.Site] struct {
 	Real      train.RealObjective
 
 	// Model is the denoiser around the network, such as neural.NewMasked(net, …). It must always
-	// use the network's present weights, as those of package neural do.
+	// use the network's present weights, as the denoisers of package neural do.
 	Model energy.Denoiser[S]
 
 	// Sample fills x with draws from the model m. The draws have the numbers first, first+1, … and
@@ -46,10 +46,10 @@ type Config[S energy.Site] struct {
 	//	return d.Sample(ctx, x)
 	Sample func(ctx context.Context, m energy.Denoiser[S], first int, x []S) error
 
-	// Train holds the settings of the training. Here a Rate of 0 means 5e-4. For a small network,
-	// start with as many steps as the pre-training, at its rate. Larger networks need fewer: those
-	// of molecules in the examples take a tenth of the steps. Train.Checkpoint must be unset,
-	// because Config.Checkpoint includes the training.
+	// Train holds the settings of the training. In this field, a Rate of 0 means 5e-4. For a small
+	// network, start with the rate and the number of steps of the pre-training. Larger networks
+	// need fewer steps: the networks of molecules in the examples take a tenth of the steps.
+	// Train.Checkpoint must be unset, because Config.Checkpoint includes the training.
 	Train train.Config
 
 	// Freeze is the fraction of the training steps before the first update of the multipliers λ; 0
@@ -63,7 +63,7 @@ type Config[S energy.Site] struct {
 	// means 48.
 	Draws int
 
-	// Final is the number of draws by which [Tuner.Run] chooses the final weights. 0 means the
+	// Final is the number of draws with which [Tuner.Run] chooses the final weights. 0 means the
 	// larger of 1638 and 8/Bound. A concept that is measured by counts (Has is set, Tokens is not)
 	// needs Final ≥ 8/Bound. The final shares agree with their bounds ε up to a relative error of
 	// about
@@ -79,7 +79,7 @@ type Config[S energy.Site] struct {
 	// r.
 	Observe func(r Round)
 
-	// Checkpoint saves the run to the file Path, if that is set, and keeps the previous file as
+	// Checkpoint, if its Path is set, saves the run to that file and keeps the previous file as
 	// Path.old. It saves at the end of Run, even if the context ended Run. If Every is not 0, it
 	// also saves each time that number of rounds is complete.
 	Checkpoint struct {
@@ -152,8 +152,8 @@ type state struct {
 	missed int     // in the end: 1 + the number of a concept above its bound; 0 if there is none
 }
 
-// New returns a tuner for net, which must have been trained on rows like those of data. The tuner
-// modifies the weights of net. New computes the initial λ from the data.
+// New returns a tuner for net, which must have been trained on similar data. The tuner modifies the
+// weights of net. New computes the initial λ from the data.
 //
 // New returns an error if a field is out of range or unset, or if the Model has another shape than
 // net or does not change with the weights of net. Every concept must occur in some but not all rows
@@ -283,8 +283,8 @@ func (c *Config[S]) fill() error {
 }
 
 // Run trains for the remaining Train.Steps and then chooses the final weights. After a completed
-// run it does nothing. λ is constant for the fraction Freeze of the steps. After that it moves
-// every Inner steps towards the bounds, by half a Newton step of at most one nat:
+// run it does nothing. For the fraction Freeze of the steps, λ is constant. After that, it changes
+// once in every Inner steps, by half a Newton step towards the bounds and at most one nat:
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
@@ -292,10 +292,10 @@ func (c *Config[S]) fill() error {
 // the mean of the previous ŝ_i and of the share in the latest Config.Draws draws.
 //
 // These updates measure the current weights. The average of the weights over the steps is a better
-// network but lags behind. So Run finally searches the line through the initial weights and the
-// average for a point at which all shares have reached their bounds. It measures shares with Final
-// draws, and with up to four times as many if the point is hard to find. If the point is far beyond
-// the average, fresh draws tend to show a larger share. In this case, train for more steps.
+// network but lags behind. Run therefore finally searches the line through the initial weights and
+// the average for a point at which all shares have reached their bounds. It measures shares with
+// Final draws, and with up to four times as many if the point is hard to find. If the point is far
+// beyond the average, fresh draws tend to show a larger share. In this case, train for more steps.
 //
 // If the network satisfies all bounds before the first step, Run does not train. It then leaves the
 // weights unchanged and sets λ to 0.
@@ -443,9 +443,9 @@ func (t *Tuner[S]) taught(j int) float64 {
 // tenth of the bound. In the network's samples, it is above 1.5 times the bound and has not fallen
 // for a quarter of the steps. A later Run can continue.
 //
-// At the end of the run, the error means that the share is above the bound by more than two
-// standard errors, wherever on its line [Tuner.Run] looks. The network then has the average of the
-// weights, and Share is its share. Every later Run returns the same error.
+// At the end of the run, the error means that [Tuner.Run] found no weights for which the share is
+// within two standard errors of the bound. The network then has the average of the weights, and
+// Share is its share. Every later Run returns the same error.
 //
 // A network cannot generate less of a concept than its own errors produce. For example, a small
 // network trained from the start on names without doubled letters still doubled a letter in 4.8 %
@@ -692,11 +692,11 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// Lambda returns a copy of the multipliers λ, one per concept. During the run, they are those of
-// the next training steps. After the run, they are a mean over the second half of the steps, in
-// which earlier steps weigh more. The learning rate falls in about the same way, so this mean is
-// close to the λ that shaped the weights. The last λ is not: at the end of the run the network
-// hardly follows λ, which drifts with the noise of the draws.
+// Lambda returns a copy of the multipliers λ, one per concept. During the run, they are the
+// multipliers of the next training steps. After the run, they are a mean over the second half of
+// the steps, in which earlier steps weigh more. The learning rate falls in about the same way, so
+// this mean is close to the λ that shaped the weights. The last λ is not: at the end of the run the
+// network hardly follows λ, which drifts with the noise of the draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns, for every concept, its mean share in the samples of the network. During the run it

@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Activation selects a function f(x) = x·σ(u(x)), which a layer applies to each entry. σ is the
-// logistic function, and u depends on the Activation.
+// Activation selects a function f(x) = x·σ(u(x)), which a layer applies to each entry. Here σ is
+// the logistic function, and u depends on the Activation.
 type Activation uint8
 
 const (
@@ -101,9 +101,9 @@ func (m MLP) Forward(y, pre, act, x []float32) {
 	m.Down.Forward(y, act)
 }
 
-// Backward adds the gradient of the input to dx and that of the weights to grad, given the gradient
-// dy of the output. The slices pre and act hold what Forward stored for x. The slices dact and work
-// are scratch: dact has len(act) entries, and work at least max(len(act), len(dy)).
+// Backward adds the gradient of the input to dx and the gradient of the weights to grad, given the
+// gradient dy of the output. The slices pre and act hold what Forward stored for x. The slices dact
+// and work are scratch: dact has len(act) entries, and work at least max(len(act), len(dy)).
 func (m MLP) Backward(dx []float32, grad MLP, dy, x, pre, act, dact, work []float32) {
 	if len(work) < max(len(dy), len(dact)) {
 		panic(fmt.Sprintf("layer: MLP: len(work) = %d, want ≥ %d", len(work), max(len(dy), len(dact))))

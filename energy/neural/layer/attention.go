@@ -9,11 +9,12 @@ import (
 )
 
 // Rotary rotates pairs of entries of queries and keys by angles that grow with the position (Su et
-// al. 2021). With the base θ, the position t, and h half the entries of a head,
+// al. 2021). The rotation at position t is
 //
 //	(a_j, a_{h+j}) → (a_j·cos − a_{h+j}·sin, a_{h+j}·cos + a_j·sin),  angle t·θ^{−j/h}.
 //
-// This is the pairing of GPT-NeoX and of the public diffusion checkpoints.
+// where θ is the base and h is half the number of entries of a head. GPT-NeoX and the public
+// diffusion checkpoints pair entries in the same way.
 type Rotary struct {
 	dim      int
 	cos, sin []float32 // cosines and sines, positions × dim/2
@@ -37,10 +38,10 @@ func NewRotary(positions, dim int, base float64) *Rotary {
 	return RotaryOf(positions, frequencies, 1)
 }
 
-// RotaryOf returns a [Rotary] with the angles t·frequencies[j] for positions t in 0…positions−1,
-// for heads of 2·len(frequencies) entries. Cosines and sines are multiplied by scale. Networks that
-// were extended to longer texts after their first training use such angles. RotaryOf panics if
-// there is no frequency or a number is not finite.
+// RotaryOf returns a [Rotary] for heads of 2·len(frequencies) entries. The angles are
+// t·frequencies[j], for positions t in 0…positions−1. Cosines and sines are multiplied by scale.
+// Networks that were extended to longer texts after their first training use such angles. RotaryOf
+// panics if there is no frequency or a number is not finite.
 func RotaryOf(positions int, frequencies []float64, scale float64) *Rotary {
 	h := len(frequencies)
 	if h == 0 {
@@ -62,8 +63,8 @@ func RotaryOf(positions int, frequencies []float64, scale float64) *Rotary {
 	return r
 }
 
-// Turn rotates the rows of x, of dim entries each, by the angles of positions 0, 1, …. It panics
-// if x holds an incomplete row or more rows than there are positions.
+// Turn rotates the rows of x by the angles of positions 0, 1, …. A row has the entries of one head.
+// It panics if x holds an incomplete row or more rows than there are positions.
 func (r *Rotary) Turn(x []float32) {
 	if n := check.Rows("layer", "x", len(x), r.dim); n*(r.dim/2) > len(r.cos) {
 		panic(fmt.Sprintf("layer: Turn: %d rows, want at most %d positions", n, len(r.cos)/(r.dim/2)))

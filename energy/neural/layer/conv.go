@@ -2,14 +2,13 @@ package layer
 
 import "github.com/gibbsite-go/gibbsite/internal/check"
 
-// Conv is a convolution over a grid of Rows × Cols positions with In channels each. Outside the
-// grid the input is 0:
+// Conv is a convolution over a grid of Rows × Cols positions with In channels each:
 //
 //	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)].
 //
 // Here a and c run over the A × C taps of the window, where A = C = Kernel, and d is the Dilation.
-// Halves are rounded down. A grid of one row is a series; the window is then 1 × Kernel, a temporal
-// convolution. States have Rows·Cols·In entries each, channels last.
+// Halves are rounded down. Outside the grid, x is 0. A grid of one row is a series; the window is
+// then 1 × Kernel, a temporal convolution. States have Rows·Cols·In entries each, channels last.
 type Conv struct {
 	Rows, Cols int // size of the grid; 0 rows mean 1
 	In, Out    int
@@ -64,9 +63,9 @@ func (c Conv) Forward(y, windows, x []float32) {
 	c.linear().Forward(y, windows)
 }
 
-// Backward adds the gradient of the input to dx, unless that is nil, and the gradient of the
-// weights to grad. The slice dy is the gradient of the output. Backward reads the windows that
-// Forward stored, and overwrites them. The slice work is scratch, as long as dy.
+// Backward adds the gradient of the input to dx, unless dx is nil, and the gradient of the weights
+// to grad. The slice dy is the gradient of the output. Backward reads the windows that Forward
+// stored, and overwrites them. The slice work is scratch, as long as dy.
 func (c Conv) Backward(dx []float32, grad Conv, dy, windows, work []float32) {
 	l, g := c.linear(), grad.linear()
 	l.Backward(nil, g, dy, windows, work)

@@ -122,8 +122,8 @@ func (e Embedding) Backward(grad Embedding, dy []float32, x []int32) {
 //
 //	dst_j = cos(t·ω_j),  dst_{h+j} = sin(t·ω_j),  ω_j = 10000^{−j/h}.
 //
-// The features are those of Vaswani et al. 2017, in the order of Nichol and Dhariwal 2021. If dst
-// has odd length, its last entry is 0.
+// The features follow Vaswani et al. 2017, in the order of Nichol and Dhariwal 2021. If dst has odd
+// length, its last entry is 0.
 func Sinusoid(dst []float32, t float64) {
 	h := len(dst) / 2
 	for j := range h {

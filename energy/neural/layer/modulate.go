@@ -98,8 +98,8 @@ func GateBack(df, dgate, dy, f, gate []float32) {
 //
 //	d_r = weight_r·(softmax(w_r) − onehot(target_r)).
 //
-// Rows of weight 0 are not read and have gradient 0. A log-weight may be −Inf. If that of the
-// target is −Inf, the loss is +Inf. NaN in w makes the loss NaN. The slices d and w may be the
+// Rows of weight 0 are not read and have gradient 0. A log-weight may be −Inf. If the log-weight of
+// a target is −Inf, the loss is +Inf. NaN in w makes the loss NaN. The slices d and w may be the
 // same. CrossEntropy panics if the lengths do not match or a target is out of range.
 func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (loss float64) {
 	rowsOf("w", len(w), len(target), cols)
@@ -124,9 +124,9 @@ func CrossEntropy(d, w []float32, target []int32, weight []float64, cols int) (l
 	return loss
 }
 
-// SquaredError returns Σ_r weight_r·‖y_r − target_r‖², where r runs over the rows of y and target,
-// of cols entries each. It stores the gradient with respect to y in d. The slices d and y may be
-// the same.
+// SquaredError returns Σ_r weight_r·‖y_r − target_r‖², where r runs over the rows of y and target.
+// A row has cols entries. SquaredError stores the gradient with respect to y in d. The slices d and
+// y may be the same.
 func SquaredError(d, y, target []float32, weight []float64, cols int) (loss float64) {
 	rowsOf("y", len(y), len(weight), cols)
 	check.Len("layer", "d", len(d), len(y))

@@ -24,8 +24,8 @@ type Norm struct {
 }
 
 // Forward stores the output in y, the normalised rows x̂ of [Norm] in hat, and 1/√(s+ε) of each row
-// in scale. Any two of x, y and hat may be the same slice. But Backward cannot be called if y and
-// hat are the same and there is a gain or bias.
+// in scale. Any two of x, y and hat may be the same slice. However, if y and hat are the same and
+// there is a gain or bias, Backward cannot be called.
 func (n Norm) Forward(y, hat, scale, x []float32) {
 	rows := check.Rows("layer", "x", len(x), n.Width)
 	check.Len("layer", "y", len(y), len(x))

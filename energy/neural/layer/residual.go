@@ -73,9 +73,9 @@ func (r Residual) Forward(y, x []float32, k *Kept) {
 	}
 }
 
-// Backward adds the gradient of the input to dx and that of the weights to grad. The slice dy is
-// the gradient of the output, and k holds the values that Forward kept. The slices dx and dy must
-// not overlap.
+// Backward adds the gradient of the input to dx and the gradient of the weights to grad. The slice
+// dy is the gradient of the output, and k holds the values that Forward kept. The slices dx and dy
+// must not overlap.
 func (r Residual) Backward(dx []float32, grad Residual, dy []float32, k *Kept) {
 	k.check()
 	n := check.Rows("layer", "dy", len(dy), r.A.positions()*r.A.In) * r.A.positions()

@@ -19,19 +19,19 @@ type Config struct {
 	// a2d-llama.
 	Type string
 
-	// Vocabulary is the number of tokens, including those that never occur in texts.
+	// Vocabulary is the number of tokens, including tokens that never occur in texts.
 	Vocabulary int
 
 	// Blocks is the number of blocks. Width is the number of features per position between them,
 	// and Hidden the number of gated units.
 	Width, Hidden, Blocks int
 
-	// Heads is the number of query heads, and Groups that of key and value heads. HeadWidth is the
-	// number of entries of each head.
+	// Heads is the number of query heads, and Groups the number of key and value heads. HeadWidth
+	// is the number of entries of each head.
 	Heads, Groups, HeadWidth int
 
-	// Length is the largest number of positions. It is the number in config.json, or that
-	// number times a factor if rope_scaling extends it (dynamic, yarn).
+	// Length is the maximum number of positions. It is the number in config.json, multiplied by a
+	// factor if rope_scaling extends it (dynamic, yarn).
 	Length int
 
 	// Base is the base θ of the rotary angles (see layer.Rotary). Epsilon is ε in the norms (see

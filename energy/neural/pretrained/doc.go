@@ -24,12 +24,12 @@
 // on the position (rotary positions). Groups of query heads share keys and values. Queries, keys
 // and values have biases if the files contain them. In Qwen3, queries and keys have norms (Nie et
 // al. 2025; Ye et al. 2025; Yang et al. 2025). Every position attends to all others or, if
-// [Options.Block] is set, to its own block and those before it. In Dream, the outputs for a token
-// are at the position before it; the denoiser shifts them to the token's position.
+// [Options.Block] is set, to its own block and the blocks before it. In Dream, the outputs for a
+// token are at the position before it; the denoiser shifts them to the token's position.
 //
 // Rotary angles may be scaled for long texts, by rope_scaling or rope_parameters of config.json:
-// linear, dynamic, yarn (Peng et al. 2023) or llama3. A setting or tensor that requires any other
-// computation is an error, which names the file and the key or tensor.
+// linear, dynamic, yarn (Peng et al. 2023) or llama3. If a setting or tensor requires any other
+// computation, [Open] returns an error that names the file and the key or tensor.
 //
 // # Caveats
 //

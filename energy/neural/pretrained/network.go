@@ -130,7 +130,7 @@ func OpenFS(fsys fs.FS, dir string) (*Network, error) {
 }
 
 // Close closes the files that [Open] or [OpenFS] opened. Denoisers of the network must not be used
-// after that. Without a call of Close, the files are closed when nothing refers to the network.
+// after that. If Close is not called, the files are closed when nothing refers to the network.
 func (n *Network) Close() error {
 	if n.file == nil {
 		return nil

@@ -38,11 +38,11 @@ type seriesNet interface {
 	predict(y, x []float32, clean []bool, alpha float64)
 }
 
-// OpenSeries reads the network in the folder dir. The folder holds model.safetensors with the
-// tensors of the state_dict of the authors' model, and config.json. That file holds the settings of
-// the authors' configuration as JSON:
+// OpenSeries reads the network in the folder dir. The folder holds model.safetensors, with the
+// state_dict of the authors' model, and config.json. The file config.json holds the settings of the
+// authors' configuration as JSON:
 //
-//   - for Diffusion-TS those listed as model.params: seq_length, feature_size, n_layer_enc,
+//   - for Diffusion-TS the members of model.params: seq_length, feature_size, n_layer_enc,
 //     n_layer_dec, d_model, timesteps, n_heads, mlp_hidden_times, kernel_size and padding_size;
 //   - for CSDI the objects diffusion (layers, channels, nheads, diffusion_embedding_dim,
 //     beta_start, beta_end, num_steps, schedule, is_linear) and model (is_unconditional, timeemb,

@@ -28,19 +28,18 @@ type Config struct {
 	// shrinks them by the factor 1 − rate·Decay. 0 means none.
 	Decay float64
 
-	// Clip is the largest norm of the gradient; larger gradients are scaled down. The
-	// gradient is that of the mean loss per position, or per state if the objective is
-	// [Pooled]. 0 means 1.
+	// Clip is the largest norm of the gradient; larger gradients are scaled down. The gradient is
+	// taken of the mean loss per position, or per state if the objective is [Pooled]. 0 means 1.
 	Clip float64
 
 	// Average is the decay of the moving average of the weights; 0 means 0.999. Early steps
 	// use (1+step)/(10+step) if that is smaller.
 	Average float64
 
-	// Rank, if not 0, trains low-rank changes to the matrices of linear layers and nothing
-	// else: W = W_0 + B·A with A of Rank × inputs and B of outputs × Rank (LoRA; Hu et al.
-	// 2022). Decay then applies to A and B. The changes are merged into the weights after every
-	// step. Rate should then be about ten times as large as for training all weights.
+	// Rank, if not 0, trains only low-rank changes to the matrices of linear layers (LoRA; Hu et
+	// al. 2022). The matrices are W = W_0 + B·A, where A is Rank × inputs and B is outputs × Rank.
+	// Decay then applies to A and B. The changes are merged into the weights after every step. Rate
+	// should then be about ten times as large as for training all weights.
 	Rank int
 
 	// Shards is the number of parts into which a batch is split; 0 means 8. The gradients of
@@ -56,8 +55,8 @@ type Config struct {
 
 	// Checkpoint, if its Path is set, saves the training to that file and keeps the previous file
 	// as Path.old. The training is saved at the end of every Run, even if the context ended the
-	// Run. The field Every of Checkpoint is the number of steps between saves within a Run; 0 means
-	// no such saves. A failure to save ends the Run.
+	// Run. Every is the number of steps between saves within a Run; 0 means no saves within a Run.
+	// A failure to save ends the Run.
 	Checkpoint struct {
 		Path  string
 		Every int

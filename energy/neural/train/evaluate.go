@@ -32,8 +32,8 @@ func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective,
 	return p.evaluate(ctx, net, draws, seed, workers)
 }
 
-// EvaluateReals estimates the mean squared error per entry of a network of reals, over data in
-// rows of Length × Channels numbers. The other arguments are those of [Evaluate].
+// EvaluateReals estimates the mean squared error per entry of a network of reals, over data in rows
+// of Length × Channels numbers. All other arguments are as in [Evaluate].
 func EvaluateReals(ctx context.Context, net *neural.Transformer, objective RealObjective, data []float32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
 	p, err := realProblem(net, objective, data)
 	if err != nil {

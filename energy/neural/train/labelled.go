@@ -38,9 +38,9 @@ type Pooled interface {
 }
 
 // Classes is an objective for a network that has the class of a state as an input. In training the
-// network receives the class of a row of the data or, with probability Drop, no class. So one
-// network learns to predict both with and without a class; diffusion.ClassifierFree compares the
-// two predictions (Ho and Salimans 2022; Schiff et al. 2025).
+// network receives the class of a row of the data or, with probability Drop, no class. In this way
+// one network learns to predict both with and without a class; diffusion.ClassifierFree compares
+// the two predictions (Ho and Salimans 2022; Schiff et al. 2025).
 type Classes struct {
 	Objective // objective of the tokens: Masked or Noisy
 
@@ -53,7 +53,7 @@ type Classes struct {
 }
 
 // Check returns an error unless the field Objective can train a network of configuration c, and
-// every label is −1 or a class of it.
+// every label is −1 or one of the network's classes.
 func (o Classes) Check(c neural.Config) error {
 	if err := inner("Classes", o.Objective); err != nil {
 		return err
@@ -79,8 +79,8 @@ func (o Classes) Corrupt(x []int32, weight []float64, clean []int32, u float64, 
 	return o.Objective.Corrupt(x, weight, clean, u, r)
 }
 
-// Tell returns the class of a row of the data, or −1 with probability Drop. It implements
-// [Telling].
+// Tell returns the label of a row of the data or, with probability Drop, −1 for no class. It
+// implements [Telling].
 func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	check.Index("train: Classes: Tell", "row", row, len(o.Labels))
 	check.Must("train: Classes: Tell", "r", r)

@@ -11,10 +11,10 @@ import (
 )
 
 // Objective defines the training of a network of tokens: how a clean state is corrupted, and how
-// the loss is weighted. The loss is the cross-entropy, in nats, of the clean token given the
-// corrupted state, in a weighted sum over the positions. A [Pooled] objective has its own loss. A
-// checkpoint stores the text that fmt prints for the Objective, and can be loaded only into
-// training with the same text.
+// the loss is weighted. The loss is a weighted sum over the positions of the cross-entropy, in
+// nats, of the clean token given the corrupted state. A [Pooled] objective has its own loss. A
+// checkpoint stores the text that fmt prints for the Objective. Only a trainer whose Objective
+// prints the same text can load it.
 type Objective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
@@ -28,8 +28,8 @@ type Objective interface {
 
 // RealObjective defines the training of a network of reals: how a clean state is corrupted, and the
 // desired output. The loss is the squared error of the network's output for the corrupted state,
-// averaged over entries. A checkpoint stores the text that fmt prints for the RealObjective, and
-// can be loaded only into training with the same text.
+// averaged over entries. A checkpoint stores the text that fmt prints for the RealObjective. Only a
+// trainer whose RealObjective prints the same text can load it.
 type RealObjective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
@@ -57,8 +57,8 @@ type RealLoss interface {
 //	NELBO(x) = E_n E_S [ L/n · Σ_{i∈S} −log p(x_i | x without S) ],
 //
 // where n is uniform over 1 … L, S is a random set of n positions, and x without S has masks at
-// these positions. For any schedule, this equals the bound as an integral over time (Ou et al.
-// 2025). It avoids the variance of a random number of masks.
+// these positions. For any schedule, this equals the usual bound, an integral over time (Ou et al.
+// 2025).
 type Masked struct {
 	// Mask is the level of a masked token.
 	Mask int32
@@ -101,7 +101,7 @@ type Noisy struct {
 // leastSignal is the signal level α at time 1.
 const leastSignal = 1e-3
 
-// Check returns an error unless the field Levels equals that of the network's configuration c.
+// Check returns an error unless the field Levels equals c.Levels of the network's configuration c.
 func (o Noisy) Check(c neural.Config) error {
 	if o.Levels != c.Levels {
 		return fmt.Errorf("train: Noisy: Levels = %d, want %d, as the network has", o.Levels, c.Levels)

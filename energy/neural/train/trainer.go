@@ -44,8 +44,8 @@ type Trainer struct {
 //
 // New returns an error if cfg is out of range, net is a network of reals, or the objective does not
 // match the network. Unless the objective is [Pooled], the network's Outputs must equal its Levels.
-// Data must not be empty and must be whole rows of valid tokens, and the number of labels must be
-// right.
+// Data must be one or more whole rows of valid tokens, and an objective with labels must have one
+// label per row.
 func New(net *neural.Transformer, objective Objective, data []int32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -62,8 +62,8 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 // numbers. It keeps a reference to data.
 //
 // NewReals returns an error if cfg is out of range, the network is a network of tokens, or the
-// objective does not match the network. The network's Outputs must equal its Channels. Data must
-// not be empty and must be whole rows of finite numbers.
+// objective does not match the network. The network's Outputs must equal its Channels. Data must be
+// one or more whole rows of finite numbers.
 func NewReals(net *neural.Transformer, objective RealObjective, data []float32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -76,9 +76,9 @@ func NewReals(net *neural.Transformer, objective RealObjective, data []float32, 
 	return newTrainer(net, p, cfg), nil
 }
 
-// NewPairs returns a trainer of a network of reals on pairs. It keeps a reference to pairs, whose
-// entries may change between Runs, as in a replay buffer. A checkpoint holds only the number of
-// pairs; restore the pairs yourself after loading it.
+// NewPairs returns a trainer of a network of reals on pairs. It keeps a reference to pairs. You may
+// change entries of pairs between calls of Run, as in a replay buffer. A checkpoint holds only the
+// number of pairs, so restore the pairs yourself after loading it.
 //
 // NewPairs returns an error if cfg is out of range, net or pairs is nil, or net is a network of
 // tokens. It also returns an error if a length does not match or a number is not finite.
@@ -136,12 +136,12 @@ func (t *Trainer) Average() *neural.Transformer {
 	return c
 }
 
-// Reweight makes later batches draw rows with replacement, with probabilities ∝ weight. The loss is
-// then that of the reweighted data. A nil weight restores epochs, each of which visits all data
-// once. The weights are copied and are part of a checkpoint.
+// Reweight makes later batches draw rows with replacement, with probabilities ∝ weight. The trainer
+// then minimises the mean loss over the reweighted data. A nil weight restores epochs, in which
+// every row is drawn once. The weights are copied and are part of a checkpoint.
 //
-// The draws of a batch are stratified: a group of adjacent rows has its share of every batch, up to
-// rounding.
+// The draws of a batch are stratified: up to rounding, every batch contains the expected number of
+// rows from any group of adjacent rows.
 //
 // Every row must have a finite weight ≥ 0, and at least one weight must be positive. Otherwise
 // Reweight returns an error and changes nothing.
@@ -170,8 +170,8 @@ func (t *Trainer) Reweight(weight []float64) error {
 
 // Run makes n steps. If ctx ends, Run stops early and returns the error of ctx; the trainer stays
 // valid. If the loss or the gradient of a step is not finite, Run returns an error that names the
-// step. The weights are then those before the step. Run also returns an error if another Run is in
-// progress.
+// step and leaves the weights as they were before that step. Run also returns an error if another
+// Run is in progress.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error { return t.next() })
 }

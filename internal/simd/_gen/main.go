@@ -4,9 +4,9 @@
 //
 // The table (table.go) has a row for each kernel: its parameters, its reference in Go, the limit of
 // a call, and the instruction sets that support it. The emitter of an architecture (avx, neon)
-// writes the assembly of its functions, one file for each topic. golang.go writes the Go code
-// around it: declarations, the selection of a function, substitutes where there is no assembly, and
-// the registration of kernels for the tests.
+// writes the assembly of its functions, one file for each topic. The file golang.go writes the Go
+// code around it: declarations, the selection of a function, substitutes where there is no
+// assembly, and the registration of kernels for the tests.
 package main
 
 import (

@@ -54,8 +54,8 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, field))
 }
 
-// Ring returns an Ising model on a ring. Each site is linked to the nearest sites on either side,
-// as many as the argument near says. The signs of the couplings alternate.
+// Ring returns an Ising model on a ring. Each site is linked to its nearest sites on either side;
+// the argument near is their number. The signs of the couplings alternate.
 func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
@@ -101,8 +101,8 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. It calls
-// the function before ahead of every step.
+// ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. Ahead of
+// every step it calls the function given as the argument before.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
@@ -138,7 +138,7 @@ func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(
 	return counts
 }
 
-// Many returns draws, or five times as many if the flag -long is set.
+// Many returns the given number of draws, or five times this number if the flag -long is set.
 func Many(draws int) int {
 	if exact.Long() {
 		draws *= 5
@@ -260,8 +260,8 @@ func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	return exact.Must(energy.Clamp(m, fixed))
 }
 
-// EngineOf returns the name of the type of the kernel that does the work of k: the innermost one,
-// if k wraps another kernel.
+// EngineOf returns the name of the type of the kernel that does the work of k. If k wraps another
+// kernel, this is the innermost kernel.
 func EngineOf(k sampler.Kernel) string {
 	for w, ok := k.(sampler.Wrapper[int32]); ok; w, ok = k.(sampler.Wrapper[int32]) {
 		k = w.Unwrap()

@@ -1,6 +1,6 @@
-// Command imports checks the imports of the module in the current folder against the list next
-// to this file. It fails for an import that is not allowed, including those in files for other
-// platforms and build tags. Its test performs the same check.
+// Command imports checks the imports of the module in the current folder against the list next to
+// this file. It fails for an import that is not allowed, also in files for other platforms and
+// build tags. Its test performs the same check.
 package main
 
 import (

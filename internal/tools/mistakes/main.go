@@ -1,6 +1,6 @@
 // Command mistakes checks that the tests detect mistakes. It copies the source tree to a temporary
-// folder. There it makes the mistakes of its table, one at a time. For each, it runs the tests of
-// the package and those of internal/conformance, as CI does, and prints which test failed:
+// folder. There it makes the mistakes of its table, one at a time. For each mistake it runs the
+// tests of the package and of internal/conformance, as CI does, and prints which test failed:
 //
 //	go run ./internal/tools/mistakes [-only regexp] [-list]
 //

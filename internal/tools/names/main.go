@@ -3,11 +3,11 @@
 //
 //	go run ./internal/tools/names [-internal] [folder ...]
 //
-// With -internal it lists those of the packages in internal instead. Folders are relative to the
-// current one, which must be the root of the module, and include everything below them. Without
-// arguments all folders are searched. Public packages are those outside internal, without commands.
-// Users are the other packages of the module and of the modules in its workspace, with their tests.
-// The package's own external tests also count, because they see what a user sees.
+// With -internal it lists the names of the packages in internal instead. Folders are relative to
+// the current folder, which must be the root of the module, and include everything below them.
+// Without arguments all folders are searched. Public packages are all packages outside internal
+// except commands. Users are the other packages of the module and of the modules in its workspace,
+// with their tests. The package's own external tests also count, because they see what a user sees.
 //
 // Some things are used without being named. These count as used:
 //

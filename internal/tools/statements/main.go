@@ -3,11 +3,11 @@
 //
 //	go run ./internal/tools/statements [-rev REVISION] [-without PATHS] [folder ...]
 //
-// Folders are relative to the current one and include everything below them; without arguments all
-// folders are counted. With -rev it also prints the counts of a git revision, and the differences
-// in percent. The argument of -without is a comma-separated list of files and folders to omit, such
-// as those of features added since. A block does not count as a statement, but its contents do; a
-// case of a switch counts.
+// Folders are relative to the current folder and include everything below them. Without arguments
+// all folders are counted. With -rev it also prints the counts of a git revision, and the
+// differences in percent. The argument of -without is a comma-separated list of files and folders
+// to omit, such as features added since that revision. A block does not count as a statement, but
+// its contents do; a case of a switch counts.
 package main
 
 import (

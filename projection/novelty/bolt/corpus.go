@@ -78,7 +78,7 @@ func (s *Corpus) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, 
 // Settings records the identity of the file in a checkpoint: see [Set.Settings].
 func (s *Corpus) Settings(add func(name string, value any)) { s.set.Settings(add) }
 
-// Verify checks the file by [Set.Verify] and compares its sequences with those in memory.
+// Verify checks the file by [Set.Verify] and compares its sequences with the sequences in memory.
 func (s *Corpus) Verify(ctx context.Context) error {
 	if err := s.set.Verify(ctx); err != nil {
 		return err

@@ -14,13 +14,11 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Set is a set of sequences in a file. It implements novelty.Seen and keeps no sequences in
-// memory. Its errors name the file, and Err returns the first one. A Set is safe for concurrent
-// use.
+// Set is a set of sequences in a file. It implements novelty.Seen and keeps no sequences in memory.
+// Its errors name the file, and Err returns the first error. A Set is safe for concurrent use.
 //
-// If a run is resumed from a checkpoint, the set also contains the samples that were finished
-// after the checkpoint. They stay in the set, so the resumed run produces other samples
-// instead.
+// If a run is resumed from a checkpoint, the set also contains the samples that were finished after
+// the checkpoint. They stay in the set, so the resumed run produces other samples in their place.
 type Set struct {
 	path     string
 	identity string
@@ -167,8 +165,8 @@ func (s *Set) Contains(x []int32) bool {
 // Add adds x to the set and reports whether x was new. It returns once the sequence is on disk.
 //
 // A sequence with a negative token, or whose key takes more than 32,768 bytes, is not added;
-// [Set.Err] then returns an error. In the key, a token below 128 takes one byte, a token below 2¹⁴
-// two, and a token below 2²¹ three.
+// [Set.Err] then returns an error. In the key, a token below 2⁷ takes one byte, a token below 2¹⁴
+// two bytes, and a token below 2²¹ three bytes.
 func (s *Set) Add(x []int32) bool {
 	if s.Contains(x) { // without a transaction that writes
 		return false
@@ -184,7 +182,7 @@ func (s *Set) Recall(x []int32) { s.Add(x) }
 
 // Settings passes the identity of the file to the function add, which records it in a checkpoint.
 // The identity is a number that the file received when it was created; it does not depend on the
-// sequences in the file. So a run that is resumed with another file is detected.
+// sequences in the file. A run that is resumed with another file is therefore detected.
 func (s *Set) Settings(add func(name string, value any)) { add("File", s.identity) }
 
 // importSize is the number of sequences that are written to the file in one transaction.

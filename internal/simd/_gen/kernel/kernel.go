@@ -4,7 +4,7 @@ package kernel
 
 import "strings"
 
-// Func describes an assembly function. Its name is without the suffix for the instruction set.
+// Func describes an assembly function. Its name omits the suffix for the instruction set.
 type Func struct {
 	Name   string
 	Doc    string // doc comment without the leading function name

@@ -2,7 +2,7 @@
 //
 // Go's assembler for arm64 knows few floating-point vector instructions, so every vector
 // instruction is written as a machine word, with its mnemonic as a comment. The test of this
-// package compares the words with those of the GNU binutils assembler, if that is installed.
+// package compares the words with the output of the GNU binutils assembler, if it is installed.
 // Kernels hold the 16 lanes of the reference in four registers of float32 or eight of float64. They
 // fuse a multiplication with an addition only if the product is exact, except in matrix products.
 package neon

@@ -1,5 +1,5 @@
-// Command table measures kernels, methods and networks and prints their times next to lower limits
-// (floors), and next to those of PyTorch if a Python interpreter has it.
+// Command table measures kernels, methods and networks. It prints their times next to lower limits
+// (floors) and, if a Python interpreter has PyTorch, next to the times of PyTorch.
 //
 //	go -C internal/simd/_gen run ./table [-backend avx512] [-count 10] [-for 5ms] [-python python3] [-only REGEXP]
 //
