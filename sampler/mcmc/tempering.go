@@ -537,7 +537,8 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	if !k.resetTouched(ctl) {
 		return 0
 	}
-	k.swaps.arrive()
+	k.swaps.steps++
+	k.swaps.travel()
 	if ex := k.packed[0]; ex != nil {
 		if k.stale = unread; !unread {
 			ex.Show(x)
@@ -621,6 +622,29 @@ func (k *tempering) coupled(j int, x []int32) {
 	ex.Energies(k.e[:k.chains], ex)
 	ex.Show(x)
 	k.cold = x
+}
+
+// SwapRungs swaps states between neighbouring temperatures once more, after CoupleRungs has changed
+// them. It implements [sweep.Laddered].
+func (k *tempering) SwapRungs(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.at.Begin(nil)
+	k.measure()
+	k.rung = 0
+	k.exchange(info, r)
+	k.resetTouched(sampler.Control{})
+	k.rung = 0
+	k.swaps.travel()
+	for s := range info {
+		if pending := &k.at.Info[s]; info[s].Err == nil {
+			info[s].Err = pending.Err
+		}
+	}
+	if ex := k.packed[0]; ex != nil {
+		ex.Show(x)
+		k.cold = x
+	} else {
+		copy(x, k.states(0))
+	}
 }
 
 // Align gives another kernel, the argument with, the inverse temperatures of this kernel. It

@@ -222,6 +222,7 @@ func TestPairsKeepTheirDistribution(t *testing.T) {
 func TestHoudayerResumes(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.4, 0.1))
 	for name, method := range map[string]sampler.Method{"gibbs": Houdayer{}, "dmala": Houdayer{Base: mcmc.DMALA{}}, "tempering": mcmc.Tempering{Base: Houdayer{}, Rungs: 3},
+		"exchanges": Houdayer{Exchanges: 2}, "exchanges of ladders": Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Rungs: 3}, Exchanges: 3}, "exchanges of general ladders": Houdayer{Base: mcmc.Tempering{Rungs: 3}, Exchanges: 3},
 		"two ladders": Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Rungs: 3}}, "two ladders of dmala": Houdayer{Base: mcmc.Tempering{Rungs: 3}}} {
 		run := func(n int, from []byte) ([]int32, []byte) {
 			c := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
@@ -246,6 +247,7 @@ func TestHoudayerAllocatesNothing(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.6, 0))
 	for name, base := range map[string]sampler.Method{"gibbs": nil, "tempering": mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.7, 0.4}}, "tempering of dmala": mcmc.Tempering{Betas: []float64{1, 0.7}}} {
 		k := newHoudayer(m, base, 2)
+		k.exchanges = 2
 		x, info := make([]int32, 72), make([]sampler.Info, 2)
 		r := []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
 		require.NoError(t, k.Reset(sampler.Control{}, x))
@@ -260,6 +262,7 @@ func TestLaddersExchangeClusters(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.3, 0))
 	for name, base := range map[string]sampler.Method{"bits": mcmc.Gibbs{}, "general": mcmc.DMALA{}} {
 		k := newHoudayer(m, mcmc.Tempering{Base: base, Betas: []float64{1, 0.6, 0.3}}, 3)
+		k.exchanges = 2
 		x, info := make([]int32, 3*36), make([]sampler.Info, 3)
 		r := []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1), *sampler.NewStream(1, 2)}
 		require.NoError(t, k.Reset(sampler.Control{}, x))
@@ -274,9 +277,12 @@ func TestLaddersExchangeClusters(t *testing.T) {
 		e := make([]float64, 3)
 		for range 5 {
 			k.Step(sampler.Control{}, info, x, r)
-			m.Energy(e, x)
-			for s := range info {
-				require.InDelta(t, e[s], info[s].Energy, 1e-9, name)
+			for j, states := range [2][]int32{x, k.y} {
+				m.Energy(e, states)
+				for s := range info {
+					require.InDelta(t, e[s], k.e[j][s], 1e-9, name)
+					require.Equal(t, k.e[0][s], info[s].Energy, name)
+				}
 			}
 		}
 	}
@@ -400,4 +406,23 @@ func TestHoudayerRefuses(t *testing.T) {
 	require.ErrorContains(t, k.UnmarshalBinary(bad), "token 0 = 9, want 0 … 1")
 	require.NoError(t, k.UnmarshalBinary(b))
 	require.NoError(t, k.Start(make([]int32, 16), sampler.NewStream(1, 1)))
+}
+
+// More exchanges of bits, and of the same ladders in general, give more round trips for the same moves.
+func TestExchangesTravel(t *testing.T) {
+	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.4, 0))
+	for name, base := range map[string]sampler.Method{"bits": mcmc.Gibbs{}, "general": mcmc.DMALA{StepSize: 0.1}} {
+		trips := map[int]int{}
+		for _, n := range []int{1, 4} {
+			c := exact.Must(sampler.NewChains(context.Background(), m, Houdayer{Base: mcmc.Tempering{Base: base, Betas: []float64{1, 0.6, 0.3}}, Exchanges: n}, sampler.Config{Chains: 4, Seed: 3, Warmup: -1}))
+			require.NoError(t, c.Run(context.Background(), 300))
+			for _, l := range mcmc.Ladders(c) {
+				require.Equal(t, 300, l.Steps)
+				trips[n] += l.RoundTrips
+			}
+		}
+		require.Greater(t, 2*trips[4], 3*trips[1], name)
+	}
+	_, err := Houdayer{Exchanges: -1}.Kernel(context.Background(), m, 1)
+	require.EqualError(t, err, "cluster: Houdayer: Exchanges = -1, want ≥ 0")
 }
