@@ -601,6 +601,8 @@ func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.S
 		k.coupled(j, p.X)
 		o.coupled(j, p.Y)
 	}
+	k.leave(x)
+	o.leave(y)
 	return k.e[:k.chains], o.e[:k.chains], true
 }
 
@@ -608,6 +610,10 @@ func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.S
 // are in x unless the kernel holds them.
 func (k *tempering) coupled(j int, x []int32) {
 	ex := k.packed[j]
+	if j == 0 {
+		copy(k.states(0), x)
+		x = k.states(0)
+	}
 	if ex != nil {
 		ex.Hold(x)
 	}
@@ -616,12 +622,9 @@ func (k *tempering) coupled(j int, x []int32) {
 	}
 	if ex == nil {
 		k.model.Energy(k.e[:k.chains], x)
-		copy(k.states(0), x)
 		return
 	}
 	ex.Energies(k.e[:k.chains], ex)
-	ex.Show(x)
-	k.cold = x
 }
 
 // SwapRungs swaps states between neighbouring temperatures once more, after CoupleRungs has changed
@@ -639,6 +642,11 @@ func (k *tempering) SwapRungs(info []sampler.Info, x []int32, r []sampler.Stream
 			info[s].Err = pending.Err
 		}
 	}
+	k.leave(x)
+}
+
+// leave stores in x the states at β = 1, from those that the kernel holds.
+func (k *tempering) leave(x []int32) {
 	if ex := k.packed[0]; ex != nil {
 		ex.Show(x)
 		k.cold = x
