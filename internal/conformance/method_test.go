@@ -93,6 +93,8 @@ func methodEntries() []methodEntry {
 		{"cluster.Houdayer", cluster.Houdayer{}, settling()},
 		{"cluster.Houdayer of DMALA", cluster.Houdayer{Base: mcmc.DMALA{StepSize: 1}}, settling()},
 		{"cluster.Houdayer of Tempering", cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.5}}}, settling()},
+		{"cluster.Houdayer of Tempering, three exchanges", cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.5}}, Exchanges: 3}, settling()},
+		{"cluster.Houdayer of Tempering of DMALA, two exchanges", cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.DMALA{StepSize: 1}, Betas: []float64{1, 0.5}}, Exchanges: 2}, settling()},
 		{"momentum.DHAMS", momentum.DHAMS{}, none},
 		{"momentum.DHAMS with persistence", momentum.DHAMS{StepSize: 0.8, Persistence: 0.6, Relaxation: 0.5}, settling()},
 		{"momentum.DHAMS with a correction", momentum.DHAMS{StepSize: 0.8, Persistence: 0.6, Correction: 0.3}, on(settling(), finite())},

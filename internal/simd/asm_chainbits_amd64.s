@@ -557,3 +557,95 @@ chain5:
 done3:
 	VZEROUPPER
 	RET
+
+// func joinMarksAVX2(grew *[8]uint64, in *[8]uint64, may *[8]uint64, start *int32, adj *int32, first int, n int, step int)
+// Requires: AVX, AVX2
+TEXT ·joinMarksAVX2(SB), NOSPLIT, $0-64
+	MOVQ    grew+0(FP), AX
+	MOVQ    in+8(FP), CX
+	MOVQ    may+16(FP), DX
+	MOVQ    start+24(FP), BX
+	MOVQ    adj+32(FP), SI
+	MOVQ    first+40(FP), DI
+	MOVQ    n+48(FP), R8
+	MOVQ    step+56(FP), R9
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y2
+
+site:
+	MOVQ    DI, R10
+	SHLQ    $0x06, R10
+	VMOVUPS (CX)(R10*1), Y1
+	VMOVUPS 32(CX)(R10*1), Y3
+	MOVLQSX (BX)(DI*4), R11
+	MOVLQSX 4(BX)(DI*4), R12
+	CMPQ    R11, R12
+	JGE     store
+
+neighbour:
+	MOVLQSX (SI)(R11*4), R13
+	SHLQ    $0x06, R13
+	VPOR    (CX)(R13*1), Y1, Y1
+	VPOR    32(CX)(R13*1), Y3, Y3
+	INCQ    R11
+	CMPQ    R11, R12
+	JL      neighbour
+
+store:
+	VANDPS  (DX)(R10*1), Y1, Y1
+	VXORPS  (CX)(R10*1), Y1, Y4
+	VPOR    Y4, Y0, Y0
+	VMOVUPS Y1, (CX)(R10*1)
+	VANDPS  32(DX)(R10*1), Y3, Y1
+	VXORPS  32(CX)(R10*1), Y1, Y3
+	VPOR    Y3, Y2, Y2
+	VMOVUPS Y1, 32(CX)(R10*1)
+	ADDQ    R9, DI
+	DECQ    R8
+	JNZ     site
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y2, 32(AX)
+	VZEROUPPER
+	RET
+
+// func joinMarksAVX512(grew *[8]uint64, in *[8]uint64, may *[8]uint64, start *int32, adj *int32, first int, n int, step int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·joinMarksAVX512(SB), NOSPLIT, $0-64
+	MOVQ    grew+0(FP), AX
+	MOVQ    in+8(FP), CX
+	MOVQ    may+16(FP), DX
+	MOVQ    start+24(FP), BX
+	MOVQ    adj+32(FP), SI
+	MOVQ    first+40(FP), DI
+	MOVQ    n+48(FP), R8
+	MOVQ    step+56(FP), R9
+	VMOVUPS (AX), Z0
+
+site:
+	MOVQ    DI, R10
+	SHLQ    $0x06, R10
+	VMOVUPS (CX)(R10*1), Z1
+	MOVLQSX (BX)(DI*4), R11
+	MOVLQSX 4(BX)(DI*4), R12
+	CMPQ    R11, R12
+	JGE     store
+
+neighbour:
+	MOVLQSX (SI)(R11*4), R13
+	SHLQ    $0x06, R13
+	VPORQ   (CX)(R13*1), Z1, Z1
+	INCQ    R11
+	CMPQ    R11, R12
+	JL      neighbour
+
+store:
+	VANDPS  (DX)(R10*1), Z1, Z1
+	VXORPS  (CX)(R10*1), Z1, Z2
+	VPORQ   Z2, Z0, Z0
+	VMOVUPS Z1, (CX)(R10*1)
+	ADDQ    R9, DI
+	DECQ    R8
+	JNZ     site
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET

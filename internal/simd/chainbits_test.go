@@ -3,6 +3,7 @@ package simd
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -55,6 +56,51 @@ func TestGraphBits(t *testing.T) {
 			fmt.Sprintf("simd: GraphBits: n = %d, degree = %d and len(near) = %d, want a multiple of 16 up to 1024, 0 … 7 and their product", bad[0], bad[1], bad[2]),
 			func() { GraphBits(new(Counts), make([]uint64, 8), make([]int32, bad[2]), bad[0], bad[1]) })
 	}
+}
+
+// Marks pass on between neighbours, in the order of the sites, in the chains that may have them.
+func TestJoin(t *testing.T) {
+	r := newRand(23)
+	for _, sites := range []int{1, 2, 40, joinSites + 3} {
+		start, adj := []int32{0}, []int32(nil)
+		for range sites {
+			for range r.IntN(4) {
+				adj = append(adj, r.Int32N(int32(sites)))
+			}
+			start = append(start, int32(len(adj)))
+		}
+		in, may := make([]Marks, sites), make([]Marks, sites)
+		for i := range in {
+			in[i], may[i] = Marks(words(r, 8)), Marks(words(r, 8))
+		}
+		for _, back := range []bool{false, true} {
+			want, changed := slices.Clone(in), false
+			for n := range want {
+				i := n
+				if back {
+					i = sites - 1 - n
+				}
+				before := want[i]
+				for c := range 512 {
+					marked := bit(want[i][:], c)
+					for _, j := range adj[start[i]:start[i+1]] {
+						marked |= bit(want[j][:], c)
+					}
+					want[i][c/64] &^= 1 << (c % 64)
+					want[i][c/64] |= uint64(marked&bit(may[i][:], c)) << (c % 64)
+				}
+				changed = changed || want[i] != before
+			}
+			onAll(func(l level) {
+				got := slices.Clone(in)
+				require.Equal(t, changed, Join(got, may, start, adj, back), levelNames[l])
+				require.Equal(t, want, got, "%s, %d sites, back %t", levelNames[l], sites, back)
+			})
+			require.False(t, Join(make([]Marks, sites), may, start, adj, back))
+		}
+	}
+	require.False(t, Join(nil, nil, []int32{0}, nil, false))
+	require.Panics(t, func() { Join(make([]Marks, 2), make([]Marks, 1), make([]int32, 3), nil, false) })
 }
 
 // Every site of every chain counts as documented, also where all of 1024 lanes do.

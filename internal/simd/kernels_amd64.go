@@ -1253,6 +1253,21 @@ func graphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	}
 }
 
+// joinMarks is refJoinMarks.
+//
+//go:noinline
+func joinMarks(grew *Marks, in, may []Marks, start, adj []int32, first, n, step int) {
+	if best == purego || n == 0 || len(adj) == 0 {
+		refJoinMarks(grew, in, may, start, adj, first, n, step)
+		return
+	}
+	if best >= avx512 {
+		joinMarksAVX512((*[8]uint64)(grew), (*[8]uint64)(&in[0]), (*[8]uint64)(&may[0]), &start[0], &adj[0], first, n, step)
+	} else {
+		joinMarksAVX2((*[8]uint64)(grew), (*[8]uint64)(&in[0]), (*[8]uint64)(&may[0]), &start[0], &adj[0], first, n, step)
+	}
+}
+
 // tallyTorus is refTallyTorus.
 //
 //go:noinline
@@ -2094,6 +2109,16 @@ func innerAVX2(w *float64, x *float32, n int) (sum float64)
 //
 //go:noescape
 func innerAVX512(w *float64, x *float32, n int) (sum float64)
+
+// joinMarksAVX2 is refJoinMarks on n ≥ 1 sites.
+//
+//go:noescape
+func joinMarksAVX2(grew *[8]uint64, in *[8]uint64, may *[8]uint64, start *int32, adj *int32, first int, n int, step int)
+
+// joinMarksAVX512 is refJoinMarks on n ≥ 1 sites.
+//
+//go:noescape
+func joinMarksAVX512(grew *[8]uint64, in *[8]uint64, may *[8]uint64, start *int32, adj *int32, first int, n int, step int)
 
 // jointHeat5AVX2 is refJointHeat on n ≥ 1 lanes from to on; stride is that of near in bytes. With AVX2 it is so for eight blocks, whose half of each row begins at own, to and j, the rows of a jointASM.
 //

@@ -117,6 +117,9 @@ func gridBits(near, own []uint64, at int, t *BitTorus, a, b []uint64) {
 func graphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	refGraphBits(count, own, near, n, degree)
 }
+func joinMarks(grew *Marks, in, may []Marks, start, adj []int32, first, n, step int) {
+	refJoinMarks(grew, in, may, start, adj, first, n, step)
+}
 func tallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	return refTallyTorus(now, old, count)
 }

@@ -8,12 +8,10 @@ import (
 )
 
 // ClusterPairs is the maximum number of pairs of [Chains] in a [Clusters].
-const ClusterPairs = 64 * clusterWords / simd.ChainBits
-
-const clusterWords = 8
+const ClusterPairs = 64 * len(simd.Marks{}) / simd.ChainBits
 
 // clusterBits holds a bit per pair and chain. Chain s of pair p is bit 32·(p mod 2) + s of word p/2.
-type clusterBits [clusterWords]uint64
+type clusterBits = simd.Marks
 
 // Clusters is a workspace for the exchange of clusters of sites between pairs of [Chains] on one
 // graph. A cluster is a connected component of the sites at which the two states of a chain differ.
@@ -37,9 +35,12 @@ func (w *Clusters) Clear() {
 
 // Compare stores, as the given pair, the sites at which the states of a and b differ in each chain.
 func (w *Clusters) Compare(pair int, a, b *Chains) {
-	word, shift := pair/2, 32*uint(pair%2)
-	for i, p := range a.place {
-		w.differ[i][word] |= (a.bits[p>>1] ^ b.bits[p>>1]) >> (32 * uint(p&1)) & (1<<32 - 1) << shift
+	word, shift := uint(pair/2)%uint(len(clusterBits{})), 32*uint(pair%2)
+	place, x, y := a.place[:len(w.differ)], a.bits, b.bits[:len(a.bits)]
+	for i := range w.differ {
+		p := uint(place[i])
+		v := uint32((x[p>>1] ^ y[p>>1]) >> (p & 1 << 5))
+		w.differ[i][word] |= uint64(v) << (shift & 63)
 	}
 }
 
@@ -55,17 +56,8 @@ func (w *Clusters) Seed(pair, chain, site int) bool {
 // then more than half of the sites of a chain, it marks the other differing sites instead. The
 // exchange then gives the same two states in swapped order.
 func (w *Clusters) Grow() {
-	for changed := true; changed; {
-		changed = false
-		for i := range w.in {
-			changed = w.join(i) || changed
-		}
-		if changed {
-			changed = false
-			for i := len(w.in) - 1; i >= 0; i-- {
-				changed = w.join(i) || changed
-			}
-		}
+	for back := false; simd.Join(w.in, w.differ, w.start, w.adj, back); {
+		back = !back
 	}
 	most := w.most()
 	for i := range w.in {
@@ -76,49 +68,37 @@ func (w *Clusters) Grow() {
 	}
 }
 
-// join marks site i in the chains in which a neighbour is marked and the states differ at i. It
-// reports whether a mark is new.
-func (w *Clusters) join(i int) bool {
-	in, differ := &w.in[i], &w.differ[i]
-	v := *in
-	for _, j := range w.adj[w.start[i]:w.start[i+1]] {
-		near := &w.in[j]
-		v[0] |= near[0]
-		v[1] |= near[1]
-		v[2] |= near[2]
-		v[3] |= near[3]
-		v[4] |= near[4]
-		v[5] |= near[5]
-		v[6] |= near[6]
-		v[7] |= near[7]
-	}
-	added := uint64(0)
-	for k := range v {
-		v[k] &= differ[k]
-		added |= v[k] ^ in[k]
-	}
-	*in = v
-	return added != 0
-}
-
 // most returns the chains of which more than half of the sites are marked.
 func (w *Clusters) most() (chains clusterBits) {
-	half := uint64(len(w.in) / 2)
+	// Bit planes of the numbers of marked sites. At every level, two planes wait for a third, and
+	// the three make one and a carry.
+	var sum, wait [32]clusterBits
+	for i := range w.in {
+		v, n := w.in[i], 0
+		for ; i>>n&1 == 1; n++ {
+			for k, c := range v {
+				a, b := sum[n][k], wait[n][k]
+				sum[n][k], v[k] = a^b^c, a&b|(a^b)&c
+			}
+		}
+		wait[n] = v
+	}
+	top := bits.Len(uint(len(w.in)))
 	for k := range chains {
-		var count [32]uint64 // bit planes of the numbers of marked sites
-		for i := range w.in {
-			v := w.in[i][k]
-			for n := 0; v != 0; n++ {
-				count[n], v = count[n]^v, count[n]&v
+		for n := range top {
+			if len(w.in)>>n&1 == 1 {
+				for m, v := n, wait[n][k]; v != 0; m++ {
+					sum[m][k], v = sum[m][k]^v, sum[m][k]&v
+				}
 			}
 		}
 		equal := ^uint64(0)
-		for n := bits.Len(uint(len(w.in))) - 1; n >= 0; n-- {
-			if half>>n&1 == 0 {
-				chains[k] |= equal & count[n]
-				equal &^= count[n]
+		for n := top - 1; n >= 0; n-- {
+			if len(w.in)/2>>n&1 == 0 {
+				chains[k] |= equal & sum[n][k]
+				equal &^= sum[n][k]
 			} else {
-				equal &= count[n]
+				equal &= sum[n][k]
 			}
 		}
 	}
@@ -127,10 +107,12 @@ func (w *Clusters) most() (chains clusterBits) {
 
 // Exchange exchanges the states of a and b, which are the given pair, at the marked sites.
 func (w *Clusters) Exchange(pair int, a, b *Chains) {
-	word, shift := pair/2, 32*uint(pair%2)
-	for i, p := range a.place {
-		v := w.in[i][word] >> shift & (1<<32 - 1) << (32 * uint(p&1))
-		a.bits[p>>1] ^= v
-		b.bits[p>>1] ^= v
+	word, shift := uint(pair/2)%uint(len(clusterBits{})), 32*uint(pair%2)
+	place, x, y := a.place[:len(w.in)], a.bits, b.bits[:len(a.bits)]
+	for i := range w.in {
+		p := uint(place[i])
+		v := uint64(uint32(w.in[i][word]>>(shift&63))) << (p & 1 << 5)
+		x[p>>1] ^= v
+		y[p>>1] ^= v
 	}
 }

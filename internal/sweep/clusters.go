@@ -28,6 +28,11 @@ type Laddered interface {
 	// temperatures of the two kernels differ, ok is false.
 	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c Coupler) (e, f []float64, ok bool)
 
+	// SwapRungs swaps states between neighbouring temperatures, as a step does after its moves. It
+	// may be called between two steps, after CoupleRungs. The slice x holds the states of the
+	// chains; r holds their streams. It adds undefined probabilities and errors to info.
+	SwapRungs(info []sampler.Info, x []int32, r []sampler.Stream)
+
 	// Align gives the kernel that is its argument the same temperatures as this kernel.
 	Align(with sampler.Kernel)
 }

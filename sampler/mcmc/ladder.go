@@ -102,9 +102,8 @@ func (w *swaps) exchange(j, s int) {
 	w.replica[a], w.replica[b] = w.replica[b], w.replica[a]
 }
 
-// arrive counts a step and updates the round trips of the replicas at the ends of the ladder.
-func (w *swaps) arrive() {
-	w.steps++
+// travel updates the round trips of the replicas at the ends of the ladder.
+func (w *swaps) travel() {
 	for s := range w.chains {
 		cold := &w.heading[int(w.replica[s])*w.chains+s]
 		if *cold == towardCold {

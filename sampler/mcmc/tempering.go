@@ -537,7 +537,8 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	if !k.resetTouched(ctl) {
 		return 0
 	}
-	k.swaps.arrive()
+	k.swaps.steps++
+	k.swaps.travel()
 	if ex := k.packed[0]; ex != nil {
 		if k.stale = unread; !unread {
 			ex.Show(x)
@@ -600,6 +601,8 @@ func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.S
 		k.coupled(j, p.X)
 		o.coupled(j, p.Y)
 	}
+	k.leave(x)
+	o.leave(y)
 	return k.e[:k.chains], o.e[:k.chains], true
 }
 
@@ -607,6 +610,10 @@ func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.S
 // are in x unless the kernel holds them.
 func (k *tempering) coupled(j int, x []int32) {
 	ex := k.packed[j]
+	if j == 0 {
+		copy(k.states(0), x)
+		x = k.states(0)
+	}
 	if ex != nil {
 		ex.Hold(x)
 	}
@@ -615,12 +622,37 @@ func (k *tempering) coupled(j int, x []int32) {
 	}
 	if ex == nil {
 		k.model.Energy(k.e[:k.chains], x)
-		copy(k.states(0), x)
 		return
 	}
 	ex.Energies(k.e[:k.chains], ex)
-	ex.Show(x)
-	k.cold = x
+}
+
+// SwapRungs swaps states between neighbouring temperatures once more, after CoupleRungs has changed
+// them. It implements [sweep.Laddered].
+func (k *tempering) SwapRungs(info []sampler.Info, x []int32, r []sampler.Stream) {
+	k.at.Begin(nil)
+	k.measure()
+	k.rung = 0
+	k.exchange(info, r)
+	k.resetTouched(sampler.Control{})
+	k.rung = 0
+	k.swaps.travel()
+	for s := range info {
+		if pending := &k.at.Info[s]; info[s].Err == nil {
+			info[s].Err = pending.Err
+		}
+	}
+	k.leave(x)
+}
+
+// leave stores in x the states at β = 1, from those that the kernel holds.
+func (k *tempering) leave(x []int32) {
+	if ex := k.packed[0]; ex != nil {
+		ex.Show(x)
+		k.cold = x
+	} else {
+		copy(x, k.states(0))
+	}
 }
 
 // Align gives another kernel, the argument with, the inverse temperatures of this kernel. It

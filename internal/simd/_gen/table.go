@@ -529,6 +529,11 @@ var table = []row{
 		unless: "n*degree == 0 || n*degree > nearTerms", doc: "is refGraphBits on n = 16k ≥ 1 lanes.",
 	},
 	{
+		name: "joinMarks", on: both, ref: "refJoinMarks", of: "grew *Marks, in, may []Marks, start, adj []int32, first, n, step int",
+		sig:    "grew *[8]uint64 = (*[8]uint64)(grew), in *[8]uint64 = (*[8]uint64)(&in[0]), may *[8]uint64 = (*[8]uint64)(&may[0]), start, adj []int32, first, n, step int",
+		unless: "n == 0 || len(adj) == 0", doc: "is refJoinMarks on n ≥ 1 sites.",
+	},
+	{
 		name: "tallyTorus", on: both, ref: "refTallyTorus", of: "now, old []uint64, count *Counts", out: "(up, moved, bonds int)",
 		sig:    "now, old []uint64, count *[3][512]uint64 = (*[3][512]uint64)(count), regs = len(now)/8, sums *[3]int = &sums",
 		unless: "len(now) == 0 || len(now) > maxBits/64", let: "var sums [3]int", then: "return sums[0], sums[1], sums[2]",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -222,6 +223,7 @@ func TestPairsKeepTheirDistribution(t *testing.T) {
 func TestHoudayerResumes(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.4, 0.1))
 	for name, method := range map[string]sampler.Method{"gibbs": Houdayer{}, "dmala": Houdayer{Base: mcmc.DMALA{}}, "tempering": mcmc.Tempering{Base: Houdayer{}, Rungs: 3},
+		"exchanges": Houdayer{Exchanges: 2}, "exchanges of ladders": Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Rungs: 3}, Exchanges: 3}, "exchanges of general ladders": Houdayer{Base: mcmc.Tempering{Rungs: 3}, Exchanges: 3},
 		"two ladders": Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Rungs: 3}}, "two ladders of dmala": Houdayer{Base: mcmc.Tempering{Rungs: 3}}} {
 		run := func(n int, from []byte) ([]int32, []byte) {
 			c := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
@@ -246,6 +248,7 @@ func TestHoudayerAllocatesNothing(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.6, 0))
 	for name, base := range map[string]sampler.Method{"gibbs": nil, "tempering": mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.7, 0.4}}, "tempering of dmala": mcmc.Tempering{Betas: []float64{1, 0.7}}} {
 		k := newHoudayer(m, base, 2)
+		k.exchanges = 2
 		x, info := make([]int32, 72), make([]sampler.Info, 2)
 		r := []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1)}
 		require.NoError(t, k.Reset(sampler.Control{}, x))
@@ -258,25 +261,60 @@ func TestHoudayerAllocatesNothing(t *testing.T) {
 // same for both replicas, and both count round trips.
 func TestLaddersExchangeClusters(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.3, 0))
-	for name, base := range map[string]sampler.Method{"bits": mcmc.Gibbs{}, "general": mcmc.DMALA{}} {
-		k := newHoudayer(m, mcmc.Tempering{Base: base, Betas: []float64{1, 0.6, 0.3}}, 3)
-		x, info := make([]int32, 3*36), make([]sampler.Info, 3)
+	weights := rand.New(rand.NewPCG(3, 1))
+	var complete []model.Edge
+	for i := range 40 {
+		for j := range i {
+			complete = append(complete, model.Edge{I: j, J: i, W: weights.NormFloat64()})
+		}
+	}
+	for _, c := range []struct {
+		name string
+		m    energy.Model
+		base sampler.Method
+	}{
+		{"bits", m, mcmc.Gibbs{}},
+		{"general", m, mcmc.DMALA{}},
+		{"locals", exact.Must(energy.Clamp(glasses()["glass"], map[int]int32{0: 1})), mcmc.Gibbs{}},
+		{"levels", glasses()["potts"], mcmc.Gibbs{}},
+		{"dense", exact.Must(model.NewIsing(exact.Must(model.NewGraph(40, complete)), 0.1, 0.2)), mcmc.Gibbs{}},
+		{"subgraphs", m, mcmc.Subgraph{Width: 1}},
+	} {
+		k := newHoudayer(c.m, mcmc.Tempering{Base: c.base, Betas: []float64{1, 0.6, 0.3}}, 3)
+		k.exchanges = 2
+		x, info := make([]int32, 3*k.sites), make([]sampler.Info, 3)
+		if s, ok := energy.As[energy.Supported](c.m); ok {
+			s.Repair(x)
+		}
 		r := []sampler.Stream{*sampler.NewStream(1, 0), *sampler.NewStream(1, 1), *sampler.NewStream(1, 2)}
 		require.NoError(t, k.Reset(sampler.Control{}, x))
 		for range 5 {
 			k.Step(sampler.Control{}, info, x, r)
 		}
-		calls := &couplings{houdayer: k, t: t, m: m}
+		calls := &couplings{houdayer: k, t: t, m: c.m}
 		_, _, ok := k.base[0].(sweep.Laddered).CoupleRungs(k.base[1], x, k.y, r, calls)
-		require.True(t, ok, name)
-		require.Equal(t, 3, calls.pairs, name)
-		require.Positive(t, calls.changed, name)
+		require.True(t, ok, c.name)
+		require.Equal(t, 3, calls.pairs, c.name)
+		require.Positive(t, calls.changed, c.name)
 		e := make([]float64, 3)
+		for range 5 { // the next moves begin with the exchanged states
+			for j, states := range [2][]int32{x, k.y} {
+				k.base[j].Step(sampler.Control{}, info, states, r)
+				c.m.Energy(e, states)
+				for s := range info {
+					require.InDelta(t, e[s], info[s].Energy, 1e-9, c.name)
+				}
+			}
+			k.base[0].(sweep.Laddered).CoupleRungs(k.base[1], x, k.y, r, k)
+		}
 		for range 5 {
 			k.Step(sampler.Control{}, info, x, r)
-			m.Energy(e, x)
-			for s := range info {
-				require.InDelta(t, e[s], info[s].Energy, 1e-9, name)
+			for j, states := range [2][]int32{x, k.y} {
+				c.m.Energy(e, states)
+				for s := range info {
+					require.InDelta(t, e[s], k.e[j][s], 1e-9, c.name)
+					require.Equal(t, k.e[0][s], info[s].Energy, c.name)
+				}
 			}
 		}
 	}
@@ -400,4 +438,23 @@ func TestHoudayerRefuses(t *testing.T) {
 	require.ErrorContains(t, k.UnmarshalBinary(bad), "token 0 = 9, want 0 … 1")
 	require.NoError(t, k.UnmarshalBinary(b))
 	require.NoError(t, k.Start(make([]int32, 16), sampler.NewStream(1, 1)))
+}
+
+// More exchanges of bits, and of the same ladders in general, give more round trips for the same moves.
+func TestExchangesTravel(t *testing.T) {
+	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.4, 0))
+	for name, base := range map[string]sampler.Method{"bits": mcmc.Gibbs{}, "general": mcmc.DMALA{StepSize: 0.1}} {
+		trips := map[int]int{}
+		for _, n := range []int{1, 4} {
+			c := exact.Must(sampler.NewChains(context.Background(), m, Houdayer{Base: mcmc.Tempering{Base: base, Betas: []float64{1, 0.6, 0.3}}, Exchanges: n}, sampler.Config{Chains: 4, Seed: 3, Warmup: -1}))
+			require.NoError(t, c.Run(context.Background(), 300))
+			for _, l := range mcmc.Ladders(c) {
+				require.Equal(t, 300, l.Steps)
+				trips[n] += l.RoundTrips
+			}
+		}
+		require.Greater(t, 2*trips[4], 3*trips[1], name)
+	}
+	_, err := Houdayer{Exchanges: -1}.Kernel(context.Background(), m, 1)
+	require.EqualError(t, err, "cluster: Houdayer: Exchanges = -1, want ≥ 0")
 }

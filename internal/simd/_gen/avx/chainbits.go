@@ -10,6 +10,7 @@ func chainbits(b *builder) {
 	b.each("graphBits", graphBits)
 	b.each("tallyBits", tallyBits)
 	b.each("spreadChains", spreadChains)
+	b.each("joinMarks", joinMarks)
 }
 
 // gather loads 32-bit lanes at the indices idx.
@@ -188,4 +189,59 @@ func spreadChains(k *kernel) {
 		k.DECQ(left)
 		k.JNZ(operand.LabelRef(loop))
 	})
+}
+
+// joinMarks visits the sites one after the other, and the neighbours of each in turn.
+func joinMarks(k *kernel) {
+	grew, in, may := k.param("grew"), k.param("in"), k.param("may")
+	start, adj := k.param("start"), k.param("adj")
+	i, n, step := k.param("first"), k.param("n"), k.param("step")
+	halves := 64 / (4 * k.w)
+	var acc, v [2]reg.VecVirtual
+	for h := range halves {
+		acc[h], v[h] = k.vec(), k.vec()
+		k.VMOVUPS(operand.Mem{Base: grew, Disp: 4 * k.w * h}, acc[h])
+	}
+	site, at, end, near := k.GP64(), k.GP64(), k.GP64(), k.GP64()
+	k.Label("site")
+	k.MOVQ(i, site)
+	k.SHLQ(operand.U8(6), site)
+	for h := range halves {
+		k.VMOVUPS(operand.Mem{Base: in, Index: site, Scale: 1, Disp: 4 * k.w * h}, v[h])
+	}
+	k.MOVLQSX(operand.Mem{Base: start, Index: i, Scale: 4}, at)
+	k.MOVLQSX(operand.Mem{Base: start, Index: i, Scale: 4, Disp: 4}, end)
+	k.CMPQ(at, end)
+	k.JGE(operand.LabelRef("store"))
+	k.Label("neighbour")
+	k.MOVLQSX(operand.Mem{Base: adj, Index: at, Scale: 4}, near)
+	k.SHLQ(operand.U8(6), near)
+	for h := range halves {
+		k.merge(v[h], operand.Mem{Base: in, Index: near, Scale: 1, Disp: 4 * k.w * h})
+	}
+	k.INCQ(at)
+	k.CMPQ(at, end)
+	k.JL(operand.LabelRef("neighbour"))
+	k.Label("store")
+	for h := range halves {
+		own := operand.Mem{Base: in, Index: site, Scale: 1, Disp: 4 * k.w * h}
+		all := k.and(v[h], operand.Mem{Base: may, Index: site, Scale: 1, Disp: 4 * k.w * h})
+		k.merge(acc[h], k.xor(all, own))
+		k.VMOVUPS(all, own)
+	}
+	k.ADDQ(step, i)
+	k.DECQ(n)
+	k.JNZ(operand.LabelRef("site"))
+	for h := range halves {
+		k.VMOVUPS(acc[h], operand.Mem{Base: grew, Disp: 4 * k.w * h})
+	}
+}
+
+// merge adds the bits of m to those of r.
+func (k *kernel) merge(r reg.VecVirtual, m operand.Op) {
+	if k.wide() {
+		k.VPORQ(m, r, r)
+	} else {
+		k.VPOR(m, r, r)
+	}
 }
