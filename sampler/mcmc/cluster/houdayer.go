@@ -41,8 +41,8 @@ import (
 // temperatures of the first. The other order, Houdayer as the Base of mcmc.Tempering, also works,
 // but its second replicas never change their temperature.
 //
-// Over such a Base, several exchanges a step are worth their cost, because the ladders swap their
-// temperatures between them. In ±J glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2, 12
+// With two ladders, several exchanges a step are worth their cost, because both ladders swap
+// temperatures between exchanges. In ±J glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2, 12
 // exchanges a step give five times as many round trips per second as tempering alone.
 //
 // Round trips of replicas overstate the gain. At a high temperature clusters are large, and an
@@ -57,7 +57,7 @@ import (
 //
 // A step costs two steps of Base. An exchange also costs an energy and a Reset of Base for each
 // replica. Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and
-// temperatures at once. This costs about two thirds of a sweep per replica. These kernels draw up
+// temperatures at once. This costs about a third of a sweep per replica. These kernels draw up
 // to eight sites until the replicas differ at one. If the cluster has more than half of all sites,
 // they exchange the other differing sites instead, which gives the same two states.
 //
