@@ -39,9 +39,13 @@ type stringAutomaton struct {
 	number map[string]int32
 	states []stringState
 	alive  map[int32]bool // for states within a \u escape, whether some hex digits complete it
-	rests  *rests         // rests of the only test; nil if not measured or not known
-	known  bool           // true once rests has been measured
-	key    []byte         // scratch of find
+	// value of the digits of a \u escape before the last one that stands for all with the same effect:
+	// by the value read and the states of the tests (−1 if no last digit completes the escape), and by
+	// the effect, the states of the tests after each last digit
+	codes, effects map[string]int32
+	rests          *rests // rests of the only test; nil if not measured or not known
+	known          bool   // true once rests has been measured
+	key            []byte // scratch of find
 
 	// cached results of byteClasses and insideClasses; nil until they are called
 	classes, inside *byteClasses
@@ -75,7 +79,7 @@ const (
 )
 
 func newString(spec stringSpec) *stringAutomaton {
-	a := &stringAutomaton{stringSpec: spec, number: map[string]int32{}, alive: map[int32]bool{}}
+	a := &stringAutomaton{stringSpec: spec, number: map[string]int32{}, alive: map[int32]bool{}, codes: map[string]int32{}, effects: map[string]int32{}}
 	s := stringState{}
 	for _, t := range spec.tests {
 		s.tests = append(s.tests, int32(t.a.Start()))
@@ -412,6 +416,9 @@ func (a *stringAutomaton) digit(s stringState, b byte) int32 {
 		case s.left == 0:
 			return a.character(s, rune(s.code))
 		}
+		if s.left == 1 {
+			return a.lastDigit(s)
+		}
 		q := a.find(s)
 		if !a.viable(q) {
 			return -1
@@ -455,6 +462,59 @@ func (a *stringAutomaton) digit(s stringState, b byte) int32 {
 		return a.character(s, 'x')
 	}
 	return a.find(s)
+}
+
+// lastDigit returns the state of an escape before its last digit, or −1 if no digit completes it.
+// Digits before it that have the same effect on the tests, whatever the last digit, lead to one state,
+// which stores those of them that were met first.
+func (a *stringAutomaton) lastDigit(s stringState) int32 {
+	if _, ok := a.begin(s); !ok {
+		return -1
+	}
+	k := binary.LittleEndian.AppendUint16(a.key[:0], s.code)
+	for _, q := range s.tests {
+		k = binary.LittleEndian.AppendUint32(k, uint32(q))
+	}
+	a.key = k
+	code, ok := a.codes[string(k)]
+	if !ok {
+		code = a.firstAlike(s)
+		a.codes[string(k)] = code
+	}
+	if code < 0 {
+		return -1
+	}
+	s.code = uint16(code)
+	return a.find(s)
+}
+
+// firstAlike returns the digits met first that have the same effect on the tests as those of s, or −1
+// if no last digit completes the escape.
+func (a *stringAutomaton) firstAlike(s stringState) int32 {
+	var k []byte
+	alive := false
+	for d := range rune(16) {
+		r := rune(s.code)<<4 | d
+		t, ok := s, !a.canonical || control(r)
+		if ok {
+			t, ok = a.feed(s, utf8.AppendRune(nil, r)...)
+		}
+		alive = alive || ok
+		if k = append(k, bit(ok)); ok {
+			for _, q := range t.tests {
+				k = binary.LittleEndian.AppendUint32(k, uint32(q))
+			}
+		}
+	}
+	if !alive {
+		return -1
+	}
+	code, ok := a.effects[string(k)]
+	if !ok {
+		code = int32(s.code)
+		a.effects[string(k)] = code
+	}
+	return code
 }
 
 // control reports whether r can be written only as a \u escape.
