@@ -310,13 +310,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	n := l.m.States()
 	g := &Graph{m: l.m, v: l.v, members: l.members(), class: l.class,
 		levels: make([]level, l.m.Levels), starts: l.starts, local: make([]int32, n+1)}
-	b := &builder{Graph: g, l: l, byState: make([][]struct{ o, class int32 }, n),
-		weight: map[[4]int32]int32{}, entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
-	for c, row := range l.rows {
-		for _, p := range row {
-			b.byState[p.q] = append(b.byState[p.q], struct{ o, class int32 }{p.o, int32(c)})
-		}
-	}
+	b := newBuilder(g, l)
 	for i := range g.local {
 		g.local[i] = -1
 	}
