@@ -471,6 +471,10 @@ func (a *stringAutomaton) lastDigit(s stringState) int32 {
 	if _, ok := a.begin(s); !ok {
 		return -1
 	}
+	if !a.canonical && !slices.ContainsFunc(s.tests, func(q int32) bool { return q >= 0 }) {
+		s.code = 0 // no test depends on the character
+		return a.find(s)
+	}
 	k := binary.LittleEndian.AppendUint16(a.key[:0], s.code)
 	for _, q := range s.tests {
 		k = binary.LittleEndian.AppendUint32(k, uint32(q))

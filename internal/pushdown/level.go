@@ -103,6 +103,11 @@ func newBlocks(g *Graph) blocks {
 	for at := int32(0); at < block; at += blockSize {
 		b.wholes = append(b.wholes, at)
 	}
+	all := 0
+	for _, tokens := range g.members {
+		all += len(tokens)
+	}
+	b.token = make([]int32, 0, all)
 	for _, tokens := range g.members {
 		b.class = append(b.class, int32(len(b.from)-1))
 		for len(tokens) > 0 {

@@ -18,7 +18,8 @@ const limit = 1 << 24
 type lifter struct {
 	reader
 	v       *Vocabulary
-	numbers map[outcome]int32
+	numbers map[outcome]int32 // of outcomes that leave the level
+	inside  []int32           // 1 + the number of the outcome that continues at each state, 0 if none
 	list    []outcome
 	classes map[string]int32
 	rows    [][]pair // pairs of a state and an outcome for each class
@@ -273,6 +274,13 @@ func (l *lifter) remember(p *prefix) {
 }
 
 func (l *lifter) number(o outcome) int32 {
+	if o.kind == Inside {
+		if l.inside[o.a] == 0 {
+			l.list = append(l.list, o)
+			l.inside[o.a] = int32(len(l.list))
+		}
+		return l.inside[o.a] - 1
+	}
 	if i, ok := l.numbers[o]; ok {
 		return i
 	}
@@ -294,7 +302,7 @@ func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 }
 
 func newLifter(m *Machine, v *Vocabulary) *lifter {
-	l := &lifter{v: v, numbers: map[outcome]int32{}, most: remembered, class: make([]int32, len(v.Tokens))}
+	l := &lifter{v: v, numbers: map[outcome]int32{}, inside: make([]int32, m.States()), most: remembered, class: make([]int32, len(v.Tokens))}
 	for t := range l.class {
 		l.class[t] = -1
 	}

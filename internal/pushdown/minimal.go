@@ -59,6 +59,15 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 		p.used[to] = true
 	}
 	const ways = 4 // inside, call, its symbol, return
+	moves := 0
+	for q, live := range p.live {
+		if live {
+			for _, a := range p.row(int32(q)) {
+				moves += [...]int{Dead: 0, Inside: 1, Call: 2, Return: 1}[a.Kind]
+			}
+		}
+	}
+	edges.Grow(moves)
 	for q, live := range p.live {
 		q := int32(q)
 		if first[q] = 2 * p.Level[q]; p.ends(q) {
@@ -131,28 +140,26 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 	}
 	to := &Machine{Levels: p.Levels, Start: of(p.Start)}
 	states := first[:counts[0]]
-	// Moves of the states by classes of m, and classes of these that no state tells apart.
-	moves := make([]Move, 0, len(states)*p.Classes)
-	merged := newColumns(p.Machine)
+	merged := newColumns(p.Machine) // classes that no state tells apart
+	row := make([]Move, p.Classes)
 	for _, q := range states {
 		if meter.Done(2 * p.Classes) {
 			return nil, meter.Err()
 		}
-		from := len(moves)
-		for _, a := range p.row(q) {
-			moves = append(moves, move(a))
+		for c, a := range p.row(q) {
+			row[c] = move(a)
 		}
-		merged.split(moves[from:])
-		to.Level, to.Accept = append(to.Level, p.Level[q]), append(to.Accept, p.ends(q))
+		merged.split(row)
 	}
 	for b, c := range p.Class {
 		to.Class[b] = merged.of[c]
 	}
 	to.Classes = len(merged.some)
 	to.Moves = make([]Move, 0, len(states)*to.Classes)
-	for row := range slices.Chunk(moves, p.Classes) {
+	for _, q := range states {
+		to.Level, to.Accept = append(to.Level, p.Level[q]), append(to.Accept, p.ends(q))
 		for _, c := range merged.some {
-			to.Moves = append(to.Moves, row[c])
+			to.Moves = append(to.Moves, move(p.row(q)[c]))
 		}
 	}
 	for _, g := range first[counts[0] : counts[0]+counts[1]] {
