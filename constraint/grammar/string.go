@@ -41,7 +41,7 @@ type stringAutomaton struct {
 	alive  map[int32]bool // for states within a \u escape, whether some hex digits complete it
 	// value of the digits of a \u escape before the last one that stands for all with the same effect:
 	// by the value read and the states of the tests (−1 if no last digit completes the escape), and by
-	// the effect, the states of the tests after each last digit
+	// the states of the tests and those after each last digit
 	codes, effects map[string]int32
 	rests          *rests // rests of the only test; nil if not measured or not known
 	known          bool   // true once rests has been measured
@@ -496,6 +496,9 @@ func (a *stringAutomaton) lastDigit(s stringState) int32 {
 // if no last digit completes the escape.
 func (a *stringAutomaton) firstAlike(s stringState) int32 {
 	var k []byte
+	for _, q := range s.tests {
+		k = binary.LittleEndian.AppendUint32(k, uint32(q))
+	}
 	alive := false
 	for d := range rune(16) {
 		r := rune(s.code)<<4 | d
