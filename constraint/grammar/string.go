@@ -46,6 +46,7 @@ type stringAutomaton struct {
 	rests          *rests // rests of the only test; nil if not measured or not known
 	known          bool   // true once rests has been measured
 	key            []byte // scratch of find
+	latest         int32  // last result of find
 
 	// cached results of byteClasses and insideClasses; nil until they are called
 	classes, inside *byteClasses
@@ -93,19 +94,26 @@ func (a *stringAutomaton) start() int32 { return 0 }
 func (a *stringAutomaton) final(q int32) bool { return a.states[q].at == closed }
 
 func (a *stringAutomaton) find(s stringState) int32 {
+	if len(a.states) > 0 { // one byte after another often leads to the same state
+		if x := &a.states[a.latest]; x.at == s.at && x.left == s.left && x.low == s.low && x.high == s.high &&
+			x.code == s.code && x.lead == s.lead && x.count == s.count && slices.Equal(x.tests, s.tests) {
+			return a.latest
+		}
+	}
 	k := append(a.key[:0], byte(s.at), s.left, s.low, s.high, byte(s.code), byte(s.code>>8), byte(s.lead), byte(s.lead>>8),
 		byte(s.count), byte(s.count>>8), byte(s.count>>16))
 	for _, q := range s.tests {
 		k = binary.LittleEndian.AppendUint32(k, uint32(q))
 	}
 	a.key = k
-	if i, ok := a.number[string(k)]; ok {
-		return i
+	i, ok := a.number[string(k)]
+	if !ok {
+		i = int32(len(a.states))
+		a.number[string(k)] = i
+		s.tests = slices.Clone(s.tests)
+		a.states = append(a.states, s)
 	}
-	i := int32(len(a.states))
-	a.number[string(k)] = i
-	s.tests = slices.Clone(s.tests)
-	a.states = append(a.states, s)
+	a.latest = i
 	return i
 }
 
@@ -265,7 +273,8 @@ func (a *stringAutomaton) begin(s stringState) (stringState, bool) {
 func (a *stringAutomaton) character(s stringState, r rune) int32 {
 	s, ok := a.begin(s)
 	if ok {
-		s, ok = a.feed(s, utf8.AppendRune(nil, r)...)
+		var text [utf8.UTFMax]byte
+		s, ok = a.feed(s, utf8.AppendRune(text[:0], r)...)
 	}
 	if !ok {
 		return -1
@@ -504,7 +513,8 @@ func (a *stringAutomaton) firstAlike(s stringState) int32 {
 		r := rune(s.code)<<4 | d
 		t, ok := s, !a.canonical || control(r)
 		if ok {
-			t, ok = a.feed(s, utf8.AppendRune(nil, r)...)
+			var text [utf8.UTFMax]byte
+			t, ok = a.feed(s, utf8.AppendRune(text[:0], r)...)
 		}
 		alive = alive || ok
 		if k = append(k, bit(ok)); ok {
@@ -542,7 +552,8 @@ func (a *stringAutomaton) viable(q int32) bool {
 			continue
 		}
 		if t, counts := a.begin(s); counts {
-			_, ok = a.feed(t, utf8.AppendRune(nil, r)...)
+			var text [utf8.UTFMax]byte
+			_, ok = a.feed(t, utf8.AppendRune(text[:0], r)...)
 		}
 	}
 	a.alive[q] = ok

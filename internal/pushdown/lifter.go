@@ -196,7 +196,8 @@ func (l *lifter) members() [][]int32 {
 func (l *lifter) extend(p *prefix, b byte) prefix {
 	m := &l.memory
 	l.remember(p)
-	slot := int(p.id)*l.m.Classes + int(l.m.Class[b])
+	class := int(l.m.Class[b])
+	slot := int(p.id)*l.m.Classes + class
 	if x := m.step[slot]; x > 0 {
 		return prefix{m.list[x-1], x - 1, m.generation}
 	}
@@ -206,7 +207,7 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 			l.scratch = append(l.scratch, cursor{c.from, c.now, c.ago + 1})
 			continue
 		}
-		switch a := l.m.move(c.now, b); a.Kind {
+		switch a := &l.m.Moves[int(c.now)*l.m.Classes+class]; a.Kind {
 		case Inside:
 			l.scratch = append(l.scratch, cursor{c.from, a.To, 0})
 		case Call, Return:
