@@ -112,42 +112,47 @@ func (r *runs) fill(q int32) {
 	}
 	joint := newByteClasses() // bytes that all items treat alike
 	var any [256]bool
-	refine := func(by *[256]int32) {
-		for b, x := range by {
-			any[b] = any[b] || x != 0
-		}
-		joint.splitBy(by)
+	var by, arcs [256]int32
+	bits := 0 // number of bits used in arcs, one for each arc since arcs were last applied
+	apply := func() {
+		joint.splitBy(&arcs)
+		clear(arcs[:])
+		bits = 0
 	}
 	for _, x := range s.items {
 		v := &r.n.nodes[x.node]
-		var by [256]int32
 		if v.scalar != nil {
 			c := r.scalarMoves(v.scalar.(*table), x.state)
 			for b := range by {
-				by[b] = r.moves[c.of[b]] + 1
+				by[b] = r.moves[c.of[b]]
+				any[b] = any[b] || by[b] >= 0
 			}
-			refine(&by)
+			joint.splitBy(&by)
 			continue
 		}
-		for i, a := range v.arcs {
+		for _, a := range v.arcs {
 			for b := int(a.low); b <= int(a.high); b++ {
-				by[b] |= 1 << (i % 31)
+				arcs[b] |= 1 << bits
+				any[b] = true
 			}
-			if i%31 == 30 {
-				refine(&by)
-				clear(by[:])
+			if bits++; bits == 31 {
+				apply()
 			}
 		}
-		refine(&by)
+		if len(v.calls) == 0 {
+			continue
+		}
 		for b := range by { // what a call does with its first byte may be anything
 			by[b] = 0
 			if slices.ContainsFunc(v.calls, func(c callArc) bool { return r.begins(c.rule, byte(b)) }) {
 				by[b] = 1 + int32(b)
+				any[b] = true
 			}
 		}
-		if len(v.calls) > 0 {
-			refine(&by)
-		}
+		joint.splitBy(&by)
+	}
+	if bits > 0 {
+		apply()
 	}
 	known := make([]code, len(joint.some))
 	row := make([]code, 256)
