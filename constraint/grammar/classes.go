@@ -16,30 +16,41 @@ func newByteClasses() *byteClasses { return &byteClasses{some: []byte{0}} }
 // order of their first bytes.
 func (c *byteClasses) split(by func(b byte) int32) *byteClasses {
 	var value [256]int32
-	whole := true
 	for b := range value {
 		value[b] = by(byte(b))
-		whole = whole && value[b] == value[c.some[c.of[b]]]
 	}
-	if whole {
+	return c.splitBy(&value)
+}
+
+// splitBy is split with the values of all bytes.
+func (c *byteClasses) splitBy(value *[256]int32) *byteClasses {
+	var of [256]int32 // value of each class
+	for i, b := range c.some {
+		of[i] = value[b]
+	}
+	b := 0
+	for b < 256 && value[b] == of[c.of[b]] {
+		b++
+	}
+	if b == 256 {
 		return c
 	}
-	var last, k [2]int32
-	number := map[[2]int32]uint8{}
 	c.some = make([]byte, 0, 64)
-	to := uint8(0)
-	for b := range value {
-		k = [2]int32{int32(c.of[b]), value[b]}
-		if b == 0 || k != last {
-			var ok bool
-			if to, ok = number[k]; !ok {
-				to = uint8(len(c.some))
-				number[k] = to
-				c.some = append(c.some, byte(b))
+	var first, next [256]int16 // 1 + the new classes within each old one, as lists; 0 ends a list
+	was, to := -1, 0           // classes of the byte before
+	for b, v := range value {
+		if old := int(c.of[b]); old != was || v != value[b-1] {
+			was = old
+			for to = int(first[old]) - 1; to >= 0 && value[c.some[to]] != v; {
+				to = int(next[to]) - 1
 			}
-			last = k
+			if to < 0 {
+				to = len(c.some)
+				c.some = append(c.some, byte(b))
+				next[to], first[old] = first[old], int16(to+1)
+			}
 		}
-		c.of[b] = to
+		c.of[b] = uint8(to)
 	}
 	return c
 }

@@ -92,6 +92,7 @@ type numberAutomaton struct {
 	units   []int64 // every divisor in units of 10^−places; the modulus is a multiple of each
 	number  map[numberState]int32
 	states  []numberState
+	latest  int32 // last result of find
 }
 
 type numberState struct {
@@ -391,12 +392,16 @@ func (a *numberAutomaton) find(s numberState) int32 {
 	if a.free {
 		s = numberState{at: s.at}
 	}
-	if i, ok := a.number[s]; ok {
-		return i
+	if len(a.states) > 0 && a.states[a.latest] == s {
+		return a.latest
 	}
-	i := int32(len(a.states))
-	a.number[s] = i
-	a.states = append(a.states, s)
+	i, ok := a.number[s]
+	if !ok {
+		i = int32(len(a.states))
+		a.number[s] = i
+		a.states = append(a.states, s)
+	}
+	a.latest = i
 	return i
 }
 

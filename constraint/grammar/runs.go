@@ -23,7 +23,8 @@ type runs struct {
 	tried map[int32]bool // states for which the search exceeded its bounds
 
 	opens map[testState]openness
-	bytes []byte // scratch of scalarMoves
+	bytes []byte     // scratch of scalarMoves
+	moves [256]int32 // result of scalarMoves
 	err   error
 }
 
@@ -111,42 +112,47 @@ func (r *runs) fill(q int32) {
 	}
 	joint := newByteClasses() // bytes that all items treat alike
 	var any [256]bool
-	refine := func(by *[256]int32) {
-		for b, x := range by {
-			any[b] = any[b] || x != 0
-		}
-		joint.split(func(b byte) int32 { return by[b] })
+	var by, arcs [256]int32
+	bits := 0 // number of bits used in arcs, one for each arc since arcs were last applied
+	apply := func() {
+		joint.splitBy(&arcs)
+		clear(arcs[:])
+		bits = 0
 	}
 	for _, x := range s.items {
 		v := &r.n.nodes[x.node]
-		var by [256]int32
 		if v.scalar != nil {
-			moves, c := r.scalarMoves(v.scalar.(*table), x.state)
+			c := r.scalarMoves(v.scalar.(*table), x.state)
 			for b := range by {
-				by[b] = moves[c.of[b]] + 1
+				by[b] = r.moves[c.of[b]]
+				any[b] = any[b] || by[b] >= 0
 			}
-			refine(&by)
+			joint.splitBy(&by)
 			continue
 		}
-		for i, a := range v.arcs {
+		for _, a := range v.arcs {
 			for b := int(a.low); b <= int(a.high); b++ {
-				by[b] |= 1 << (i % 31)
+				arcs[b] |= 1 << bits
+				any[b] = true
 			}
-			if i%31 == 30 {
-				refine(&by)
-				clear(by[:])
+			if bits++; bits == 31 {
+				apply()
 			}
 		}
-		refine(&by)
+		if len(v.calls) == 0 {
+			continue
+		}
 		for b := range by { // what a call does with its first byte may be anything
 			by[b] = 0
 			if slices.ContainsFunc(v.calls, func(c callArc) bool { return r.begins(c.rule, byte(b)) }) {
 				by[b] = 1 + int32(b)
+				any[b] = true
 			}
 		}
-		if len(v.calls) > 0 {
-			refine(&by)
-		}
+		joint.splitBy(&by)
+	}
+	if bits > 0 {
+		apply()
 	}
 	known := make([]code, len(joint.some))
 	row := make([]code, 256)
@@ -172,43 +178,47 @@ func (r *runs) fill(q int32) {
 	}
 }
 
-// scalarMoves returns the next state of the automaton a in state q for every class of bytes, −1
-// if it is dead, and the classes.
-func (r *runs) scalarMoves(a *table, q int32) (to [256]int32, c *byteClasses) {
+// scalarMoves sets r.moves to the next state of the automaton a in state q for every class of bytes,
+// −1 if it is dead, and returns the classes.
+func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
 	c = a.byteClasses()
-	for i := range to {
-		to[i] = -1
+	moves := r.moves[:len(c.some)]
+	for i := range moves {
+		moves[i] = -1
 	}
 	r.bytes = a.reads(r.bytes[:0], q)
 	for _, b := range r.bytes {
-		to[c.of[b]] = a.next(q, b)
+		moves[c.of[b]] = a.next(q, b)
 	}
-	return to, c
+	return c
 }
 
 // fillScalar computes all moves of state q, which consists of the single item x within an
 // automaton of the network.
 func (r *runs) fillScalar(q int32, x item) {
-	to, c := r.scalarMoves(r.n.nodes[x.node].scalar.(*table), x.state)
+	c := r.scalarMoves(r.n.nodes[x.node].scalar.(*table), x.state)
 	var moves [256]code
-	known := map[int32]code{}
 	for i, b := range c.some {
-		if moves[i] = dead; to[i] >= 0 {
-			move, ok := known[to[i]]
-			if !ok {
-				move = r.compute(q, b)
-				known[to[i]] = move
-			}
-			moves[i] = move
+		to := r.moves[i]
+		if to < 0 {
+			moves[i] = dead
+		} else if k := slices.Index(r.moves[:i], to); k >= 0 {
+			moves[i] = moves[k]
+		} else {
+			moves[i] = r.compute(q, b)
 		}
 	}
-	row := make([]code, 256)
-	for b := range row {
-		row[b] = moves[c.of[b]]
+	if r.err != nil {
+		return
 	}
-	if r.err == nil {
-		r.states[q].row, r.states[q].full = row, true
+	s := &r.states[q]
+	if s.row == nil {
+		s.row = make([]code, 256)
 	}
+	for b := range s.row {
+		s.row[b] = moves[c.of[b]]
+	}
+	s.full = true
 }
 
 func bit(b bool) byte {

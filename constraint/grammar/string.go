@@ -39,9 +39,14 @@ type stringAutomaton struct {
 	number map[string]int32
 	states []stringState
 	alive  map[int32]bool // for states within a \u escape, whether some hex digits complete it
-	rests  *rests         // rests of the only test; nil if not measured or not known
-	known  bool           // true once rests has been measured
-	key    []byte         // scratch of find
+	// value of the digits of a \u escape before the last one that stands for all with the same effect:
+	// by the value read and the states of the tests (−1 if no last digit completes the escape), and by
+	// the states of the tests and those after each last digit
+	codes, effects map[string]int32
+	rests          *rests // rests of the only test; nil if not measured or not known
+	known          bool   // true once rests has been measured
+	key            []byte // scratch of find
+	latest         int32  // last result of find
 
 	// cached results of byteClasses and insideClasses; nil until they are called
 	classes, inside *byteClasses
@@ -75,7 +80,7 @@ const (
 )
 
 func newString(spec stringSpec) *stringAutomaton {
-	a := &stringAutomaton{stringSpec: spec, number: map[string]int32{}, alive: map[int32]bool{}}
+	a := &stringAutomaton{stringSpec: spec, number: map[string]int32{}, alive: map[int32]bool{}, codes: map[string]int32{}, effects: map[string]int32{}}
 	s := stringState{}
 	for _, t := range spec.tests {
 		s.tests = append(s.tests, int32(t.a.Start()))
@@ -89,19 +94,26 @@ func (a *stringAutomaton) start() int32 { return 0 }
 func (a *stringAutomaton) final(q int32) bool { return a.states[q].at == closed }
 
 func (a *stringAutomaton) find(s stringState) int32 {
+	if len(a.states) > 0 { // one byte after another often leads to the same state
+		if x := &a.states[a.latest]; x.at == s.at && x.left == s.left && x.low == s.low && x.high == s.high &&
+			x.code == s.code && x.lead == s.lead && x.count == s.count && slices.Equal(x.tests, s.tests) {
+			return a.latest
+		}
+	}
 	k := append(a.key[:0], byte(s.at), s.left, s.low, s.high, byte(s.code), byte(s.code>>8), byte(s.lead), byte(s.lead>>8),
 		byte(s.count), byte(s.count>>8), byte(s.count>>16))
 	for _, q := range s.tests {
 		k = binary.LittleEndian.AppendUint32(k, uint32(q))
 	}
 	a.key = k
-	if i, ok := a.number[string(k)]; ok {
-		return i
+	i, ok := a.number[string(k)]
+	if !ok {
+		i = int32(len(a.states))
+		a.number[string(k)] = i
+		s.tests = slices.Clone(s.tests)
+		a.states = append(a.states, s)
 	}
-	i := int32(len(a.states))
-	a.number[string(k)] = i
-	s.tests = slices.Clone(s.tests)
-	a.states = append(a.states, s)
+	a.latest = i
 	return i
 }
 
@@ -261,7 +273,8 @@ func (a *stringAutomaton) begin(s stringState) (stringState, bool) {
 func (a *stringAutomaton) character(s stringState, r rune) int32 {
 	s, ok := a.begin(s)
 	if ok {
-		s, ok = a.feed(s, utf8.AppendRune(nil, r)...)
+		var text [utf8.UTFMax]byte
+		s, ok = a.feed(s, utf8.AppendRune(text[:0], r)...)
 	}
 	if !ok {
 		return -1
@@ -412,6 +425,9 @@ func (a *stringAutomaton) digit(s stringState, b byte) int32 {
 		case s.left == 0:
 			return a.character(s, rune(s.code))
 		}
+		if s.left == 1 {
+			return a.lastDigit(s)
+		}
 		q := a.find(s)
 		if !a.viable(q) {
 			return -1
@@ -457,6 +473,67 @@ func (a *stringAutomaton) digit(s stringState, b byte) int32 {
 	return a.find(s)
 }
 
+// lastDigit returns the state of an escape before its last digit, or −1 if no digit completes it.
+// Digits before it that have the same effect on the tests, whatever the last digit, lead to one state,
+// which stores those of them that were met first.
+func (a *stringAutomaton) lastDigit(s stringState) int32 {
+	if _, ok := a.begin(s); !ok {
+		return -1
+	}
+	if !a.canonical && !slices.ContainsFunc(s.tests, func(q int32) bool { return q >= 0 }) {
+		s.code = 0 // no test depends on the character
+		return a.find(s)
+	}
+	k := binary.LittleEndian.AppendUint16(a.key[:0], s.code)
+	for _, q := range s.tests {
+		k = binary.LittleEndian.AppendUint32(k, uint32(q))
+	}
+	a.key = k
+	code, ok := a.codes[string(k)]
+	if !ok {
+		code = a.firstAlike(s)
+		a.codes[string(k)] = code
+	}
+	if code < 0 {
+		return -1
+	}
+	s.code = uint16(code)
+	return a.find(s)
+}
+
+// firstAlike returns the digits met first that have the same effect on the tests as those of s, or −1
+// if no last digit completes the escape.
+func (a *stringAutomaton) firstAlike(s stringState) int32 {
+	var k []byte
+	for _, q := range s.tests {
+		k = binary.LittleEndian.AppendUint32(k, uint32(q))
+	}
+	alive := false
+	for d := range rune(16) {
+		r := rune(s.code)<<4 | d
+		t, ok := s, !a.canonical || control(r)
+		if ok {
+			var text [utf8.UTFMax]byte
+			t, ok = a.feed(s, utf8.AppendRune(text[:0], r)...)
+		}
+		alive = alive || ok
+		if k = append(k, bit(ok)); ok {
+			for _, q := range t.tests {
+				k = binary.LittleEndian.AppendUint32(k, uint32(q))
+			}
+		}
+	}
+	if !alive {
+		return -1
+	}
+	code, ok := a.effects[string(k)]
+	if !ok {
+		code = int32(s.code)
+		a.effects[string(k)] = code
+	}
+	return code
+}
+
 // control reports whether r can be written only as a \u escape.
 func control(r rune) bool { return r < ' ' && !strings.ContainsRune("\b\f\n\r\t", r) }
 
@@ -475,7 +552,8 @@ func (a *stringAutomaton) viable(q int32) bool {
 			continue
 		}
 		if t, counts := a.begin(s); counts {
-			_, ok = a.feed(t, utf8.AppendRune(nil, r)...)
+			var text [utf8.UTFMax]byte
+			_, ok = a.feed(t, utf8.AppendRune(text[:0], r)...)
 		}
 	}
 	a.alive[q] = ok

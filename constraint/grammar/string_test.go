@@ -3,6 +3,7 @@ package grammar
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -55,6 +56,49 @@ func TestStrings(t *testing.T) {
 		}
 		require.Positive(t, yes, c.schema)
 	}
+}
+
+// TestEscapes compares every \u escape below U+0100 with the character itself, in patterns where
+// different digits have the same effect, and with a restricted length.
+func TestEscapes(t *testing.T) {
+	for _, c := range []struct{ schema, want string }{
+		{"{\"type\":\"string\",\"pattern\":\"^(x[`-o]|y[0-?])z$\"}", "^(x[`-o]|y[0-?])z$"},
+		{`{"type":"string","pattern":"^(x[^0-9a-f]|y[0-9é])z$"}`, "^(x[^0-9a-f]|y[0-9é])z$"},
+		{`{"type":"string","maxLength":3,"pattern":"^(x[A-Z].*|y[^A-Z]?z)$"}`, `^(x[A-Z][^\n\r]?|y[^A-Z]?z)$`},
+		{`{"type":"string","enum":["xaz","xbz","ypz","yz"]}`, "^(x[ab]z|yp?z)$"},
+	} {
+		of := regexp.MustCompile(c.want)
+		for _, order := range []string{"xy", "yx"} {
+			g, err := JSONSchema(context.Background(), []byte(c.schema), SchemaConfig{})
+			require.NoError(t, err)
+			l, err := g.Over(context.Background(), text.Bytes())
+			require.NoError(t, err)
+			yes := 0
+			for _, first := range order {
+				for r := range rune(0x100) {
+					for _, format := range []string{`"%c\u%04xz"`, `"%c\u%04Xz"`} {
+						s := fmt.Sprintf(format, first, r)
+						want := of.MatchString(string([]rune{first, r, 'z'}))
+						require.Equal(t, want, g.Accepts(s), "%s: %s", c.schema, s)
+						require.Equal(t, want, accepts(l, s), "%s: %s", c.schema, s)
+						if want {
+							yes++
+						}
+					}
+				}
+			}
+			require.Positive(t, yes, c.schema)
+		}
+	}
+}
+
+// accepts reports whether a language over bytes contains a text.
+func accepts(l *Language, text string) bool {
+	q := l.Start()
+	for i := 0; i < len(text) && q >= 0; i++ {
+		q = l.Next(q, int32(text[i]))
+	}
+	return q >= 0 && l.Accepting(q)
 }
 
 // TestRests compares the lengths of completions with an enumeration, for patterns whose lengths

@@ -612,7 +612,8 @@ func (x *exploration) unambiguous() error {
 }
 
 // machine returns the explored states as a pushdown.Machine. Returns after which no caller can
-// continue are dead moves in it.
+// continue are dead moves in it. The rows of s get the numbers of its return symbols, so s must not be
+// used any more.
 func (s *subsets) machine() (*pushdown.Machine, error) {
 	symbol, returns := make([]int32, len(s.list)), int32(0) // return symbols of the machine, −1 for dead ones
 	for r := range symbol {
@@ -628,24 +629,26 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 			}
 		}
 	}
-	move := func(q int, b byte) code {
-		k := s.states[q].row[b]
-		if k > unknown && pushdown.Kind(k&3) == pushdown.Return {
-			if symbol[k>>2] < 0 {
-				return dead
-			}
-			return code(symbol[k>>2])<<2 | k&3
-		}
-		return k
-	}
 	classes := newByteClasses()
+	var value [256]int32
 	for q := range s.states {
 		if s.meter.Done(1 << 10) {
 			return nil, s.meter.Err()
 		}
-		if s.states[q].row != nil {
-			classes.split(func(b byte) int32 { return int32(move(q, b)) })
+		row := s.states[q].row
+		if row == nil {
+			continue
 		}
+		for b, k := range row {
+			if k > unknown && pushdown.Kind(k&3) == pushdown.Return {
+				if k = dead; symbol[row[b]>>2] >= 0 {
+					k = code(symbol[row[b]>>2])<<2 | code(pushdown.Return)
+				}
+				row[b] = k
+			}
+			value[b] = int32(k)
+		}
+		classes.splitBy(&value)
 	}
 	n := len(s.states)
 	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start, Class: classes.of, Classes: len(classes.some),
@@ -656,7 +659,7 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 			continue
 		}
 		for i, b := range classes.some {
-			m.Moves[q*m.Classes+i] = s.decode(move(q, b))
+			m.Moves[q*m.Classes+i] = s.decode(s.states[q].row[b])
 		}
 	}
 	for g := range s.waits {

@@ -148,7 +148,7 @@ func (t *trimmer) ends(r *nameRun, ok []bool) (bool, error) {
 // true. Its moves are computed when they are needed.
 type table struct {
 	automaton
-	all   bool    // keeps all states, because deciding which to remove takes a search, and stores no moves
+	all   bool    // keeps all states, because deciding which to remove takes a search
 	leads leading // the automaton if it implements leading, otherwise nil
 	ok    []bool  // nodes to which a name may lead
 	rows  []*tableRow
@@ -200,7 +200,7 @@ func (t *table) final(q int32) bool {
 }
 
 func (t *table) next(q int32, b byte) int32 {
-	if t.all {
+	if t.all && t.leads != nil { // names, whose moves their objects store
 		return t.automaton.next(q, b)
 	}
 	r := t.at(q)
@@ -210,7 +210,7 @@ func (t *table) next(q int32, b byte) int32 {
 	c := t.classes.of[b]
 	to := r.next[c]
 	if to == unmade {
-		if to = t.automaton.next(q, b); to < 0 || !t.live(to, nil) {
+		if to = t.automaton.next(q, b); to < 0 || !t.all && !t.live(to, nil) {
 			to = -1
 		}
 		r.next[c] = to

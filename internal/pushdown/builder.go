@@ -11,10 +11,44 @@ import (
 type builder struct {
 	*Graph
 	l       *lifter
-	byState [][]struct{ o, class int32 }
-	weight  map[[4]int32]int32
+	from    []int32   // outcomes of machine state q are read[from[q]:from[q+1]]
+	read    []reading // by state and class
+	weight  [3][]weighed
+	sorted  []int32 // scratch of edges
+	turn    int32   // number of states whose edges have been added
 	entered map[int32]bool
 	half    []map[outcome]int32
+}
+
+// reading is the outcome, by its number, of the tokens of a class in a state. edge is the weight of
+// the edge that it becomes.
+type reading struct{ o, class, edge int32 }
+
+// weighed is the weight of the last edge that was added to a target, and the turn of the edge's
+// state.
+type weighed struct{ w, turn int32 }
+
+// newBuilder returns a builder of the graph g with the outcomes that the lifter l has found.
+func newBuilder(g *Graph, l *lifter) *builder {
+	n := l.m.States()
+	b := &builder{Graph: g, l: l, from: make([]int32, n+1), read: make([]reading, l.pairs),
+		entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
+	for _, row := range l.rows {
+		for _, p := range row {
+			b.from[p.q+1]++
+		}
+	}
+	for q := range n {
+		b.from[q+1] += b.from[q]
+	}
+	fill := slices.Clone(b.from)
+	for c, row := range l.rows {
+		for _, p := range row {
+			b.read[fill[p.q]] = reading{o: p.o, class: int32(c)}
+			fill[p.q]++
+		}
+	}
+	return b
 }
 
 // grow adds to a level the edges of new states and the returns of new exits. It reports whether it
@@ -23,20 +57,12 @@ func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 	v := &b.levels[lv]
 	for ; *done < len(v.states); *done++ {
 		grown = true
-		from := int32(*done)
-		if meter.Done(64 + len(b.byState[v.states[from]])) {
+		q := v.states[*done]
+		list := b.read[b.from[q]:b.from[q+1]]
+		if meter.Done(64 + len(list)) {
 			return false
 		}
-		for _, x := range b.byState[v.states[from]] {
-			switch o := b.l.list[x.o]; o.kind {
-			case Inside:
-				b.edge(&v.in, Inside, lv, from, b.state(lv, o.a), x.class)
-			case Call:
-				b.edge(&v.call, Call, lv, from, b.callOf(lv, o), x.class)
-			case Return:
-				b.edge(&v.out, Return, lv, from, b.exitOf(lv, o.a), x.class)
-			}
-		}
+		b.edges(lv, int32(*done), list)
 	}
 	for i := 0; i < len(v.groups); i++ {
 		callee := &b.levels[v.groups[i].callee]
@@ -89,16 +115,54 @@ func (b *builder) state(lv, q int32) int32 {
 	return b.local[q]
 }
 
-func (b *builder) edge(es *[]algebra.Arrow, kind Kind, lv, from, to, class int32) {
-	key := [4]int32{int32(kind), lv, from, to}
-	w, ok := b.weight[key]
-	if !ok {
-		w = int32(len(b.weights))
-		b.weight[key] = w
-		b.weights = append(b.weights, nil)
-		*es = append(*es, algebra.Arrow{From: from, To: to, W: w})
+// edges adds the edges of a state of level lv.
+func (b *builder) edges(lv, from int32, list []reading) {
+	v, first := &b.levels[lv], int32(len(b.weights))
+	b.turn++
+	for i := range list {
+		switch o := b.l.list[list[i].o]; o.kind {
+		case Inside:
+			list[i].edge = b.edge(&v.in, Inside, from, b.state(lv, o.a))
+		case Call:
+			list[i].edge = b.edge(&v.call, Call, from, b.callOf(lv, o))
+		case Return:
+			list[i].edge = b.edge(&v.out, Return, from, b.exitOf(lv, o.a))
+		}
 	}
-	b.weights[w] = append(b.weights[w], class)
+	// The lists of classes are parts of one slice.
+	n := len(b.weights) - int(first)
+	at := slices.Grow(b.sorted[:0], n+1)[:n+1]
+	clear(at)
+	for _, x := range list {
+		at[x.edge-first+1]++
+	}
+	for i := range n {
+		at[i+1] += at[i]
+	}
+	all := make([]int32, len(list))
+	for i := range n {
+		b.weights[int(first)+i] = all[at[i]:at[i]:at[i+1]]
+	}
+	for _, x := range list {
+		b.weights[x.edge] = append(b.weights[x.edge], x.class)
+	}
+	b.sorted = at
+}
+
+// edge returns the weight of the edge of a kind between two parts of a level. The edge is added if it
+// is not there yet.
+func (b *builder) edge(es *[]algebra.Arrow, kind Kind, from, to int32) int32 {
+	known := &b.weight[kind-Inside]
+	for int(to) >= len(*known) {
+		*known = append(*known, weighed{})
+	}
+	x := &(*known)[to]
+	if x.turn != b.turn {
+		*x = weighed{int32(len(b.weights)), b.turn}
+		b.weights = append(b.weights, nil)
+		*es = append(*es, algebra.Arrow{From: from, To: to, W: x.w})
+	}
+	return x.w
 }
 
 // callOf returns the number within level lv of the call that the outcome o describes, and
@@ -156,7 +220,8 @@ func (b *builder) pad() {
 	end := b.state(b.top, int32(b.m.States()))
 	for q := range v.states {
 		if int32(q) == end || v.final[q] {
-			b.edge(&v.in, Inside, b.top, int32(q), end, class)
+			v.in = append(v.in, algebra.Arrow{From: int32(q), To: end, W: int32(len(b.weights))})
+			b.weights = append(b.weights, []int32{class})
 		}
 	}
 	v.final[end] = true

@@ -1,5 +1,7 @@
 package pushdown
 
+import "slices"
+
 // flatStates bounds the number of states of a machine in which calls have been expanded.
 const flatStates = 1 << 12
 
@@ -9,8 +11,13 @@ const flatStates = 1 << 12
 // is regular, and sums over it take time linear in the length. Flat returns m itself if there is
 // nothing to expand, or if the result would have more than 2¹² states.
 func (m *Machine) Flat() *Machine {
-	f := &flattener{Machine: m, recurs: m.recursive(), frames: []frame{{}}, stacks: map[frame]int32{}, places: map[place]int32{}, symbols: map[symbol]int32{}}
+	recurs := m.recursive()
+	if !slices.ContainsFunc(m.Moves, func(a Move) bool { return a.Kind == Call && !recurs[m.Level[a.To]] }) {
+		return m
+	}
+	f := &flattener{Machine: m, recurs: recurs, frames: []frame{{}}, stacks: map[frame]int32{}, places: map[place]int32{}, symbols: map[symbol]int32{}}
 	f.to.Class, f.to.Classes = m.Class, m.Classes
+	f.to.Moves = make([]Move, 0, len(m.Moves))
 	f.levels = map[int32]int32{}
 	f.at(place{root: m.Level[m.Start], q: m.Start})
 	for i := 0; i < len(f.list); i++ {

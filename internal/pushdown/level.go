@@ -52,15 +52,15 @@ type start struct {
 type fan struct{ at, from, w []int32 }
 
 func newFan(es []algebra.Arrow, targets int) fan {
-	es = slices.Clone(es)
-	slices.SortStableFunc(es, func(a, b algebra.Arrow) int { return cmp.Compare(a.To, b.To) })
-	f := fan{at: make([]int32, targets+1)}
-	for _, e := range es {
-		f.at[e.To+1]++
-		f.from, f.w = append(f.from, e.From), append(f.w, e.W)
+	to := make([]int32, len(es))
+	for i, e := range es {
+		to[i] = e.To
 	}
-	for t := range targets {
-		f.at[t+1] += f.at[t]
+	f := fan{from: make([]int32, len(es)), w: make([]int32, len(es))}
+	var list []int32
+	f.at, list = algebra.Group(to, targets)
+	for i, k := range list {
+		f.from[i], f.w[i] = es[k].From, es[k].W
 	}
 	return f
 }
@@ -103,6 +103,11 @@ func newBlocks(g *Graph) blocks {
 	for at := int32(0); at < block; at += blockSize {
 		b.wholes = append(b.wholes, at)
 	}
+	all := 0
+	for _, tokens := range g.members {
+		all += len(tokens)
+	}
+	b.token = make([]int32, 0, all)
 	for _, tokens := range g.members {
 		b.class = append(b.class, int32(len(b.from)-1))
 		for len(tokens) > 0 {

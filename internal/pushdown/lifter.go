@@ -18,7 +18,8 @@ const limit = 1 << 24
 type lifter struct {
 	reader
 	v       *Vocabulary
-	numbers map[outcome]int32
+	numbers map[outcome]int32 // of outcomes that leave the level
+	inside  []int32           // 1 + the number of the outcome that continues at each state, 0 if none
 	list    []outcome
 	classes map[string]int32
 	rows    [][]pair // pairs of a state and an outcome for each class
@@ -195,7 +196,8 @@ func (l *lifter) members() [][]int32 {
 func (l *lifter) extend(p *prefix, b byte) prefix {
 	m := &l.memory
 	l.remember(p)
-	slot := int(p.id)*l.m.Classes + int(l.m.Class[b])
+	class := int(l.m.Class[b])
+	slot := int(p.id)*l.m.Classes + class
 	if x := m.step[slot]; x > 0 {
 		return prefix{m.list[x-1], x - 1, m.generation}
 	}
@@ -205,7 +207,7 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 			l.scratch = append(l.scratch, cursor{c.from, c.now, c.ago + 1})
 			continue
 		}
-		switch a := l.m.move(c.now, b); a.Kind {
+		switch a := &l.m.Moves[int(c.now)*l.m.Classes+class]; a.Kind {
 		case Inside:
 			l.scratch = append(l.scratch, cursor{c.from, a.To, 0})
 		case Call, Return:
@@ -273,6 +275,13 @@ func (l *lifter) remember(p *prefix) {
 }
 
 func (l *lifter) number(o outcome) int32 {
+	if o.kind == Inside {
+		if l.inside[o.a] == 0 {
+			l.list = append(l.list, o)
+			l.inside[o.a] = int32(len(l.list))
+		}
+		return l.inside[o.a] - 1
+	}
 	if i, ok := l.numbers[o]; ok {
 		return i
 	}
@@ -294,7 +303,7 @@ func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 }
 
 func newLifter(m *Machine, v *Vocabulary) *lifter {
-	l := &lifter{v: v, numbers: map[outcome]int32{}, most: remembered, class: make([]int32, len(v.Tokens))}
+	l := &lifter{v: v, numbers: map[outcome]int32{}, inside: make([]int32, m.States()), most: remembered, class: make([]int32, len(v.Tokens))}
 	for t := range l.class {
 		l.class[t] = -1
 	}
@@ -310,13 +319,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	n := l.m.States()
 	g := &Graph{m: l.m, v: l.v, members: l.members(), class: l.class,
 		levels: make([]level, l.m.Levels), starts: l.starts, local: make([]int32, n+1)}
-	b := &builder{Graph: g, l: l, byState: make([][]struct{ o, class int32 }, n),
-		weight: map[[4]int32]int32{}, entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
-	for c, row := range l.rows {
-		for _, p := range row {
-			b.byState[p.q] = append(b.byState[p.q], struct{ o, class int32 }{p.o, int32(c)})
-		}
-	}
+	b := newBuilder(g, l)
 	for i := range g.local {
 		g.local[i] = -1
 	}

@@ -2,7 +2,6 @@ package pushdown
 
 import (
 	"context"
-	"encoding/binary"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
@@ -60,6 +59,15 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 		p.used[to] = true
 	}
 	const ways = 4 // inside, call, its symbol, return
+	moves := 0
+	for q, live := range p.live {
+		if live {
+			for _, a := range p.row(int32(q)) {
+				moves += [...]int{Dead: 0, Inside: 1, Call: 2, Return: 1}[a.Kind]
+			}
+		}
+	}
+	edges.Grow(moves)
 	for q, live := range p.live {
 		q := int32(q)
 		if first[q] = 2 * p.Level[q]; p.ends(q) {
@@ -132,38 +140,25 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 	}
 	to := &Machine{Levels: p.Levels, Start: of(p.Start)}
 	states := first[:counts[0]]
-	columns := map[string]uint8{}
-	var rep []int
-	var joint [256]int // for each class of bytes of the original machine, 1 + its class, 0 if not known
-	for b := range 256 {
-		if c := joint[p.Class[b]]; c > 0 {
-			to.Class[b] = uint8(c - 1)
-			continue
-		}
-		if meter.Done(16 * len(states)) {
+	merged := newColumns(p.Machine) // classes that no state tells apart
+	row := make([]Move, p.Classes)
+	for _, q := range states {
+		if meter.Done(2 * p.Classes) {
 			return nil, meter.Err()
 		}
-		c := int(p.Class[b])
-		k := []byte{}
-		for _, q := range states {
-			a := move(p.row(q)[c])
-			k = append(k, byte(a.Kind))
-			k = binary.LittleEndian.AppendUint32(k, uint32(a.Symbol))
-			k = binary.LittleEndian.AppendUint32(k, uint32(a.To))
+		for c, a := range p.row(q) {
+			row[c] = move(a)
 		}
-		i, ok := columns[string(k)]
-		if !ok {
-			i = uint8(len(rep))
-			columns[string(k)] = i
-			rep = append(rep, c)
-		}
-		to.Class[b] = i
-		joint[c] = 1 + int(i)
+		merged.split(row)
 	}
-	to.Classes = len(rep)
+	for b, c := range p.Class {
+		to.Class[b] = merged.of[c]
+	}
+	to.Classes = len(merged.some)
+	to.Moves = make([]Move, 0, len(states)*to.Classes)
 	for _, q := range states {
 		to.Level, to.Accept = append(to.Level, p.Level[q]), append(to.Accept, p.ends(q))
-		for _, c := range rep {
+		for _, c := range merged.some {
 			to.Moves = append(to.Moves, move(p.row(q)[c]))
 		}
 	}
@@ -178,6 +173,58 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 		to.Resume = append(to.Resume, row)
 	}
 	return to, nil
+}
+
+// columns divides the byte classes of a machine into those that have the same moves. Its classes are
+// in the order of their first bytes.
+type columns struct {
+	order []uint8    // classes of the machine, in the order of their first bytes
+	of    [256]uint8 // class of each class of the machine
+	some  []uint8    // first of each class
+}
+
+func newColumns(m *Machine) *columns {
+	c := &columns{}
+	var seen [256]bool
+	for _, x := range m.Class {
+		if !seen[x] {
+			seen[x] = true
+			c.order = append(c.order, x)
+		}
+	}
+	c.some = []uint8{c.order[0]}
+	return c
+}
+
+// split divides every class by the moves in a row of a state.
+func (c *columns) split(row []Move) {
+	whole := true
+	for _, x := range c.order {
+		if row[x] != row[c.some[c.of[x]]] {
+			whole = false
+			break
+		}
+	}
+	if whole {
+		return
+	}
+	var of [256]uint8
+	var parts [256][]uint8 // by the class before, the first of each new class within it
+	some := make([]uint8, 0, len(c.some)+4)
+next:
+	for _, x := range c.order {
+		was := c.of[x]
+		for _, y := range parts[was] {
+			if row[x] == row[y] {
+				of[x] = of[y]
+				continue next
+			}
+		}
+		of[x] = uint8(len(some))
+		parts[was] = append(parts[was], x)
+		some = append(some, x)
+	}
+	c.of, c.some = of, some
 }
 
 // living reports which states can be reached and lead to the end of a text or of their level.
