@@ -412,10 +412,10 @@ func (v *Vocabulary) prepare() {
 }
 
 // Prepare returns a vocabulary with the given texts of tokens. It sorts the tokens t for which
-// spells[t] is true, or all tokens if spells is nil. The tokens in pad must not be among these. The
-// result keeps references to the slices tokens and pad.
+// spells[t] is true, or all tokens if spells is nil. The tokens in pad, in any order, must not be
+// among these. The result keeps a reference to the slice tokens.
 func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
-	v := &Vocabulary{Tokens: tokens, Pad: pad}
+	v := &Vocabulary{Tokens: tokens, Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
 	for t := range tokens {
 		if spells == nil || spells[t] {
 			v.order = append(v.order, int32(t))

@@ -732,7 +732,7 @@ loop:
 	RET
 
 // func expMarkedAVX2(sums *float64, dst *float64, w *float32, mark *uint8, shift float64, blocks int) int
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, MMX+
 TEXT ·expMarkedAVX2(SB), NOSPLIT, $0-56
 	MOVQ         sums+0(FP), AX
 	MOVQ         dst+8(FP), CX
@@ -750,6 +750,7 @@ block:
 	MOVQ  $+32, R9
 
 group:
+	PREFETCHT0   3072(DX)
 	VCVTPS2PD    (DX), Y4
 	VSUBPD       Y0, Y4, Y4
 	VMAXPD       Y1, Y4, Y1
@@ -931,7 +932,7 @@ DATA double_places1<>+28(SB)/4, $0x00000000
 GLOBL double_places1<>(SB), RODATA|NOPTR, $32
 
 // func expMarkedAVX512(sums *float64, dst *float64, w *float32, mark *uint8, shift float64, blocks int) int
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
 TEXT ·expMarkedAVX512(SB), NOSPLIT, $0-56
 	MOVQ         sums+0(FP), AX
 	MOVQ         dst+8(FP), CX
@@ -957,6 +958,7 @@ block:
 	MOVQ   $+32, DI
 
 group:
+	PREFETCHT0    3072(DX)
 	VCVTPS2PD     (DX), Z14
 	VSUBPD        Z0, Z14, Z14
 	VMAXPD        Z1, Z14, Z1

@@ -219,6 +219,7 @@ func expMarked(k *kernel) {
 	}
 	k.MOVQ(imm(32), left)
 	k.Label("group")
+	k.PREFETCHT0(operand.Mem{Base: w, Disp: ahead})
 	for j := range parts {
 		x, t, u, r, q, f, e := k.vec(), k.vec(), k.vec(), k.vec(), k.vec(), k.vec(), k.vec()
 		k.VCVTPS2PD(operand.Mem{Base: w, Disp: 2 * k.w * j}, x)
