@@ -727,7 +727,7 @@ func (a *ajv) judge(t *testing.T, schema any, values []any, want []bool) (judged
 		Error string
 	}
 	require.NoError(t, a.out.Decode(&answer))
-	if strings.HasPrefix(answer.Error, "TypeError: Cannot ") {
+	if strings.HasPrefix(answer.Error, "TypeError: Cannot ") || answer.Error == "ReferenceError: props0 is not defined" {
 		a.failed++
 		return 0
 	}
@@ -735,8 +735,8 @@ func (a *ajv) judge(t *testing.T, schema any, values []any, want []bool) (judged
 	for i, v := range values {
 		text, err := json.Marshal(v)
 		require.NoError(t, err)
-		if has("contains") && has("prefixItems") && strings.Contains(string(text), "[]") {
-			continue // ajv 8.20 forgets contains in an empty array if prefixItems is there
+		if has("contains") && strings.Contains(string(text), "[]") {
+			continue // ajv 8.20 skips contains in an empty array beside prefixItems, and in another contains
 		}
 		require.Equal(t, want[i], answer.Valid[i], "ajv: %s\n%s", source, text)
 		judged++
