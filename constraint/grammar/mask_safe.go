@@ -38,6 +38,7 @@ var (
 	controlKinds = uint64(1)<<kindOf[0] | 1<<kindOf['\n']
 	stringKinds  = ^(controlKinds | 1<<kindOf['"'] | 1<<kindOf['\\'])
 	digitKinds   = uint64(1) << kindOf['0']
+	letterKinds  = uint64(1)<<kindOf['a'] | 1<<kindOf['z'] | 1<<kindOf['A'] | 1<<kindOf['Z']
 )
 
 var nothingSafe = &safe{exits: ^uint64(0)}
@@ -122,14 +123,16 @@ type dfaState struct {
 
 // safeFrom looks for kinds of bytes that are safe in state q of an automaton for texts or JSON
 // strings, whose transition function is next. It visits the states that texts of these kinds reach. Kinds
-// that turn out not to be safe are dropped, and the search begins again. The classes are those of
-// insideClasses. r holds the lengths of the texts from each state, or is nil.
+// that turn out not to be safe are dropped, and the search begins again. Letters, of which most tokens
+// consist, are kept where another kind alone leads to the state that does not read them, such as the
+// percent sign of a URI. The classes are those of insideClasses. r holds the lengths of the texts from
+// each state, or is nil.
 func safeFrom(q int32, classes *byteClasses, next func(q int32, b byte) int32, r *rests) *safe {
 	x := &safeSearch{classes: classes, next: next}
 	kinds := stringKinds
 	for kinds != 0 {
 		x.list, x.alive, x.unsafe = append(x.list[:0], q), 0, 0
-		x.seen, x.whole = map[int32]bool{q: true}, map[safePlace]bool{}
+		x.via, x.whole = map[int32]uint64{q: 0}, map[safePlace]bool{}
 		s := &safe{most: never}
 		at, need := 0, int32(0)
 		for n := int32(0); at < len(x.list); n++ {
@@ -170,10 +173,10 @@ func safeFrom(q int32, classes *byteClasses, next func(q int32, b byte) int32, r
 type safeSearch struct {
 	classes       *byteClasses
 	next          func(q int32, b byte) int32
-	list          []int32 // states found
-	seen          map[int32]bool
+	list          []int32            // states found
+	via           map[int32]uint64   // kinds of the byte that led to each state found
 	whole         map[safePlace]bool // for places within a character, whether all characters can be read
-	alive, unsafe uint64             // kinds of bytes that some state reads, and those that some state does not read
+	alive, unsafe uint64             // kinds of bytes that some state reads, and those to drop because of a state
 }
 
 // safePlace is a state of an automaton within a character.
@@ -183,6 +186,7 @@ type safePlace struct {
 }
 
 func (x *safeSearch) visit(q int32, kinds uint64) {
+	unread := uint64(0)
 	for i, b := range x.classes.some {
 		of := x.classes.kinds[i]
 		if of == 0 {
@@ -190,22 +194,26 @@ func (x *safeSearch) visit(q int32, kinds uint64) {
 		}
 		to := x.next(q, b)
 		if to < 0 {
-			x.unsafe |= of & kinds
+			unread |= of & kinds
 			continue
 		}
 		x.alive |= of
 		if of&kinds != 0 {
-			x.find(to)
+			x.find(to, of&kinds)
 		}
 	}
 	if !x.characters(safePlace{q: q}, kinds>>beyondASCII&1 == 1) {
-		x.unsafe |= kinds & (1 << beyondASCII)
+		unread |= kinds & (1 << beyondASCII)
 	}
+	if via := x.via[q]; via != 0 && unread&letterKinds != 0 && via&letterKinds == 0 {
+		unread = via
+	}
+	x.unsafe |= unread
 }
 
-func (x *safeSearch) find(q int32) {
-	if !x.seen[q] {
-		x.seen[q] = true
+func (x *safeSearch) find(q int32, via uint64) {
+	if _, ok := x.via[q]; !ok {
+		x.via[q] = via
 		x.list = append(x.list, q)
 	}
 }
@@ -228,7 +236,7 @@ func (x *safeSearch) characters(at safePlace, whole bool) bool {
 		switch {
 		case !whole:
 		case c.whole():
-			x.find(to.q)
+			x.find(to.q, 1<<beyondASCII)
 		default:
 			ok, known := x.whole[to]
 			if !known {

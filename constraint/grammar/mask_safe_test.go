@@ -51,6 +51,9 @@ func TestMasksByKinds(t *testing.T) {
 		`{"type":"string","pattern":"^[^\"]*b$","minLength":3,"maxLength":20}`,
 		`{"type":"string","pattern":"^(a|bb)+$","maxLength":9}`,
 		`{"type":"string","pattern":"é","maxLength":12}`,
+		`{"type":"string","pattern":"^(%[0-9a-f]{2}|[a-z.-])+$"}`,
+		`{"type":"string","pattern":"^[a-z]+([+.-](ab|xyz1)|[a-z])*$"}`,
+		`{"type":"string","format":"uri"}`,
 		`{"type":"string","allOf":[{"pattern":"a"},{"pattern":"1$"}],"minLength":12}`,
 		`{"anyOf":[{"type":"string","pattern":"^[a-c]+$"},{"type":"string","maxLength":3},{"type":"integer","multipleOf":7,"minimum":3},{"type":"null"}]}`,
 		`{"anyOf":[{"type":"number","multipleOf":12,"exclusiveMaximum":-5},{"type":"number","multipleOf":0.5,"not":{"multipleOf":5}}]}`,
@@ -104,6 +107,45 @@ func TestMasksByKinds(t *testing.T) {
 	}
 	if safe == 0 {
 		t.Error("no state has kinds of bytes that are safe")
+	}
+}
+
+// TestLettersStaySafe reads strings in which few bytes may follow a sign, and wants letters to be among
+// the kinds of bytes that are safe outside.
+func TestLettersStaySafe(t *testing.T) {
+	p, err := Prepare(mixed(rand.New(rand.NewPCG(45, 2))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := uint64(1)<<kindOf['a'] | 1<<kindOf['z']
+	for schema, text := range map[string]string{
+		`{"type":"string","format":"uri","pattern":"^mailto:"}`:        `"mailto:user`,
+		`{"type":"string","pattern":"^[a-z]+([+.](ab|xyz)|[a-z;])*$"}`: `"application`,
+	} {
+		g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := g.Masks(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := m.Matcher()
+		for _, b := range []byte(text) {
+			if ok, err := at.Accept(int32(b)); !ok || err != nil {
+				t.Fatal(schema, ok, err)
+			}
+		}
+		if err := at.Mask(make([]uint32, m.Words())); err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, s := range m.texts {
+			found = found || s.kinds&small == small
+		}
+		if !found {
+			t.Errorf("%s after %s: no letters are safe", schema, text)
+		}
 	}
 }
 

@@ -711,14 +711,14 @@ func newAjv(t *testing.T, folder string) *ajv {
 }
 
 // judge compares answers and returns how many there are.
-func (a *ajv) judge(t *testing.T, schema any, values []any, want []bool) int {
+func (a *ajv) judge(t *testing.T, schema any, values []any, want []bool) (judged int) {
 	if a == nil {
 		return 0
 	}
 	source, err := json.Marshal(schema)
 	require.NoError(t, err)
-	if has := func(k string) bool { return strings.Contains(string(source), `"`+k) }; has("unevaluated") &&
-		slices.ContainsFunc([]string{"contains", "anyOf", "oneOf", "if", "not"}, has) {
+	has := func(k string) bool { return strings.Contains(string(source), `"`+k) }
+	if has("unevaluated") && slices.ContainsFunc([]string{"contains", "anyOf", "oneOf", "if", "not"}, has) {
 		return 0 // to ajv, contains evaluates all items, and branches that fail may evaluate, too
 	}
 	require.NoError(t, a.in.Encode(map[string]any{"schema": schema, "values": values}))
@@ -727,7 +727,7 @@ func (a *ajv) judge(t *testing.T, schema any, values []any, want []bool) int {
 		Error string
 	}
 	require.NoError(t, a.out.Decode(&answer))
-	if strings.HasPrefix(answer.Error, "TypeError: Cannot ") {
+	if strings.HasPrefix(answer.Error, "TypeError: Cannot ") || answer.Error == "ReferenceError: props0 is not defined" {
 		a.failed++
 		return 0
 	}
@@ -735,9 +735,13 @@ func (a *ajv) judge(t *testing.T, schema any, values []any, want []bool) int {
 	for i, v := range values {
 		text, err := json.Marshal(v)
 		require.NoError(t, err)
+		if has("contains") && strings.Contains(string(text), "[]") {
+			continue // ajv 8.20 forgets contains in an empty array with prefixItems, and within another contains
+		}
 		require.Equal(t, want[i], answer.Valid[i], "ajv: %s\n%s", source, text)
+		judged++
 	}
-	return len(values)
+	return judged
 }
 
 // TestComplements judges what schemas refuse without reading anything side by side.

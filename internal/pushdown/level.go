@@ -95,32 +95,6 @@ type plan struct {
 	number []int32 // number of each start within its level
 }
 
-func newBlocks(g *Graph) blocks {
-	b := blocks{from: []int32{0}, ones: make([]float64, blockSize)}
-	for i := range b.ones {
-		b.ones[i] = 1
-	}
-	for at := int32(0); at < block; at += blockSize {
-		b.wholes = append(b.wholes, at)
-	}
-	all := 0
-	for _, tokens := range g.members {
-		all += len(tokens)
-	}
-	b.token = make([]int32, 0, all)
-	for _, tokens := range g.members {
-		b.class = append(b.class, int32(len(b.from)-1))
-		for len(tokens) > 0 {
-			n := min(len(tokens), blockSize)
-			b.token = append(b.token, tokens[:n]...)
-			b.from = append(b.from, int32(len(b.token)))
-			tokens = tokens[n:]
-		}
-	}
-	b.class = append(b.class, int32(len(b.from)-1))
-	return b
-}
-
 // newPlan returns the plan of a graph. The slice depth holds, for every exit of the reader, the
 // number of returns that may still follow within the token.
 func newPlan(g *Graph, depth []int32) *plan {

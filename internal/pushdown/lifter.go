@@ -415,10 +415,10 @@ func (v *Vocabulary) prepare() {
 }
 
 // Prepare returns a vocabulary with the given texts of tokens. It sorts the tokens t for which
-// spells[t] is true, or all tokens if spells is nil. None of these tokens may be in pad. The result
-// keeps references to the slices tokens and pad.
+// spells[t] is true, or all tokens if spells is nil. None of these tokens may be in pad, which may be
+// in any order. The result keeps a reference to the slice tokens.
 func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
-	v := &Vocabulary{Tokens: tokens, Pad: pad}
+	v := &Vocabulary{Tokens: tokens, Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
 	for t := range tokens {
 		if spells == nil || spells[t] {
 			v.order = append(v.order, int32(t))

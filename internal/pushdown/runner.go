@@ -175,7 +175,7 @@ func (r *Runner) weigh(i int, row []float32, shift float64) (total float64, ok b
 	if !(math.Abs(shift) <= math.MaxFloat32) {
 		return 0, false
 	}
-	total = r.g.blocks.sum(r.block[i], row, shift, r.terms[:])
+	total = r.g.blocks.sum(r.block[i], row, shift, &r.terms)
 	return total, total >= 1/greatestSum && total <= greatestSum
 }
 

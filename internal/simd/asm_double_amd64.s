@@ -730,3 +730,278 @@ loop:
 	MOVQ       AX, ret+40(FP)
 	VZEROUPPER
 	RET
+
+// func expMarkedAVX2(sums *float64, dst *float64, w *float32, mark *uint8, shift float64, blocks int) int
+// Requires: AVX, AVX2, MMX+
+TEXT ·expMarkedAVX2(SB), NOSPLIT, $0-56
+	MOVQ         sums+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         mark+24(FP), BX
+	MOVQ         blocks+40(FP), SI
+	VBROADCASTSD shift+32(FP), Y0
+	LEAQ         double_fine<>+0(SB), DI
+	LEAQ         double_sixteenths<>+0(SB), R8
+	VPXOR        Y1, Y1, Y1
+
+block:
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	MOVQ  $+32, R9
+
+group:
+	PREFETCHT0   3072(DX)
+	VCVTPS2PD    (DX), Y4
+	VSUBPD       Y0, Y4, Y4
+	VMAXPD       Y1, Y4, Y1
+	VMULPD       double_exp256<>+0(SB), Y4, Y6
+	VADDPD       double_magic52<>+0(SB), Y6, Y5
+	VSUBPD       double_magic52<>+0(SB), Y5, Y7
+	VSUBPD       Y7, Y6, Y6
+	VADDPD       double_cube2<>+0(SB), Y6, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       double_cube1<>+0(SB), Y7, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       double_cube0<>+0(SB), Y7, Y7
+	VPAND        double_low4<>+0(SB), Y5, Y9
+	VPCMPEQD     Y8, Y8, Y8
+	VXORPD       Y6, Y6, Y6
+	VGATHERQPD   Y8, (DI)(Y9*8), Y6
+	VPSRLQ       $0x04, Y5, Y5
+	VPAND        double_low4<>+0(SB), Y5, Y10
+	VPCMPEQD     Y9, Y9, Y9
+	VXORPD       Y8, Y8, Y8
+	VGATHERQPD   Y9, (R8)(Y10*8), Y8
+	VPSLLQ       $0x30, Y5, Y5
+	VPADDQ       Y5, Y8, Y8
+	VMULPD       Y6, Y7, Y7
+	VMULPD       Y8, Y7, Y7
+	VCMPPD       $0x05, double_cut<>+0(SB), Y4, Y4
+	VANDPD       Y4, Y7, Y7
+	VMOVUPD      Y7, (CX)
+	VPBROADCASTB (BX), Y6
+	VPAND        double_places0<>+0(SB), Y6, Y6
+	VPCMPEQQ     double_places0<>+0(SB), Y6, Y6
+	VANDPD       Y6, Y7, Y7
+	VADDPD       Y7, Y2, Y2
+	VCVTPS2PD    16(DX), Y4
+	VSUBPD       Y0, Y4, Y4
+	VMAXPD       Y1, Y4, Y1
+	VMULPD       double_exp256<>+0(SB), Y4, Y6
+	VADDPD       double_magic52<>+0(SB), Y6, Y5
+	VSUBPD       double_magic52<>+0(SB), Y5, Y7
+	VSUBPD       Y7, Y6, Y6
+	VADDPD       double_cube2<>+0(SB), Y6, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       double_cube1<>+0(SB), Y7, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       double_cube0<>+0(SB), Y7, Y7
+	VPAND        double_low4<>+0(SB), Y5, Y9
+	VPCMPEQD     Y8, Y8, Y8
+	VXORPD       Y6, Y6, Y6
+	VGATHERQPD   Y8, (DI)(Y9*8), Y6
+	VPSRLQ       $0x04, Y5, Y5
+	VPAND        double_low4<>+0(SB), Y5, Y10
+	VPCMPEQD     Y9, Y9, Y9
+	VXORPD       Y8, Y8, Y8
+	VGATHERQPD   Y9, (R8)(Y10*8), Y8
+	VPSLLQ       $0x30, Y5, Y5
+	VPADDQ       Y5, Y8, Y8
+	VMULPD       Y6, Y7, Y7
+	VMULPD       Y8, Y7, Y7
+	VCMPPD       $0x05, double_cut<>+0(SB), Y4, Y4
+	VANDPD       Y4, Y7, Y7
+	VMOVUPD      Y7, 32(CX)
+	VPBROADCASTB (BX), Y6
+	VPAND        double_places1<>+0(SB), Y6, Y6
+	VPCMPEQQ     double_places1<>+0(SB), Y6, Y6
+	VANDPD       Y6, Y7, Y7
+	VADDPD       Y7, Y3, Y3
+	ADDQ         $+32, DX
+	ADDQ         $+64, CX
+	INCQ         BX
+	DECQ         R9
+	JNZ          group
+	VADDPD       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPD       X3, X2, X2
+	VPERMILPD    $0x01, X2, X3
+	VADDSD       X3, X2, X2
+	VMOVSD       X2, (AX)
+	ADDQ         $+8, AX
+	DECQ         SI
+	JNZ          block
+	VCMPPD       $0x0e, double_high<>+0(SB), Y1, Y0
+	VMOVMSKPD    Y0, AX
+	MOVQ         AX, ret+48(FP)
+	VZEROUPPER
+	RET
+
+DATA double_exp256<>+0(SB)/4, $0x652b82fe
+DATA double_exp256<>+4(SB)/4, $0x40771547
+DATA double_exp256<>+8(SB)/4, $0x652b82fe
+DATA double_exp256<>+12(SB)/4, $0x40771547
+DATA double_exp256<>+16(SB)/4, $0x652b82fe
+DATA double_exp256<>+20(SB)/4, $0x40771547
+DATA double_exp256<>+24(SB)/4, $0x652b82fe
+DATA double_exp256<>+28(SB)/4, $0x40771547
+GLOBL double_exp256<>(SB), RODATA|NOPTR, $32
+
+DATA double_cube2<>+0(SB)/4, $0xb83d283d
+DATA double_cube2<>+4(SB)/4, $0x40914ff5
+DATA double_cube2<>+8(SB)/4, $0xb83d283d
+DATA double_cube2<>+12(SB)/4, $0x40914ff5
+DATA double_cube2<>+16(SB)/4, $0xb83d283d
+DATA double_cube2<>+20(SB)/4, $0x40914ff5
+DATA double_cube2<>+24(SB)/4, $0xb83d283d
+DATA double_cube2<>+28(SB)/4, $0x40914ff5
+GLOBL double_cube2<>(SB), RODATA|NOPTR, $32
+
+DATA double_cube1<>+0(SB)/4, $0x2ba3ef67
+DATA double_cube1<>+4(SB)/4, $0x4128f9f7
+DATA double_cube1<>+8(SB)/4, $0x2ba3ef67
+DATA double_cube1<>+12(SB)/4, $0x4128f9f7
+DATA double_cube1<>+16(SB)/4, $0x2ba3ef67
+DATA double_cube1<>+20(SB)/4, $0x4128f9f7
+DATA double_cube1<>+24(SB)/4, $0x2ba3ef67
+DATA double_cube1<>+28(SB)/4, $0x4128f9f7
+GLOBL double_cube1<>(SB), RODATA|NOPTR, $32
+
+DATA double_cube0<>+0(SB)/4, $0x6b25ca66
+DATA double_cube0<>+4(SB)/4, $0x41b20445
+DATA double_cube0<>+8(SB)/4, $0x6b25ca66
+DATA double_cube0<>+12(SB)/4, $0x41b20445
+DATA double_cube0<>+16(SB)/4, $0x6b25ca66
+DATA double_cube0<>+20(SB)/4, $0x41b20445
+DATA double_cube0<>+24(SB)/4, $0x6b25ca66
+DATA double_cube0<>+28(SB)/4, $0x41b20445
+GLOBL double_cube0<>(SB), RODATA|NOPTR, $32
+
+DATA double_fine<>+0(SB)/4, $0xd704a0c0
+DATA double_fine<>+4(SB)/4, $0x3e2c6b08
+DATA double_fine<>+8(SB)/4, $0x57b064c4
+DATA double_fine<>+12(SB)/4, $0x3e2c7ec2
+DATA double_fine<>+16(SB)/4, $0x8926b24c
+DATA double_fine<>+20(SB)/4, $0x3e2c9289
+DATA double_fine<>+24(SB)/4, $0x74e82a19
+DATA double_fine<>+28(SB)/4, $0x3e2ca65e
+DATA double_fine<>+32(SB)/4, $0x247c055e
+DATA double_fine<>+36(SB)/4, $0x3e2cba41
+DATA double_fine<>+40(SB)/4, $0xa1701a56
+DATA double_fine<>+44(SB)/4, $0x3e2cce31
+DATA double_fine<>+48(SB)/4, $0xf558e0df
+DATA double_fine<>+52(SB)/4, $0x3e2ce22f
+DATA double_fine<>+56(SB)/4, $0x29d1770b
+DATA double_fine<>+60(SB)/4, $0x3e2cf63c
+DATA double_fine<>+64(SB)/4, $0x487ba5c8
+DATA double_fine<>+68(SB)/4, $0x3e2d0a56
+DATA double_fine<>+72(SB)/4, $0x5affe579
+DATA double_fine<>+76(SB)/4, $0x3e2d1e7e
+DATA double_fine<>+80(SB)/4, $0x6b0d629c
+DATA double_fine<>+84(SB)/4, $0x3e2d32b4
+DATA double_fine<>+88(SB)/4, $0x825a0276
+DATA double_fine<>+92(SB)/4, $0x3e2d46f8
+DATA double_fine<>+96(SB)/4, $0xaaa267b3
+DATA double_fine<>+100(SB)/4, $0x3e2d5b4a
+DATA double_fine<>+104(SB)/4, $0xeda9f71f
+DATA double_fine<>+108(SB)/4, $0x3e2d6faa
+DATA double_fine<>+112(SB)/4, $0x553adc50
+DATA double_fine<>+116(SB)/4, $0x3e2d8419
+DATA double_fine<>+120(SB)/4, $0xeb260e59
+DATA double_fine<>+124(SB)/4, $0x3e2d9895
+GLOBL double_fine<>(SB), RODATA|NOPTR, $128
+
+DATA double_places0<>+0(SB)/4, $0x00000001
+DATA double_places0<>+4(SB)/4, $0x00000000
+DATA double_places0<>+8(SB)/4, $0x00000002
+DATA double_places0<>+12(SB)/4, $0x00000000
+DATA double_places0<>+16(SB)/4, $0x00000004
+DATA double_places0<>+20(SB)/4, $0x00000000
+DATA double_places0<>+24(SB)/4, $0x00000008
+DATA double_places0<>+28(SB)/4, $0x00000000
+GLOBL double_places0<>(SB), RODATA|NOPTR, $32
+
+DATA double_places1<>+0(SB)/4, $0x00000010
+DATA double_places1<>+4(SB)/4, $0x00000000
+DATA double_places1<>+8(SB)/4, $0x00000020
+DATA double_places1<>+12(SB)/4, $0x00000000
+DATA double_places1<>+16(SB)/4, $0x00000040
+DATA double_places1<>+20(SB)/4, $0x00000000
+DATA double_places1<>+24(SB)/4, $0x00000080
+DATA double_places1<>+28(SB)/4, $0x00000000
+GLOBL double_places1<>(SB), RODATA|NOPTR, $32
+
+// func expMarkedAVX512(sums *float64, dst *float64, w *float32, mark *uint8, shift float64, blocks int) int
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·expMarkedAVX512(SB), NOSPLIT, $0-56
+	MOVQ         sums+0(FP), AX
+	MOVQ         dst+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         mark+24(FP), BX
+	MOVQ         blocks+40(FP), SI
+	VBROADCASTSD shift+32(FP), Z0
+	VPBROADCASTQ double_exp256<>+0(SB), Z2
+	VPBROADCASTQ double_magic52<>+0(SB), Z3
+	VPBROADCASTQ double_cut<>+0(SB), Z4
+	VPBROADCASTQ double_high<>+0(SB), Z5
+	VPBROADCASTQ double_cube2<>+0(SB), Z6
+	VPBROADCASTQ double_cube1<>+0(SB), Z7
+	VPBROADCASTQ double_cube0<>+0(SB), Z8
+	VMOVUPS      double_fine<>+0(SB), Z9
+	VMOVUPS      double_fine<>+64(SB), Z10
+	VMOVUPS      double_sixteenths<>+0(SB), Z11
+	VMOVUPS      double_sixteenths<>+64(SB), Z12
+	VPXORD       Z1, Z1, Z1
+
+block:
+	VPXORD Z13, Z13, Z13
+	MOVQ   $+32, DI
+
+group:
+	PREFETCHT0    3072(DX)
+	VCVTPS2PD     (DX), Z14
+	VSUBPD        Z0, Z14, Z14
+	VMAXPD        Z1, Z14, Z1
+	VMULPD        Z2, Z14, Z16
+	VADDPD        Z3, Z16, Z15
+	VSUBPD        Z3, Z15, Z17
+	VSUBPD        Z17, Z16, Z16
+	VADDPD        Z6, Z16, Z17
+	VMULPD        Z16, Z17, Z17
+	VADDPD        Z7, Z17, Z17
+	VMULPD        Z16, Z17, Z17
+	VADDPD        Z8, Z17, Z17
+	VMOVAPD       Z15, Z16
+	VPERMI2PD     Z10, Z9, Z16
+	VPSRLQ        $0x04, Z15, Z15
+	VMOVAPD       Z15, Z18
+	VPERMI2PD     Z12, Z11, Z18
+	VPSLLQ        $0x30, Z15, Z15
+	VPADDQ        Z15, Z18, Z18
+	VMULPD        Z16, Z17, Z17
+	VCMPPD        $0x05, Z4, Z14, K1
+	VMULPD.Z      Z18, Z17, K1, Z17
+	VMOVUPD       Z17, (CX)
+	KMOVB         (BX), K1
+	VADDPD        Z17, Z13, K1, Z13
+	ADDQ          $+32, DX
+	ADDQ          $+64, CX
+	INCQ          BX
+	DECQ          DI
+	JNZ           group
+	VEXTRACTF64X4 $0x01, Z13, Y14
+	VADDPD        Y14, Y13, Y13
+	VEXTRACTF128  $0x01, Y13, X14
+	VADDPD        X14, X13, X13
+	VPERMILPD     $0x01, X13, X14
+	VADDSD        X14, X13, X13
+	VMOVSD        X13, (AX)
+	ADDQ          $+8, AX
+	DECQ          SI
+	JNZ           block
+	VCMPPD        $0x0e, Z5, Z1, K1
+	KMOVB         K1, AX
+	MOVBLZX       AL, AX
+	MOVQ          AX, ret+48(FP)
+	VZEROUPPER
+	RET

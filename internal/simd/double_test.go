@@ -19,6 +19,16 @@ func init() {
 			ExpGather(a.d[0][from:to], a.f[2][from:to], idx, shift)
 		}
 	}
+	for name, shift := range map[string]float64{"near": 0.5, "far": 690, "over": -700} {
+		kernels["ExpMarked/"+name] = func(a *arena, from, to int) {
+			n := to - from
+			mark := make([]uint8, (n+7)/8)
+			for i := range mark {
+				mark[i] = uint8(a.u[from+i])
+			}
+			ExpMarked(a.d[1][from:from+(n+MarkBlock-1)/MarkBlock], a.d[0][from:to], a.f[2][from:to], mark, shift)
+		}
+	}
 	for _, cols := range []int{3, 4, 18, 50, 300} {
 		kernels[fmt.Sprintf("Torus/%d", cols)] = func(a *arena, from, to int) {
 			rows := (to - from) / cols
@@ -86,6 +96,56 @@ func TestExpGather(t *testing.T) {
 	assert.Greater(t, worst[true], 1e-14) // the loop looks at something
 	t.Log(worst)
 	assert.PanicsWithValue(t, "simd: len(idx) = 1, want 0", func() { ExpGather(nil, w, idx[:1], 0) })
+}
+
+func TestExpMarked(t *testing.T) {
+	for _, n := range []int{0, 1, 255, 256, 5000} {
+		w, dst, mark := randomFloats(uint64(n), n), make([]float64, n), make([]uint8, (n+7)/8)
+		for i, v := range []float32{-inf32, 700, -709, -707, 711, nan32, 709, inf32} {
+			if n > 1000*(i+1) { // once in a block, at which other terms are far below
+				w[1000*i] = v
+			}
+		}
+		want, sums := make([]float64, (n+MarkBlock-1)/MarkBlock), make([]float64, (n+MarkBlock-1)/MarkBlock)
+		for i := range w {
+			if i%3 == 0 || i%7 == 0 {
+				mark[i/8] |= 1 << (i % 8)
+				want[i/MarkBlock] += math.Exp(float64(w[i]) + 0.25)
+			}
+		}
+		ExpMarked(sums, dst, w, mark, -0.25)
+		for i, e := range dst {
+			switch x := float64(w[i]) + 0.25; {
+			case x != x:
+				assert.True(t, math.IsNaN(e))
+			case x < -708:
+				assert.Zero(t, e)
+			case x > 709.5:
+				assert.Equal(t, math.Inf(1), e)
+			default:
+				assert.InEpsilon(t, math.Exp(x), e, 1e-13, "%v", x)
+			}
+		}
+		for b, s := range sums {
+			assert.True(t, s == want[b] || want[b] != want[b] && s != s || math.Abs(s/want[b]-1) < 1e-13, "%v %v", s, want[b])
+		}
+	}
+	// The bounds, near and far.
+	const n = 1 << 14
+	w, dst := make([]float32, n), make([]float64, n)
+	for far, most := range map[float32]float64{1: 3e-14, 35: 1e-13} {
+		for i := range w {
+			w[i] = -20 * far * float32(i) / n
+		}
+		ExpMarked(make([]float64, n/MarkBlock), dst, w, make([]uint8, n/8), 0.1)
+		worst := 0.0
+		for i, v := range w {
+			worst = max(worst, math.Abs(dst[i]/math.Exp(float64(v)-0.1)-1))
+		}
+		assert.Less(t, worst, most)
+		assert.Greater(t, worst, 1e-14) // the loop looks at something
+	}
+	assert.PanicsWithValue(t, "simd: len(dst) = 0, want 1", func() { ExpMarked(nil, nil, w[:1], nil, 0) })
 }
 
 // TestExpTable compares the bits of the path through the table with the general
@@ -162,6 +222,17 @@ func BenchmarkDouble(b *testing.B) {
 			ExpGather(dst, x, idx, 1)
 		}
 		perElement(b, n, 16)
+	})
+	marked, mark := make([]float64, 2048), make([]uint8, 256)
+	for i := range mark {
+		mark[i] = uint8(i * 7)
+	}
+	long, sums := randomFloats(1, len(marked)), make([]float64, len(marked)/MarkBlock)
+	onEach(b, "ExpMarked/2048", func(b *testing.B) {
+		for b.Loop() {
+			ExpMarked(sums, marked, long, mark, 1)
+		}
+		perElement(b, len(marked), 12)
 	})
 	for _, side := range []int{5, 50, 1024} {
 		s, h := make([]int32, side*side), make([]float32, side*side)

@@ -176,6 +176,7 @@ const (
 	weightsMarkedLevel  = avx2
 	softplusLevel       = avx2
 	expGatherLevel      = avx2
+	expMarkedLevel      = avx2
 	torusInnerLevel     = avx2
 	squaresLevel        = avx2
 	maxSegmentLevel     = avx2
@@ -640,6 +641,14 @@ func expGatherRun(dst []float64, w []float32, idx []int32, shift float64) int {
 		return expGatherAVX512(&dst[0], &w[0], &idx[0], shift, len(dst))
 	}
 	return expGatherAVX2(&dst[0], &w[0], &idx[0], shift, len(dst))
+}
+
+//go:noinline
+func expMarkedRun(sums, dst []float64, w []float32, mark []uint8, shift float64) int {
+	if best >= avx512 {
+		return expMarkedAVX512(&sums[0], &dst[0], &w[0], &mark[0], shift, len(sums))
+	}
+	return expMarkedAVX2(&sums[0], &dst[0], &w[0], &mark[0], shift, len(sums))
 }
 
 //go:noinline
@@ -1689,6 +1698,16 @@ func expGatherAVX2(dst *float64, w *float32, idx *int32, shift float64, n int) i
 //
 //go:noescape
 func expGatherAVX512(dst *float64, w *float32, idx *int32, shift float64, n int) int
+
+// expMarkedAVX2 is refExpMarked on blocks ≥ 1 whole blocks; not 0 if a result must be computed again, because an argument is above 709.
+//
+//go:noescape
+func expMarkedAVX2(sums *float64, dst *float64, w *float32, mark *uint8, shift float64, blocks int) int
+
+// expMarkedAVX512 is refExpMarked on blocks ≥ 1 whole blocks; not 0 if a result must be computed again, because an argument is above 709.
+//
+//go:noescape
+func expMarkedAVX512(sums *float64, dst *float64, w *float32, mark *uint8, shift float64, blocks int) int
 
 // expsAVX512 replaces n ≥ 1 entries x by e^x, not below the lower bound, where x is not −Inf, if its name says floored.
 //

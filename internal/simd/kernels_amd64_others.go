@@ -37,6 +37,9 @@ func softplusRun(*[16]float64, *[16]float64, []float32) { panic("simd: no assemb
 func expGatherRun([]float64, []float32, []int32, float64) int {
 	panic("simd: no assembly of expGather")
 }
+func expMarkedRun([]float64, []float64, []float32, []uint8, float64) int {
+	panic("simd: no assembly of expMarked")
+}
 func torusInnerRun(*[2]int, []float32, *[8]float32, []int32, []int32, []int32) {
 	panic("simd: no assembly of torusInner")
 }
@@ -163,6 +166,7 @@ const (
 	weightsMarkedLevel = never
 	softplusLevel      = never
 	expGatherLevel     = never
+	expMarkedLevel     = never
 	torusInnerLevel    = never
 	squaresLevel       = never
 	argMaxRowsLevel    = never

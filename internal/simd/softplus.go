@@ -43,6 +43,28 @@ func ExpGather(dst []float64, w []float32, idx []int32, shift float64) {
 	refExpGather(dst, w, idx, shift)
 }
 
+// ExpMarked stores dst[i] = e^(w[i] − shift) in float64, and 0 below e^−708. It stores in sums[b]
+// the sum over those of the entries MarkBlock·b, …, MarkBlock·(b+1) − 1 that mark contains: entry i
+// is bit i mod 8 of mark[i/8]. The relative error of a term is below 1e−13 (TestExpMarked). It
+// panics unless len(dst) = len(w), len(mark) = ⌈len(w)/8⌉ and len(sums) = ⌈len(w)/MarkBlock⌉.
+func ExpMarked(sums, dst []float64, w []float32, mark []uint8, shift float64) {
+	checkLen("dst", len(dst), len(w))
+	checkLen("mark", len(mark), (len(w)+7)/8)
+	checkLen("sums", len(sums), (len(w)+MarkBlock-1)/MarkBlock)
+	for best >= expMarkedLevel && len(w) >= MarkBlock {
+		blocks := min(len(w), runTerms) / MarkBlock
+		n := blocks * MarkBlock
+		if expMarkedRun(sums[:blocks], dst[:n], w[:n], mark[:n/8], shift) != 0 {
+			refExpMarked(sums[:blocks], dst[:n], w[:n], mark[:n/8], shift)
+		}
+		sums, dst, w, mark = sums[blocks:], dst[n:], w[n:], mark[n/8:]
+	}
+	refExpMarked(sums, dst, w, mark, shift)
+}
+
+// MarkBlock is the number of entries that share a sum of ExpMarked.
+const MarkBlock = 256
+
 // softplusBlock is the number of terms that share a logarithm. The product of their factors, which
 // are in (1, 2], stays below 2⁵¹².
 const softplusBlock = 512
@@ -175,6 +197,114 @@ func expOutside(x float64) float64 {
 		return 0
 	}
 	return Exp(x)
+}
+
+// refExpMarked is the reference of ExpMarked.
+func refExpMarked(sums, dst []float64, w []float32, mark []uint8, shift float64) {
+	for b := range sums {
+		n := min(MarkBlock, len(w))
+		x, e := w[:n], dst[:n]
+		for len(x) >= 4 {
+			expFour((*[4]float64)(e), (*[4]float32)(x), shift)
+			x, e = x[4:], e[4:]
+		}
+		for i, v := range x {
+			e[i] = expSplit(float64(v) - shift)
+		}
+		var lane [8]float64
+		for e, own := dst[:n], mark; len(e) > 0; e, own = e[min(8, len(e)):], own[1:] {
+			if len(e) >= 8 {
+				addSet(&lane, (*[8]float64)(e), own[0])
+				continue
+			}
+			for j, v := range e {
+				lane[j] += keepSet(v, own[0]>>j)
+			}
+		}
+		for j := range 4 {
+			lane[j] += lane[j+4]
+		}
+		sums[b] = (lane[0] + lane[2]) + (lane[1] + lane[3])
+		w, dst, mark = w[n:], dst[n:], mark[(n+7)/8:]
+	}
+}
+
+// addSet adds the entries of x that own contains to the lanes.
+func addSet(lane, x *[8]float64, own uint8) {
+	lane[0] += keepSet(x[0], own)
+	lane[1] += keepSet(x[1], own>>1)
+	lane[2] += keepSet(x[2], own>>2)
+	lane[3] += keepSet(x[3], own>>3)
+	lane[4] += keepSet(x[4], own>>4)
+	lane[5] += keepSet(x[5], own>>5)
+	lane[6] += keepSet(x[6], own>>6)
+	lane[7] += keepSet(x[7], own>>7)
+}
+
+// keepSet returns x if the lowest bit is set, else 0.
+func keepSet(x float64, bit uint8) float64 {
+	return math.Float64frombits(math.Float64bits(x) & -uint64(bit&1))
+}
+
+// Constants of expSplit: 256/ln 2, and the coefficients of 6/h³·(1 + h·r + …) for h = (ln 2)/256.
+// The polynomial is the Taylor polynomial of degree four whose last term is replaced by the best
+// polynomial of a lower degree.
+const (
+	finePart = math.Ln2 / 256
+	exp256   = 1 / finePart
+	cube2    = 3/finePart + finePart/16
+	cube1    = 6 / (finePart * finePart)
+	cube0    = 6 / (finePart * finePart * finePart) * (1 - finePart*finePart*finePart*finePart/3072)
+)
+
+// expSplit returns e^x, and 0 below e^−708. It computes 2^(n/16)·2^(f/256)·(1 + h·r + …), where h =
+// (ln 2)/256, n and f < 16 are integers and |r| ≤ ½.
+func expSplit(x float64) float64 {
+	if !(x >= expCut64 && x <= expTop64) {
+		return expOutside(x)
+	}
+	y := float64(x * exp256)
+	t := y + 0x1.8p52
+	r := y - (t - 0x1.8p52)
+	q := float64((r+cube2)*r) + cube1
+	q = float64(q*r) + cube0
+	n := math.Float64bits(t)
+	return float64(q*math.Float64frombits(fines[n&15])) * sixteenth(n>>4)
+}
+
+// The integers that expFour knows to be those of an x in [−708, 709], and the bits of the float64
+// 1.5·2⁵² + n for the first n.
+const (
+	splitSize  = 2 * 261120
+	splitFirst = 0x4338<<48 - splitSize/2
+)
+
+// expFour computes expSplit of four differences. Four independent chains of products keep the
+// processor busy.
+func expFour(dst *[4]float64, w *[4]float32, shift float64) {
+	a, b, c, d := float64(w[0])-shift, float64(w[1])-shift, float64(w[2])-shift, float64(w[3])-shift
+	i, j, k, l := float64(a*exp256)+0x1.8p52, float64(b*exp256)+0x1.8p52, float64(c*exp256)+0x1.8p52, float64(d*exp256)+0x1.8p52
+	m, n, o, u := math.Float64bits(i), math.Float64bits(j), math.Float64bits(k), math.Float64bits(l)
+	if m-splitFirst >= splitSize || n-splitFirst >= splitSize || o-splitFirst >= splitSize || u-splitFirst >= splitSize {
+		dst[0], dst[1], dst[2], dst[3] = expSplit(a), expSplit(b), expSplit(c), expSplit(d)
+		return
+	}
+	a, b, c, d = float64(a*exp256), float64(b*exp256), float64(c*exp256), float64(d*exp256)
+	a, b, c, d = a-(i-0x1.8p52), b-(j-0x1.8p52), c-(k-0x1.8p52), d-(l-0x1.8p52)
+	p, q, r, s := float64((a+cube2)*a)+cube1, float64((b+cube2)*b)+cube1, float64((c+cube2)*c)+cube1, float64((d+cube2)*d)+cube1
+	p, q, r, s = float64(p*a)+cube0, float64(q*b)+cube0, float64(r*c)+cube0, float64(s*d)+cube0
+	dst[0] = float64(p*math.Float64frombits(fines[m&15])) * sixteenth(m>>4)
+	dst[1] = float64(q*math.Float64frombits(fines[n&15])) * sixteenth(n>>4)
+	dst[2] = float64(r*math.Float64frombits(fines[o&15])) * sixteenth(o>>4)
+	dst[3] = float64(s*math.Float64frombits(fines[u&15])) * sixteenth(u>>4)
+}
+
+// fines holds the bits of 2^(f/256)·h³/6.
+var fines = [16]uint64{
+	0x3e2c6b08d704a0c0, 0x3e2c7ec257b064c4, 0x3e2c92898926b24c, 0x3e2ca65e74e82a19,
+	0x3e2cba41247c055e, 0x3e2cce31a1701a56, 0x3e2ce22ff558e0df, 0x3e2cf63c29d1770b,
+	0x3e2d0a56487ba5c8, 0x3e2d1e7e5affe579, 0x3e2d32b46b0d629c, 0x3e2d46f8825a0276,
+	0x3e2d5b4aaaa267b3, 0x3e2d6faaeda9f71f, 0x3e2d8419553adc50, 0x3e2d9895eb260e59,
 }
 
 // Constants of ExpGather.

@@ -297,6 +297,10 @@ var table = []row{
 		doc: "is refExpGather on n = 8k indices; not 0 if a result must be computed again, because an argument is above 709.",
 	},
 	{
+		name: "expMarked", on: both, gate: true, sig: "sums, dst []float64, w []float32, mark []uint8, shift float64, blocks = len(sums)", ret: "int",
+		doc: "is refExpMarked on blocks ≥ 1 whole blocks; not 0 if a result must be computed again, because an argument is above 709.",
+	},
+	{
 		name: "torusInner", on: both, gate: true, sig: "out *[2]int, h []float32, table *[8]float32, above, row, below []int32, n = len(h)",
 		doc: "is refTorusInner on n ≥ 1 sites.",
 	},

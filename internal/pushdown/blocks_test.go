@@ -1,0 +1,87 @@
+package pushdown
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestBlocks compares sums of blocks with those of package math, where a class has most tokens and
+// where none has. Every token of a class is in one of its blocks, of which none is too large for a
+// draw.
+func TestBlocks(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 45))
+	stretched := 0
+	for _, tokens := range []int{1, 7, 255, 256, 257, 2048, 5000, 6144} {
+		for _, share := range []float64{0, 0.4, 0.6, 1} {
+			g := &Graph{v: &Vocabulary{Tokens: make([]string, tokens)}, members: make([][]int32, 5)}
+			for i := range tokens {
+				k := 3
+				if r.Float64() >= share {
+					k = r.IntN(6) // 5 is dead
+				}
+				if k < 5 {
+					g.members[k] = append(g.members[k], int32(i))
+				}
+			}
+			b := newBlocks(g)
+			if b.stretches != nil {
+				stretched++
+			}
+			row := make([]float32, tokens+3) // a row may be longer
+			for i := range row {
+				row[i] = float32(3 * r.NormFloat64())
+			}
+			sums, want := make([]float64, b.count()), 0.0
+			total := b.sum(sums, row, 0.5, new([block]float64))
+			for k, members := range g.members {
+				var seen []int32
+				for i := b.class[k]; i < b.class[k+1]; i++ {
+					own := b.token[b.from[i]:b.from[i+1]]
+					require.LessOrEqual(t, len(own), block)
+					sum := 0.0
+					for _, token := range own {
+						sum += math.Exp(float64(row[token]) - 0.5)
+					}
+					require.InDelta(t, sum, sums[i], 1e-12*sum)
+					seen, want = append(seen, own...), want+sum
+				}
+				slices.Sort(seen)
+				require.Equal(t, members, seen)
+			}
+			require.InDelta(t, want, total, 1e-12*want)
+		}
+	}
+	require.Greater(t, stretched, 8)
+	require.Less(t, stretched, 32)
+}
+
+// TestPaddingInAnyOrder compares log Z of vocabularies whose padding, most of all tokens, is listed in
+// another order and twice.
+func TestPaddingInAnyOrder(t *testing.T) {
+	const tokens, sites = 600, 8
+	r := rand.New(rand.NewPCG(1, 2))
+	texts, spells, pad := make([]string, tokens), make([]bool, tokens), []int32{}
+	for i := range texts {
+		if texts[i], spells[i] = string(rune('a'+i)), i < 3; !spells[i] {
+			pad = append(pad, int32(i))
+		}
+	}
+	mixed := append(slices.Clone(pad), pad[7])
+	r.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+	w, found := randomWeights(r, sites*tokens, 1), 0
+	for range 40 {
+		m := randomMachine(r, 3)
+		want, err := NewRunner(lifted(t, m, Prepare(texts, spells, pad)), sites, tokens).Filter(w)
+		got, err2 := NewRunner(lifted(t, m, Prepare(texts, spells, mixed)), sites, tokens).Filter(w)
+		require.Equal(t, err, err2)
+		require.Equal(t, want, got)
+		if err == nil {
+			found++
+		}
+	}
+	require.Greater(t, found, 5)
+}
