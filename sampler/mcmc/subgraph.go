@@ -68,6 +68,7 @@ type Subgraph struct {
 
 const (
 	covers       = 8       // maximum number of times that the sets cover all sites
+	forestCovers = 2       // number of times for forests of two-level pair models, which reach every state
 	defaultJoint = 1 << 8  // default maximum of levels^Width
 	mostJoint    = 1 << 20 // maximum of levels^Width
 	mostEntries  = 1 << 26 // maximum number of message entries of a set: 512 MiB
@@ -133,14 +134,18 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 	}
 	r := rand.New(rand.NewPCG(44, 2)) // no chain draws from r
 	var plans []*subgraph.Plan
-	most, pendant := 0, 0 // largest numbers of uniform numbers and of pendant sites
-	for range min(covers, max(2, mostSites/sites)) {
+	most, words := 0, 0 // maximum numbers of sites with messages and of words of a draw
+	times := min(covers, max(2, mostSites/sites))
+	if k.pairs != nil {
+		times = forestCovers
+	}
+	for range times {
 		for _, chosen := range graph.Cover(width, r) {
 			s := set{}
 			if k.pairs != nil {
 				s.forest = k.pairs.Forest(chosen)
-				open, hung := s.forest.Sites()
-				most, pendant = max(most, open), max(pendant, hung)
+				open, _ := s.forest.Sites()
+				most, words = max(most, open), max(words, s.forest.Words())
 			} else {
 				most = max(most, len(chosen))
 				s.plan = model.Compile(chosen)
@@ -160,12 +165,17 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 		lanes = simd.ForestChains
 		k.own = make([][]uint8, (chains+lanes-1)/lanes)
 		for g := range k.own {
-			k.own[g] = padded.Make[uint8](sites&^15 + 16) // at least one more than the sites
+			k.own[g] = padded.Make[uint8](sites&^63 + 64) // at least one more than the sites
 		}
-		k.held = padded.Make[bool](len(k.own))
+		k.held, k.old = padded.Make[bool](len(k.own)), padded.Make[uint8](sites&^63+64)
+		words = (words + 7) &^ 7
+		k.columns = padded.Make[uint32](lanes * words)
 	}
-	k.words = padded.Make[uint32](lanes * ((pendant + 1) / 2))
-	k.u, k.odds = padded.Make[float64](lanes*most), padded.Make[float64](lanes*(most+1))
+	k.words = padded.Make[uint32](lanes * words)
+	k.odds = padded.Make[float64](lanes * (most + 1))
+	if k.pairs == nil {
+		k.u = padded.Make[float64](most)
+	}
 	k.stop = k.At.Done
 	return k, nil
 }
@@ -303,7 +313,7 @@ type subgraphs struct {
 	turn   int // index of the set of the next step
 	run    *subgraph.Run
 	u      []float64           // uniform numbers for the sites of a set
-	words  []uint32            // random bits for the pendant sites of a forest
+	words  []uint32            // random bits for the sites of a forest, by chain
 	odds   []float64           // messages of a forest
 	stop   func(work int) bool // counts work and reports whether the step has to stop
 	unread bool                // the energies of this step are not read
@@ -311,8 +321,10 @@ type subgraphs struct {
 	pairs    *subgraph.Pairs // couplings and fields; nil if the model has other tables
 	constant float64         // constant of the energies of pairs
 
-	own  [][]uint8 // states of each eight chains as bits; nil if chains move one by one
-	held []bool    // per eight chains, whether own holds their states
+	own     [][]uint8 // states of each eight chains as bits; nil if chains move one by one
+	held    []bool    // per eight chains, whether own holds their states
+	old     []uint8   // states of eight chains before a step
+	columns []uint32  // words of eight chains, by word
 }
 
 var (
@@ -376,23 +388,22 @@ func (k *subgraphs) eights(ctl sampler.Control, info []sampler.Info, x []int32, 
 			}
 			k.held[g] = true
 		}
-		open, hung := f.Sites()
-		odds, u, stride := k.odds[:simd.ForestChains*(open+1)], k.u[:simd.ForestChains*open], (hung+1)/2
+		open, _ := f.Sites()
+		odds, used, ld := k.odds[:simd.ForestChains*(open+1)], f.Words(), (f.Words()+7)&^7
 		if !k.forward(open, hi-lo, func(from, to int) { f.Eight().Odds(odds, own, from, to) }) {
 			return 0
 		}
-		var moved [simd.ForestChains]int64
 		live := uint8(0)
 		for s := lo; s < hi; s++ {
 			c := s - first
-			r[s].Float64s(u[c*open : (c+1)*open])
-			r[s].Uint32s(k.words[c*stride : (c+1)*stride])
+			r[s].Uint32s(k.words[c*ld : c*ld+used])
 			live |= 1 << c
 		}
-		if open > 0 {
-			f.Eight().Draw(own, u, open, odds, live, &moved)
-		}
-		f.DrawEightPendants(own, k.words, stride, lo-first, hi-first, func(c int) uint64 { return r[first+c].Uint64() }, &moved)
+		simd.EightColumns(k.columns[:simd.ForestChains*ld], k.words[:simd.ForestChains*ld], ld)
+		copy(k.old, own)
+		f.DrawEight(own, k.columns, odds, live, func(c int) uint64 { return r[first+c].Uint64() })
+		var moved [simd.ForestChains]int64
+		simd.ForestMoved(&moved, k.old, own)
 		simd.SpreadForest(x[first*n:hi*n], own, n)
 		e := [simd.ForestChains]float64{}
 		if !k.unread {
@@ -432,14 +443,13 @@ func (k *subgraphs) redraw(s *set, x []int32, r *sampler.Stream) bool {
 		*moved += k.run.Draw(s.plan, x, u)
 		return true
 	}
-	open, hung := s.forest.Sites()
+	open, _ := s.forest.Sites()
 	if !k.forward(open, 1, func(lo, hi int) { s.forest.Forward(k.odds, x, lo, hi) }) {
 		return false
 	}
-	u, words := k.u[:open], k.words[:(hung+1)/2]
-	r.Float64s(u)
+	words := k.words[:s.forest.Words()]
 	r.Uint32s(words)
-	*moved += s.forest.Draw(x, u, k.odds) + s.forest.DrawPendants(x, words, r.Uint64)
+	*moved += s.forest.Draw(x, words, k.odds, r.Uint64)
 	return true
 }
 
