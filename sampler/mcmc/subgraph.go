@@ -167,7 +167,7 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 		for g := range k.own {
 			k.own[g] = padded.Make[uint8](sites&^63 + 64) // at least one more than the sites
 		}
-		k.held, k.old = padded.Make[bool](len(k.own)), padded.Make[uint8](sites&^63+64)
+		k.held, k.stale, k.old = padded.Make[bool](len(k.own)), padded.Make[bool](len(k.own)), padded.Make[uint8](sites&^63+64)
 		words = (words + 7) &^ 7
 		k.columns = padded.Make[uint32](lanes * words)
 	}
@@ -323,20 +323,22 @@ type subgraphs struct {
 
 	own     [][]uint8 // states of each eight chains as bits; nil if chains move one by one
 	held    []bool    // per eight chains, whether own holds their states
+	stale   []bool    // per eight chains, whether the caller's states are out of date
+	x       []int32   // caller's states, while kernels without own exchange states
 	old     []uint8   // states of eight chains before a step
 	columns []uint32  // words of eight chains, by word
 }
 
 var (
-	_ sampler.Costed  = (*subgraphs)(nil)
-	_ sampler.Starter = (*subgraphs)(nil)
+	_ sampler.Costed    = (*subgraphs)(nil)
+	_ sampler.Starter   = (*subgraphs)(nil)
+	_ sampler.Exchanger = (*subgraphs)(nil)
 )
 
 // Reset evaluates the states x and discards an interrupted step; it implements
 // [sampler.Transition].
 func (k *subgraphs) Reset(ctl sampler.Control, x []int32) error {
-	k.run.Begin()
-	clear(k.held)
+	k.lose()
 	return k.inLanguage.Reset(ctl, x)
 }
 
@@ -376,18 +378,9 @@ func (k *subgraphs) eights(ctl sampler.Control, info []sampler.Info, x []int32, 
 	for k.At.Chain < len(info) {
 		lo := k.At.Chain
 		g := lo / simd.ForestChains
-		first := g * simd.ForestChains
-		hi := min(first+simd.ForestChains, len(info))
+		first, hi := k.eight(g)
 		own := k.own[g]
-		if !k.held[g] {
-			for i := range n {
-				own[i] = 0
-				for s := first; s < hi; s++ {
-					own[i] |= uint8(x[s*n+i]) << (s - first)
-				}
-			}
-			k.held[g] = true
-		}
+		k.hold(g, x)
 		open, _ := f.Sites()
 		odds, used, ld := k.odds[:simd.ForestChains*(open+1)], f.Words(), (f.Words()+7)&^7
 		if !k.forward(open, hi-lo, func(from, to int) { f.Eight().Odds(odds, own, from, to) }) {
@@ -404,7 +397,9 @@ func (k *subgraphs) eights(ctl sampler.Control, info []sampler.Info, x []int32, 
 		f.DrawEight(own, k.columns, odds, live, func(c int) uint64 { return r[first+c].Uint64() })
 		var moved [simd.ForestChains]int64
 		simd.ForestMoved(&moved, k.old, own)
-		simd.SpreadForest(x[first*n:hi*n], own, n)
+		if k.stale[g] = k.unread; !k.unread {
+			simd.SpreadForest(x[first*n:hi*n], own, n)
+		}
 		e := [simd.ForestChains]float64{}
 		if !k.unread {
 			k.pairs.Energies(&e, own)
@@ -422,6 +417,124 @@ func (k *subgraphs) eights(ctl sampler.Control, info []sampler.Info, x []int32, 
 	}
 	k.At.Finish(info)
 	return 1
+}
+
+// eight returns the chains lo … hi−1 of the g-th eight.
+func (k *subgraphs) eight(g int) (lo, hi int) {
+	lo = g * simd.ForestChains
+	return lo, min(lo+simd.ForestChains, len(k.E))
+}
+
+// hold reads the states of the g-th eight chains from x, unless own holds them.
+func (k *subgraphs) hold(g int, x []int32) {
+	if k.held[g] {
+		return
+	}
+	own, n := k.own[g], k.Sites
+	lo, hi := k.eight(g)
+	for i := range n {
+		own[i] = 0
+		for s := lo; s < hi; s++ {
+			own[i] |= uint8(x[s*n+i]) << (s - lo)
+		}
+	}
+	k.held[g] = true
+}
+
+// Exchanges reports whether the kernel can exchange states with the other one, because both draw
+// forests of pair models and have the same numbers of sites and chains. It implements
+// [sampler.Exchanger].
+func (k *subgraphs) Exchanges(with sampler.Exchanger, _ float64) bool {
+	o, ok := with.(*subgraphs)
+	return ok && k.pairs != nil && o.pairs != nil && k.Sites == o.Sites && len(k.E) == len(o.E) && len(k.own) == len(o.own)
+}
+
+// Hold reads the states from x, unless the kernel already holds them. It implements
+// [sampler.Exchanger].
+func (k *subgraphs) Hold(x []int32) {
+	if k.own == nil {
+		k.x = x
+	}
+	for g := range k.held {
+		k.hold(g, x)
+		k.stale[g] = true
+	}
+}
+
+// Show stores in x the states that are out of date there. It implements [sampler.Lazy].
+func (k *subgraphs) Show(x []int32) {
+	if len(k.x) > 0 && &x[0] != &k.x[0] {
+		copy(x, k.x)
+	}
+	for g, stale := range k.stale {
+		if stale {
+			lo, hi := k.eight(g)
+			simd.SpreadForest(x[lo*k.Sites:hi*k.Sites], k.own[g], k.Sites)
+			k.stale[g] = false
+		}
+	}
+}
+
+// Exchange swaps the states of the given chains with those of the other kernel. It implements
+// [sampler.Exchanger].
+func (k *subgraphs) Exchange(with sampler.Exchanger, chains []int, moved []int) {
+	o := with.(*subgraphs)
+	for _, s := range chains {
+		k.E[s], o.E[s] = math.NaN(), math.NaN() // the next step computes them
+		if k.own == nil {
+			a, b := k.x[s*k.Sites:(s+1)*k.Sites], o.x[s*k.Sites:(s+1)*k.Sites]
+			if moved != nil {
+				moved[s] += sweep.Changed(a, b)
+			}
+			sweep.Exchange(a, b)
+		}
+	}
+	for g := range k.own {
+		lo, hi := k.eight(g)
+		swapped := uint8(0)
+		for _, s := range chains {
+			if lo <= s && s < hi {
+				swapped |= 1 << (s - lo)
+			}
+		}
+		if swapped == 0 {
+			continue
+		}
+		a, b := k.own[g], o.own[g]
+		copy(k.old, a)
+		for i, v := range b {
+			d := (a[i] ^ v) & swapped
+			a[i] ^= d
+			b[i] = v ^ d
+		}
+		if moved != nil {
+			var n [simd.ForestChains]int64
+			simd.ForestMoved(&n, k.old, a)
+			for s := lo; s < hi; s++ {
+				moved[s] += int(n[s-lo])
+			}
+		}
+		k.stale[g], o.stale[g] = true, true
+	}
+}
+
+// Energies computes the energies that the other kernel's states have under this kernel's model. It
+// implements [sampler.Exchanger].
+func (k *subgraphs) Energies(e []float64, of sampler.Exchanger) {
+	o := of.(*subgraphs)
+	if k.own == nil {
+		for s := range e {
+			e[s] = k.constant + k.pairs.Energy(o.x[s*k.Sites:(s+1)*k.Sites])
+		}
+	}
+	for g := range k.own {
+		lo, hi := k.eight(g)
+		sum := [simd.ForestChains]float64{}
+		k.pairs.Energies(&sum, o.own[g])
+		for s := lo; s < hi; s++ {
+			e[s] = k.constant + sum[s-lo]
+		}
+	}
 }
 
 // fewestForests is the minimum number of chains in a block of which eight at a time move a forest.
@@ -480,9 +593,15 @@ func (k *subgraphs) fields(f *wire.Fields) {
 	f.Int("mcmc: Subgraph: the set", &k.turn, 0, len(k.sets)-1)
 	f.Binary(k.Locals, -1)
 	if f.Reading() {
-		k.run.Begin()
-		clear(k.held)
+		k.lose()
 	}
+}
+
+// lose discards the states in the kernel's own format and an interrupted step.
+func (k *subgraphs) lose() {
+	k.run.Begin()
+	clear(k.held)
+	clear(k.stale)
 }
 
 // Unit costs of a step in nanoseconds, fitted like those of cost.go.

@@ -238,7 +238,7 @@ func (k *houdayer) exchangeAll(x []int32, r []sampler.Stream) {
 	k.pair[0] = sweep.Pair{A: k.base[0], B: k.base[1], X: x, Y: k.y}
 	k.Couple(k.pair[:], r)
 	for j, states := range [2][]int32{x, k.y} {
-		if ex, ok := sampler.As[sampler.Exchanger](k.base[j]); ok {
+		if ex, ok := sampler.As[sampler.Exchanger](k.base[j]); ok && ex.Exchanges(ex, 1) {
 			ex.Hold(states)
 			ex.Energies(k.e[j], ex)
 			ex.Show(states)
