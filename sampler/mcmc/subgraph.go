@@ -27,26 +27,34 @@ import (
 // order. The model must be energy.Factored, without hidden units.
 //
 // Width is the maximum number of sites on which an intermediate sum depends; sets of width 1 are
-// forests. Kernel chooses about twenty sets with fixed random numbers. Two or three successive sets
+// forests. Kernel chooses the sets with fixed random numbers: about five forests for models of pairs of
+// sites with two levels, and otherwise about twenty sets. Two or three successive sets
 // cover all sites that have more than one allowed level. A step redraws one set, and successive
 // steps cycle through the sets. On a square lattice a set contains about 63 % of the sites at width
-// 1, 75 % at width 3 and 81 % at width 8.
+// 1, 75 % at width 3 and 81 % at width 8. On a random graph with three neighbours a site it contains
+// 82 % at width 1 and 86 % at width 10, so that wider sets are not worth their price there.
 //
-// On sparse random graphs at low temperatures, forests yield several to a hundred times as many
-// effective draws per second as Gibbs (BenchmarkSparseGlass). The lower the temperature, the larger
-// is the gain. At higher temperatures Gibbs is as fast. With about three neighbours a site and
-// strong couplings, chains of both methods stay in their present valleys of the energy; forests
-// explore a valley faster, but do not leave it. There, and for spin glasses on lattices, for which
-// wider sets are better, make Subgraph the Base of [Tempering].
+// On sparse random graphs at low temperatures, forests yield far more effective draws per second than
+// Gibbs (BenchmarkSparseGlass: couplings ±β, blocks of one, four or sixteen chains, see
+// [sampler.Config.BlockChains]). With 1.5 neighbours a site a step is nearly an independent draw. The
+// gain is 10 to 24 times at β = 1 and 75 to 170 times at β = 1.5, the smaller number in large blocks,
+// in which Gibbs is faster too. At β = 2 it is about 1,000 times. At high temperatures Gibbs is as
+// fast.
+//
+// With three neighbours a site the gain at β = 1 is 39 times in blocks of four chains and 9 times in
+// one block of sixteen. From β = 1.5 on, chains of both methods stay in their present valleys of the
+// energy. Forests explore a valley 2 to 150 times as fast, but do not leave it. There, and for spin glasses
+// on lattices, for which wider sets are better, make Subgraph the Base of [Tempering]: its kernels of
+// forests exchange states without a Reset. Which Base is better then depends on the graph.
 //
 // On ferromagnets near their critical temperature other methods are faster. There the sites around
 // a set hold it in place. Gibbs redraws many chains of such models at a time, and cluster methods
 // (package cluster) move correlated sites together.
 //
 // For forests of two-level pair models, a step costs 4 ns per site if most sites belong to trees
-// without neighbours outside the forest, and up to 10 ns otherwise. With AVX-512 it costs 1.2 ns to
-// 4 ns in blocks of four or more chains (see [sampler.Config.BlockChains]) and gives the same
-// results. For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the
+// without neighbours outside the forest, and up to 10 ns otherwise. With AVX-512 it costs 1.1 ns to
+// 1.9 ns in blocks of four chains and .7 ns to 1 ns in blocks of eight or more, and
+// gives the same results. For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the
 // intermediate sums. A site has at most levels^Width entries, and far fewer on average.
 type Subgraph struct {
 	// Width is the maximum number of sites on which an intermediate sum depends when the sites of a
