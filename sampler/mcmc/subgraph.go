@@ -45,7 +45,9 @@ import (
 // one block of sixteen. From β = 1.5 on, chains of both methods stay in their present valleys of the
 // energy. Forests explore a valley 2 to 150 times as fast, but do not leave it. There, and for spin glasses
 // on lattices, for which wider sets are better, make Subgraph the Base of [Tempering]: its kernels of
-// forests exchange states without a Reset. Which Base is better then depends on the graph.
+// forests exchange states without a Reset. At β = 1.5, on eight graphs and in one block, this yielded 1 to
+// 12 times as many effective draws as Gibbs as the Base (median 4); on the graph of the benchmark, where a
+// valley is left rarely, it yielded fewer.
 //
 // On ferromagnets near their critical temperature other methods are faster. There the sites around
 // a set hold it in place. Gibbs redraws many chains of such models at a time, and cluster methods
