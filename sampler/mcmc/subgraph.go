@@ -42,7 +42,8 @@ import (
 // fast.
 //
 // With three neighbours a site the gain at β = 1 is 39 times in blocks of four chains and 9 times in
-// one block of sixteen. From β = 1.5 on, chains of both methods stay in their present valleys of the
+// one block of sixteen; it differs widely between graphs and runs, since some valleys of the energy are
+// rarely left. From β = 1.5 on, chains of both methods stay in their present valleys of the
 // energy. Forests explore a valley 2 to 150 times as fast, but do not leave it. There, and for spin glasses
 // on lattices, for which wider sets are better, make Subgraph the Base of [Tempering]: its kernels of
 // forests exchange states without a Reset. At β = 1.5, on eight graphs and in one block, this yielded 1 to
