@@ -74,143 +74,245 @@ DATA forest_one<>+0(SB)/4, $0x00000000
 DATA forest_one<>+4(SB)/4, $0x3ff00000
 GLOBL forest_one<>(SB), RODATA|NOPTR, $8
 
-// func forestDrawAVX512(own *uint8, u *float64, stride int, odds *float64, links *int32, n int, live int, moved *int64)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·forestDrawAVX512(SB), NOSPLIT, $0-64
+// func forestDrawAVX512(own *uint8, words *uint32, odds *float64, links *int32, live int, left *int)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F
+TEXT ·forestDrawAVX512(SB), NOSPLIT, $0-48
 	MOVQ         own+0(FP), AX
-	MOVQ         u+8(FP), CX
-	MOVQ         stride+16(FP), DX
-	MOVQ         odds+24(FP), BX
-	MOVQ         links+32(FP), SI
-	MOVQ         n+40(FP), DI
-	MOVQ         live+48(FP), R8
-	MOVQ         moved+56(FP), R9
+	MOVQ         words+8(FP), CX
+	MOVQ         odds+16(FP), DX
+	MOVQ         links+24(FP), BX
+	MOVQ         live+32(FP), SI
+	KMOVB        SI, K1
+	MOVQ         left+40(FP), SI
 	VPBROADCASTQ forest_one<>+0(SB), Z0
-	VPBROADCASTQ forest_count<>+0(SB), Z1
-	LEAQ         (DX)(DX*2), R10
-	LEAQ         (CX)(DX*4), R11
-	VMOVDQU64    (R9), Z2
+	VPBROADCASTQ forest_scale<>+0(SB), Z1
+	VPBROADCASTD forest_lower<>+0(SB), Y2
+	MOVQ         (SI), DI
 
-site:
-	VMOVUPD      (BX), Z3
-	VMOVSD       (CX), X6
-	VMOVHPD      (CX)(DX*1), X6, X6
-	VMOVSD       (CX)(DX*2), X5
-	VMOVHPD      (CX)(R10*1), X5, X5
-	VINSERTF128  $0x01, X5, Y6, Y5
-	VMOVSD       (R11), X6
-	VMOVHPD      (R11)(DX*1), X6, X6
-	VMOVSD       (R11)(DX*2), X4
-	VMOVHPD      (R11)(R10*1), X4, X4
-	VINSERTF128  $0x01, X4, Y6, Y4
-	VINSERTF64X4 $0x01, Y4, Z5, Z7
-	MOVL         4(SI), R12
-	KMOVB        (AX)(R12*1), K1
-	VMULPD.BCST  24(SI), Z3, K1, Z3
-	VADDPD       Z0, Z3, Z4
-	VMULPD       Z4, Z7, Z7
-	VSUBPD       Z3, Z7, Z7
-	VPMOVQ2M     Z7, K1
-	MOVL         (SI), R12
-	KMOVB        K1, R13
-	MOVBLZX      (AX)(R12*1), R14
-	XORL         R14, R13
-	ANDL         R8, R13
-	XORL         R13, R14
-	MOVB         R14, (AX)(R12*1)
-	KMOVB        R13, K1
-	VPADDQ       Z1, Z2, K1, Z2
-	ADDQ         $+8, CX
-	ADDQ         $+8, R11
-	SUBQ         $+64, BX
-	SUBQ         $+32, SI
-	DECQ         DI
-	JNZ          site
-	VMOVDQU64    Z2, (R9)
+pair:
+	VMOVDQU     (CX), Y3
+	VPAND       Y2, Y3, Y4
+	VCVTDQ2PD   Y4, Z4
+	VMOVUPD     (DX), Z5
+	MOVL        4(BX), R8
+	KMOVB       (AX)(R8*1), K2
+	VMULPD.BCST 24(BX), Z5, K2, Z5
+	VADDPD      Z0, Z5, Z6
+	VMULPD      Z1, Z6, Z6
+	VMULPD      Z6, Z4, Z4
+	VSUBPD      Z5, Z4, Z4
+	VADDPD      Z6, Z4, Z6
+	VPMOVQ2M    Z4, K2
+	VPMOVQ2M    Z6, K3
+	KANDNB      K2, K3, K3
+	KTESTB      K1, K3
+	JNZ         done
+	MOVL        (BX), R8
+	KMOVB       K2, (AX)(R8*1)
+	VPSRLD      $0x10, Y3, Y3
+	VCVTDQ2PD   Y3, Z3
+	VMOVUPD     -64(DX), Z4
+	MOVL        -28(BX), R8
+	KMOVB       (AX)(R8*1), K2
+	VMULPD.BCST -8(BX), Z4, K2, Z4
+	VADDPD      Z0, Z4, Z5
+	VMULPD      Z1, Z5, Z5
+	VMULPD      Z5, Z3, Z3
+	VSUBPD      Z4, Z3, Z3
+	VADDPD      Z5, Z3, Z5
+	VPMOVQ2M    Z3, K2
+	VPMOVQ2M    Z5, K3
+	KANDNB      K2, K3, K3
+	KTESTB      K1, K3
+	JNZ         done
+	MOVL        -32(BX), R8
+	KMOVB       K2, (AX)(R8*1)
+	ADDQ        $+32, CX
+	SUBQ        $+128, DX
+	SUBQ        $+64, BX
+	DECQ        DI
+	JNZ         pair
+
+done:
+	MOVQ DI, (SI)
 	VZEROUPPER
 	RET
 
-DATA forest_count<>+0(SB)/4, $0x00000001
-DATA forest_count<>+4(SB)/4, $0x00000000
-GLOBL forest_count<>(SB), RODATA|NOPTR, $8
+DATA forest_scale<>+0(SB)/4, $0x00000000
+DATA forest_scale<>+4(SB)/4, $0x3ef00000
+GLOBL forest_scale<>(SB), RODATA|NOPTR, $8
 
-// func drawPendantsAVX512(own *uint8, words *uint32, stride int, pendants *int32, live int, moved *int64, left *int)
+DATA forest_lower<>+0(SB)/4, $0x0000ffff
+GLOBL forest_lower<>(SB), RODATA|NOPTR, $4
+
+// func drawPendantsAVX512(own *uint8, words *uint32, pendants *int32, live int, left *int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL
-TEXT ·drawPendantsAVX512(SB), NOSPLIT, $0-56
+TEXT ·drawPendantsAVX512(SB), NOSPLIT, $0-40
 	MOVQ         own+0(FP), AX
 	MOVQ         words+8(FP), CX
-	MOVQ         stride+16(FP), DX
-	MOVQ         pendants+24(FP), BX
-	MOVQ         live+32(FP), SI
-	MOVQ         moved+40(FP), DI
-	MOVQ         left+48(FP), R8
-	VPBROADCASTQ forest_count<>+0(SB), Z0
-	VPBROADCASTD forest_upper<>+0(SB), Y2
-	LEAQ         (DX)(DX*2), R9
-	LEAQ         (CX)(DX*4), R10
-	MOVQ         (R8), R11
-	VMOVDQU64    (DI), Z1
+	MOVQ         pendants+16(FP), DX
+	MOVQ         live+24(FP), BX
+	KMOVB        BX, K1
+	MOVQ         left+32(FP), BX
+	VPBROADCASTD forest_upper<>+0(SB), Y0
+	MOVQ         (BX), SI
 
 pair:
-	VMOVD        (CX), X3
-	VPINSRD      $0x01, (CX)(DX*1), X3, X3
-	VPINSRD      $0x02, (CX)(DX*2), X3, X3
-	VPINSRD      $0x03, (CX)(R9*1), X3, X3
-	VMOVD        (R10), X4
-	VPINSRD      $0x01, (R10)(DX*1), X4, X4
-	VPINSRD      $0x02, (R10)(DX*2), X4, X4
-	VPINSRD      $0x03, (R10)(R9*1), X4, X4
-	VINSERTI128  $0x01, X4, Y3, Y4
-	VPSLLD       $0x10, Y4, Y5
-	MOVL         4(BX), R12
-	KMOVB        (AX)(R12*1), K1
-	VPBROADCASTD 8(BX), Y6
-	VPBROADCASTD 12(BX), K1, Y6
-	VPCMPEQD     Y6, Y5, K1
-	KORTESTB     K1, K1
+	VMOVDQU      (CX), Y1
+	VPSLLD       $0x10, Y1, Y2
+	MOVL         4(DX), DI
+	KMOVB        (AX)(DI*1), K2
+	VPBROADCASTD 8(DX), Y3
+	VPBROADCASTD 12(DX), K2, Y3
+	VPCMPEQD     Y3, Y2, K2
+	VPCMPUD      $0x01, Y3, Y2, K3
+	KTESTB       K1, K2
 	JNZ          done
-	VPCMPUD      $0x01, Y6, Y5, K1
-	MOVL         (BX), R12
-	KMOVB        K1, R13
-	MOVBLZX      (AX)(R12*1), R14
-	XORL         R14, R13
-	ANDL         SI, R13
-	XORL         R13, R14
-	MOVB         R14, (AX)(R12*1)
-	KMOVB        R13, K1
-	VPADDQ       Z0, Z1, K1, Z1
-	VPANDD       Y2, Y4, Y4
-	MOVL         20(BX), R12
-	KMOVB        (AX)(R12*1), K1
-	VPBROADCASTD 24(BX), Y5
-	VPBROADCASTD 28(BX), K1, Y5
-	VPCMPEQD     Y5, Y4, K1
-	KORTESTB     K1, K1
+	MOVL         (DX), DI
+	KMOVB        K3, (AX)(DI*1)
+	VPAND        Y0, Y1, Y1
+	MOVL         20(DX), DI
+	KMOVB        (AX)(DI*1), K2
+	VPBROADCASTD 24(DX), Y2
+	VPBROADCASTD 28(DX), K2, Y2
+	VPCMPEQD     Y2, Y1, K2
+	VPCMPUD      $0x01, Y2, Y1, K3
+	KTESTB       K1, K2
 	JNZ          done
-	VPCMPUD      $0x01, Y5, Y4, K1
-	MOVL         16(BX), R12
-	KMOVB        K1, R13
-	MOVBLZX      (AX)(R12*1), R14
-	XORL         R14, R13
-	ANDL         SI, R13
-	XORL         R13, R14
-	MOVB         R14, (AX)(R12*1)
-	KMOVB        R13, K1
-	VPADDQ       Z0, Z1, K1, Z1
-	ADDQ         $+4, CX
-	ADDQ         $+4, R10
-	ADDQ         $+32, BX
-	DECQ         R11
+	MOVL         16(DX), DI
+	KMOVB        K3, (AX)(DI*1)
+	ADDQ         $+32, CX
+	ADDQ         $+32, DX
+	DECQ         SI
 	JNZ          pair
 
 done:
-	MOVQ      R11, (R8)
-	VMOVDQU64 Z1, (DI)
+	MOVQ SI, (BX)
 	VZEROUPPER
 	RET
 
 DATA forest_upper<>+0(SB)/4, $0xffff0000
 GLOBL forest_upper<>(SB), RODATA|NOPTR, $4
+
+// func eightColumnsAVX512(dst *uint32, src *uint32, ld int, blocks int)
+// Requires: AVX, AVX512F
+TEXT ·eightColumnsAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ ld+16(FP), DX
+	MOVQ blocks+24(FP), BX
+	LEAQ (DX)(DX*2), SI
+	LEAQ (CX)(DX*4), DI
+
+block:
+	VMOVDQU       (CX), Y0
+	VINSERTI64X4  $0x01, (DI), Z0, Z0
+	VMOVDQU       (CX)(DX*1), Y1
+	VINSERTI64X4  $0x01, (DI)(DX*1), Z1, Z1
+	VMOVDQU       (CX)(DX*2), Y2
+	VINSERTI64X4  $0x01, (DI)(DX*2), Z2, Z2
+	VMOVDQU       (CX)(SI*1), Y3
+	VINSERTI64X4  $0x01, (DI)(SI*1), Z3, Z3
+	VPUNPCKLDQ    Z1, Z0, Z4
+	VPUNPCKLDQ    Z3, Z2, Z5
+	VPUNPCKHDQ    Z1, Z0, Z6
+	VPUNPCKHDQ    Z3, Z2, Z3
+	VPUNPCKLQDQ   Z5, Z4, Z0
+	VPUNPCKHQDQ   Z5, Z4, Z1
+	VPUNPCKLQDQ   Z3, Z6, Z2
+	VPUNPCKHQDQ   Z3, Z6, Z3
+	VSHUFI64X2    $0xd8, Z0, Z0, Z0
+	VMOVDQU       Y0, (AX)
+	VEXTRACTI64X4 $0x01, Z0, 128(AX)
+	VSHUFI64X2    $0xd8, Z1, Z1, Z1
+	VMOVDQU       Y1, 32(AX)
+	VEXTRACTI64X4 $0x01, Z1, 160(AX)
+	VSHUFI64X2    $0xd8, Z2, Z2, Z2
+	VMOVDQU       Y2, 64(AX)
+	VEXTRACTI64X4 $0x01, Z2, 192(AX)
+	VSHUFI64X2    $0xd8, Z3, Z3, Z3
+	VMOVDQU       Y3, 96(AX)
+	VEXTRACTI64X4 $0x01, Z3, 224(AX)
+	ADDQ          $+32, CX
+	ADDQ          $+32, DI
+	ADDQ          $+256, AX
+	DECQ          BX
+	JNZ           block
+	VZEROUPPER
+	RET
+
+// func forestMovedAVX512(moved *int64, old *uint8, own *uint8, n int)
+// Requires: AVX, AVX512BW, AVX512F, POPCNT
+TEXT ·forestMovedAVX512(SB), NOSPLIT, $0-32
+	MOVQ moved+0(FP), AX
+	MOVQ old+8(FP), CX
+	MOVQ own+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ (AX), SI
+	MOVQ 8(AX), DI
+	MOVQ 16(AX), R8
+	MOVQ 24(AX), R9
+	MOVQ 32(AX), R10
+	MOVQ 40(AX), R11
+	MOVQ 48(AX), R12
+	MOVQ 56(AX), R13
+
+sites:
+	VMOVDQU64 (CX), Z0
+	VPXORQ    (DX), Z0, Z0
+	VPMOVB2M  Z0, K1
+	KMOVQ     K1, R14
+	POPCNTQ   R14, R14
+	ADDQ      R14, R13
+	VPADDB    Z0, Z0, Z0
+	VPMOVB2M  Z0, K1
+	KMOVQ     K1, R14
+	POPCNTQ   R14, R14
+	ADDQ      R14, R12
+	VPADDB    Z0, Z0, Z0
+	VPMOVB2M  Z0, K1
+	KMOVQ     K1, R14
+	POPCNTQ   R14, R14
+	ADDQ      R14, R11
+	VPADDB    Z0, Z0, Z0
+	VPMOVB2M  Z0, K1
+	KMOVQ     K1, R14
+	POPCNTQ   R14, R14
+	ADDQ      R14, R10
+	VPADDB    Z0, Z0, Z0
+	VPMOVB2M  Z0, K1
+	KMOVQ     K1, R14
+	POPCNTQ   R14, R14
+	ADDQ      R14, R9
+	VPADDB    Z0, Z0, Z0
+	VPMOVB2M  Z0, K1
+	KMOVQ     K1, R14
+	POPCNTQ   R14, R14
+	ADDQ      R14, R8
+	VPADDB    Z0, Z0, Z0
+	VPMOVB2M  Z0, K1
+	KMOVQ     K1, R14
+	POPCNTQ   R14, R14
+	ADDQ      R14, DI
+	VPADDB    Z0, Z0, Z0
+	VPMOVB2M  Z0, K1
+	KMOVQ     K1, R14
+	POPCNTQ   R14, R14
+	ADDQ      R14, SI
+	ADDQ      $+64, CX
+	ADDQ      $+64, DX
+	SUBQ      $+64, BX
+	JNZ       sites
+	MOVQ      SI, (AX)
+	MOVQ      DI, 8(AX)
+	MOVQ      R8, 16(AX)
+	MOVQ      R9, 24(AX)
+	MOVQ      R10, 32(AX)
+	MOVQ      R11, 40(AX)
+	MOVQ      R12, 48(AX)
+	MOVQ      R13, 56(AX)
+	VZEROUPPER
+	RET
 
 // func spinEnergiesAVX512(sum *int64, own *uint8, bonds *int32, n int)
 // Requires: AVX, AVX512DQ, AVX512F

@@ -46,8 +46,8 @@ const forestTerms = 1 << 12
 // Odds computes the odds of level 1 of the places lo, …, hi−1 in eight chains. It multiplies them
 // by the factors of the neighbours outside the forest and of the children. Call it for consecutive
 // ranges of places; the call with lo = 0 first sets all odds to Field. The slice odds has
-// ForestChains entries for each place and for one extra place. The method Forest.Forward of package
-// subgraph does the same for a single chain.
+// ForestChains entries for each place and for one extra place, whose odds are 0. The method
+// Forest.Forward of package subgraph does the same for a single chain.
 func (f *Forest) Odds(odds []float64, own []uint8, lo, hi int) {
 	n := len(f.Links)
 	checkLen("odds", len(odds), ForestChains*(n+1))
@@ -58,7 +58,7 @@ func (f *Forest) Odds(odds []float64, own []uint8, lo, hi int) {
 	if lo == 0 {
 		first = 1
 		for k := hi; k <= n; k++ {
-			row, v := (*[ForestChains]float64)(odds[ForestChains*k:]), 1.0
+			row, v := (*[ForestChains]float64)(odds[ForestChains*k:]), 0.0
 			if k < n {
 				v = f.Field[k]
 			}
@@ -96,25 +96,38 @@ func (f *Forest) part(lo, hi int) int {
 	return end
 }
 
-// Draw draws the levels of all places, from the last to the first, given the odds of [Forest.Odds].
-// It draws for each chain c whose bit is set in live, and stores the levels in own. With n places,
-// the draw at place n−1−k uses the uniform number u[c·stride + k]. Draw adds to moved[c] the number
-// of sites whose levels change.
-func (f *Forest) Draw(own []uint8, u []float64, stride int, odds []float64, live uint8, moved *[ForestChains]int64) {
-	n := len(f.Links)
-	checkLen("odds", len(odds), ForestChains*(n+1))
-	if stride < n || len(u) < (ForestChains-1)*stride+n {
-		panic(fmt.Sprintf("simd: Draw: len(u) = %d, stride = %d, want %d rows of %d", len(u), stride, ForestChains, n))
+// Draw draws the levels of pairs of places and stores them in own. It takes the places from the last
+// to the first, with the odds that [Forest.Odds] has computed. The slice links holds these places, an
+// even number.
+//
+// In chain c, pair k uses words[8k + c]: the lower 16 bits for its later place, and the upper 16 bits
+// for the other. They are the highest bits of a uniform number u. A place with odds o has level 1 if
+//
+//	u < o/(1 + o).
+//
+// If the 16 bits do not decide in a chain whose bit is set in live, Draw stops before this pair. It may
+// then have drawn the later place of the pair. Draw returns the number of pairs drawn.
+func (f *Forest) Draw(own []uint8, words []uint32, odds []float64, links []ForestLink, live uint8) (pairs int) {
+	n := len(links) / 2
+	if n == 0 {
+		return 0
 	}
-	for hi := n; hi > 0; {
-		lo := max(0, hi-forestTerms/4)
-		if best < forestDrawLevel {
-			refForestDraw(own, u[n-hi:], stride, odds, f.Links, lo, hi, live, moved)
+	if len(links)%2 != 0 || len(words) < ForestChains*n || len(odds) < ForestChains*len(links) {
+		panic(fmt.Sprintf("simd: Draw: len(links) = %d, len(words) = %d, len(odds) = %d, want an even number of links, with half as many rows of words and as many rows of odds", len(links), len(words), len(odds)))
+	}
+	for pairs < n {
+		most := min(n-pairs, forestTerms/8)
+		left := most
+		if hi := 2 * (n - pairs); best < forestDrawLevel {
+			refForestDraw(own, words[ForestChains*pairs:], odds, links[:hi], live, &left)
 		} else {
-			forestDrawRun(own, u[n-hi:], stride, odds, f.Links, lo, hi, live, moved)
+			forestDrawRun(own, words[ForestChains*pairs:], odds, links[:hi], live, &left)
 		}
-		hi = lo
+		if pairs += most - left; left > 0 {
+			break
+		}
 	}
+	return pairs
 }
 
 // ForestPendant is a site of a forest whose probability of level 1 depends on its parent only.
@@ -124,35 +137,66 @@ type ForestPendant struct {
 	High [2]uint32
 }
 
-// DrawPendants draws the levels of pairs of sites, parents first, and stores them in own. It
-// returns the number of pairs drawn. In chain c, pair k uses words[c·stride + k]: the lower 16 bits
-// for its first site, and the upper 16 bits for its second site. A site has level 1 if its bits are
-// below its probability. If they are equal in a chain, more bits are needed, and DrawPendants stops
-// before this pair. It may then have drawn the first site of the pair.
-//
-// Draws of the chains c whose bits are not set in live are discarded. DrawPendants adds to moved[c]
-// the number of sites whose levels change. The number of sites is even.
-func DrawPendants(own []uint8, words []uint32, stride int, pendants []ForestPendant, live uint8, moved *[ForestChains]int64) (pairs int) {
+// DrawPendants draws the levels of pairs of sites, parents first, and stores them in own. It returns
+// the number of pairs drawn. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first
+// site, and the upper 16 bits for its second site. A site has level 1 if its bits are below its
+// probability. If they are equal in a chain whose bit is set in live, more bits are needed, and
+// DrawPendants stops before this pair. It may then have drawn the first site of the pair. The number
+// of sites is even.
+func DrawPendants(own []uint8, words []uint32, pendants []ForestPendant, live uint8) (pairs int) {
 	n := len(pendants) / 2
 	if n == 0 {
 		return 0
 	}
-	if len(pendants)%2 != 0 || stride < n || len(words) < (ForestChains-1)*stride+n {
-		panic(fmt.Sprintf("simd: DrawPendants: len(pendants) = %d, len(words) = %d, stride = %d, want %d rows of half as many words", len(pendants), len(words), stride, ForestChains))
+	if len(pendants)%2 != 0 || len(words) < ForestChains*n {
+		panic(fmt.Sprintf("simd: DrawPendants: len(pendants) = %d, len(words) = %d, want half as many rows of words", len(pendants), len(words)))
 	}
 	for pairs < n {
 		most := min(n-pairs, forestTerms/8)
 		left := most
 		if best < drawPendantsLevel {
-			refDrawPendants(own, words[pairs:], stride, pendants[2*pairs:2*(pairs+most)], live, moved, &left)
+			refDrawPendants(own, words[ForestChains*pairs:], pendants[2*pairs:], live, &left)
 		} else {
-			drawPendantsRun(own, words[pairs:], stride, pendants[2*pairs:2*(pairs+most)], live, moved, &left)
+			drawPendantsRun(own, words[ForestChains*pairs:], pendants[2*pairs:], live, &left)
 		}
 		if pairs += most - left; left > 0 {
 			break
 		}
 	}
 	return pairs
+}
+
+// EightColumns stores the columns of the eight rows of src, of length ld, one after the other in dst:
+// dst[8k + c] = src[c·ld + k]. It panics unless len(dst) = 8·ld = len(src) and ld is a multiple of 8.
+func EightColumns(dst, src []uint32, ld int) {
+	if ld%8 != 0 || len(dst) != ForestChains*ld || len(src) != len(dst) {
+		panic(fmt.Sprintf("simd: EightColumns: len(dst) = %d, len(src) = %d, ld = %d, want eight rows of a multiple of 8", len(dst), len(src), ld))
+	}
+	for at := 0; at < ld; at += forestTerms {
+		n := min(forestTerms, ld-at)
+		if part := dst[ForestChains*at : ForestChains*(at+n)]; best < eightColumnsLevel {
+			refEightColumns(part, src[at:], ld)
+		} else {
+			eightColumnsRun(part, src[at:], ld)
+		}
+	}
+}
+
+// ForestMoved adds to moved, for each chain, the number of sites whose levels in old and own differ. It
+// panics unless both have the same length, a multiple of 64.
+func ForestMoved(moved *[ForestChains]int64, old, own []uint8) {
+	if len(old) != len(own) || len(own)%64 != 0 {
+		panic(fmt.Sprintf("simd: ForestMoved: len(old) = %d, len(own) = %d, want the same multiple of 64", len(old), len(own)))
+	}
+	for len(own) > 0 {
+		n := min(len(own), forestTerms)
+		if best < forestMovedLevel {
+			refForestMoved(moved, old[:n], own[:n])
+		} else {
+			forestMovedRun(moved, old[:n], own[:n])
+		}
+		old, own = old[n:], own[n:]
+	}
 }
 
 // SpinBond is a term of an energy: V if the levels of the sites I and J differ, and otherwise 0.
@@ -221,42 +265,65 @@ func refForestUp(odds []float64, links []ForestLink, lo, hi int) {
 	}
 }
 
-func refForestDraw(own []uint8, u []float64, stride int, odds []float64, links []ForestLink, lo, hi int, live uint8, moved *[ForestChains]int64) {
-	for k := hi - 1; k >= lo; k-- {
-		l := &links[k]
-		row, parent, drawn := (*[ForestChains]float64)(odds[ForestChains*k:]), own[l.Parent], uint8(0)
+func refForestDraw(own []uint8, words []uint32, odds []float64, links []ForestLink, live uint8, left *int) {
+	for k := 0; *left > 0; k++ {
+		place := len(links) - 1 - k
+		l := &links[place]
+		row, parent, drawn, tied := (*[ForestChains]float64)(odds[ForestChains*place:]), own[l.Parent], uint8(0), uint8(0)
 		for c, o := range row {
-			o = float64(o * l.Couple[parent>>c&1])
-			drawn |= uint8(math.Float64bits(float64(u[c*stride+hi-1-k]*(1+o))-o)>>63) << c
+			level, tie := ForestLevel(words[ForestChains*(k/2)+c]>>(k&1*16)&0xffff, float64(o*l.Couple[parent>>c&1]))
+			drawn |= level << c
+			tied |= tie << c
 		}
-		changed := (drawn ^ own[l.Site]) & live
-		own[l.Site] ^= changed
-		for c := range moved {
-			moved[c] += int64(changed >> c & 1)
+		if tied&live != 0 {
+			return
 		}
+		own[l.Site] = drawn
+		*left -= k & 1
 	}
 }
 
-func refDrawPendants(own []uint8, words []uint32, stride int, pendants []ForestPendant, live uint8, moved *[ForestChains]int64, left *int) {
-	for k := range pendants {
+// ForestLevel returns the level of a site with the given odds of level 1, by the highest 16 bits w of
+// a uniform number. If further bits may change it, tie is 1.
+func ForestLevel(w uint32, odds float64) (level, tie uint8) {
+	s := (1 + odds) * 0x1p-16
+	v := float64(float64(int32(w))*s) - odds
+	level = uint8(math.Float64bits(v) >> 63)
+	return level, level &^ uint8(math.Float64bits(v+s)>>63)
+}
+
+func refDrawPendants(own []uint8, words []uint32, pendants []ForestPendant, live uint8, left *int) {
+	for k := 0; *left > 0; k++ {
 		p := &pendants[k]
-		above, drawn, tied := own[p.Parent], uint8(0), false
-		for c := range moved {
-			w, t := words[k>>1+c*stride]<<(16&^(k<<4))&^0xffff, p.High[above>>c&1]
-			tied = tied || w == t
+		above, drawn, tied := own[p.Parent], uint8(0), uint8(0)
+		for c := range ForestChains {
+			w, t := words[ForestChains*(k/2)+c]<<(16&^(k<<4))&^0xffff, p.High[above>>c&1]
+			if w == t {
+				tied |= 1 << c
+			}
 			if w < t {
 				drawn |= 1 << c
 			}
 		}
-		if tied {
+		if tied&live != 0 {
 			return
 		}
-		changed := (drawn ^ own[p.Site]) & live
-		own[p.Site] ^= changed
-		for c := range moved {
-			moved[c] += int64(changed >> c & 1)
-		}
+		own[p.Site] = drawn
 		*left -= k & 1
+	}
+}
+
+func refEightColumns(dst, src []uint32, ld int) {
+	for i := range dst {
+		dst[i] = src[i%ForestChains*ld+i/ForestChains]
+	}
+}
+
+func refForestMoved(moved *[ForestChains]int64, old, own []uint8) {
+	for i, v := range own {
+		for c := range moved {
+			moved[c] += int64((v ^ old[i]) >> c & 1)
+		}
 	}
 }
 

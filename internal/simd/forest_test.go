@@ -34,31 +34,28 @@ func TestForest(t *testing.T) {
 			f.Links, f.Field, f.From = append(f.Links, l), append(f.Field, math.Exp(r.NormFloat64())), append(f.From, int32(len(f.Bonds)))
 		}
 		f.Bonds = append(f.Bonds, ForestBond{})
-		own := make([]uint8, (sites+15)&^15)
+		own := make([]uint8, (sites+63)&^63)
 		for i := range sites {
 			own[i] = uint8(r.Uint32())
-		}
-		u := make([]float64, ForestChains*(n+3))
-		for i := range u {
-			u[i] = r.Float64()
 		}
 		bonds := make([]SpinBond, n+n/2)
 		for k := range bonds {
 			bonds[k] = SpinBond{I: int32(r.IntN(sites)), J: int32(r.IntN(sites)), V: r.Int64() >> 20 * int64(1-2*r.IntN(2))}
 		}
-		pendants, words := make([]ForestPendant, 2*((n+1)/2)), make([]uint32, ForestChains*(n+3))
-		for i := range words {
-			words[i] = r.Uint32()
+		pendants, ld := make([]ForestPendant, 2*((n+1)/2)), (n+8)&^7
+		words, rows := make([]uint32, ForestChains*ld), make([]uint32, ForestChains*ld)
+		for i := range rows {
+			rows[i] = r.Uint32()
 		}
 		for k := range pendants {
 			pendants[k] = ForestPendant{Site: int32(k), Parent: int32(sites - 1 - r.IntN(20)), High: [2]uint32{r.Uint32() &^ 0xffff, r.Uint32() &^ 0xffff}}
-			if k == 7*n/8 { // the bits of chain 3
-				high := words[3*(n+3)+k/2] << (16 * (1 - k%2)) &^ 0xffff
+			if k == 7*n/8 { // the bits of chain 2
+				high := rows[2*ld+k/2] << (16 * (1 - k%2)) &^ 0xffff
 				pendants[k].High = [2]uint32{high, high}
 			}
 		}
 		type result struct {
-			pairs int
+			pairs [3]int
 			odds  []float64
 			own   []uint8
 			moved [ForestChains]int64
@@ -72,9 +69,29 @@ func TestForest(t *testing.T) {
 				f.Odds(v.odds, v.own, lo, hi)
 				lo = hi
 			}
-			f.Draw(v.own, u, n+3, v.odds, 0b10110111, &v.moved)
-			v.pairs = DrawPendants(v.own, words, n+3, pendants, 0b10110111, &v.moved)
-			require.LessOrEqual(t, v.pairs, 7*n/16)
+			EightColumns(words, rows, ld)
+			for k := range ld {
+				for c := range ForestChains {
+					require.Equal(t, rows[c*ld+k], words[ForestChains*k+c])
+				}
+			}
+			v.pairs[0] = f.Draw(v.own, words, v.odds, f.Links[:n&^1], 0b10110111)
+			const w = 0x8000
+			for c, at := range []int{2, 6} { // in chain 2, and in a chain without an effect
+				rare := append([]float64(nil), v.odds...)
+				rare[ForestChains*(n&1)+at] = 1 / (0x1p16/(w+.5) - 1)
+				same := append([]uint32(nil), words...)
+				if n > 1 {
+					links := append([]ForestLink(nil), f.Links[n&1:]...)
+					links[0].Couple = [2]float64{1, 1}
+					rare = rare[ForestChains*(n&1):]
+					same[ForestChains*(n/2-1)+at] = w<<16 | w
+					v.pairs[1+c] = f.Draw(v.own, same, rare, links, 0b10110111)
+					require.Equal(t, n/2-1+c, v.pairs[1+c])
+				}
+			}
+			require.LessOrEqual(t, DrawPendants(v.own, words, pendants, 0b10110111), 7*n/16)
+			ForestMoved(&v.moved, own, v.own)
 			SpinEnergies(&v.sum, v.own, bonds)
 			SpreadForest(v.x, v.own, sites)
 			return v
@@ -87,9 +104,13 @@ func TestForest(t *testing.T) {
 		whole := run(n / 3)
 		best = was
 		require.Equal(t, whole, run(n/3))
+		var moved [ForestChains]int64
 		for i, v := range got.own {
-			require.Zero(t, (v^own[i])&^0b10110111)
+			for c := range moved {
+				moved[c] += int64((v ^ own[i]) >> c & 1)
+			}
 		}
+		require.Equal(t, moved, got.moved)
 		for c := range 5 {
 			for i := range sites {
 				require.Equal(t, int32(got.own[i]>>c&1), got.x[c*sites+i])

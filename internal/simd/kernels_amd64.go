@@ -189,6 +189,8 @@ const (
 	forestUpLevel       = avx512
 	forestDrawLevel     = avx512
 	drawPendantsLevel   = avx512
+	eightColumnsLevel   = avx512
+	forestMovedLevel    = avx512
 	spinEnergiesLevel   = avx512
 	spreadForestLevel   = avx512
 	addRowsLevel        = avx2
@@ -957,13 +959,23 @@ func forestUpRun(odds []float64, links []ForestLink, lo, hi int) {
 }
 
 //go:noinline
-func forestDrawRun(own []uint8, u []float64, stride int, odds []float64, links []ForestLink, lo, hi int, live uint8, moved *[8]int64) {
-	forestDrawAVX512(&own[0], &u[0], 8*stride, &odds[8*(hi-1)], &links[hi-1].Site, hi-lo, int(live), &moved[0])
+func forestDrawRun(own []uint8, words []uint32, odds []float64, links []ForestLink, live uint8, left *int) {
+	forestDrawAVX512(&own[0], &words[0], &odds[8*(len(links)-1)], &links[len(links)-1].Site, int(live), left)
 }
 
 //go:noinline
-func drawPendantsRun(own []uint8, words []uint32, stride int, pendants []ForestPendant, live uint8, moved *[8]int64, left *int) {
-	drawPendantsAVX512(&own[0], &words[0], 4*stride, &pendants[0].Site, int(live), &moved[0], left)
+func drawPendantsRun(own []uint8, words []uint32, pendants []ForestPendant, live uint8, left *int) {
+	drawPendantsAVX512(&own[0], &words[0], &pendants[0].Site, int(live), left)
+}
+
+//go:noinline
+func eightColumnsRun(dst, src []uint32, ld int) {
+	eightColumnsAVX512(&dst[0], &src[0], 4*ld, len(dst)/64)
+}
+
+//go:noinline
+func forestMovedRun(moved *[8]int64, old, own []uint8) {
+	forestMovedAVX512(&moved[0], &old[0], &own[0], len(own))
 }
 
 //go:noinline
@@ -1667,7 +1679,12 @@ func dots2AVX512(dst *float64, m *float64, at *int32, x *float64, next int, coun
 // drawPendantsAVX512 is refDrawPendants on *left ≥ 1 pairs.
 //
 //go:noescape
-func drawPendantsAVX512(own *uint8, words *uint32, stride int, pendants *int32, live int, moved *int64, left *int)
+func drawPendantsAVX512(own *uint8, words *uint32, pendants *int32, live int, left *int)
+
+// eightColumnsAVX512 is refEightColumns on blocks ≥ 1 of eight columns; ld is the bytes from a row to the next.
+//
+//go:noescape
+func eightColumnsAVX512(dst *uint32, src *uint32, ld int, blocks int)
 
 // entropyAVX2 is refEntropy; p is destroyed.
 //
@@ -1894,10 +1911,15 @@ func foldMaxAVX2(dst *float64, m *float64, at *int32, coef *float64, count int, 
 //go:noescape
 func foldMaxAVX512(dst *float64, m *float64, at *int32, coef *float64, count int, n int)
 
-// forestDrawAVX512 is refForestDraw on n ≥ 1 places, beginning with the last.
+// forestDrawAVX512 is refForestDraw on *left ≥ 1 pairs of places, beginning with the last.
 //
 //go:noescape
-func forestDrawAVX512(own *uint8, u *float64, stride int, odds *float64, links *int32, n int, live int, moved *int64)
+func forestDrawAVX512(own *uint8, words *uint32, odds *float64, links *int32, live int, left *int)
+
+// forestMovedAVX512 is refForestMoved on n sites, a positive multiple of 64.
+//
+//go:noescape
+func forestMovedAVX512(moved *int64, old *uint8, own *uint8, n int)
 
 // forestOddsAVX512 is refForestOdds on n ≥ 1 places.
 //

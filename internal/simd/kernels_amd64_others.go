@@ -61,12 +61,14 @@ func forestOddsRun([]float64, []uint8, []float64, []ForestBond, []int32, int, in
 	panic("simd: no assembly of forestOdds")
 }
 func forestUpRun([]float64, []ForestLink, int, int) { panic("simd: no assembly of forestUp") }
-func forestDrawRun([]uint8, []float64, int, []float64, []ForestLink, int, int, uint8, *[8]int64) {
+func forestDrawRun([]uint8, []uint32, []float64, []ForestLink, uint8, *int) {
 	panic("simd: no assembly of forestDraw")
 }
-func drawPendantsRun([]uint8, []uint32, int, []ForestPendant, uint8, *[8]int64, *int) {
+func drawPendantsRun([]uint8, []uint32, []ForestPendant, uint8, *int) {
 	panic("simd: no assembly of drawPendants")
 }
+func eightColumnsRun([]uint32, []uint32, int)         { panic("simd: no assembly of eightColumns") }
+func forestMovedRun(*[8]int64, []uint8, []uint8)      { panic("simd: no assembly of forestMoved") }
 func spinEnergiesRun(*[8]int64, []uint8, []SpinBond)  { panic("simd: no assembly of spinEnergies") }
 func spreadForestRun([]int32, []uint8, int, int, int) { panic("simd: no assembly of spreadForest") }
 func sparse(dst []float64, start, adj []int32, w []float64, x []int32) {
@@ -174,6 +176,8 @@ const (
 	forestUpLevel      = never
 	forestDrawLevel    = never
 	drawPendantsLevel  = never
+	eightColumnsLevel  = never
+	forestMovedLevel   = never
 	spinEnergiesLevel  = never
 	spreadForestLevel  = never
 	addRowsLevel       = never

@@ -146,7 +146,10 @@ func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 // If no site of a subtree has a neighbour outside the forest, the odds of its sites are constant.
 // Such sites form pendant trees, in which a draw only compares random bits with thresholds.
 type Forest struct {
-	links []simd.ForestLink // links to their parents of the sites outside pendant trees, children first
+	// links to their parents of the sites outside pendant trees, children first; an odd number is
+	// followed by a site that does not exist
+	links []simd.ForestLink
+	open  int               // number of these sites
 	field []float64         // odds of these sites, including the factors of pendant children
 	bonds []simd.ForestBond // neighbours outside the forest, with 1 and e^−w; one more at the end
 	from  []int32           // bonds of place k are bonds[from[k]:from[k+1]]
@@ -162,7 +165,12 @@ func (p *Pairs) Forest(set []int32) *Forest {
 	set, odds, f := p.peel(set)
 	n := len(set)
 	set = p.byHeight(set)
-	f.links, f.field, f.from = make([]simd.ForestLink, n), make([]float64, n), make([]int32, 1, n+1)
+	f.open = n
+	f.links, f.field, f.from = make([]simd.ForestLink, n+n&1), make([]float64, n), make([]int32, 1, n+1)
+	if n&1 != 0 {
+		none := int32(len(p.field))
+		f.links[n] = simd.ForestLink{Site: none, Parent: none, Place: int32(n), Couple: [2]float64{1, 1}}
+	}
 	place := make(map[int32]int32, n)
 	for k, i := range set {
 		place[i] = int32(k)
@@ -186,7 +194,7 @@ func (p *Pairs) Forest(set []int32) *Forest {
 		f.from = append(f.from, int32(len(f.bonds)))
 	}
 	f.bonds = append(f.bonds, simd.ForestBond{})
-	f.eight = simd.Forest{Links: f.links, Field: f.field, Bonds: f.bonds, From: f.from}
+	f.eight = simd.Forest{Links: f.links[:n], Field: f.field, Bonds: f.bonds, From: f.from}
 	return f
 }
 
@@ -290,7 +298,11 @@ func (p *Pairs) byHeight(set []int32) []int32 {
 func (f *Forest) Eight() *simd.Forest { return &f.eight }
 
 // Sites returns the number of sites outside pendant trees and the number of sites in pendant trees.
-func (f *Forest) Sites() (open, pendant int) { return len(f.links), f.hung }
+func (f *Forest) Sites() (open, pendant int) { return f.open, f.hung }
+
+// Words returns the number of words that a draw of the forest uses: half a word per site, and
+// first those of the sites outside pendant trees.
+func (f *Forest) Words() int { return len(f.links)/2 + len(f.pendants)/2 }
 
 // Edges returns the number of couplings to sites outside the forest.
 func (f *Forest) Edges() int { return len(f.bonds) - 1 }
@@ -306,10 +318,10 @@ func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 //
 // where o is the child's odds and w the coupling.
 func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
-	odds = odds[:len(f.links)+1]
+	odds = odds[:f.open+1]
 	if lo == 0 {
 		copy(odds, f.field)
-		odds[len(f.links)] = 1
+		odds[f.open] = 0
 	}
 	bonds := f.bonds[f.from[lo]:f.from[hi]]
 	for a := range bonds {
@@ -323,29 +335,38 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	}
 }
 
-// Draw stores in x the levels of the sites outside pendant trees, drawn with the odds that
-// [Forest.Forward] has computed. In reverse order, site k uses u[k], a number in [0, 1). Draw
-// returns the number of sites whose level changed.
-func (f *Forest) Draw(x []int32, u, odds []float64) (moved int) {
-	n := len(f.links)
-	odds, u = odds[:n], u[:n]
-	for k := range u {
-		l := &f.links[n-1-k]
-		// A root has no parent: both entries of its couple are 1.
-		o := float64(odds[n-1-k] * l.Couple[x[l.Parent]&1])
-		level := int32(math.Float64bits(float64(u[k]*(1+o))-o) >> 63)
-		moved += int(x[l.Site] ^ level)
-		x[l.Site] = level
+// Draw stores in x the levels of the sites of the forest, parents first, and returns the number of
+// sites whose level changed. A site has level 1 if a uniform number is below the probability of that
+// level. The highest 16 bits of the number are half a word of words, the lower half first. If they do
+// not decide, more() has further bits. The sites outside pendant trees use the odds that
+// [Forest.Forward] has computed.
+func (f *Forest) Draw(x []int32, words []uint32, odds []float64, more func() uint64) (moved int) {
+	n, top := f.open, len(f.links)
+	for k := top - n; k < top; k++ {
+		place := top - 1 - k
+		l, w := &f.links[place], words[k>>1]>>(k&1*16)&0xffff
+		o := float64(odds[place] * l.Couple[x[l.Parent]&1]) // a root's couple is 1
+		level, tie := simd.ForestLevel(w, o)
+		if tie != 0 {
+			level = tieOf(w, o, more())
+		}
+		moved += int(x[l.Site] ^ int32(level))
+		x[l.Site] = int32(level)
 	}
-	return moved
+	return moved + f.drawPendants(x, words[top/2:], more)
 }
 
-// DrawPendants draws the levels of the pendant trees and stores them in x. The levels of all other
-// sites must have been drawn before. DrawPendants returns the number of sites whose level changed.
-// A site has level 1 if 64 random bits are below its probability, times 2⁶⁴. For site k in the
-// order of drawing, the highest 16 of these bits are in words[k/2], the lower half first. If they
-// equal the highest bits of the probability, the highest 48 bits of more() decide.
-func (f *Forest) DrawPendants(x []int32, words []uint32, more func() uint64) (moved int) {
+// tieOf returns the level of a site with the given odds by the highest 16 bits w of a uniform number
+// and the 37 highest of further bits.
+func tieOf(w uint32, odds float64, more uint64) uint8 {
+	u := float64(uint64(w)<<37|more>>27) * 0x1p-53
+	return uint8(math.Float64bits(float64(u*(1+odds))-odds) >> 63)
+}
+
+// drawPendants stores in x the levels of the pendant trees. A site has level 1 if 64 random bits are
+// below its chance. If the highest 16 bits equal those of the chance, the highest 48 bits of more()
+// decide.
+func (f *Forest) drawPendants(x []int32, words []uint32, more func() uint64) (moved int) {
 	for k := 0; k < f.hung; k++ {
 		if k&1 == 0 { // pairs have fewer instructions per site
 			pairs, n := untilTie(f.pendants[k:f.hung], x, words[k/2:])
@@ -398,28 +419,49 @@ func (f *Forest) tie(k int, above uint8, more uint64) uint8 {
 	return uint8((more>>16 - f.chance[k][above]&(1<<48-1)) >> 63)
 }
 
-// DrawEightPendants does the same as [Forest.DrawPendants] for the chains lo, …, hi−1 of eight
-// chains. Their levels are the bits of own. Chain c uses words[c·stride:] and more(c).
-func (f *Forest) DrawEightPendants(own []uint8, words []uint32, stride, lo, hi int, more func(chain int) uint64, moved *[simd.ForestChains]int64) {
-	live := uint8(1<<hi - 1<<lo)
+// DrawEight is Draw of the chains of eight whose bits are set in live. The levels are the bits of own,
+// which changes arbitrarily in the other chains. The words of chain c are words[8k + c] for all k, and
+// more(c) returns its further bits.
+func (f *Forest) DrawEight(own []uint8, words []uint32, odds []float64, live uint8, more func(chain int) uint64) {
+	top := len(f.links)
+	for k := 0; k < top; k += 2 {
+		if k += 2 * f.eight.Draw(own, words[simd.ForestChains*(k/2):], odds, f.links[:top-k], live); k == top {
+			break
+		}
+		for at := max(k, top-f.open); at < k+2; at++ { // one of these sites has a tie
+			place := top - 1 - at
+			l, drawn := &f.links[place], uint8(0)
+			parent := own[l.Parent]
+			for c, o := range odds[simd.ForestChains*place : simd.ForestChains*(place+1)] {
+				w := words[simd.ForestChains*(at/2)+c] >> (at & 1 * 16) & 0xffff
+				o = float64(o * l.Couple[parent>>c&1])
+				level, tie := simd.ForestLevel(w, o)
+				if tie&(live>>c) != 0 {
+					level = tieOf(w, o, more(c))
+				}
+				drawn |= level << c
+			}
+			own[l.Site] = drawn
+		}
+	}
+	words = words[simd.ForestChains*(top/2):]
 	for k := 0; k < len(f.pendants); k += 2 {
-		if k += 2 * simd.DrawPendants(own, words[k/2:], stride, f.pendants[k:], live, moved); k == len(f.pendants) {
+		if k += 2 * simd.DrawPendants(own, words[simd.ForestChains*(k/2):], f.pendants[k:], live); k == len(f.pendants) {
 			break
 		}
 		for at := k; at < min(k+2, f.hung); at++ { // one of these sites has a tie
-			p, changed := &f.pendants[at], uint8(0)
-			for c := lo; c < hi; c++ {
-				above := own[p.Parent] >> c & 1
-				w, t := words[k/2+c*stride]>>(at&1*16)&0xffff, p.High[above]>>16
+			p, drawn := &f.pendants[at], uint8(0)
+			parent := own[p.Parent]
+			for c := range simd.ForestChains {
+				above := parent >> c & 1
+				w, t := words[simd.ForestChains*(k/2)+c]>>(at&1*16)&0xffff, p.High[above]>>16
 				level := uint8((w - t) >> 31)
-				if w == t {
+				if w == t && live>>c&1 != 0 {
 					level = f.tie(at, above, more(c))
 				}
-				change := level ^ own[p.Site]>>c&1
-				changed |= change << c
-				moved[c] += int64(change)
+				drawn |= level << c
 			}
-			own[p.Site] ^= changed
+			own[p.Site] = drawn
 		}
 	}
 }

@@ -335,29 +335,33 @@ func TestForestAgainstPlan(t *testing.T) {
 		for k := range pendant {
 			set = append(set, forest.pendants[pendant-1-k].Site)
 		}
-		for _, l := range forest.links {
+		for _, l := range forest.links[:open] {
 			set = append(set, l.Site)
 		}
 		plan := m.Compile(set)
 		require.Equal(t, plan.Sites(), open+pendant)
 		require.Greater(t, plan.Entries()+forest.Edges()+pendant, 0)
-		run, stride := NewRun([]*Plan{plan}), (pendant+1)/2
-		x, y, own := make([]int32, sites), make([]int32, sites), make([]uint8, sites&^15+16)
-		u, odds, words, low := make([]float64, len(set)), make([]float64, open+1), make([]uint32, stride), uint64(0)
+		run, top := NewRun([]*Plan{plan}), (open+1)&^1
+		x, y, own := make([]int32, sites), make([]int32, sites), make([]uint8, sites&^63+64)
+		u, odds, words, low := make([]float64, len(set)), make([]float64, open+1), make([]uint32, forest.Words()), uint64(0)
+		eight, columns := make([]float64, simd.ForestChains*(open+1)), make([]uint32, simd.ForestChains*len(words))
 		more := func() uint64 { ties++; return low << 16 }
 		for range 20 {
+			forest.Forward(odds, y, 0, open/2)
+			forest.Forward(odds, y, open/2, open)
 			low = r.Uint64() >> 27 << 11 // of 48 bits, such that a float64 holds all 64
 			clear(words)
 			for k := range u {
-				u[k] = r.Float64()
-				if at := k - open; at >= 0 {
-					high := r.Uint64() >> 48
-					if r.IntN(2) == 0 {
-						high = uint64(forest.pendants[at].High[r.IntN(2)] >> 16)
-					}
-					u[k] = float64(high<<48|low) * 0x1p-64
-					words[at/2] |= uint32(high) << (at & 1 * 16)
+				high, at := r.Uint64()>>48, top+k-open
+				switch tie := r.IntN(2) == 0; {
+				case tie && k < open: // if its parent is as drawn here
+					o := odds[open-1-k] * forest.links[open-1-k].Couple[r.IntN(2)]
+					high = min(0xffff, uint64(o/(1+o)*0x1p16))
+				case tie:
+					high = uint64(forest.pendants[k-open].High[r.IntN(2)] >> 16)
 				}
+				u[k] = float64(high<<48|low) * 0x1p-64
+				words[at/2] |= uint32(high) << (at & 1 * 16)
 			}
 			v := slices.Clone(u)
 			for k := range v {
@@ -365,37 +369,33 @@ func TestForestAgainstPlan(t *testing.T) {
 			}
 			run.Forward(plan, x, nil)
 			a := run.Draw(plan, x, v)
-			forest.Forward(odds, y, 0, open/2)
-			forest.Forward(odds, y, open/2, open)
 			asked := ties
-			b := forest.Draw(y, u[:open], odds) + forest.DrawPendants(y, words, more)
+			b := forest.Draw(y, words, odds, more)
 			asked = ties - asked
 			require.Equal(t, x, y)
 			require.Equal(t, a, b)
 
-			// Chains 2 and 3 of eight draw the same pendant trees.
-			for _, p := range forest.links {
-				own[p.Site] = uint8(x[p.Site]) * 0b1100
+			// Chains 2 and 3 of eight draw the same.
+			for k, w := range words {
+				columns[simd.ForestChains*k+2], columns[simd.ForestChains*k+3] = w, w
 			}
-			both, moved, before := make([]uint32, simd.ForestChains*stride), [simd.ForestChains]int64{}, slices.Clone(own)
-			copy(both[2*stride:], words)
-			copy(both[3*stride:], words)
 			once := ties
-			forest.DrawEightPendants(own, both, stride, 2, 4, func(int) uint64 { return more() }, &moved)
-			require.Equal(t, 2*asked, ties-once, "bits of ties")
-			change := int64(0)
-			for _, i := range set {
-				require.Equal(t, uint8(x[i])*0b1100, own[i])
-				change += int64((own[i] ^ before[i]) >> 2)
+			forest.Eight().Odds(eight, own, 0, open)
+			for k := range open {
+				require.Equal(t, odds[k], eight[simd.ForestChains*k+2])
 			}
-			require.Equal(t, [simd.ForestChains]int64{2: change / 3, 3: change / 3}, moved)
+			forest.DrawEight(own, columns, eight, 0b1100, func(int) uint64 { return more() })
+			require.Equal(t, 2*asked, ties-once, "bits of ties")
+			for i := range x {
+				require.Equal(t, uint8(x[i])*0b1100, own[i]&0b1100)
+			}
 		}
 		require.Zero(t, testing.AllocsPerRun(10, func() {
 			run.Forward(plan, x, nil)
 			run.Draw(plan, x, u)
 			forest.Forward(odds, y, 0, open)
-			forest.Draw(y, u[:open], odds)
-			forest.DrawPendants(y, words, more)
+			forest.Draw(y, words, odds, more)
+			forest.DrawEight(own, columns, eight, 0xff, func(int) uint64 { return more() })
 		}))
 	}
 	require.Greater(t, pendants, 200)

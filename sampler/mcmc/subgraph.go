@@ -27,20 +27,29 @@ import (
 // energy.Factored, without hidden units.
 //
 // Width bounds the number of sites on which an intermediate sum depends; sets of width 1 are
-// forests. Kernel chooses about twenty sets, the same in every run. Two or three successive sets
-// cover all sites that have more than one allowed level. A step redraws one set, and successive
-// steps cycle through the sets. On a square lattice a set contains about 63 % of the sites at width
-// 1, 75 % at width 3 and 81 % at width 8.
+// forests. Kernel chooses the sets, the same in every run: about five forests for models of pairs of
+// two-level sites, and about twenty sets otherwise. Two or three successive sets cover all sites that
+// have more than one allowed level. A step redraws one set, and successive steps cycle through the
+// sets.
+//
+// On a square lattice a set contains about 63 % of the sites at width 1, 75 % at width 3 and 81 % at
+// width 8. On a random graph with three neighbours a site it contains 82 % at width 1 and 86 % at
+// width 10, which is not worth the price.
 //
 // # When to use it
 //
-// On sparse random graphs at low temperatures, forests yield several to a hundred times as many
-// effective draws per second as Gibbs (BenchmarkSparseGlass). The lower the temperature, the larger
-// the gain. At higher temperatures Gibbs is as fast.
+// On sparse random graphs at low temperatures, forests yield far more effective draws per second than
+// Gibbs (BenchmarkSparseGlass, couplings ±β). With 1.5 neighbours a site, a step is nearly an
+// independent draw. In blocks of sixteen chains the gain is 10 times at β = 1, 75 times at β = 1.5, and
+// about 1,000 times at β = 2. In blocks of four chains it is about twice as large, because Gibbs is
+// slower there (see [sampler.Config.BlockChains]). At high temperatures Gibbs is as fast.
 //
-// With about three neighbours a site and strong couplings, chains of both methods stay in one
-// valley of the energy; forests only explore it faster. There, make Subgraph the Base of
-// [Tempering]. Use it in the same way for spin glasses on lattices, with wider sets.
+// With three neighbours a site, the gain at β = 1 is 9 times in blocks of sixteen and 39 times in
+// blocks of four; it differs widely between graphs and runs. At stronger couplings, chains of both
+// methods stay in one valley of the energy, and forests only explore it faster. There, make Subgraph
+// the Base of [Tempering]. At β = 1.5 this gave 1 to 12 times as many effective draws as Gibbs as the
+// Base on eight graphs (median 4), and fewer on a ninth. Use it in the same way for spin glasses on
+// lattices, with wider sets.
 //
 // On ferromagnets near their critical temperature, the sites around a set hold it in place. There,
 // Gibbs and the cluster methods (package cluster) are faster.
@@ -48,9 +57,9 @@ import (
 // # Cost
 //
 // For forests of two-level pair models, a step costs 4 ns per site, or up to 10 ns if most trees
-// have neighbours outside the forest. With AVX-512 it costs 1.2 ns to 4 ns in blocks of four or
-// more chains (see [sampler.Config.BlockChains]) and gives the same results. For other models it
-// costs 100 ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A site has at most
+// have neighbours outside the forest. With AVX-512 it costs 1.1 ns to 1.9 ns in blocks of four
+// chains and 0.7 ns to 1 ns in blocks of eight or more, and gives the same results. For other models
+// it costs 100 ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A site has at most
 // levels^Width entries, and far fewer on average.
 type Subgraph struct {
 	// Width is the maximum number of sites on which an intermediate sum depends when the sites of a
@@ -71,6 +80,7 @@ type Subgraph struct {
 
 const (
 	covers       = 8       // maximum number of times that the sets cover all sites
+	forestCovers = 2       // number of times for forests of two-level pair models, which reach every state
 	defaultJoint = 1 << 8  // default maximum of levels^Width
 	mostJoint    = 1 << 20 // maximum of levels^Width
 	mostEntries  = 1 << 26 // maximum number of message entries of a set: 512 MiB
@@ -136,14 +146,18 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 	}
 	r := rand.New(rand.NewPCG(44, 2)) // no chain draws from r
 	var plans []*subgraph.Plan
-	most, pendant := 0, 0 // largest numbers of uniform numbers and of pendant sites
-	for range min(covers, max(2, mostSites/sites)) {
+	most, words := 0, 0 // maximum numbers of sites with messages and of words of a draw
+	times := min(covers, max(2, mostSites/sites))
+	if k.pairs != nil {
+		times = forestCovers
+	}
+	for range times {
 		for _, chosen := range graph.Cover(width, r) {
 			s := set{}
 			if k.pairs != nil {
 				s.forest = k.pairs.Forest(chosen)
-				open, hung := s.forest.Sites()
-				most, pendant = max(most, open), max(pendant, hung)
+				open, _ := s.forest.Sites()
+				most, words = max(most, open), max(words, s.forest.Words())
 			} else {
 				most = max(most, len(chosen))
 				s.plan = model.Compile(chosen)
@@ -163,12 +177,17 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 		lanes = simd.ForestChains
 		k.own = make([][]uint8, (chains+lanes-1)/lanes)
 		for g := range k.own {
-			k.own[g] = padded.Make[uint8](sites&^15 + 16) // at least one more than the sites
+			k.own[g] = padded.Make[uint8](sites&^63 + 64) // at least one more than the sites
 		}
-		k.held = padded.Make[bool](len(k.own))
+		k.held, k.stale, k.old = padded.Make[bool](len(k.own)), padded.Make[bool](len(k.own)), padded.Make[uint8](sites&^63+64)
+		words = (words + 7) &^ 7
+		k.columns = padded.Make[uint32](lanes * words)
 	}
-	k.words = padded.Make[uint32](lanes * ((pendant + 1) / 2))
-	k.u, k.odds = padded.Make[float64](lanes*most), padded.Make[float64](lanes*(most+1))
+	k.words = padded.Make[uint32](lanes * words)
+	k.odds = padded.Make[float64](lanes * (most + 1))
+	if k.pairs == nil {
+		k.u = padded.Make[float64](most)
+	}
 	k.stop = k.At.Done
 	return k, nil
 }
@@ -306,7 +325,7 @@ type subgraphs struct {
 	turn   int // index of the set of the next step
 	run    *subgraph.Run
 	u      []float64           // uniform numbers for the sites of a set
-	words  []uint32            // random bits for the pendant sites of a forest
+	words  []uint32            // random bits for the sites of a forest, by chain
 	odds   []float64           // messages of a forest
 	stop   func(work int) bool // counts work and reports whether the step has to stop
 	unread bool                // the energies of this step are not read
@@ -314,20 +333,24 @@ type subgraphs struct {
 	pairs    *subgraph.Pairs // couplings and fields; nil if the model has other tables
 	constant float64         // constant of the energies of pairs
 
-	own  [][]uint8 // states of each eight chains as bits; nil if chains move one by one
-	held []bool    // per eight chains, whether own holds their states
+	own     [][]uint8 // states of each eight chains as bits; nil if chains move one by one
+	held    []bool    // per eight chains, whether own holds their states
+	stale   []bool    // per eight chains, whether the caller's states are out of date
+	x       []int32   // caller's states, while kernels without own exchange states
+	old     []uint8   // states of eight chains before a step
+	columns []uint32  // words of eight chains, by word
 }
 
 var (
-	_ sampler.Costed  = (*subgraphs)(nil)
-	_ sampler.Starter = (*subgraphs)(nil)
+	_ sampler.Costed    = (*subgraphs)(nil)
+	_ sampler.Starter   = (*subgraphs)(nil)
+	_ sampler.Exchanger = (*subgraphs)(nil)
 )
 
 // Reset evaluates the states x and discards an interrupted step; it implements
 // [sampler.Transition].
 func (k *subgraphs) Reset(ctl sampler.Control, x []int32) error {
-	k.run.Begin()
-	clear(k.held)
+	k.lose()
 	return k.inLanguage.Reset(ctl, x)
 }
 
@@ -367,36 +390,28 @@ func (k *subgraphs) eights(ctl sampler.Control, info []sampler.Info, x []int32, 
 	for k.At.Chain < len(info) {
 		lo := k.At.Chain
 		g := lo / simd.ForestChains
-		first := g * simd.ForestChains
-		hi := min(first+simd.ForestChains, len(info))
+		first, hi := k.eight(g)
 		own := k.own[g]
-		if !k.held[g] {
-			for i := range n {
-				own[i] = 0
-				for s := first; s < hi; s++ {
-					own[i] |= uint8(x[s*n+i]) << (s - first)
-				}
-			}
-			k.held[g] = true
-		}
-		open, hung := f.Sites()
-		odds, u, stride := k.odds[:simd.ForestChains*(open+1)], k.u[:simd.ForestChains*open], (hung+1)/2
+		k.hold(g, x)
+		open, _ := f.Sites()
+		odds, used, ld := k.odds[:simd.ForestChains*(open+1)], f.Words(), (f.Words()+7)&^7
 		if !k.forward(open, hi-lo, func(from, to int) { f.Eight().Odds(odds, own, from, to) }) {
 			return 0
 		}
-		var moved [simd.ForestChains]int64
 		live := uint8(0)
 		for s := lo; s < hi; s++ {
 			c := s - first
-			r[s].Float64s(u[c*open : (c+1)*open])
-			r[s].Uint32s(k.words[c*stride : (c+1)*stride])
+			r[s].Uint32s(k.words[c*ld : c*ld+used])
 			live |= 1 << c
 		}
-		if open > 0 {
-			f.Eight().Draw(own, u, open, odds, live, &moved)
+		simd.EightColumns(k.columns[:simd.ForestChains*ld], k.words[:simd.ForestChains*ld], ld)
+		copy(k.old, own)
+		f.DrawEight(own, k.columns, odds, live, func(c int) uint64 { return r[first+c].Uint64() })
+		var moved [simd.ForestChains]int64
+		simd.ForestMoved(&moved, k.old, own)
+		if k.stale[g] = k.unread; !k.unread {
+			simd.SpreadForest(x[first*n:hi*n], own, n)
 		}
-		f.DrawEightPendants(own, k.words, stride, lo-first, hi-first, func(c int) uint64 { return r[first+c].Uint64() }, &moved)
-		simd.SpreadForest(x[first*n:hi*n], own, n)
 		e := [simd.ForestChains]float64{}
 		if !k.unread {
 			k.pairs.Energies(&e, own)
@@ -414,6 +429,124 @@ func (k *subgraphs) eights(ctl sampler.Control, info []sampler.Info, x []int32, 
 	}
 	k.At.Finish(info)
 	return 1
+}
+
+// eight returns the chains lo … hi−1 of the g-th eight.
+func (k *subgraphs) eight(g int) (lo, hi int) {
+	lo = g * simd.ForestChains
+	return lo, min(lo+simd.ForestChains, len(k.E))
+}
+
+// hold reads the states of the g-th eight chains from x, unless own holds them.
+func (k *subgraphs) hold(g int, x []int32) {
+	if k.held[g] {
+		return
+	}
+	own, n := k.own[g], k.Sites
+	lo, hi := k.eight(g)
+	for i := range n {
+		own[i] = 0
+		for s := lo; s < hi; s++ {
+			own[i] |= uint8(x[s*n+i]) << (s - lo)
+		}
+	}
+	k.held[g] = true
+}
+
+// Exchanges reports whether the kernel can exchange states with the other one, because both draw
+// forests of pair models and have the same numbers of sites and chains. It implements
+// [sampler.Exchanger].
+func (k *subgraphs) Exchanges(with sampler.Exchanger, _ float64) bool {
+	o, ok := with.(*subgraphs)
+	return ok && k.pairs != nil && o.pairs != nil && k.Sites == o.Sites && len(k.E) == len(o.E) && len(k.own) == len(o.own)
+}
+
+// Hold reads the states from x, unless the kernel already holds them. It implements
+// [sampler.Exchanger].
+func (k *subgraphs) Hold(x []int32) {
+	if k.own == nil {
+		k.x = x
+	}
+	for g := range k.held {
+		k.hold(g, x)
+		k.stale[g] = true
+	}
+}
+
+// Show stores in x the states that are out of date there. It implements [sampler.Lazy].
+func (k *subgraphs) Show(x []int32) {
+	if len(k.x) > 0 && &x[0] != &k.x[0] {
+		copy(x, k.x)
+	}
+	for g, stale := range k.stale {
+		if stale {
+			lo, hi := k.eight(g)
+			simd.SpreadForest(x[lo*k.Sites:hi*k.Sites], k.own[g], k.Sites)
+			k.stale[g] = false
+		}
+	}
+}
+
+// Exchange swaps the states of the given chains with those of the other kernel. It implements
+// [sampler.Exchanger].
+func (k *subgraphs) Exchange(with sampler.Exchanger, chains []int, moved []int) {
+	o := with.(*subgraphs)
+	for _, s := range chains {
+		k.E[s], o.E[s] = math.NaN(), math.NaN() // the next step computes them
+		if k.own == nil {
+			a, b := k.x[s*k.Sites:(s+1)*k.Sites], o.x[s*k.Sites:(s+1)*k.Sites]
+			if moved != nil {
+				moved[s] += sweep.Changed(a, b)
+			}
+			sweep.Exchange(a, b)
+		}
+	}
+	for g := range k.own {
+		lo, hi := k.eight(g)
+		swapped := uint8(0)
+		for _, s := range chains {
+			if lo <= s && s < hi {
+				swapped |= 1 << (s - lo)
+			}
+		}
+		if swapped == 0 {
+			continue
+		}
+		a, b := k.own[g], o.own[g]
+		copy(k.old, a)
+		for i, v := range b {
+			d := (a[i] ^ v) & swapped
+			a[i] ^= d
+			b[i] = v ^ d
+		}
+		if moved != nil {
+			var n [simd.ForestChains]int64
+			simd.ForestMoved(&n, k.old, a)
+			for s := lo; s < hi; s++ {
+				moved[s] += int(n[s-lo])
+			}
+		}
+		k.stale[g], o.stale[g] = true, true
+	}
+}
+
+// Energies computes the energies that the other kernel's states have under this kernel's model. It
+// implements [sampler.Exchanger].
+func (k *subgraphs) Energies(e []float64, of sampler.Exchanger) {
+	o := of.(*subgraphs)
+	if k.own == nil {
+		for s := range e {
+			e[s] = k.constant + k.pairs.Energy(o.x[s*k.Sites:(s+1)*k.Sites])
+		}
+	}
+	for g := range k.own {
+		lo, hi := k.eight(g)
+		sum := [simd.ForestChains]float64{}
+		k.pairs.Energies(&sum, o.own[g])
+		for s := lo; s < hi; s++ {
+			e[s] = k.constant + sum[s-lo]
+		}
+	}
 }
 
 // fewestForests is the minimum number of chains in a block of which eight at a time move a forest.
@@ -435,14 +568,13 @@ func (k *subgraphs) redraw(s *set, x []int32, r *sampler.Stream) bool {
 		*moved += k.run.Draw(s.plan, x, u)
 		return true
 	}
-	open, hung := s.forest.Sites()
+	open, _ := s.forest.Sites()
 	if !k.forward(open, 1, func(lo, hi int) { s.forest.Forward(k.odds, x, lo, hi) }) {
 		return false
 	}
-	u, words := k.u[:open], k.words[:(hung+1)/2]
-	r.Float64s(u)
+	words := k.words[:s.forest.Words()]
 	r.Uint32s(words)
-	*moved += s.forest.Draw(x, u, k.odds) + s.forest.DrawPendants(x, words, r.Uint64)
+	*moved += s.forest.Draw(x, words, k.odds, r.Uint64)
 	return true
 }
 
@@ -473,9 +605,15 @@ func (k *subgraphs) fields(f *wire.Fields) {
 	f.Int("mcmc: Subgraph: the set", &k.turn, 0, len(k.sets)-1)
 	f.Binary(k.Locals, -1)
 	if f.Reading() {
-		k.run.Begin()
-		clear(k.held)
+		k.lose()
 	}
+}
+
+// lose discards the states in the kernel's own format and an interrupted step.
+func (k *subgraphs) lose() {
+	k.run.Begin()
+	clear(k.held)
+	clear(k.stale)
 }
 
 // Unit costs of a step in nanoseconds, fitted like those of cost.go.

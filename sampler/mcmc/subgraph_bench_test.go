@@ -35,22 +35,32 @@ func sparse(sites int, degree, beta float64) *model.Ising {
 //
 //	go test ./sampler/mcmc -run xxx -bench SparseGlass -benchtime 1x -cpu 1
 //
-// Both methods make the same number of draws, since chains that stay in their valleys have a few
-// effective draws each, however long they are. If R-hat exceeds about 1.05, ESS/s says only that.
-// Then own-ESS/s, which takes each chain by itself, compares how fast the chains explore the valleys
-// in which they are.
+// Sixteen chains move in blocks of one, four or all (see [sampler.Config.BlockChains]): large blocks
+// make both methods faster. Gibbs and Subgraph make the same number of draws, since chains that stay
+// in their valleys have a few effective draws each, however long they are. If R-hat exceeds about 1.05,
+// ESS/s says only that. Then own-ESS/s, which takes each chain by itself, compares how fast the chains
+// explore the valleys in which they are, and Tempering of both, with an eighth of the draws, shows what
+// it costs to leave them.
 func BenchmarkSparseGlass(b *testing.B) {
-	const draws = 8000
+	const draws, chains, rungs, hottest = 8000, 16, 12, .4
 	for _, degree := range []float64{1.5, 3} {
 		for _, beta := range []float64{1, 1.5, 2} {
 			m := sparse(2000, degree, beta)
-			for _, chains := range []int{4, 16} {
-				for _, method := range []sampler.Method{Gibbs{}, Subgraph{}} {
-					b.Run(fmt.Sprintf("degree=%v/beta=%v/chains=%d/%T", degree, beta, chains, method), func(b *testing.B) {
+			ladder := make([]float64, rungs) // down to the coupling hottest
+			for j := range ladder {
+				ladder[j] = 1 - (1-hottest/beta)*float64(j)/(rungs-1)
+			}
+			for _, block := range []int{1, 4, 16} {
+				for _, method := range []sampler.Method{Gibbs{}, Subgraph{}, Tempering{Base: Gibbs{}, Betas: ladder}, Tempering{Base: Subgraph{}, Betas: ladder}} {
+					name, draws := fmt.Sprintf("%T", method), draws
+					if t, ok := method.(Tempering); ok {
+						name, draws = fmt.Sprintf("%s(%T)", name, t.Base), draws/8
+					}
+					b.Run(fmt.Sprintf("degree=%v/beta=%v/block=%d/%s", degree, beta, block, name), func(b *testing.B) {
 						for b.Loop() {
 							e := make([][]float64, chains)
 							ch := exact.Must(sampler.NewChains(b.Context(), m, method, sampler.Config{
-								Chains: chains, Workers: 1, Seed: 1,
+								Chains: chains, BlockChains: block, Workers: 1, Seed: 1,
 								Observe: func(s, _ int, _ []int32, info *sampler.Info) { e[s] = append(e[s], info.Energy) },
 							}))
 							require.NoError(b, ch.Run(b.Context(), draws/4))

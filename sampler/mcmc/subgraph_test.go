@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
@@ -118,4 +119,37 @@ func TestSubgraphEights(t *testing.T) {
 			require.InDelta(t, e[0], own[0].Energy, 1e-10)
 		}
 	}
+}
+
+// Chains that exchange states one by one have the bits of chains that exchange them eight at a time.
+func TestSubgraphExchangesAlone(t *testing.T) {
+	const chains, steps = 8, 40
+	m := sparse(70, 2.5, 1)
+	run := func() (energies []float64, states []int32, moved []int) {
+		k := exact.Must(Tempering{Base: Subgraph{}, Betas: []float64{1, .8, .4, 0}}.Kernel(t.Context(), m, chains))
+		x, info, r := make([]int32, chains*70), make([]sampler.Info, chains), sweeptest.Streams(chains)
+		require.NoError(t, k.Reset(sampler.Control{}, x))
+		for range steps {
+			require.Equal(t, 1, k.Step(sampler.Control{}, info, x, r))
+			states = append(states, x...)
+			for s := range info {
+				moved = append(moved, info[s].Moved)
+				for j := range info[s].Rungs.Len() {
+					_, e, y := info[s].Rungs.Rung(j)
+					energies, states = append(energies, e), append(states, y...)
+					own := make([]float64, 1)
+					m.Energy(own, y)
+					require.InDelta(t, own[0], e, 1e-10)
+				}
+			}
+		}
+		require.NotNil(t, k.(*tempering).packed[0])
+		return energies, states, moved
+	}
+	e, x, n := run()
+	withoutBits(t)
+	f, y, o := run()
+	require.Equal(t, e, f)
+	require.Equal(t, x, y)
+	require.Equal(t, n, o)
 }

@@ -413,15 +413,23 @@ var table = []row{
 	},
 	{
 		name: "forestDraw", on: "avx512", gate: true,
-		of:  "own []uint8, u []float64, stride int, odds []float64, links []ForestLink, lo, hi int, live uint8, moved *[8]int64",
-		sig: "own []uint8, u []float64, stride = 8*stride, odds *float64 = &odds[8*(hi-1)], links *int32 = &links[hi-1].Site, n = hi - lo, live = int(live), moved *int64 = &moved[0]",
-		doc: "is refForestDraw on n ≥ 1 places, beginning with the last.",
+		of:  "own []uint8, words []uint32, odds []float64, links []ForestLink, live uint8, left *int",
+		sig: "own []uint8, words []uint32, odds *float64 = &odds[8*(len(links)-1)], links *int32 = &links[len(links)-1].Site, live = int(live), left *int",
+		doc: "is refForestDraw on *left ≥ 1 pairs of places, beginning with the last.",
 	},
 	{
 		name: "drawPendants", on: "avx512", gate: true,
-		of:  "own []uint8, words []uint32, stride int, pendants []ForestPendant, live uint8, moved *[8]int64, left *int",
-		sig: "own []uint8, words []uint32, stride = 4*stride, pendants *int32 = &pendants[0].Site, live = int(live), moved *int64 = &moved[0], left *int",
+		of:  "own []uint8, words []uint32, pendants []ForestPendant, live uint8, left *int",
+		sig: "own []uint8, words []uint32, pendants *int32 = &pendants[0].Site, live = int(live), left *int",
 		doc: "is refDrawPendants on *left ≥ 1 pairs.",
+	},
+	{
+		name: "eightColumns", on: "avx512", gate: true, of: "dst, src []uint32, ld int",
+		sig: "dst, src []uint32, ld = 4*ld, blocks = len(dst)/64", doc: "is refEightColumns on blocks ≥ 1 of eight columns; ld is the bytes from a row to the next.",
+	},
+	{
+		name: "forestMoved", on: "avx512", gate: true, of: "moved *[8]int64, old, own []uint8",
+		sig: "moved *int64 = &moved[0], old, own []uint8, n = len(own)", doc: "is refForestMoved on n sites, a positive multiple of 64.",
 	},
 	{
 		name: "spinEnergies", on: "avx512", gate: true, of: "sum *[8]int64, own []uint8, bonds []SpinBond",

@@ -253,7 +253,7 @@ func (k *houdayer) exchangeAll(info []sampler.Info, x []int32, r []sampler.Strea
 		k.Couple(k.pair[:], r)
 	}
 	for j, states := range [2][]int32{x, k.y} {
-		if ex, ok := sampler.As[sampler.Exchanger](k.base[j]); ok {
+		if ex, ok := sampler.As[sampler.Exchanger](k.base[j]); ok && ex.Exchanges(ex, 1) {
 			ex.Hold(states)
 			ex.Energies(k.e[j], ex)
 			ex.Show(states)

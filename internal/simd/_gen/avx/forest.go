@@ -79,111 +79,145 @@ func forest(b *builder) {
 		k.DECQ(n)
 		k.JNZ(operand.LabelRef("site"))
 	})
+	// draw stores the mask of the chains whose level is 1 at the site of a link, unless one of the
+	// chains of live has a tie: then it jumps to the label done.
+	draw := func(k *kernel, own reg.Register, live reg.OpmaskVirtual, link operand.Mem, drawn, tied reg.OpmaskVirtual) {
+		k.KTESTB(live, tied)
+		k.JNZ(operand.LabelRef("done"))
+		k.KMOVB(drawn, operand.Mem{Base: own, Index: number(k, link), Scale: 1})
+	}
+	chains := func(k *kernel, name string) reg.OpmaskVirtual {
+		r := k.K()
+		k.KMOVB(k.param(name).As32(), r)
+		return r
+	}
 	b.one(16, "forestDraw", func(k *kernel) {
-		own, u, stride, odds, links, n := k.param("own"), k.param("u"), k.param("stride"), k.param("odds"), k.param("links"), k.param("n")
-		live, moved := k.param("live"), k.param("moved")
-		unit, ones, count := one(k), k.ZMM(), k.ZMM()
-		k.VPBROADCASTQ(k.table("count", 1, 0), ones)
-		third, fourth := k.GP64(), k.GP64()
-		k.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, third)
-		k.LEAQ(operand.Mem{Base: u, Index: stride, Scale: 4}, fourth)
-		k.VMOVDQU64(field(moved, 0), count)
-		k.Label("site")
-		o, s := k.ZMM(), k.ZMM()
-		k.VMOVUPD(field(odds, 0), o)
-		// The numbers of eight chains are put together: a gather takes longer.
-		quads := [2]reg.VecVirtual{k.ZMM(), k.ZMM()}
-		for q, base := range []reg.Register{u, fourth} {
-			low, high := k.XMM(), quads[q].AsX()
-			k.VMOVSD(operand.Mem{Base: base}, low)
-			k.VMOVHPD(operand.Mem{Base: base, Index: stride, Scale: 1}, low, low)
-			k.VMOVSD(operand.Mem{Base: base, Index: stride, Scale: 2}, high)
-			k.VMOVHPD(operand.Mem{Base: base, Index: third, Scale: 1}, high, high)
-			k.VINSERTF128(operand.U8(1), high, low.AsY(), quads[q].AsY())
+		own, words, odds, links := k.param("own"), k.param("words"), k.param("odds"), k.param("links")
+		live, left, n := chains(k, "live"), k.param("left"), k.GP64()
+		unit, scale, lower := one(k), k.ZMM(), k.YMM()
+		k.VPBROADCASTQ(k.table("scale", 0, 0x3ef00000), scale)
+		k.VPBROADCASTD(k.table("lower", 0xffff), lower)
+		k.MOVQ(operand.Mem{Base: left}, n)
+		k.Label("pair")
+		bits := k.YMM()
+		k.VMOVDQU(field(words, 0), bits)
+		for half := range 2 {
+			v, w, o, s := k.YMM(), k.ZMM(), k.ZMM(), k.ZMM()
+			if half == 0 {
+				k.VPAND(lower, bits, v)
+			} else {
+				k.VPSRLD(operand.U8(16), bits, v)
+			}
+			link := -half * linkSize
+			k.VCVTDQ2PD(v, w)
+			k.VMOVUPD(field(odds, -64*half), o)
+			k.VMULPD_BCST(field(links, link+linkCouple), o, levels(k, own, field(links, link+linkParent)), o)
+			k.VADDPD(unit, o, s)
+			k.VMULPD(scale, s, s)
+			k.VMULPD(s, w, w)
+			k.VSUBPD(o, w, w)
+			k.VADDPD(s, w, s)
+			drawn, tied := k.K(), k.K()
+			k.VPMOVQ2M(w, drawn)
+			k.VPMOVQ2M(s, tied)
+			k.KANDNB(drawn, tied, tied)
+			draw(k, own, live, field(links, link+linkSite), drawn, tied)
 		}
-		v := k.ZMM()
-		k.VINSERTF64X4(operand.U8(1), quads[1].AsY(), quads[0].AsZ(), v)
-		k.VMULPD_BCST(field(links, linkCouple), o, levels(k, own, field(links, linkParent)), o)
-		k.VADDPD(unit, o, s)
-		k.VMULPD(s, v, v)
-		k.VSUBPD(o, v, v)
-		drawn, changed := k.K(), k.K()
-		k.VPMOVQ2M(v, drawn)
-		site, level, old := number(k, field(links, linkSite)), k.GP32(), k.GP32()
-		to := operand.Mem{Base: own, Index: site, Scale: 1}
-		k.KMOVB(drawn, level)
-		k.MOVBLZX(to, old)
-		k.XORL(old, level)
-		k.ANDL(live.As32(), level)
-		k.XORL(level, old)
-		k.MOVB(old.As8(), to)
-		k.KMOVB(level, changed)
-		k.VPADDQ(ones, count, changed, count)
-		k.ADDQ(imm(8), u)
-		k.ADDQ(imm(8), fourth)
-		k.SUBQ(imm(64), odds)
-		k.SUBQ(imm(linkSize), links)
+		k.ADDQ(imm(32), words)
+		k.SUBQ(imm(2*64), odds)
+		k.SUBQ(imm(2*linkSize), links)
 		k.DECQ(n)
-		k.JNZ(operand.LabelRef("site"))
-		k.VMOVDQU64(count, field(moved, 0))
+		k.JNZ(operand.LabelRef("pair"))
+		k.Label("done")
+		k.MOVQ(n, operand.Mem{Base: left})
 	})
 	b.one(16, "drawPendants", func(k *kernel) {
-		own, words, stride, pendants := k.param("own"), k.param("words"), k.param("stride"), k.param("pendants")
-		live, moved, left := k.param("live"), k.param("moved"), k.param("left")
-		ones, count, upper := k.ZMM(), k.ZMM(), k.YMM()
-		k.VPBROADCASTQ(k.table("count", 1, 0), ones)
+		own, words, pendants := k.param("own"), k.param("words"), k.param("pendants")
+		live, left, n := chains(k, "live"), k.param("left"), k.GP64()
+		upper := k.YMM()
 		k.VPBROADCASTD(k.table("upper", 0xffff0000), upper)
-		third, fourth, n := k.GP64(), k.GP64(), k.GP64()
-		k.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, third)
-		k.LEAQ(operand.Mem{Base: words, Index: stride, Scale: 4}, fourth)
 		k.MOVQ(operand.Mem{Base: left}, n)
-		k.VMOVDQU64(field(moved, 0), count)
 		k.Label("pair")
-		quads := [2]reg.VecVirtual{k.YMM(), k.YMM()}
-		for q, base := range []reg.Register{words, fourth} {
-			v := quads[q].AsX()
-			k.VMOVD(operand.Mem{Base: base}, v)
-			k.VPINSRD(operand.U8(1), operand.Mem{Base: base, Index: stride, Scale: 1}, v, v)
-			k.VPINSRD(operand.U8(2), operand.Mem{Base: base, Index: stride, Scale: 2}, v, v)
-			k.VPINSRD(operand.U8(3), operand.Mem{Base: base, Index: third, Scale: 1}, v, v)
-		}
 		bits := k.YMM()
-		k.VINSERTI128(operand.U8(1), quads[1].AsX(), quads[0].AsY(), bits)
+		k.VMOVDQU(field(words, 0), bits)
 		for half := range 2 {
 			v, t := k.YMM(), k.YMM()
 			if half == 0 {
 				k.VPSLLD(operand.U8(16), bits, v)
 			} else {
-				k.VPANDD(upper, bits, v)
+				k.VPAND(upper, bits, v)
 			}
 			disp := half * pendantSize
 			above := levels(k, own, field(pendants, disp+linkParent))
 			k.VPBROADCASTD(field(pendants, disp+pendantHigh), t)
 			k.VPBROADCASTD(field(pendants, disp+pendantHigh+4), above, t)
-			tied, drawn, changed := k.K(), k.K(), k.K()
+			tied, drawn := k.K(), k.K()
 			k.VPCMPEQD(t, v, tied)
-			k.KORTESTB(tied, tied)
-			k.JNZ(operand.LabelRef("done"))
 			k.VPCMPUD(operand.U8(1), t, v, drawn)
-			site, level, old := number(k, field(pendants, disp+linkSite)), k.GP32(), k.GP32()
-			to := operand.Mem{Base: own, Index: site, Scale: 1}
-			k.KMOVB(drawn, level)
-			k.MOVBLZX(to, old)
-			k.XORL(old, level)
-			k.ANDL(live.As32(), level)
-			k.XORL(level, old)
-			k.MOVB(old.As8(), to)
-			k.KMOVB(level, changed)
-			k.VPADDQ(ones, count, changed, count)
+			draw(k, own, live, field(pendants, disp+linkSite), drawn, tied)
 		}
-		k.ADDQ(imm(4), words)
-		k.ADDQ(imm(4), fourth)
+		k.ADDQ(imm(32), words)
 		k.ADDQ(imm(2*pendantSize), pendants)
 		k.DECQ(n)
 		k.JNZ(operand.LabelRef("pair"))
 		k.Label("done")
 		k.MOVQ(n, operand.Mem{Base: left})
-		k.VMOVDQU64(count, field(moved, 0))
+	})
+	b.one(16, "eightColumns", func(k *kernel) {
+		dst, src, ld, blocks := k.param("dst"), k.param("src"), k.param("ld"), k.param("blocks")
+		third, fourth := k.GP64(), k.GP64()
+		k.LEAQ(operand.Mem{Base: ld, Index: ld, Scale: 2}, third)
+		k.LEAQ(operand.Mem{Base: src, Index: ld, Scale: 4}, fourth)
+		k.Label("block")
+		// Quarter q of rows[i] is a part of row i + 4·⌊q/2⌋: four columns from 4·(q mod 2) on.
+		rows := make([]reg.VecVirtual, 4)
+		for i := range rows {
+			at := func(base reg.Register) operand.Mem {
+				return [4]operand.Mem{{Base: base}, {Base: base, Index: ld, Scale: 1}, {Base: base, Index: ld, Scale: 2}, {Base: base, Index: third, Scale: 1}}[i]
+			}
+			rows[i] = k.ZMM()
+			k.VMOVDQU(at(src), rows[i].AsY())
+			k.VINSERTI64X4(operand.U8(1), at(fourth), rows[i], rows[i])
+		}
+		for i, r := range k.transpose(rows) { // columns i and i + 4 of four rows, and of the other four
+			k.VSHUFI64X2(operand.U8(0xD8), r, r, r)
+			k.VMOVDQU(r.AsY(), field(dst, 32*i))
+			k.VEXTRACTI64X4(operand.U8(1), r, field(dst, 32*(i+4)))
+		}
+		k.ADDQ(imm(32), src)
+		k.ADDQ(imm(32), fourth)
+		k.ADDQ(imm(256), dst)
+		k.DECQ(blocks)
+		k.JNZ(operand.LabelRef("block"))
+	})
+	b.one(16, "forestMoved", func(k *kernel) {
+		moved, old, own, n := k.param("moved"), k.param("old"), k.param("own"), k.param("n")
+		var count []reg.GPVirtual
+		for c := range 8 {
+			count = append(count, k.GP64())
+			k.MOVQ(field(moved, 8*c), count[c])
+		}
+		k.Label("sites")
+		d := k.ZMM()
+		k.VMOVDQU64(field(old, 0), d)
+		k.VPXORQ(field(own, 0), d, d)
+		for c := 7; c >= 0; c-- { // the highest bits of the bytes first
+			bits, changed := k.GP64(), k.K()
+			k.VPMOVB2M(d, changed)
+			k.KMOVQ(changed, bits)
+			k.POPCNTQ(bits, bits)
+			k.ADDQ(bits, count[c])
+			if c > 0 {
+				k.VPADDB(d, d, d)
+			}
+		}
+		k.ADDQ(imm(64), old)
+		k.ADDQ(imm(64), own)
+		k.SUBQ(imm(64), n)
+		k.JNZ(operand.LabelRef("sites"))
+		for c := range 8 {
+			k.MOVQ(count[c], field(moved, 8*c))
+		}
 	})
 	b.one(16, "spinEnergies", func(k *kernel) {
 		sum, own, bonds, n := k.param("sum"), k.param("own"), k.param("bonds"), k.param("n")
