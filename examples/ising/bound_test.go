@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,4 +58,27 @@ func TestBound(t *testing.T) {
 	r, err := run(context.Background(), o)
 	require.NoError(t, err)
 	require.True(t, *r.Optimal)
+}
+
+// The time of the proof is not taken from the search.
+func TestBoundLeavesTimeToSearch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "random.txt")
+	r, edges := rand.New(rand.NewPCG(4, 6)), map[[2]int]bool{}
+	for len(edges) < 3000 {
+		if i, j := r.IntN(200), r.IntN(200); i < j {
+			edges[[2]int{i + 1, j + 1}] = true
+		}
+	}
+	text := "200 3000\n"
+	for _, e := range slices.SortedFunc(maps.Keys(edges), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
+		text += fmt.Sprintln(e[0], e[1])
+	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	o, err := parse([]string{"-graph", path, "-anneal", "-seconds", "0.25", "-bound"})
+	require.NoError(t, err)
+	got, err := run(context.Background(), o)
+	require.NoError(t, err)
+	require.Positive(t, got.Model.Steps)
+	require.Greater(t, *got.BestCut, 1800.)
+	require.Greater(t, got.CPUSeconds, 0.5, "the proof takes longer than the search")
 }

@@ -62,7 +62,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.sets, "sets", 0, "look for the largest cliques of known graphs, and for independent sets in this many random `graphs`")
 	f.IntVar(&o.cuts, "cuts", 0, "look for the largest cuts of this many random `graphs` of each of ten kinds")
 	f.BoolVar(&o.bound, "bound", false, "with -anneal, prove a bound on the cut or energy before the search")
-	f.Float64Var(&o.seconds, "seconds", 0, "stop -anneal after this many `seconds` of processor time of all cores together")
+	f.Float64Var(&o.seconds, "seconds", 0, "stop -anneal after this many `seconds` of processor time of all cores together, not counting the proof of -bound")
 	f.Float64Var(&o.target, "target", 0, "stop -anneal once it has found a `cut` this large or, without a graph, an energy this low")
 	if err := f.Parse(args); err != nil {
 		return o, err
