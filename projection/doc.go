@@ -31,8 +31,7 @@
 // the same package. Code that calls Bind and runs the result is called a runner.
 //
 // The main runner is package sampler/diffusion. It declares the same interface Projection, and
-// finds optional abilities, such as a joint draw, by type assertions. Neither package imports the
-// other.
+// finds optional abilities, such as a joint draw, by type assertions.
 //
 // # Errors
 //
