@@ -3,8 +3,8 @@ package simd
 // Marks holds a bit for each of 512 chains at one site of a graph.
 type Marks [8]uint64
 
-// joinSites bounds the sites of a call of assembly.
-const joinSites = 1 << 12
+// joinTerms bounds the sites of a call of assembly.
+const joinTerms = 1 << 10
 
 // Join passes marks on between the sites of a graph. The neighbours of site i are
 // adj[start[i]:start[i+1]]. It visits all sites in ascending order, or in descending order if back
@@ -18,7 +18,7 @@ func Join(in, may []Marks, start, adj []int32, back bool) (changed bool) {
 	checkLen("start", len(start), sites+1)
 	var grew Marks
 	for done := 0; done < sites; {
-		n := min(joinSites, sites-done)
+		n := min(joinTerms, sites-done)
 		if back {
 			joinMarks(&grew, in, may, start, adj, sites-1-done, n, -1)
 		} else {
