@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -14,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
+	"gonum.org/v1/gonum/floats"
 )
 
 // correction is a logistic regression that separates real windows from windows of a kernel density
@@ -54,35 +54,43 @@ func (c *correctionReport) String() string {
 
 // signs returns the inputs of a correction for a window. They are the [traits] of logarithms of
 // prices and of other channels in the coordinates of their kind, relative to the first close or the first
-// value of the channel, and for bars the shares of [windowModel.edges].
+// value of the channel. Channels with logarithms count a second time, as multiples of their geometric mean,
+// which show peaks. For bars, the shares of [windowModel.edges] are added.
 func (m *windowModel) signs(x []float64) []float64 {
 	n := len(m.pick)
-	var columns []int
-	var logs []bool
-	var first []float64
-	add := func(c, from int, log bool) {
-		columns, logs = append(columns, slices.Index(m.pick, c)), append(logs, log)
-		p := path{log: log}
-		first = append(first, p.level(x[slices.Index(m.pick, from)]))
+	var columns [][]float64
+	add := func(c int, f func(v float64) float64) {
+		y := make([]float64, m.length)
+		for t := range y {
+			y[t] = f(x[t*n+slices.Index(m.pick, c)])
+		}
+		columns = append(columns, y)
 	}
+	first := func(c int) float64 { return x[slices.Index(m.pick, c)] }
 	if m.barred {
+		last := first(m.bars[3])
 		for _, c := range m.bars {
-			add(c, m.bars[3], true)
+			add(c, func(v float64) float64 { return math.Log(v / last) })
 		}
 	}
 	for _, p := range m.paths {
-		if p.of == noBar {
-			add(p.channel, p.channel, p.log)
+		if p.of != noBar {
+			continue
+		}
+		start := p.level(first(p.channel))
+		add(p.channel, func(v float64) float64 { return p.level(v) - start })
+		if p.log {
+			mean := start + floats.Sum(columns[len(columns)-1])/float64(m.length)
+			add(p.channel, func(v float64) float64 { return math.Exp(p.level(v) - mean) })
 		}
 	}
-	y := make([]float32, 0, m.length*len(columns))
+	flat := make([]float32, 0, m.length*len(columns))
 	for t := range m.length {
-		for k, c := range columns {
-			p := path{log: logs[k]}
-			y = append(y, float32(p.level(x[t*n+c])-first[k]))
+		for _, y := range columns {
+			flat = append(flat, float32(y[t]))
 		}
 	}
-	out := traits(y, m.length, len(columns))
+	out := traits(flat, m.length, len(columns))
 	if m.barred {
 		edge, flat := m.edges([][]float64{x})
 		out = append(out, edge, flat)
@@ -176,9 +184,7 @@ func (m *windowModel) readCorrection(path string) error {
 		return err
 	}
 	var c correction
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
+	if err := json.Unmarshal(b, &c); err != nil {
 		return fmt.Errorf("-load: %s is not a correction that -generate -train -save writes: %w", path, err)
 	}
 	want := len(m.signs(m.values(m.starts[0])))
