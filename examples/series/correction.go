@@ -2,41 +2,22 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
-	"hash/crc64"
-	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 
-	"github.com/gibbsite-go/gibbsite/examples/internal/checkpoint"
 	"gonum.org/v1/gonum/floats"
 )
 
-// correction is a logistic regression that separates real windows from windows of a kernel density
-// by their [windowModel.signs]. The exponential of its margin estimates the ratio of the density of
-// real windows to the kernel density, so that candidates chosen with this weight follow the density
-// of real windows in the signs (Azadi et al. 2019, Discriminator Rejection Sampling, with choice in place
-// of rejection).
-type correction struct {
-	Length   int       `json:"length"`
-	Channels []string  `json:"channels"`
-	Windows  int       `json:"windows"` // real windows of the training
-	Digest   string    `json:"digest"`  // of these windows
-	Mean     []float64 `json:"mean"`
-	Scale    []float64 `json:"scale"`
-	Weights  []float64 `json:"weights"`
-}
-
 // candidates is the number of windows of the kernel density from which one is chosen. On generated
 // markets, 32 left lower scores than 16. mostShown, the maximum number of real windows for training
-// a correction, limits its time.
+// a correction, limits its time. So does mostTraits: 15 models of wider windows, as the score needs, would
+// take minutes.
 const (
 	candidates = 32
 	mostShown  = 2000
+	mostTraits = 200
 )
 
 // correctionReport is the part of the report that describes a correction.
@@ -45,7 +26,7 @@ type correctionReport struct {
 	Windows int `json:"windows"`
 	// mean effective number of candidates, (Σ w)²/Σ w², divided by their number
 	Effective float64 `json:"effective"`
-	Seconds   float64 `json:"seconds"` // of training or reading it
+	Seconds   float64 `json:"seconds"` // of its training
 }
 
 func (c *correctionReport) String() string {
@@ -99,23 +80,15 @@ func (m *windowModel) signs(x []float64) []float64 {
 	return out
 }
 
-// correct trains the correction of -train and saves it, or reads that of -load.
-func (m *windowModel) correct(ctx context.Context, o options) error {
-	if o.load != "" {
-		return m.readCorrection(o.load)
+// correct fits the correction to the windows of the model and as many candidates. It is a logistic
+// regression that separates real windows from candidates by their signs. The exponential of its margin
+// estimates the ratio of the density of real windows to the kernel density, so that candidates chosen
+// with this weight follow the density of real windows in the signs (Azadi et al. 2019, Discriminator
+// Rejection Sampling, with choice in place of rejection). Windows of more than mostTraits signs are not corrected.
+func (m *windowModel) correct(ctx context.Context, seed uint64) error {
+	if len(m.signs(m.values(m.starts[0]))) > mostTraits {
+		return nil
 	}
-	if err := m.train(ctx, o.seed); err != nil || o.save == "" {
-		return err
-	}
-	return checkpoint.Write(o.save, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "\t")
-		return e.Encode(m.correction)
-	})
-}
-
-// train fits the correction to the windows of the model and as many candidates.
-func (m *windowModel) train(ctx context.Context, seed uint64) error {
 	random := rand.New(rand.NewPCG(seed, 23))
 	var in [][]float64
 	count := min(len(m.starts), mostShown)
@@ -126,11 +99,8 @@ func (m *windowModel) train(ctx context.Context, seed uint64) error {
 		in = append(in, m.signs(m.values(m.starts[i*len(m.starts)/count])), m.signs(m.candidate(random)))
 	}
 	l, err := fitLogistic(in, 2)
-	if err != nil {
-		return err
-	}
-	m.correction = &correction{Length: m.length, Channels: m.names(), Windows: count, Digest: m.digest(), Mean: l.mean, Scale: l.scale, Weights: l.weights}
-	return nil
+	m.correction, m.learnt = l, count
+	return err
 }
 
 // draw draws a window, length × chosen channels, with values as they are written to a file.
@@ -138,13 +108,12 @@ func (m *windowModel) draw(r *rand.Rand) []float64 {
 	if m.correction == nil {
 		return m.candidate(r)
 	}
-	l := logistic{m.correction.Mean, m.correction.Scale, m.correction.Weights}
 	var x [candidates][]float64
 	var w [candidates]float64
 	top, sum, square := math.Inf(-1), 0.0, 0.0
 	for i := range x {
 		x[i] = m.candidate(r)
-		w[i] = l.margin(m.signs(x[i]))
+		w[i] = m.correction.margin(m.signs(x[i]))
 		top = max(top, w[i])
 	}
 	for i, v := range w {
@@ -159,45 +128,4 @@ func (m *windowModel) draw(r *rand.Rand) []float64 {
 		}
 	}
 	return x[slices.Index(w[:], 1)] // rounding
-}
-
-// names returns the names of the chosen channels.
-func (m *windowModel) names() (names []string) {
-	for _, c := range m.pick {
-		names = append(names, m.f.Channels[c].Name)
-	}
-	return names
-}
-
-// digest returns a hash of the windows of the model.
-func (m *windowModel) digest() string {
-	h := crc64.New(crc64.MakeTable(crc64.ECMA))
-	for _, s := range m.starts {
-		_ = binary.Write(h, binary.LittleEndian, m.values(s)) // a hash never fails
-	}
-	return fmt.Sprintf("%016x", h.Sum64())
-}
-
-// readCorrection reads a correction. It adds a note if it was trained on other windows.
-func (m *windowModel) readCorrection(path string) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	var c correction
-	if err := json.Unmarshal(b, &c); err != nil {
-		return fmt.Errorf("-load: %s is not a correction that -generate -train -save writes: %w", path, err)
-	}
-	want := len(m.signs(m.values(m.starts[0])))
-	if c.Length != m.length || !slices.Equal(c.Channels, m.names()) {
-		return fmt.Errorf("-load: %s is a correction for windows of %d rows of %q, the data have %d of %q; -train one", path, c.Length, c.Channels, m.length, m.names())
-	}
-	if len(c.Mean) != want || len(c.Scale) != want || len(c.Weights) != want+1 {
-		return fmt.Errorf("-load: %s has %d means, %d scales and %d weights, want %d, %d and %d; -train one for these data", path, len(c.Mean), len(c.Scale), len(c.Weights), want, want, want+1)
-	}
-	if c.Digest != m.digest() {
-		m.note = path + ": the correction was trained on other windows than these; the discriminative score is that of corrections trained on these"
-	}
-	m.correction = &c
-	return nil
 }

@@ -29,7 +29,7 @@ type generation struct {
 	Width     float64   `json:"width"`
 	Bars      *barShare `json:"bars,omitempty"` // shares of bars; nil if the series is not a market
 	Relations []string  `json:"relations,omitempty"`
-	// the classifier that corrects the density; nil without -train and -load
+	// the classifier that corrects the density; nil for windows with too many traits
 	Correction *correctionReport `json:"correction,omitempty"`
 	// |accuracy − ½| of a classifier on held-out windows and windows of models, neither of which saw
 	// them
@@ -99,10 +99,10 @@ type windowModel struct {
 	dims       int
 	root       []float64 // Cholesky factor L of the covariance of windows, row by row
 	width      float64
-	correction *correction // nil for the kernel density itself
-	seen       [][]bool    // rows of the windows, by series and row, and the rows before them
+	correction *logistic // separates real windows from candidates; nil for windows with too many traits
+	learnt     int       // number of real windows that it was trained on
+	seen       [][]bool  // rows of the windows, by series and row, and the rows before them
 	tick       []float64
-	note       string                     // what to say about the correction
 	effective  float64                    // sum over windows of the effective share of candidates
 	shapes     map[[2]float64][][]float64 // scores of bars of the windows, by edges
 }
@@ -143,15 +143,14 @@ func generateWindows(ctx context.Context, o options) (*generation, error) {
 		return nil, fmt.Errorf("%s: %w", r.Data, err)
 	}
 	r.Training, r.Width = len(all), m.width
-	if o.train || o.load != "" {
-		start := time.Now()
-		if err := m.correct(ctx, o); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Data, err)
-		}
-		if m.note != "" {
-			r.Notes = append(r.Notes, m.note)
-		}
-		r.Correction = &correctionReport{Traits: len(m.correction.Mean), Windows: m.correction.Windows, Seconds: time.Since(start).Seconds()}
+	start := time.Now()
+	if err := m.correct(ctx, o.seed); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Data, err)
+	}
+	if m.correction != nil {
+		r.Correction = &correctionReport{Traits: len(m.correction.mean), Windows: m.learnt, Seconds: time.Since(start).Seconds()}
+	} else {
+		r.Notes = append(r.Notes, fmt.Sprintf("not corrected by a classifier, which would need more than %d traits of %d channels; -columns chooses fewer", mostTraits, len(pick)))
 	}
 	for _, rel := range m.relations {
 		g := gapModel{f: f}
@@ -214,6 +213,9 @@ type part struct{ held, free [][2]int }
 // belongs to the same fold.
 const stretches = 2 * folds
 
+// shown is the number of windows of a model, or real ones for the reference, for every held-out window.
+const shown = 4
+
 // mostJudged is the maximum number of windows per fold that are evaluated.
 const mostJudged = 60
 
@@ -274,7 +276,8 @@ func without(parts []part, j, k int) (free [][2]int) {
 // judge computes the discriminative scores. A classifier is tested on the held-out windows of a part
 // and windows of a model of the other parts. It is trained on the held-out windows of every other part
 // and windows of a model without both parts. For the reference, real windows that the model was
-// trained on replace its windows.
+// trained on replace its windows. Every held-out window is compared with several others (shown), which
+// halves the share of the draws in the variance of the score.
 //
 // If the models for the training of the classifier were to know the part of the test, their windows
 // would have the levels of that part more often than the real windows there. The classifier would
@@ -298,10 +301,8 @@ func (r *generation) judge(ctx context.Context, f *seriesdata.Frame, o options, 
 			if err != nil {
 				return err
 			}
-			if o.train || o.load != "" {
-				if err := m.train(ctx, o.seed); err != nil {
-					return err
-				}
+			if err := m.correct(ctx, o.seed); err != nil {
+				return err
 			}
 			models[j] = append(models[j], m)
 		}
@@ -320,23 +321,32 @@ func (r *generation) judge(ctx context.Context, f *seriesdata.Frame, o options, 
 			}
 			m := models[max(j, k)][min(j, k)]
 			for _, s := range parts[j].held {
-				real := inputs(m.values(s))
-				for c, x := range [2][]float64{m.draw(random), m.values(m.starts[random.IntN(len(m.starts))])} {
+				for c := range right {
 					to := &training[c]
 					if j == k {
 						to = &test[c]
 					}
-					*to = append(*to, real, inputs(x))
+					*to = append(*to, inputs(m.values(s)))
+					for range shown {
+						x := m.values(m.starts[random.IntN(len(m.starts))])
+						if c == 0 {
+							x = m.draw(random)
+						}
+						*to = append(*to, inputs(x))
+					}
 				}
 			}
 		}
 		for c := range right {
-			l, err := fitLogistic(training[c], 2)
+			l, err := fitLogistic(training[c], 1+shown)
 			if err != nil {
 				return err
 			}
-			for i := 0; i < len(test[c]); i += 2 {
-				right[c] = append(right[c], (hit(l.margin(test[c][i]), true)+hit(l.margin(test[c][i+1]), false))/2)
+			for i := range test[c] {
+				if i%(1+shown) == 0 {
+					right[c] = append(right[c], 0)
+				}
+				right[c][len(right[c])-1] += weight(i%(1+shown), shown) * hit(l.margin(test[c][i]), i%(1+shown) == 0) / 2
 			}
 		}
 	}

@@ -60,22 +60,19 @@ func (l learning) check(o *options) error {
 		return fmt.Errorf("-minutes = %v, want 0 … %v", l.minutes, float64(mostMinutes))
 	case l.steps < 1:
 		return fmt.Errorf("-train.steps = %d, want ≥ 1", l.steps)
-	case o.generate == 0 && o.denoiser == trainedDenoiser && !l.train && l.load == "":
+	case o.denoiser == trainedDenoiser && !l.train && l.load == "":
 		return errors.New("-denoiser trained without a network: -train one or -load it")
-	case o.generate > 0 && o.denoiser != "windows":
-		return fmt.Errorf("-generate = %d with -denoiser = %q, want windows: -train corrects its kernel density", o.generate, o.denoiser)
-	case o.generate == 0 && o.denoiser != trainedDenoiser && (l.train || l.load != ""):
+	case o.denoiser != trainedDenoiser && (l.train || l.load != ""):
 		return fmt.Errorf("-denoiser = %q with a network, want trained", o.denoiser)
 	case o.fill != "" && o.denoiser == trainedDenoiser:
 		return fmt.Errorf("-fill = %q draws from the windows of the file and uses no network", o.fill)
-	case o.generate > 0 && (l.minutes != 0 || l.steps != usualSteps):
-		return fmt.Errorf("-generate = %d trains a classifier in seconds, not a network: leave out -minutes and -train.steps", o.generate)
+	case o.generate > 0 && o.denoiser != "windows":
+		return fmt.Errorf("-generate = %d fits its kernel density and classifier in every run and uses no network: leave out -train, -load and -denoiser", o.generate)
 	}
 	return nil
 }
 
 const (
-	usualSteps      = 1500 // default of -train.steps
 	trainedDenoiser = "trained"
 	mostMinutes     = 1e6
 )

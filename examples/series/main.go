@@ -4,7 +4,7 @@
 //
 //	go -C examples run ./series -csv prices.csv -describe
 //	go -C examples run ./series -csv prices.csv -fill complete.csv
-//	go -C examples run ./series -csv prices.csv -generate 1000 -train -write windows.csv
+//	go -C examples run ./series -csv prices.csv -generate 1000 -write windows.csv
 //	go -C examples run ./series -out out
 //	go -C examples run ./series -csv prices.csv -columns open,high,low,close
 //	go -C examples run ./series -impute
@@ -20,8 +20,7 @@
 // compared.
 //
 // -train trains a network on the windows, which replaces the kernel density; -load reads such a
-// network. With -generate, -train trains a classifier of real and drawn windows instead, and every
-// window is chosen from several by the odds of being real. -write FILE writes all samples.
+// network. -write FILE writes all samples.
 package main
 
 import (
@@ -99,7 +98,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.decimal, "decimal", "", "decimal `mark` where the numbers are ambiguous: . or ,")
 	f.StringVar(&o.missingText, "missing.text", "", "comma-separated `texts` that mark missing numbers, in addition to the usual ones")
 	f.StringVar(&o.keep, "keep", "", "`numbers` such as -999 that are data, not marks of missing ones")
-	f.IntVar(&o.generate, "generate", 0, "only draw this many windows of -length rows from the file's model, without limits; -write FILE saves them, -train corrects the model by a trained classifier")
+	f.IntVar(&o.generate, "generate", 0, "only draw this many windows of -length rows from the file's model, without limits, each chosen by a classifier that is fitted to the file; -write FILE saves them")
 	f.IntVar(&o.draws, "draws", 100, "draws of every missing number; -fill writes their median")
 	f.StringVar(&o.missing, "missing", "error", "what to do with blank cells: error, drop (their rows) or linear (filled in)")
 	f.StringVar(&o.split, "split", string(auto), "windows held out: even, chronological (of the last fifth), random (overlapping those for training, as in the paper), or auto: even where the series is long enough, otherwise chronological")
@@ -110,11 +109,11 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.hide, "hide", 0, "impute this `share` of all entries of the real window, at random, instead of the middle third of its rows")
 	f.StringVar(&o.methods, "method", "", "`methods` to run; empty means all but loss-difftime and diffusion-ts, which train a network of their own")
 	f.StringVar(&o.denoiser, "denoiser", "", "model of the training windows: windows (kernel density), gaussian, or trained, a network by -train or -load; empty means trained if either is given, otherwise windows")
-	f.BoolVar(&o.train, "train", false, "train a network on the windows; -checkpoint saves the training as well. With -generate, train a classifier that corrects the kernel density instead")
+	f.BoolVar(&o.train, "train", false, "train a network on the windows; -checkpoint saves the training as well")
 	f.Float64Var(&o.minutes, "minutes", 0, "stop training after this many `minutes`; 0 means after -train.steps")
-	f.IntVar(&o.learning.steps, "train.steps", usualSteps, "total number of training steps")
-	f.StringVar(&o.save, "save", "", "write the weights of -train to this `file`; with -generate, its classifier as JSON")
-	f.StringVar(&o.load, "load", "", "read weights from this `file`, of a network for windows of the same rows and channels, or a network of Diffusion-TS or CSDI from a folder with config.json and model.safetensors; windows other than those of -train are noted. With -generate, read a classifier that -generate -train -save wrote")
+	f.IntVar(&o.learning.steps, "train.steps", 1500, "total number of training steps")
+	f.StringVar(&o.save, "save", "", "write the weights of -train to this `file`")
+	f.StringVar(&o.load, "load", "", "read weights from this `file`, of a network for windows of the same rows and channels, or a network of Diffusion-TS or CSDI from a folder with config.json and model.safetensors; windows other than those of -train are noted")
 	f.IntVar(&o.rows, "rows", 6000, "number of rows of synthetic data")
 	f.IntVar(&o.length, "length", 24, "rows per window")
 	f.IntVar(&o.heldOut, "heldout", 60, "number of held-out windows")
@@ -163,7 +162,7 @@ func parse(args []string) (options, error) {
 		return o, err
 	}
 	if o.denoiser == "" {
-		if o.denoiser = "windows"; o.generate == 0 && (o.train || o.load != "") {
+		if o.denoiser = "windows"; o.train || o.load != "" {
 			o.denoiser = trainedDenoiser
 		}
 	}
