@@ -65,7 +65,7 @@ func TestScoreOfRealWindows(t *testing.T) {
 	assert.Less(t, g.ApartReal, 0.1)
 }
 
-// A market whose windows a kernel density already describes is not made worse, and the report says how
+// A market whose windows a kernel density already describes is not made worse, and the report states how
 // windows are chosen.
 func TestCorrectionIsJudged(t *testing.T) {
 	r, _ := generateFrom(t, "-csv", share(t, 400), "-generate", "10", "-length", "6")
