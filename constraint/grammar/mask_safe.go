@@ -176,7 +176,7 @@ type safeSearch struct {
 	list          []int32            // states found
 	via           map[int32]uint64   // kinds of the byte that led to each state found
 	whole         map[safePlace]bool // for places within a character, whether all characters can be read
-	alive, unsafe uint64             // kinds of bytes that some state reads, and those to drop because of a state
+	alive, unsafe uint64             // kinds of bytes that some state reads, and those to drop
 }
 
 // safePlace is a state of an automaton within a character.

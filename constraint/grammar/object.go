@@ -23,7 +23,7 @@ type objects struct {
 	// automaton that reads the name of a member and determines which known name it is and which
 	// patterns it matches
 	keys    *stringAutomaton
-	reads   *table // keys with the moves that were computed
+	moves   *table // keys, with moves cached
 	at      map[member]int32
 	targets map[member]*targets
 	entries map[entry]int32
@@ -98,8 +98,8 @@ func (c *compiler) object(all []*value, l *location) (int32, error) {
 	if o.keys, err = o.reader(); err != nil {
 		return 0, err
 	}
-	o.reads = newTable(o.keys)
-	o.reads.all = true
+	o.moves = newTable(o.keys)
+	o.moves.all = true
 	c.n.arc(c.n.rules[r].start, '{', '{', o.place(member{}))
 	for len(o.todo) > 0 {
 		m := o.todo[len(o.todo)-1]
@@ -506,7 +506,7 @@ type nameRun struct {
 func (r *nameRun) start() int32 { return r.o.keys.start() }
 
 func (r *nameRun) next(state int32, b byte) int32 {
-	to := r.o.reads.next(state, b)
+	to := r.o.moves.next(state, b)
 	if to < 0 || !r.possible(to) {
 		return -1
 	}

@@ -24,7 +24,7 @@ type runs struct {
 
 	opens map[testState]openness
 	bytes []byte     // scratch of scalarMoves
-	moves [256]int32 // result of scalarMoves
+	moves [256]int32 // result of scalarMoves, valid until the next call
 	err   error
 }
 
@@ -113,7 +113,7 @@ func (r *runs) fill(q int32) {
 	joint := newByteClasses() // bytes that all items treat alike
 	var any [256]bool
 	var by, arcs [256]int32
-	bits := 0 // number of bits used in arcs, one for each arc since arcs were last applied
+	bits := 0 // bits of arcs in use
 	apply := func() {
 		joint.splitBy(&arcs)
 		clear(arcs[:])

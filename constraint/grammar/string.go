@@ -39,14 +39,15 @@ type stringAutomaton struct {
 	number map[string]int32
 	states []stringState
 	alive  map[int32]bool // for states within a \u escape, whether some hex digits complete it
-	// value of the digits of a \u escape before the last one that stands for all with the same effect:
-	// by the value read and the states of the tests (−1 if no last digit completes the escape), and by
-	// the states of the tests and those after each last digit
-	codes, effects map[string]int32
-	rests          *rests // rests of the only test; nil if not measured or not known
-	known          bool   // true once rests has been measured
-	key            []byte // scratch of find
-	latest         int32  // last result of find
+	// by the value of the digits of a \u escape before the last one and the states of the tests: the
+	// value that stands for all with the same effect, or −1 if no last digit completes the escape
+	codes map[string]int32
+	// by the states of the tests before and after each last digit: the value seen first
+	effects map[string]int32
+	rests   *rests // rests of the only test; nil if not measured or not known
+	known   bool   // true once rests has been measured
+	key     []byte // scratch of find
+	latest  int32  // last result of find
 
 	// cached results of byteClasses and insideClasses; nil until they are called
 	classes, inside *byteClasses
@@ -474,8 +475,8 @@ func (a *stringAutomaton) digit(s stringState, b byte) int32 {
 }
 
 // lastDigit returns the state of an escape before its last digit, or −1 if no digit completes it.
-// Digits before it that have the same effect on the tests, whatever the last digit, lead to one state,
-// which stores those of them that were met first.
+// Digits before it that have the same effect on the tests, whatever the last digit, share a state,
+// which stores the digits seen first.
 func (a *stringAutomaton) lastDigit(s stringState) int32 {
 	if _, ok := a.begin(s); !ok {
 		return -1
@@ -501,7 +502,7 @@ func (a *stringAutomaton) lastDigit(s stringState) int32 {
 	return a.find(s)
 }
 
-// firstAlike returns the digits met first that have the same effect on the tests as those of s, or −1
+// firstAlike returns the digits seen first that have the same effect on the tests as those of s, or −1
 // if no last digit completes the escape.
 func (a *stringAutomaton) firstAlike(s stringState) int32 {
 	var k []byte

@@ -612,8 +612,8 @@ func (x *exploration) unambiguous() error {
 }
 
 // machine returns the explored states as a pushdown.Machine. Returns after which no caller can
-// continue are dead moves in it. The rows of s get the numbers of its return symbols, so s must not be
-// used any more.
+// continue are dead moves in it. machine renumbers the return symbols in the rows of s, so s must not
+// be used afterwards.
 func (s *subsets) machine() (*pushdown.Machine, error) {
 	symbol, returns := make([]int32, len(s.list)), int32(0) // return symbols of the machine, −1 for dead ones
 	for r := range symbol {

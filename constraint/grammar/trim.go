@@ -148,7 +148,9 @@ func (t *trimmer) ends(r *nameRun, ok []bool) (bool, error) {
 // true. Its moves are computed when they are needed.
 type table struct {
 	automaton
-	all   bool    // keeps all states, because deciding which to remove takes a search
+	// keeps all states, because deciding which to remove takes a search; a table of names (leads) then
+	// stores no moves, because its object does
+	all   bool
 	leads leading // the automaton if it implements leading, otherwise nil
 	ok    []bool  // nodes to which a name may lead
 	rows  []*tableRow
@@ -200,7 +202,7 @@ func (t *table) final(q int32) bool {
 }
 
 func (t *table) next(q int32, b byte) int32 {
-	if t.all && t.leads != nil { // names, whose moves their objects store
+	if t.all && t.leads != nil {
 		return t.automaton.next(q, b)
 	}
 	r := t.at(q)

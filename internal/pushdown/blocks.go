@@ -2,12 +2,13 @@ package pushdown
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// blockSize is the maximum number of tokens in most blocks. Sums are stored per block of a class,
-// so that a draw reads the sums of the blocks and then only one block.
+// blockSize is the maximum number of tokens in a block. Sums are stored per block of a class, so that
+// a draw reads the sums of the blocks and then only one block.
 const blockSize = simd.MarkBlock
 
 // blocks holds the tokens of all classes, divided into blocks. If one class has most tokens, the
@@ -24,33 +25,28 @@ type blocks struct {
 	stretches []stretch // nil unless a class has most tokens
 }
 
-// stretch holds up to block consecutive tokens. The tokens of the greatest class that are among
-// blockSize consecutive ones are a block, and so are the tokens in the stretch of each other class.
+// stretch holds up to block consecutive tokens. A block holds the tokens of the greatest class among
+// blockSize consecutive tokens. Each other class has blocks of blockSize tokens, of which the last may
+// have fewer.
 type stretch struct {
 	first, end int32
 	mark       []uint8 // tokens of the greatest class, see simd.ExpMarked
 	great      int32   // first block of the greatest class
-	parts      []part
+
+	parts []part   // of the other blocks that have many tokens in the stretch
+	at    []uint16 // places of all other tokens in the stretch
+	to    []int32  // blocks of these tokens
 }
 
-// part is a block of another class, and the places of its tokens in the stretch.
+// part is a block, and the places of its tokens in a stretch.
 type part struct {
 	block int32
 	at    []uint16
 }
 
-// cut divides ascending tokens where the quotient by size changes. It calls f with every quotient
-// below count, and the tokens that have it.
-func cut(tokens []int32, size, count int, f func(i int, tokens []int32)) {
-	for i := range count {
-		n := 0
-		for n < len(tokens) && int(tokens[n])/size == i {
-			n++
-		}
-		f(i, tokens[:n])
-		tokens = tokens[n:]
-	}
-}
+// partSize is the least size of a part. The terms of fewer tokens are added to the sum of their block
+// one by one, which is faster.
+const partSize = 16
 
 func newBlocks(g *Graph) blocks {
 	b := blocks{from: []int32{0}, ones: make([]float64, blockSize)}
@@ -75,41 +71,51 @@ func newBlocks(g *Graph) blocks {
 	}
 	for k, tokens := range g.members {
 		b.class = append(b.class, int32(b.count()))
-		switch {
-		case b.stretches == nil:
-			for ; len(tokens) > blockSize; tokens = tokens[blockSize:] {
-				b.add(tokens[:blockSize])
+		if b.stretches != nil && k == great {
+			b.addGreatest(tokens)
+			continue
+		}
+		for tokens := range slices.Chunk(tokens, blockSize) {
+			i := int32(b.count())
+			b.add(tokens)
+			for b.stretches != nil && len(tokens) > 0 {
+				tokens = b.stretches[tokens[0]/block].add(i, tokens)
 			}
-			if len(tokens) > 0 {
-				b.add(tokens)
-			}
-		case k == great:
-			cut(tokens, blockSize, (all+blockSize-1)/blockSize, func(i int, tokens []int32) {
-				s := &b.stretches[i*blockSize/block]
-				if i*blockSize%block == 0 {
-					s.great = int32(b.count())
-				}
-				for _, t := range tokens {
-					s.mark[(t-s.first)/8] |= 1 << (t % 8)
-				}
-				b.add(tokens)
-			})
-		default:
-			cut(tokens, block, len(b.stretches), func(i int, tokens []int32) {
-				if len(tokens) == 0 {
-					return
-				}
-				s, at := &b.stretches[i], make([]uint16, len(tokens))
-				for j, t := range tokens {
-					at[j] = uint16(t - s.first)
-				}
-				s.parts = append(s.parts, part{int32(b.count()), at})
-				b.add(tokens)
-			})
 		}
 	}
 	b.class = append(b.class, int32(b.count()))
 	return b
+}
+
+// add adds those of the ascending tokens of block i that are in the stretch, and returns the others.
+func (s *stretch) add(i int32, tokens []int32) (others []int32) {
+	var at []uint16
+	for ; len(tokens) > 0 && tokens[0] < s.end; tokens = tokens[1:] {
+		at = append(at, uint16(tokens[0]-s.first))
+	}
+	if len(at) >= partSize {
+		s.parts = append(s.parts, part{i, at})
+	} else {
+		s.at, s.to = append(s.at, at...), append(s.to, slices.Repeat([]int32{i}, len(at))...)
+	}
+	return tokens
+}
+
+// addGreatest adds the blocks of the greatest class, which has the given ascending tokens.
+func (b *blocks) addGreatest(tokens []int32) {
+	for i := range b.stretches {
+		s := &b.stretches[i]
+		s.great = int32(b.count())
+		for first := s.first; first < s.end; first += blockSize {
+			n := 0
+			for ; n < len(tokens) && tokens[n] < first+blockSize; n++ {
+				at := tokens[n] - s.first
+				s.mark[at/8] |= 1 << (at % 8)
+			}
+			b.add(tokens[:n])
+			tokens = tokens[n:]
+		}
+	}
 }
 
 // add adds a block.
@@ -134,25 +140,27 @@ func (b *blocks) sample(row []float32) float64 {
 }
 
 // sum stores in dst, for every block, Σ e^(row[t]−shift) over the tokens t of the block. It returns
-// the total of all blocks. The slice terms is scratch. If the total exceeds greatestSum, the sums
-// are incomplete.
+// the total of all blocks. The slice terms is scratch. If the total exceeds greatestSum, the sums and
+// the total may be incomplete.
 func (b *blocks) sum(dst []float64, row []float32, shift float64, terms *[block]float64) (total float64) {
 	if b.stretches == nil {
 		return b.sumGathered(dst, row, shift, terms[:])
 	}
+	clear(dst)
 	for i := range b.stretches {
 		s := &b.stretches[i]
 		n := s.end - s.first
-		sums := dst[s.great : s.great+(n+blockSize-1)/blockSize]
-		simd.ExpMarked(sums, terms[:n], row[s.first:s.end], s.mark, shift)
-		for _, x := range sums {
-			total += x
-		}
+		simd.ExpMarked(dst[s.great:s.great+(n+blockSize-1)/blockSize], terms[:n], row[s.first:s.end], s.mark, shift)
 		for _, p := range s.parts {
-			x := plainAt(terms, p.at)
-			dst[p.block] = x
-			total += x
+			dst[p.block] += plainAt(terms, p.at)
 		}
+		to := s.to[:len(s.at)]
+		for j, at := range s.at {
+			dst[to[j]] += terms[at%block]
+		}
+	}
+	for _, x := range dst {
+		total += x
 	}
 	return total
 }
@@ -170,7 +178,8 @@ func plainAt(x *[block]float64, at []uint16) float64 {
 	return (a + c) + (b + d)
 }
 
-// sumGathered is sum for classes of which none has most tokens.
+// sumGathered is sum for classes of which none has most tokens. It stops once the total exceeds
+// greatestSum.
 func (b *blocks) sumGathered(dst []float64, row []float32, shift float64, terms []float64) (total float64) {
 	for i := 0; i < len(dst) && total <= greatestSum; {
 		// As many blocks as fit at once.

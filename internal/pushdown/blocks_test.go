@@ -10,8 +10,8 @@ import (
 )
 
 // TestBlocks compares sums of blocks with those of package math, where a class has most tokens and
-// where none has. Every token of a class is in one of its blocks, of which none is too large for a
-// draw.
+// where none has, also with dead tokens that have no finite weight and others of weight 0. Every token
+// of a class is in one of its blocks, of which none is too large for a draw.
 func TestBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 45))
 	stretched := 0
@@ -35,24 +35,40 @@ func TestBlocks(t *testing.T) {
 			for i := range row {
 				row[i] = float32(3 * r.NormFloat64())
 			}
-			sums, want := make([]float64, b.count()), 0.0
-			total := b.sum(sums, row, 0.5, new([block]float64))
-			for k, members := range g.members {
-				var seen []int32
-				for i := b.class[k]; i < b.class[k+1]; i++ {
-					own := b.token[b.from[i]:b.from[i+1]]
-					require.LessOrEqual(t, len(own), block)
-					sum := 0.0
-					for _, token := range own {
-						sum += math.Exp(float64(row[token]) - 0.5)
-					}
-					require.InDelta(t, sum, sums[i], 1e-12*sum)
-					seen, want = append(seen, own...), want+sum
-				}
-				slices.Sort(seen)
-				require.Equal(t, members, seen)
+			odd := slices.Clone(row)
+			for i := range odd {
+				odd[i] = []float32{float32(math.NaN()), float32(math.Inf(1)), 1e30}[i%3]
 			}
-			require.InDelta(t, want, total, 1e-12*want)
+			for _, members := range g.members {
+				for i, token := range members {
+					if odd[token] = row[token]; i%4 == 0 {
+						odd[token] = float32(math.Inf(-1))
+					}
+				}
+			}
+			for _, row := range [][]float32{row, odd} {
+				sums, want := make([]float64, b.count()), 0.0
+				for i := range sums {
+					sums[i] = math.NaN() // left from an earlier call
+				}
+				total := b.sum(sums, row, 0.5, new([block]float64))
+				for k, members := range g.members {
+					var seen []int32
+					for i := b.class[k]; i < b.class[k+1]; i++ {
+						own := b.token[b.from[i]:b.from[i+1]]
+						require.LessOrEqual(t, len(own), blockSize)
+						sum := 0.0
+						for _, token := range own {
+							sum += math.Exp(float64(row[token]) - 0.5)
+						}
+						require.InDelta(t, sum, sums[i], 1e-12*sum)
+						seen, want = append(seen, own...), want+sum
+					}
+					slices.Sort(seen)
+					require.Equal(t, members, seen)
+				}
+				require.InDelta(t, want, total, 1e-12*want)
+			}
 		}
 	}
 	require.Greater(t, stretched, 8)
