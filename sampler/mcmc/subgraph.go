@@ -333,11 +333,10 @@ type subgraphs struct {
 	pairs    *subgraph.Pairs // couplings and fields; nil if the model has other tables
 	constant float64         // constant of the energies of pairs
 
-	own     [][]uint8 // states of each eight chains as bits; nil if chains move one by one
-	held    []bool    // per eight chains, whether own holds their states
-	stale   []bool    // per eight chains, whether the caller's states are out of date
-	x       []int32   // caller's states, while kernels without own exchange states
-	old     []uint8   // states of eight chains before a step
+	own     [][]uint8 // states of each group of eight chains as bits; nil if chains move one by one
+	held    []bool    // per group, whether own holds its states
+	stale   []bool    // per group, whether the caller's states are out of date
+	old     []uint8   // states of eight chains before a step or an exchange
 	columns []uint32  // words of eight chains, by word
 }
 
@@ -465,7 +464,7 @@ func (k *subgraphs) Exchanges(with sampler.Exchanger, _ float64) bool {
 // [sampler.Exchanger].
 func (k *subgraphs) Hold(x []int32) {
 	if k.own == nil {
-		k.x = x
+		k.X = x
 	}
 	for g := range k.held {
 		k.hold(g, x)
@@ -475,9 +474,7 @@ func (k *subgraphs) Hold(x []int32) {
 
 // Show stores in x the states that are out of date there. It implements [sampler.Lazy].
 func (k *subgraphs) Show(x []int32) {
-	if len(k.x) > 0 && &x[0] != &k.x[0] {
-		copy(x, k.x)
-	}
+	sweep.Store(x, k.X)
 	for g, stale := range k.stale {
 		if stale {
 			lo, hi := k.eight(g)
@@ -494,11 +491,7 @@ func (k *subgraphs) Exchange(with sampler.Exchanger, chains []int, moved []int) 
 	for _, s := range chains {
 		k.E[s], o.E[s] = math.NaN(), math.NaN() // the next step computes them
 		if k.own == nil {
-			a, b := k.x[s*k.Sites:(s+1)*k.Sites], o.x[s*k.Sites:(s+1)*k.Sites]
-			if moved != nil {
-				moved[s] += sweep.Changed(a, b)
-			}
-			sweep.Exchange(a, b)
+			k.Swap(o.Locals, s, moved)
 		}
 	}
 	for g := range k.own {
@@ -536,7 +529,7 @@ func (k *subgraphs) Energies(e []float64, of sampler.Exchanger) {
 	o := of.(*subgraphs)
 	if k.own == nil {
 		for s := range e {
-			e[s] = k.constant + k.pairs.Energy(o.x[s*k.Sites:(s+1)*k.Sites])
+			e[s] = k.constant + k.pairs.Energy(o.State(s))
 		}
 	}
 	for g := range k.own {
@@ -609,8 +602,9 @@ func (k *subgraphs) fields(f *wire.Fields) {
 	}
 }
 
-// lose discards the states in the kernel's own format and an interrupted step.
+// lose discards the states that the kernel holds and an interrupted step.
 func (k *subgraphs) lose() {
+	k.X = nil
 	k.run.Begin()
 	clear(k.held)
 	clear(k.stale)
