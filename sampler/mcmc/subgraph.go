@@ -173,7 +173,7 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 	}
 	k.run = subgraph.NewRun(plans)
 	lanes := 1
-	if k.pairs != nil && chains >= fewestForests && k.sets[0].forest != nil && simd.HasForests() {
+	if k.pairs != nil && chains >= fewestForests && k.sets[0].forest != nil {
 		lanes = simd.ForestChains
 		k.own = make([][]uint8, (chains+lanes-1)/lanes)
 		for g := range k.own {
@@ -543,8 +543,13 @@ func (k *subgraphs) Energies(e []float64, of sampler.Exchanger) {
 }
 
 // fewestForests is the minimum number of chains in a block of which eight at a time move a forest.
-// Tests vary it.
-var fewestForests = 2
+// It exceeds the number of chains of any block if moving one by one is as fast. Tests vary it.
+var fewestForests = func() int {
+	if simd.HasForests() {
+		return 2
+	}
+	return sampler.BlockSize + 1
+}()
 
 // forestWork is the number of sites of a forest processed between two checks for a stop.
 const forestWork = 1 << 14
