@@ -388,8 +388,8 @@ func (m evaluated) As(target any) bool {
 // evaluatedField adds energy.Binary to an evaluated model of two levels.
 type evaluatedField struct{ evaluated }
 
-// Field stores the energies in e, and in h[i] the energy with level 1 at site i minus the energy
-// with level 0. It implements energy.Binary.
+// Field stores the energies in e. In h[i] it stores the energy with level 1 at site i minus the
+// energy with level 0. It implements energy.Binary.
 func (m evaluatedField) Field(e []float64, h []float32, x []int32) {
 	check.Len("dual", "h", len(h), len(x))
 	g := scratch.Float32s.Get(2 * len(h))

@@ -28,11 +28,9 @@
 // A recipe, such as a [Path], is an immutable struct with useful zero values. Its method Bind
 // compiles it for given numbers of sites and levels, and returns a [Projection]. Bind turns a Path
 // into a [PathProjection], and a Projector of novelty, lagrange or proximal into the Projection of
-// the same package. Code that calls Bind and runs the result is called a runner.
-//
-// The main runner is package sampler/diffusion. It declares the same interface Projection, and
-// finds optional abilities, such as a joint draw, by type assertions. Neither package imports the
-// other.
+// the same package. Code that calls Bind, such as package sampler/diffusion, is called a runner. It
+// declares the same interface Projection, and finds optional abilities, such as a joint draw, by
+// type assertions.
 //
 // # Errors
 //

@@ -218,7 +218,7 @@ func (c *Runner[S]) reset() error {
 			return c.err
 		}
 	}
-	c.kept = max(c.kept, c.drawsMade())
+	c.count()
 	c.ready = true
 	return nil
 }
@@ -719,6 +719,7 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	if err := c.mend(); err != nil {
 		return err
 	}
+	defer c.count() // also after a panic
 	begin, _ := c.span()
 	round, unsure := 1, begin < c.cfg.Warmup || c.warming()
 	for at := begin; at < target || c.warming(); {
@@ -735,7 +736,7 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 			c.level()
 		}
 		at, _ = c.span()
-		c.kept = max(c.kept, (at-c.cfg.Warmup)/c.cfg.Thin)
+		c.count()
 		if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
 			return c.err
 		}
@@ -767,6 +768,9 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 	}
 	return nil
 }
+
+// count updates the number of draws that every chain has made.
+func (c *Runner[S]) count() { c.kept = max(c.kept, c.drawsMade()) }
 
 // claims tests the system's optional methods, such as fields, against its energies, at the states
 // of a few chains. It runs at the end of the first and the last round of a warm-up.

@@ -109,6 +109,20 @@ func TestPanicsReachTheCaller(t *testing.T) {
 	}
 }
 
+// A panic at the last draw of the last chain leaves no draw to be made.
+func TestPanicAtTheLastDraw(t *testing.T) {
+	m := exact.NewQuadratic(3, 1)
+	c := exact.Must(sampler.NewChains(context.Background(), m, mcmc.Gibbs{}, sampler.Config{Chains: 5, Warmup: -1, Workers: 1, Observe: func(chain, draw int, _ []int32, _ *sampler.Info) {
+		if chain == 4 && draw == 9 {
+			panic(errUser)
+		}
+	}}))
+	require.Panics(t, func() { _ = c.Run(context.Background(), 10) })
+	require.Equal(t, 10, c.Len())
+	require.NoError(t, c.Run(context.Background(), 2))
+	require.Equal(t, 12, c.Len())
+}
+
 // So does one at whatever evaluation, the first among them, before any chain has moved.
 func TestEveryPanicHasAStack(t *testing.T) {
 	for _, workers := range []int{1, 3} {

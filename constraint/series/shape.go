@@ -65,8 +65,8 @@ func (s *Shape) channel(c int) string {
 
 // Raw converts a standardised series (length × channels), such as a sample of a diffusion, to raw
 // units. A value x of channel c becomes Shift[c] + Scale[c]·x, computed in float64. Raw panics if
-// len(x) is not Length·Channels, or if Shift or Scale is not nil and does not have Channels
-// entries.
+// len(x) is not Length·Channels. It also panics if Shift or Scale has entries, but not one per
+// channel.
 //
 // A float32 holds seven digits, so rounding may violate an inequality that a projection has
 // satisfied within its tolerance. [Prices] corrects this for prices, whose order must hold exactly.

@@ -21,6 +21,7 @@ var bounds = map[string]struct {
 }{
 	"runGroups":     {runGroups * GroupWords, 1},
 	"runTerms":      {runTerms, 2},
+	"joinTerms":     {joinTerms, 20}, // with up to seven neighbours, which simd.GraphBits allows
 	"argMaxTerms":   {argMaxTerms, 0.1},
 	"runRowTerms":   {runRowTerms, 0.2},
 	"foldTerms":     {foldTerms, 0.2},

@@ -61,7 +61,7 @@ func TestGraphBits(t *testing.T) {
 // Marks pass on between neighbours, in the order of the sites, in the chains that may have them.
 func TestJoin(t *testing.T) {
 	r := newRand(23)
-	for _, sites := range []int{1, 2, 40, joinSites + 3} {
+	for _, sites := range []int{1, 2, 40, joinTerms + 3} {
 		start, adj := []int32{0}, []int32(nil)
 		for range sites {
 			for range r.IntN(4) {

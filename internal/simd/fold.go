@@ -74,16 +74,15 @@ func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// Raise multiplies the entries of v by a factor. The argument named by is the factor, and entries
-// must be ≥ 0. Raise then replaces positive results below the argument floor by floor, and reports
-// whether there were any. NaNs are kept.
-func Raise(v []float64, by, floor float64) (low bool) {
+// Raise multiplies the entries of v, which must be ≥ 0, by a factor. It then raises positive results
+// below the bound least to that bound, and reports whether there were any. NaNs are kept.
+func Raise(v []float64, factor, least float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)
-		low = raiseRun(v[:n], by, floor) != 0 || low
+		low = raiseRun(v[:n], factor, least) != 0 || low
 		v = v[n:]
 	}
-	return refRaise(v, by, floor) || low
+	return refRaise(v, factor, least) || low
 }
 
 // checkPieces panics unless the pieces of n entries, which begin at the given offsets, lie within a

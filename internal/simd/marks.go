@@ -3,20 +3,22 @@ package simd
 // Marks holds a bit for each of 512 chains at one site of a graph.
 type Marks [8]uint64
 
-// joinSites bounds the sites of a call of assembly.
-const joinSites = 1 << 12
+// joinTerms bounds the sites of a call of assembly.
+const joinTerms = 1 << 10
 
 // Join passes marks on between the sites of a graph. The neighbours of site i are
 // adj[start[i]:start[i+1]]. It visits all sites in ascending order, or in descending order if back
 // is true. Each site gets the marks of its neighbours, as they are by then, in the chains whose bit
-// in may[i] is set, and loses its own marks in the others. Join reports whether a mark changed.
+// in may[i] is set, and loses its own marks in the others. Join reports whether a mark changed. It
+// panics unless len(may) = len(in) and len(start) = len(in) + 1. The entries of start and adj must
+// be valid indices, because Join does not check them.
 func Join(in, may []Marks, start, adj []int32, back bool) (changed bool) {
 	sites := len(in)
 	checkLen("may", len(may), sites)
 	checkLen("start", len(start), sites+1)
 	var grew Marks
 	for done := 0; done < sites; {
-		n := min(joinSites, sites-done)
+		n := min(joinTerms, sites-done)
 		if back {
 			joinMarks(&grew, in, may, start, adj, sites-1-done, n, -1)
 		} else {
@@ -33,9 +35,15 @@ func refJoinMarks(grew *Marks, in, may []Marks, start, adj []int32, first, n, st
 	for i := first; n > 0; i, n = i+step, n-1 {
 		v := in[i]
 		for _, j := range adj[start[i]:start[i+1]] {
-			for k, near := range in[j] {
-				v[k] |= near
-			}
+			near := &in[j] // no copy
+			v[0] |= near[0]
+			v[1] |= near[1]
+			v[2] |= near[2]
+			v[3] |= near[3]
+			v[4] |= near[4]
+			v[5] |= near[5]
+			v[6] |= near[6]
+			v[7] |= near[7]
 		}
 		for k := range v {
 			v[k] &= may[i][k]

@@ -3,6 +3,7 @@ package spins
 import (
 	"math/bits"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
@@ -34,7 +35,9 @@ func (w *Clusters) Clear() {
 }
 
 // Compare stores, as the given pair, the sites at which the states of a and b differ in each chain.
+// It panics unless 0 ≤ pair < [ClusterPairs], as do Seed and Exchange.
 func (w *Clusters) Compare(pair int, a, b *Chains) {
+	check.Index("spins", "pair", pair, ClusterPairs)
 	word, shift := uint(pair/2)%uint(len(clusterBits{})), 32*uint(pair%2)
 	place, x, y := a.place[:len(w.differ)], a.bits, b.bits[:len(a.bits)]
 	for i := range w.differ {
@@ -107,6 +110,7 @@ func (w *Clusters) most() (chains clusterBits) {
 
 // Exchange exchanges the states of a and b, which are the given pair, at the marked sites.
 func (w *Clusters) Exchange(pair int, a, b *Chains) {
+	check.Index("spins", "pair", pair, ClusterPairs)
 	word, shift := uint(pair/2)%uint(len(clusterBits{})), 32*uint(pair%2)
 	place, x, y := a.place[:len(w.in)], a.bits, b.bits[:len(a.bits)]
 	for i := range w.in {

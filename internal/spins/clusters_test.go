@@ -84,3 +84,13 @@ func TestClusters(t *testing.T) {
 		}
 	}
 }
+
+func TestClustersRefuseAPair(t *testing.T) {
+	g := NewGraph(random(rand.New(rand.NewPCG(1, 1)), 3))
+	w, a, b := g.NewClusters(), g.NewChains(), g.NewChains()
+	for _, pair := range []int{-1, ClusterPairs} {
+		require.Panics(t, func() { w.Compare(pair, a, b) })
+		require.Panics(t, func() { w.Seed(pair, 0, 0) })
+		require.Panics(t, func() { w.Exchange(pair, a, b) })
+	}
+}

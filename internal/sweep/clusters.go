@@ -30,8 +30,12 @@ type Laddered interface {
 
 	// SwapRungs swaps states between neighbouring temperatures, as a step does after its moves. It
 	// may be called between two steps, after CoupleRungs. The slice x holds the states of the
-	// chains; r holds their streams. It adds undefined probabilities and errors to info.
-	SwapRungs(info []sampler.Info, x []int32, r []sampler.Stream)
+	// chains; r holds their streams. It adds undefined probabilities to info. It uses only the
+	// workers of ctl. It returns the error of a Reset of a kernel, which stops the whole block.
+	SwapRungs(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) error
+
+	// Rungs returns the number of temperatures.
+	Rungs() int
 
 	// Align gives the kernel that is its argument the same temperatures as this kernel.
 	Align(with sampler.Kernel)

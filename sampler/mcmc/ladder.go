@@ -17,12 +17,13 @@ type Ladder struct {
 
 	// Barrier is Σ_j (1 − Swap[j]), an estimate of the communication barrier. It measures how hard
 	// it is for a state to travel between the ends of the ladder, and hardly depends on the rungs
-	// in between. If all Swap are equal and the n = len(Betas) replicas mix well, a chain completes
-	// a round trip every
+	// in between. If all Swap are equal and the n = len(Betas) replicas mix well, the replicas of a
+	// chain together complete a round trip every
 	//
 	//	2 + 2·Barrier/(1 − Barrier/(n−1))
 	//
-	// steps (Syed et al. 2022).
+	// rounds of swaps (Syed et al. 2022). A step makes one round. A step of cluster.Houdayer over
+	// Tempering makes as many rounds as exchanges.
 	Barrier float64
 
 	// RoundTrips is the number of times that a replica moved from the coldest rung (β = 1) to the

@@ -601,8 +601,8 @@ func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.S
 		k.coupled(j, p.X)
 		o.coupled(j, p.Y)
 	}
-	k.leave(x)
-	o.leave(y)
+	k.showCold(x)
+	o.showCold(y)
 	return k.e[:k.chains], o.e[:k.chains], true
 }
 
@@ -628,25 +628,24 @@ func (k *tempering) coupled(j int, x []int32) {
 }
 
 // SwapRungs swaps states between neighbouring temperatures once more, after CoupleRungs has changed
-// them. It implements [sweep.Laddered].
-func (k *tempering) SwapRungs(info []sampler.Info, x []int32, r []sampler.Stream) {
+// them. It returns the error of a Reset after a swap. It implements [sweep.Laddered].
+func (k *tempering) SwapRungs(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) error {
 	k.at.Begin(nil)
 	k.measure()
 	k.rung = 0
 	k.exchange(info, r)
-	k.resetTouched(sampler.Control{})
+	k.resetTouched(sampler.Control{Workers: ctl.Workers})
 	k.rung = 0
 	k.swaps.travel()
-	for s := range info {
-		if pending := &k.at.Info[s]; info[s].Err == nil {
-			info[s].Err = pending.Err
-		}
-	}
-	k.leave(x)
+	k.showCold(x)
+	return k.at.Info[0].Err // of all chains
 }
 
-// leave stores in x the states at β = 1, from those that the kernel holds.
-func (k *tempering) leave(x []int32) {
+// Rungs returns the number of inverse temperatures; it implements [sweep.Laddered].
+func (k *tempering) Rungs() int { return len(k.betas) }
+
+// showCold stores in x the states at β = 1, from those that the kernel holds.
+func (k *tempering) showCold(x []int32) {
 	if ex := k.packed[0]; ex != nil {
 		ex.Show(x)
 		k.cold = x

@@ -163,7 +163,11 @@ func (k *wolff) Cost(info []sampler.Info) float64 {
 // Cost estimates the time of one step in nanoseconds, or returns NaN if the kernels of Base are not
 // Costed. It implements [sampler.Costed].
 func (k *houdayer) Cost(info []sampler.Info) float64 {
-	sum := float64(float64(len(info)*k.exchanges) * float64(k.sites) * rootCost)
+	rungs := 1
+	if l, ok := sampler.As[sweep.Laddered](k.base[0]); ok {
+		rungs = l.Rungs()
+	}
+	sum := float64(float64(len(info)) * float64(k.exchanges) * float64(rungs) * float64(k.sites) * rootCost)
 	for _, base := range k.base {
 		b, ok := sampler.As[sampler.Costed](base)
 		if !ok {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,8 +43,9 @@ import (
 // but its second replicas never change their temperature.
 //
 // With two ladders, several exchanges a step are worth their cost, because both ladders swap
-// temperatures between exchanges. In ±J glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2, 12
-// exchanges a step give five times as many round trips per second as tempering alone.
+// temperatures between exchanges. This was measured in ±J glasses of 8 × 8 × 8 spins. There were 16
+// temperatures from 0.5 to 2. Twelve exchanges a step gave five times as many round trips per
+// second as tempering alone.
 //
 // Round trips of replicas overstate the gain. At a high temperature clusters are large, and an
 // exchange mostly swaps the names of the replicas.
@@ -68,10 +70,13 @@ type Houdayer struct {
 	// separately for each of the two replicas.
 	Base sampler.Method
 
-	// Exchanges is the number of exchanges in a step, one after the other; 0 means 1. If Base is
-	// mcmc.Tempering, each ladder makes another round of swaps between two exchanges.
+	// Exchanges is the number of exchanges in a step, one after the other, at most 1024; 0 means 1.
+	// Each ladder makes a round of swaps between two exchanges. More than 1 is therefore an error
+	// unless Base is mcmc.Tempering: without swaps, an exchange often undoes the one before.
 	Exchanges int
 }
+
+const maxExchanges = 1 << 10
 
 // Name returns "houdayer"; it implements [sampler.Named].
 func (Houdayer) Name() string { return "houdayer" }
@@ -92,15 +97,15 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 	case mcmc.Swap, *mcmc.Swap:
 		return nil, fmt.Errorf("cluster: Houdayer: Base = %T, which keeps the numbers of levels, and exchanges of clusters change them; want mcmc.PairGibbs, which reaches all of its language", h.Base)
 	}
-	if err := check.Defaults("cluster: Houdayer: ", check.Number("Exchanges", &h.Exchanges, 0, 1)); err != nil {
-		return nil, err
+	if h.Exchanges < 0 || h.Exchanges > maxExchanges {
+		return nil, fmt.Errorf("cluster: Houdayer: Exchanges = %d, want 0 … %d (0 means 1)", h.Exchanges, maxExchanges)
 	}
 	graph, ok := energy.As[energy.Graphical](m)
 	if !ok {
 		return nil, fmt.Errorf("cluster: Houdayer: model = %T, want an energy.Graphical one, whose neighbours are known: use mcmc.Gibbs", m)
 	}
 	k := padded.New(houdayer{
-		model: m, sites: sites, levels: levels, chains: chains, exchanges: h.Exchanges,
+		model: m, sites: sites, levels: levels, chains: chains, exchanges: max(h.Exchanges, 1),
 		y: padded.Make[int32](chains * sites), was: padded.Make[int32](chains * sites),
 		second: padded.Make[sampler.Info](chains), swapped: padded.Make[[]int32](chains), in: padded.Make[bool](sites),
 	})
@@ -110,6 +115,9 @@ func (h Houdayer) Kernel(ctx context.Context, m energy.Model, chains int) (sampl
 			return nil, err
 		}
 		k.e[j] = make([]float64, chains)
+	}
+	if _, ok := sampler.As[sweep.Laddered](k.base[0]); !ok && k.exchanges > 1 {
+		return nil, fmt.Errorf("cluster: Houdayer: Exchanges = %d, want 1 unless Base is mcmc.Tempering, whose swaps of temperatures keep an exchange from undoing the one before", k.exchanges)
 	}
 	k.views = make([]replicas, chains)
 	for s := range k.views {
@@ -142,7 +150,7 @@ type houdayer struct {
 	clusters sweep.Clusters
 	pair     [1]sweep.Pair // the kernels of Base
 	workers  int           // number of workers of the current step
-	fault    error         // error of resetting a kernel after an exchange
+	fault    error         // error of resetting a kernel after an exchange or a swap
 }
 
 var (
@@ -219,8 +227,8 @@ func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 		k.e[0][s], k.e[1][s] = info[s].Energy, k.second[s].Energy
 		k.swapped[s] = k.swapped[s][:0]
 		info[s].Invalid += k.second[s].Invalid
-		if info[s].Err == nil && k.second[s].Err != nil {
-			info[s].Err = fmt.Errorf("second replica: %w", k.second[s].Err)
+		if info[s].Err == nil {
+			info[s].Err = ofReplica(1, k.second[s].Err)
 		}
 		ok = ok && info[s].Err == nil
 	}
@@ -242,6 +250,14 @@ func (k *houdayer) Step(ctl sampler.Control, info []sampler.Info, x []int32, r [
 	return 1
 }
 
+// ofReplica returns err, the error of a kernel of replica j, with the name of the second replica.
+func ofReplica(j int, err error) error {
+	if j == 0 || err == nil {
+		return err
+	}
+	return fmt.Errorf("second replica: %w", err)
+}
+
 // exchangeAll exchanges clusters between the two replicas, at every temperature that Base has. It
 // updates the energies.
 func (k *houdayer) exchangeAll(info []sampler.Info, x []int32, r []sampler.Stream) {
@@ -249,9 +265,7 @@ func (k *houdayer) exchangeAll(info []sampler.Info, x []int32, r []sampler.Strea
 		return
 	}
 	k.pair[0] = sweep.Pair{A: k.base[0], B: k.base[1], X: x, Y: k.y}
-	for range k.exchanges {
-		k.Couple(k.pair[:], r)
-	}
+	k.Couple(k.pair[:], r)
 	for j, states := range [2][]int32{x, k.y} {
 		if ex, ok := sampler.As[sampler.Exchanger](k.base[j]); ok && ex.Exchanges(ex, 1) {
 			ex.Hold(states)
@@ -264,13 +278,16 @@ func (k *houdayer) exchangeAll(info []sampler.Info, x []int32, r []sampler.Strea
 }
 
 // coupleLadders exchanges clusters at every temperature of two ladders, the first of which is l. It
-// returns false if their temperatures differ.
+// returns false if their temperatures differ. It ends early on an error.
 func (k *houdayer) coupleLadders(l sweep.Laddered, info []sampler.Info, x []int32, r []sampler.Stream) bool {
 	other, _ := sampler.As[sweep.Laddered](k.base[1])
-	for n := range k.exchanges {
+	ctl := sampler.Control{Workers: k.workers}
+	for n := 0; n < k.exchanges && k.fault == nil; n++ {
 		if n > 0 {
-			l.SwapRungs(info, x, r)
-			other.SwapRungs(info, k.y, r)
+			k.fault = cmp.Or(l.SwapRungs(ctl, info, x, r), ofReplica(1, other.SwapRungs(ctl, info, k.y, r)))
+			if k.fault != nil {
+				break
+			}
 		}
 		e, f, ok := l.CoupleRungs(k.base[1], x, k.y, r, k)
 		if !ok {
@@ -378,7 +395,7 @@ func (k *houdayer) settle(p sweep.Pair) {
 				again = true
 				break
 			}
-			k.fault = err
+			k.fault = ofReplica(j, err)
 		}
 	}
 }

@@ -226,7 +226,7 @@ func TestPairsKeepTheirDistribution(t *testing.T) {
 func TestHoudayerResumes(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.4, 0.1))
 	for name, method := range map[string]sampler.Method{"gibbs": Houdayer{}, "dmala": Houdayer{Base: mcmc.DMALA{}}, "tempering": mcmc.Tempering{Base: Houdayer{}, Rungs: 3},
-		"exchanges": Houdayer{Exchanges: 2}, "exchanges of ladders": Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Rungs: 3}, Exchanges: 3}, "exchanges of general ladders": Houdayer{Base: mcmc.Tempering{Rungs: 3}, Exchanges: 3},
+		"exchanges of ladders": Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Rungs: 3}, Exchanges: 3}, "exchanges of general ladders": Houdayer{Base: mcmc.Tempering{Rungs: 3}, Exchanges: 3},
 		"two ladders": Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Rungs: 3}}, "two ladders of dmala": Houdayer{Base: mcmc.Tempering{Rungs: 3}}} {
 		run := func(n int, from []byte) ([]int32, []byte) {
 			c := exact.Must(sampler.NewChains(context.Background(), m, method, sampler.Config{Chains: 5, Seed: 3, Warmup: 4}))
@@ -443,7 +443,8 @@ func TestHoudayerRefuses(t *testing.T) {
 	require.NoError(t, k.Start(make([]int32, 16), sampler.NewStream(1, 1)))
 }
 
-// More exchanges of bits, and of the same ladders in general, give more round trips for the same moves.
+// Several exchanges a step give more round trips for the same moves, also if kernels do not hold
+// chains as bits.
 func TestExchangesTravel(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.4, 0))
 	for name, base := range map[string]sampler.Method{"bits": mcmc.Gibbs{}, "general": mcmc.DMALA{StepSize: 0.1}} {
@@ -458,8 +459,104 @@ func TestExchangesTravel(t *testing.T) {
 		}
 		require.Greater(t, 2*trips[4], 3*trips[1], name)
 	}
-	_, err := Houdayer{Exchanges: -1}.Kernel(context.Background(), m, 1)
-	require.EqualError(t, err, "cluster: Houdayer: Exchanges = -1, want ≥ 0")
+}
+
+// A second exchange without swaps of temperatures in between would often undo the first.
+func TestExchangesAreRefused(t *testing.T) {
+	m := exact.Must(model.NewIsing(model.Lattice{4, 4}, 0.2, 0))
+	ladder := mcmc.Tempering{Base: mcmc.Gibbs{}, Rungs: 3}
+	for want, h := range map[string]Houdayer{
+		"-1, want 0 … 1024 (0 means 1)":   {Exchanges: -1, Base: ladder},
+		"1025, want 0 … 1024 (0 means 1)": {Exchanges: 1025, Base: ladder},
+		"3, want 1 unless Base is mcmc.Tempering, whose swaps of temperatures keep an exchange from undoing the one before": {Exchanges: 3},
+	} {
+		_, err := h.Kernel(context.Background(), m, 1)
+		require.EqualError(t, err, "cluster: Houdayer: Exchanges = "+want)
+	}
+	for _, h := range []Houdayer{{Exchanges: 1}, {Exchanges: 1024, Base: ladder}} {
+		_, err := h.Kernel(context.Background(), m, 1)
+		require.NoError(t, err)
+	}
+}
+
+// watch is a method that does not move. It counts the calls of Reset of its kernels.
+type watch struct {
+	kernels int
+	resets  [2]int // of the kernels of each replica
+	last    int    // the last successful Reset of the second replica
+	failure error  // error of later ones
+	workers map[int]int
+}
+
+const watchedRungs = 3
+
+func (w *watch) Kernel(_ context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
+	w.kernels++
+	return &watched{stillKernel{m: m, e: make([]float64, chains)}, w, (w.kernels - 1) / watchedRungs}, nil
+}
+
+type watched struct {
+	stillKernel
+	*watch
+	replica int
+}
+
+func (k *watched) Reset(ctl sampler.Control, x []int32) error {
+	k.workers[ctl.Workers]++
+	if k.resets[k.replica]++; k.replica == 1 && k.resets[1] > k.last {
+		return k.failure
+	}
+	return k.stillKernel.Reset(ctl, x)
+}
+
+// The swaps between two exchanges have the workers of the step. An error in them or in an exchange names
+// the replica and ends the step.
+func TestSwapsBetweenExchanges(t *testing.T) {
+	m := exact.Must(model.NewIsing(model.Lattice{3, 3}, 0.4, 0))
+	for _, c := range []struct {
+		name string
+		y    int32 // level of all sites of the second replica at β = 1; the others have 0
+		last int
+		want string
+		// Swaps of equal energies are always made, and reset two rungs. An exchange resets one here.
+		resets [2]int
+	}{
+		{"no error", 0, 1 << 20, "", [2]int{6, 6}},
+		{"swap", 0, 2, "second replica: rung 2, β = 0.3: no way on", [2]int{4, 4}},
+		{"exchange", 1, 2, "second replica: no way on", [2]int{3, 3}},
+	} {
+		w := &watch{last: 1 << 20, failure: errors.New("no way on"), workers: map[int]int{}}
+		h := Houdayer{Base: mcmc.Tempering{Base: w, Betas: []float64{1, 0.6, 0.3}}, Exchanges: 3}
+		k := exact.Must(h.Kernel(context.Background(), m, 1)).(*houdayer)
+		x, info, r := make([]int32, 9), make([]sampler.Info, 1), []sampler.Stream{*sampler.NewStream(1, 0)}
+		ctl := sampler.Control{Workers: 5}
+		require.NoError(t, k.Reset(ctl, x))
+		for i := range k.y {
+			k.y[i] = c.y
+		}
+		require.NoError(t, k.base[1].Reset(ctl, k.y))
+		w.resets, w.last = [2]int{}, c.last
+		k.Step(ctl, info, x, r)
+		if c.want == "" {
+			require.NoError(t, info[0].Err, c.name)
+		} else {
+			require.EqualError(t, info[0].Err, c.want, c.name)
+		}
+		require.Equal(t, c.resets, w.resets, c.name)
+		require.Len(t, w.workers, 1, c.name)
+		require.Positive(t, w.workers[5], c.name)
+	}
+}
+
+// Every rung pays for its exchanges.
+func TestCostOfExchanges(t *testing.T) {
+	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.4, 0))
+	cost := func(n int) float64 {
+		h := Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}, Rungs: 5}, Exchanges: n}
+		k := exact.Must(h.Kernel(context.Background(), m, 2))
+		return k.(sampler.Costed).Cost(make([]sampler.Info, 2))
+	}
+	require.InDelta(t, 2*2*5*36*rootCost, cost(3)-cost(1), 1e-6)
 }
 
 // A caller may give a kernel another slice with the same states: they move as in a single slice.
