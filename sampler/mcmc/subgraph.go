@@ -80,7 +80,7 @@ type Subgraph struct {
 
 const (
 	covers       = 8       // maximum number of times that the sets cover all sites
-	forestCovers = 2       // number of times for forests of two-level pair models, which reach every state
+	forestCovers = 2       // number of times that forests of two-level pair models cover all sites
 	defaultJoint = 1 << 8  // default maximum of levels^Width
 	mostJoint    = 1 << 20 // maximum of levels^Width
 	mostEntries  = 1 << 26 // maximum number of message entries of a set: 512 MiB
