@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -10,8 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gibbsite-go/gibbsite/seriesdata"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -26,10 +29,12 @@ type generation struct {
 	Width     float64   `json:"width"`
 	Bars      *barShare `json:"bars,omitempty"` // shares of bars; nil if the series is not a market
 	Relations []string  `json:"relations,omitempty"`
-	// |accuracy − ½| of a classifier on held-out windows and windows of models that did not see
+	// the classifier that corrects the density; nil for windows with too many traits
+	Correction *correctionReport `json:"correction,omitempty"`
+	// |accuracy − ½| of a classifier on held-out windows and windows of models, neither of which saw
 	// them
 	Apart float64 `json:"discriminative"`
-	// discriminative score of real windows in place of generated ones
+	// discriminative score of real windows in place of generated ones, the noise level of the score
 	ApartReal float64  `json:"discriminative_real"`
 	ApartErr  float64  `json:"discriminative_stderr"`
 	HeldOut   int      `json:"heldout"`
@@ -78,23 +83,28 @@ const (
 // side. So the scores of a bar are replaced by those of the nearest bar of the windows whose open and
 // close lie on the same of high and low.
 type windowModel struct {
-	f         *seriesdata.Frame
-	length    int
-	paths     []path
-	bars      [4]int
-	barred    bool
-	ratio     [][2]int // channels with a constant ratio to close, such as adjusted prices
-	relations []relation
-	fixed     map[int]float64 // constant channels with their values
-	pick      []int
-	starts    [][2]int  // series and first row of each window
-	y         []float64 // normal scores, windows × rows × paths
-	place     []float64 // locations of the coordinates, windows × paths
-	scale     []float64
-	dims      int
-	width     float64
-	tick      []float64
-	shapes    map[[2]float64][][]float64 // scores of bars of the windows, by edges
+	f          *seriesdata.Frame
+	length     int
+	paths      []path
+	bars       [4]int
+	barred     bool
+	ratio      [][2]int // channels with a constant ratio to close, such as adjusted prices
+	relations  []relation
+	fixed      map[int]float64 // constant channels with their values
+	pick       []int
+	starts     [][2]int  // series and first row of each window
+	y          []float64 // normal scores, windows × rows × paths
+	place      []float64 // locations of the coordinates, windows × paths
+	scale      []float64
+	dims       int
+	root       []float64 // Cholesky factor L of the covariance of windows, row by row
+	width      float64
+	correction *logistic // separates real windows from candidates; nil for windows with too many traits
+	learnt     int       // number of real windows that it was trained on
+	seen       [][]bool  // rows of the windows, by series and row, and the rows before them
+	tick       []float64
+	effective  float64                    // sum over windows of the effective share of candidates
+	shapes     map[[2]float64][][]float64 // scores of bars of the windows, by edges
 }
 
 // widths lists the kernel widths to choose from.
@@ -133,6 +143,15 @@ func generateWindows(ctx context.Context, o options) (*generation, error) {
 		return nil, fmt.Errorf("%s: %w", r.Data, err)
 	}
 	r.Training, r.Width = len(all), m.width
+	start := time.Now()
+	if err := m.correct(ctx, o.seed); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.Data, err)
+	}
+	if m.correction != nil {
+		r.Correction = &correctionReport{Traits: len(m.correction.mean), Windows: m.learnt, Seconds: time.Since(start).Seconds()}
+	} else {
+		r.Notes = append(r.Notes, fmt.Sprintf("not corrected by a classifier, which would need more than %d traits of %d channels; -columns chooses fewer", mostTraits, len(pick)))
+	}
 	for _, rel := range m.relations {
 		g := gapModel{f: f}
 		r.Relations = append(r.Relations, g.spoken(rel))
@@ -144,6 +163,9 @@ func generateWindows(ctx context.Context, o options) (*generation, error) {
 			return nil, err
 		}
 		out[k] = m.draw(random)
+	}
+	if r.Correction != nil {
+		r.Correction.Effective = m.effective / float64(o.generate)
 	}
 	if m.barred {
 		r.Bars = &barShare{}
@@ -191,6 +213,9 @@ type part struct{ held, free [][2]int }
 // belongs to the same fold.
 const stretches = 2 * folds
 
+// shown is the number of windows of a model, or real ones for the reference, for every held-out window.
+const shown = 4
+
 // mostJudged is the maximum number of windows per fold that are evaluated.
 const mostJudged = 60
 
@@ -234,40 +259,102 @@ func windowsOf(f *seriesdata.Frame, length int, pick []int) (all [][2]int, parts
 	return all, parts
 }
 
-// judge computes the discriminative scores. In every fold, a model and a classifier are trained
-// on the other folds. The classifier compares held-out windows with windows drawn from the
-// model. For reference, it also compares them with real windows of the other folds.
+// without returns the windows of part j for training that are for training in part k, too.
+func without(parts []part, j, k int) (free [][2]int) {
+	in := map[[2]int]bool{}
+	for _, s := range parts[k].free {
+		in[s] = true
+	}
+	for _, s := range parts[j].free {
+		if in[s] {
+			free = append(free, s)
+		}
+	}
+	return free
+}
+
+// judge computes the discriminative scores. A classifier is tested on the held-out windows of a part
+// and windows of a model of the other parts. It is trained on the held-out windows of every other part
+// and windows of a model without both parts. For the reference, real windows that the model was
+// trained on replace its windows. Every held-out window is compared with several others (shown), which
+// halves the share of the draws in the variance of the score.
+//
+// If the models for the training of the classifier were to know the part of the test, their windows
+// would have the levels of that part more often than the real windows there. The classifier would
+// take these levels as a mark of generated windows, and err more often than by chance where levels
+// drift.
 func (r *generation) judge(ctx context.Context, f *seriesdata.Frame, o options, pick []int, parts []part) error {
-	random := rand.New(rand.NewPCG(o.seed, 21))
-	var real, fake, other []float64
-	var ends []int
-	for _, p := range parts {
-		if len(p.held) < 2 || len(p.free) < leastTraining {
-			r.Notes = append(r.Notes, "too short to hold out windows: no discriminative score")
-			return nil
+	n, random := len(pick), rand.New(rand.NewPCG(o.seed, 21))
+	var all []float64 // real windows held out, for their standard deviations
+	models := make([][]*windowModel, len(parts))
+	for j := range parts {
+		for k := range j + 1 {
+			free := without(parts, j, k)
+			if len(parts[j].held) < 2 || len(free) < leastTraining {
+				r.Notes = append(r.Notes, "too short to hold out windows: no discriminative score")
+				return nil
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			m, err := newWindowModel(f, o, pick, free)
+			if err != nil {
+				return err
+			}
+			if err := m.correct(ctx, o.seed); err != nil {
+				return err
+			}
+			models[j] = append(models[j], m)
 		}
-		if err := ctx.Err(); err != nil {
-			return err
+		for _, s := range parts[j].held {
+			all = append(all, models[j][j].values(s)...)
 		}
-		m, err := newWindowModel(f, o, pick, p.free)
-		if err != nil {
-			return err
-		}
-		for _, s := range p.held {
-			real = append(real, m.values(s)...)
-			fake = append(fake, m.draw(random)...)
-			other = append(other, m.values(p.free[random.IntN(len(p.free))])...)
-		}
-		r.HeldOut += len(p.held)
-		ends = append(ends, r.HeldOut)
+		r.HeldOut += len(parts[j].held)
 	}
-	n := len(pick)
-	var err error
-	if r.ApartReal, _, err = discriminateParts(standard(real, n), standardLike(other, real, n), 1, o.length, n, ends); err != nil {
-		return err
+	inputs := func(x []float64) []float64 { return traits(standardLike(x, all, n), o.length, n) }
+	var right [2][]float64 // for generated and for real windows
+	for k := range parts {
+		var training, test [2][][]float64
+		for j := range parts {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			m := models[max(j, k)][min(j, k)]
+			for _, s := range parts[j].held {
+				for c := range right {
+					to := &training[c]
+					if j == k {
+						to = &test[c]
+					}
+					*to = append(*to, inputs(m.values(s)))
+					for range shown {
+						x := m.values(m.starts[random.IntN(len(m.starts))])
+						if c == 0 {
+							x = m.draw(random)
+						}
+						*to = append(*to, inputs(x))
+					}
+				}
+			}
+		}
+		for c := range right {
+			l, err := fitLogistic(training[c], 1+shown)
+			if err != nil {
+				return err
+			}
+			for i := range test[c] {
+				if i%(1+shown) == 0 {
+					right[c] = append(right[c], 0)
+				}
+				right[c][len(right[c])-1] += weight(i%(1+shown), shown) * hit(l.margin(test[c][i]), i%(1+shown) == 0) / 2
+			}
+		}
 	}
-	r.Apart, r.ApartErr, err = discriminateParts(standard(real, n), standardLike(fake, real, n), 1, o.length, n, ends)
-	return err
+	var a [2]float64
+	a[0], r.ApartErr = meanError(right[0])
+	a[1], _ = meanError(right[1])
+	r.Apart, r.ApartReal = math.Abs(a[0]-0.5), math.Abs(a[1]-0.5)
+	return nil
 }
 
 // wanders is a threshold: a level counts as drifting if the standard deviation of its changes is
@@ -331,6 +418,14 @@ func newWindowModel(f *seriesdata.Frame, o options, pick []int, starts [][2]int)
 	}
 	if len(m.paths) == 0 {
 		return nil, errors.New("no channel changes; a constant needs no model")
+	}
+	for e := range f.Entities {
+		m.seen = append(m.seen, make([]bool, len(f.Entities[e].Times)))
+	}
+	for _, s := range starts {
+		for t := s[1] - 1; t < s[1]+m.length; t++ {
+			m.seen[s[0]][t] = true
+		}
 	}
 	return m, m.learn()
 }
@@ -469,8 +564,26 @@ func (m *windowModel) learn() error {
 			bar := m.y[at : at+barParts]
 			m.shapes[m.onEdge(bar)] = append(m.shapes[m.onEdge(bar)], bar)
 		}
+		for _, all := range m.shapes {
+			slices.SortFunc(all, func(a, b []float64) int { return cmp.Compare(a[0], b[0]) })
+		}
 	}
-	return m.choose()
+	if err := m.choose(); err != nil {
+		return err
+	}
+	chol, err := covarianceRoot(m.y, m.dims)
+	if err != nil {
+		return err
+	}
+	var l mat.TriDense
+	chol.LTo(&l)
+	m.root = make([]float64, m.dims*m.dims)
+	for i := range m.dims {
+		for j := range i + 1 {
+			m.root[i*m.dims+j] = l.At(i, j)
+		}
+	}
+	return nil
 }
 
 // mostShapes is the maximum number of bars whose shapes generated bars take.
@@ -492,8 +605,12 @@ func (m *windowModel) onEdge(bar []float64) (edge [2]float64) {
 // shape replaces the scores of a bar by those of the nearest bar of the windows with the same edges.
 // If there is none, it leaves them as they are.
 func (m *windowModel) shape(bar []float64) {
+	shapes := m.shapes[m.onEdge(bar)]
 	best, near := math.Inf(1), bar
-	for _, s := range m.shapes[m.onEdge(bar)] {
+	consider := func(s []float64) bool {
+		if (s[0]-bar[0])*(s[0]-bar[0]) >= best {
+			return false // so are all beyond it
+		}
 		d := 0.0
 		for i, v := range s {
 			d += (v - bar[i]) * (v - bar[i])
@@ -501,6 +618,12 @@ func (m *windowModel) shape(bar []float64) {
 		if d < best {
 			best, near = d, s
 		}
+		return true
+	}
+	from, _ := slices.BinarySearchFunc(shapes, bar[0], func(s []float64, v float64) int { return cmp.Compare(s[0], v) })
+	for i := from; i < len(shapes) && consider(shapes[i]); i++ {
+	}
+	for i := from - 1; i >= 0 && consider(shapes[i]); i-- {
 	}
 	copy(bar, near)
 }
@@ -518,10 +641,10 @@ func (m *windowModel) choose() error {
 	if err != nil {
 		return err
 	}
+	var l mat.TriDense
+	chol.LTo(&l)
 	whiten := func(i int) []float64 {
 		v := mat.NewVecDense(d, slices.Clone(m.y[i*d:(i+1)*d]))
-		var l mat.TriDense
-		chol.LTo(&l)
 		_ = v.SolveVec(&l, v)
 		return v.RawVector().Data
 	}
@@ -533,27 +656,26 @@ func (m *windowModel) choose() error {
 		return out
 	}
 	centres, tests := thin(0, before), thin(border, n)
-	best := math.Inf(-1)
+	dots := make([]float64, len(tests)*len(centres))
+	xx, cc := make([]float64, len(tests)), make([]float64, len(centres))
+	for j, c := range centres {
+		cc[j] = floats.Dot(c, c)
+	}
+	for i, x := range tests {
+		xx[i] = floats.Dot(x, x)
+		for j, c := range centres {
+			dots[i*len(centres)+j] = floats.Dot(x, c)
+		}
+	}
+	best, likelihoods := math.Inf(-1), make([]float64, len(centres))
 	for _, h := range widths {
 		shrink, s2 := 1/math.Sqrt(1+h*h), h*h/(1+h*h)
 		total := 0.0
-		for _, x := range tests {
-			top := math.Inf(-1)
-			l := make([]float64, len(centres))
-			for j, c := range centres {
-				d2 := 0.0
-				for i := range x {
-					e := x[i] - shrink*c[i]
-					d2 += e * e
-				}
-				l[j] = -d2 / 2 / s2
-				top = max(top, l[j])
+		for i := range tests {
+			for j := range centres {
+				likelihoods[j] = -(xx[i] - 2*shrink*dots[i*len(centres)+j] + shrink*shrink*cc[j]) / 2 / s2
 			}
-			sum := 0.0
-			for _, v := range l {
-				sum += math.Exp(v - top)
-			}
-			total += top + math.Log(sum) - float64(d)/2*math.Log(s2)
+			total += floats.LogSumExp(likelihoods) - float64(d)/2*math.Log(s2)
 		}
 		if total > best {
 			best, m.width = total, h
@@ -589,36 +711,39 @@ func (m *windowModel) values(s [2]int) (x []float64) {
 	return x
 }
 
-// draw draws a window, length × chosen channels, with values as they are written to a file.
-func (m *windowModel) draw(r *rand.Rand) []float64 {
-	n, d, k := len(m.starts), m.dims, len(m.paths)
-	centre := r.IntN(n)
+// candidate draws a window from the kernel density, length × chosen channels, with values as they
+// are written to a file.
+func (m *windowModel) candidate(r *rand.Rand) []float64 {
+	d, k := m.dims, len(m.paths)
+	centre := r.IntN(len(m.starts))
 	e, at := m.starts[centre][0], m.starts[centre][1]
-	// A sum of all windows with normal weights has their covariance.
-	noise := make([]float64, d)
-	for i := range n {
-		w := r.NormFloat64() * math.Sqrt((1-shrinkage)/float64(n))
-		row := m.y[i*d : (i+1)*d]
-		for j, v := range row {
-			noise[j] += w * v
-		}
-	}
-	shrink := 1 / math.Sqrt(1+m.width*m.width)
 	y := make([]float64, d)
 	for j := range y {
-		y[j] = shrink * (m.y[centre*d+j] + m.width*(noise[j]+math.Sqrt(shrinkage)*r.NormFloat64()))
+		y[j] = m.width * r.NormFloat64()
+	}
+	for i := d - 1; i >= 0; i-- { // y ← L·y
+		row := m.root[i*d : i*d+i+1]
+		sum := 0.0
+		for j, v := range row {
+			sum += v * y[j]
+		}
+		y[i] = sum
+	}
+	shrink := 1 / math.Sqrt(1+m.width*m.width)
+	for j := range y {
+		y[j] = shrink * (m.y[centre*d+j] + y[j])
 	}
 	if m.barred { // the parts of bars are the first paths
 		for t := range m.length {
 			m.shape(y[t*k : t*k+barParts])
 		}
 	}
-	// Levels are those of a row of the same series nearby.
+	// Levels are those of a row of the windows nearby.
 	rows := len(m.f.Entities[e].Times)
 	channels := len(m.f.Channels)
 	start := min(max(at-1+r.IntN(2*m.length+1)-m.length, 0), rows-1)
 	before := m.f.Entities[e].Values[start*channels : (start+1)*channels]
-	if slices.ContainsFunc(m.pick, func(c int) bool { return math.IsNaN(before[c]) }) {
+	if !m.seen[e][start] || slices.ContainsFunc(m.pick, func(c int) bool { return math.IsNaN(before[c]) }) {
 		before = m.f.Entities[e].Values[(at-1)*channels : at*channels]
 	}
 	last := slices.Clone(before)
@@ -765,6 +890,9 @@ func (r *generation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d windows of %d rows of %s; kernel density of %d windows in the coordinates of each kind, width %v by held-out likelihood\n",
 		r.Data, r.Windows, r.Length, strings.Join(r.Channels, ", "), r.Training, r.Width)
+	if r.Correction != nil {
+		fmt.Fprintln(&b, r.Correction)
+	}
 	for _, s := range r.Left {
 		fmt.Fprintln(&b, "left out:", s)
 	}
@@ -778,7 +906,7 @@ func (r *generation) String() string {
 		fmt.Fprintf(&b, "bars with open or close on high or low: %.1f %% (in the file %.1f %%); flat: %.2f %% (%.2f %%)\n", 100*r.Bars.DrawnEdge, 100*r.Bars.RealEdge, 100*r.Bars.DrawnFlat, 100*r.Bars.RealFlat)
 	}
 	if r.HeldOut > 0 {
-		fmt.Fprintf(&b, "discriminative score against %d windows held out, by models of the other parts of the series: %.3f ± %.3f (of real windows of these: %.3f)\n", r.HeldOut, r.Apart, r.ApartErr, r.ApartReal)
+		fmt.Fprintf(&b, "discriminative score against %d windows held out, by models of the other parts of the series: %.3f ± %.3f (of real windows of these, its noise level: %.3f)\n", r.HeldOut, r.Apart, r.ApartErr, r.ApartReal)
 	}
 	for _, path := range r.Wrote {
 		fmt.Fprintln(&b, "wrote", path)

@@ -124,12 +124,13 @@ func TestGenerateKeepsRelations(t *testing.T) {
 
 func TestGenerateErrors(t *testing.T) {
 	for want, args := range map[string][]string{
-		"-generate = -1, want ≥ 0":       {"-generate", "-1"},
-		"3 windows of 24 rows without a": {"-generate", "5", "-csv", write(t, walk(27, nil))},
-		"no channel changes":             {"-generate", "5", "-length", "3", "-csv", write(t, "a,b\n"+strings.Repeat("1,2\n", 30))},
-		"no such file":                   {"-generate", "5", "-csv", "missing.csv"},
-		"file and uses no network":       {"-generate", "5", "-train"},
-		"excludes -method, -impute":      {"-generate", "5", "-method", "cps"},
+		"-generate = -1, want ≥ 0":         {"-generate", "-1"},
+		"3 windows of 24 rows without a":   {"-generate", "5", "-csv", write(t, walk(27, nil))},
+		"no channel changes":               {"-generate", "5", "-length", "3", "-csv", write(t, "a,b\n"+strings.Repeat("1,2\n", 30))},
+		"no such file":                     {"-generate", "5", "-csv", "missing.csv"},
+		"in every run and uses no network": {"-generate", "5", "-train"},
+		"fits its kernel density":          {"-generate", "5", "-denoiser", "gaussian"},
+		"excludes -method, -impute":        {"-generate", "5", "-method", "cps"},
 	} {
 		o, err := parse(args)
 		if err == nil {

@@ -66,8 +66,8 @@ func (l learning) check(o *options) error {
 		return fmt.Errorf("-denoiser = %q with a network, want trained", o.denoiser)
 	case o.fill != "" && o.denoiser == trainedDenoiser:
 		return fmt.Errorf("-fill = %q draws from the windows of the file and uses no network", o.fill)
-	case o.generate > 0 && o.denoiser == trainedDenoiser:
-		return fmt.Errorf("-generate = %d draws from the windows of the file and uses no network: leave out -train and -load", o.generate)
+	case o.generate > 0 && o.denoiser != "windows":
+		return fmt.Errorf("-generate = %d fits its kernel density and classifier in every run and uses no network: leave out -train, -load and -denoiser", o.generate)
 	}
 	return nil
 }

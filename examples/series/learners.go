@@ -146,20 +146,9 @@ func traits(x []float32, length, n int) []float64 {
 // from training. By chance a may be below ½, so that the score of indistinguishable windows is
 // about its standard error.
 func discriminate(real, fake []float32, samples, length, n int) (score, stderr float64, err error) {
-	count := len(real) / length / n
-	var ends []int
-	parts := min(folds, count)
-	for f := range parts {
-		ends = append(ends, (f+1)*count/parts)
-	}
-	return discriminateParts(real, fake, samples, length, n, ends)
-}
-
-// discriminateParts returns the score of [discriminate] and its standard error. The classifier
-// is tested on runs of windows that end at the given indices, and trained on the others.
-func discriminateParts(real, fake []float32, samples, length, n int, ends []int) (score, stderr float64, err error) {
 	sites := length * n
 	count := len(real) / sites
+	parts := min(folds, count)
 	var in [][]float64 // per window held out, itself and then its samples
 	for i := range count {
 		in = append(in, traits(real[i*sites:(i+1)*sites], length, n))
@@ -169,8 +158,8 @@ func discriminateParts(real, fake []float32, samples, length, n int, ends []int)
 	}
 	group := samples + 1
 	right := make([]float64, 0, count)
-	from := 0
-	for _, to := range ends {
+	for f := range parts {
+		from, to := f*count/parts, (f+1)*count/parts
 		l, err := fitLogistic(slices.Concat(in[:from*group], in[to*group:]), group)
 		if err != nil {
 			return 0, 0, err
@@ -182,7 +171,6 @@ func discriminateParts(real, fake []float32, samples, length, n int, ends []int)
 			}
 			right = append(right, share/2)
 		}
-		from = to
 	}
 	a, stderr := meanError(right)
 	return math.Abs(a - 0.5), stderr, nil

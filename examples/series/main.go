@@ -99,7 +99,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.decimal, "decimal", "", "decimal `mark` where the numbers are ambiguous: . or ,")
 	f.StringVar(&o.missingText, "missing.text", "", "comma-separated `texts` that mark missing numbers, in addition to the usual ones")
 	f.StringVar(&o.keep, "keep", "", "`numbers` such as -999 that are data, not marks of missing ones")
-	f.IntVar(&o.generate, "generate", 0, "only draw this many windows of -length rows from the file's model, without limits; -write FILE saves them")
+	f.IntVar(&o.generate, "generate", 0, "only draw this many windows of -length rows from the file's model, without limits, each chosen by a classifier that is fitted to the file; -write FILE saves them")
 	f.IntVar(&o.draws, "draws", 100, "draws of every missing number; -fill writes their median")
 	f.StringVar(&o.missing, "missing", "error", "what to do with blank cells: error, drop (their rows) or linear (filled in)")
 	f.StringVar(&o.split, "split", string(auto), "choice of held-out windows: even (evenly spaced), chronological (in the last fifth), random (overlapping those for training, as in the paper), or auto (even if the series is long enough, otherwise chronological)")

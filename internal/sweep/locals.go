@@ -59,7 +59,7 @@ func NewEnergies(m energy.Model, chains, updates int) *Locals {
 	return padded.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: padded.Make[float64](chains), At: NewCursor(chains)})
 }
 
-// Reset computes the energies and caches for the states x. It implements [sampler.Transition].
+// Reset computes the energies of the states x and fills the caches. It implements [sampler.Transition].
 func (c *Locals) Reset(ctl sampler.Control, x []int32) error {
 	c.Age, c.X = 0, nil
 	return c.At.Renew(ctl.Stop, 1, c.Sites*c.Levels, func(_, lo, hi int) (bool, error) { return true, c.Compute(lo, hi, x) })

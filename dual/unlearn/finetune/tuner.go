@@ -284,18 +284,19 @@ func (c *Config[S]) fill() error {
 
 // Run trains for the remaining Train.Steps and then chooses the final weights. After a completed
 // run it does nothing. For the fraction Freeze of the steps, λ is constant. After that, it changes
-// once in every Inner steps, by half a Newton step towards the bounds and at most one nat:
+// once in every Inner steps. The change is half a Newton step towards the bounds, limited to one nat:
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
-// Here ε_i is the bound of concept i, and ŝ_i is its smoothed share in the network's draws. This is
-// the mean of the previous ŝ_i and of the share in the latest Config.Draws draws.
+// Here ε_i is the bound of concept i, and ŝ_i is its smoothed share in the network's draws: the mean
+// of the previous ŝ_i and of the share in the latest Config.Draws draws.
 //
 // These updates measure the current weights. The average of the weights over the steps is a better
 // network but lags behind. Run therefore finally searches the line through the initial weights and
 // the average for a point at which all shares have reached their bounds. It measures shares with
 // Final draws, and with up to four times as many if the point is hard to find. If the point is far
-// beyond the average, fresh draws tend to show a larger share. In this case, train for more steps.
+// beyond the average, the shares in fresh draws tend to exceed their bounds. In this case, train for
+// more steps.
 //
 // If the network satisfies all bounds before the first step, Run does not train. It then leaves the
 // weights unchanged and sets λ to 0.
