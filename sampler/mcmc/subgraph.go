@@ -617,13 +617,14 @@ func (k *subgraphs) lose() {
 
 // Unit costs of a step in nanoseconds, fitted like those of cost.go.
 const (
-	forestSite = 8   // per site of a forest outside pendant trees
-	hungSite   = 1.5 // per site of a pendant tree
-	forestEdge = 2   // per neighbour outside the forest
+	forestSite = 5   // per site of a forest outside pendant trees
+	hungSite   = 0.5 // per site of a pendant tree
+	forestEdge = 1.7 // per neighbour outside the forest
 	planSite   = 90  // per site of a set that is not a forest
 	planEntry  = 2.5 // per message entry of a set that is not a forest
-	siteEnergy = 3   // per site of the evaluated energy
-	setPrice   = 200 // per set, in addition
+	siteEnergy = 2   // per site of the evaluated energy
+	setPrice   = 100 // per set, in addition
+	eightCost  = 1.4 // of moving up to eight chains at once, in units of the cost of one chain
 )
 
 // Cost estimates the time in nanoseconds of a step that redraws the next set of sites; it
@@ -635,6 +636,9 @@ func (k *subgraphs) Cost(info []sampler.Info) float64 {
 		sum += float64(forestSite*open) + float64(hungSite*float64(hung)) + float64(forestEdge*float64(s.forest.Edges()))
 	} else {
 		sum += float64(planSite*s.plan.Sites()) + float64(planEntry*float64(s.plan.Entries()))
+	}
+	if k.own != nil {
+		sum *= eightCost * float64(len(k.own)) / float64(len(k.E))
 	}
 	return float64(len(info)) * sum
 }

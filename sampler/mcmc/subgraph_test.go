@@ -93,6 +93,8 @@ func TestSubgraphEights(t *testing.T) {
 		}
 		require.Len(t, all.(*subgraphs).own, 2)
 		require.NoError(t, all.Reset(sampler.Control{}, x))
+		cost := func(k sampler.Kernel, n int) float64 { return k.(sampler.Costed).Cost(make([]sampler.Info, n)) }
+		require.Less(t, cost(all, chains), 3*cost(kernel(1), 1), "of two groups")
 		moved := make([]int, chains)
 		for step := range steps {
 			if step == steps/2 {

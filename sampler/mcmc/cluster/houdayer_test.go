@@ -576,17 +576,18 @@ func TestHoudayerOfAnotherSlice(t *testing.T) {
 		"proposed counts": {complete, mcmc.Metropolis{Scan: mcmc.Systematic}, 3},
 		"rows":            {complete, mcmc.Gibbs{}, 9},
 	} {
-		for _, base := range []sampler.Method{c.base, mcmc.Tempering{Base: c.base, Betas: []float64{1, 0.5}}} {
-			t.Run(fmt.Sprintf("%s: %T", name, base), func(t *testing.T) { buffers(t, c.m, base, c.chains) })
+		ladder := mcmc.Tempering{Base: c.base, Betas: []float64{1, 0.5}}
+		for _, h := range []Houdayer{{Base: c.base}, {Base: ladder, Exchanges: 2}} {
+			t.Run(fmt.Sprintf("%s: %T", name, h.Base), func(t *testing.T) { buffers(t, c.m, h, c.chains) })
 		}
 	}
 }
 
 // buffers requires the same states of chains in one slice and in two by turns.
-func buffers(t *testing.T, m energy.Model, base sampler.Method, chains int) {
+func buffers(t *testing.T, m energy.Model, h Houdayer, chains int) {
 	sites, _ := m.Shape()
 	run := func(number int) (states []int32) {
-		k := exact.Must(Houdayer{Base: base, Exchanges: 2}.Kernel(t.Context(), m, chains))
+		k := exact.Must(h.Kernel(t.Context(), m, chains))
 		var each [][]int32
 		for range number {
 			each = append(each, make([]int32, chains*sites))
