@@ -85,6 +85,7 @@ func methodEntries() []methodEntry {
 		{"mcmc.Tempering", mcmc.Tempering{Rungs: 3}, settling()},
 		{"mcmc.Tempering of Gibbs", mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.5}}, settling()},
 		{"mcmc.Tempering of Subgraph", mcmc.Tempering{Base: mcmc.Subgraph{Width: 2}, Betas: []float64{1, 0.5}}, on(settling(), factored()[:3])},
+		{"mcmc.Tempering of forests", mcmc.Tempering{Base: mcmc.Subgraph{Width: 1}, Betas: []float64{1, 0.5}}, on(settling(), factored()[:2])},
 		{"mcmc.Tempering of Houdayer", mcmc.Tempering{Base: cluster.Houdayer{}, Betas: []float64{1, 0.4}}, settling()},
 		{"mcmc.Tempering within a language", mcmc.Tempering{Base: mcmc.DMALA{StepSize: 1, Within: few}, Betas: []float64{1, 0.5}}, settled(within(few))},
 		{"cluster.SwendsenWang", cluster.SwendsenWang{}, none},

@@ -283,8 +283,8 @@ func refForestDraw(own []uint8, words []uint32, odds []float64, links []ForestLi
 	}
 }
 
-// ForestLevel returns the level of a site with the given odds of level 1, by the highest 16 bits w of
-// a uniform number. If further bits may change it, tie is 1.
+// ForestLevel returns the level of a site with the given odds of level 1, given the highest 16 bits w
+// of a uniform number. If further bits may change it, tie is 1.
 func ForestLevel(w uint32, odds float64) (level, tie uint8) {
 	s := float64((1 + odds) * 0x1p-16)
 	v := float64(float64(int32(w))*s) - odds

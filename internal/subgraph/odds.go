@@ -335,11 +335,14 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 	}
 }
 
-// Draw stores in x the levels of the sites of the forest, parents first, and returns the number of
-// sites whose level changed. A site has level 1 if a uniform number is below the probability of that
-// level. The highest 16 bits of the number are half a word of words, the lower half first. If they do
-// not decide, more() has further bits. The sites outside pendant trees use the odds that
-// [Forest.Forward] has computed.
+// Draw draws the levels of the sites of the forest, parents first, and stores them in x. It returns
+// the number of sites whose level changed.
+//
+// A site has level 1 if a uniform number is below the probability of that level. Each word of words
+// has the highest 16 bits of the numbers of two sites; its lower half is that of the first site. If
+// these bits do not decide, the next bits of the number are the highest bits of more().
+//
+// Outside pendant trees, the probability follows from the odds that [Forest.Forward] has computed.
 func (f *Forest) Draw(x []int32, words []uint32, odds []float64, more func() uint64) (moved int) {
 	n, top := f.open, len(f.links)
 	for k := top - n; k < top; k++ {
@@ -356,16 +359,19 @@ func (f *Forest) Draw(x []int32, words []uint32, odds []float64, more func() uin
 	return moved + f.drawPendants(x, words[top/2:], more)
 }
 
-// tieOf returns the level of a site with the given odds by the highest 16 bits w of a uniform number
-// and the 37 highest of further bits.
+// tieOf returns the level of a site with the given odds, given the highest 16 bits w of a uniform
+// number. Its next bits are the 37 highest bits of more.
 func tieOf(w uint32, odds float64, more uint64) uint8 {
 	u := float64(uint64(w)<<37|more>>27) * 0x1p-53
 	return uint8(math.Float64bits(float64(u*(1+odds))-odds) >> 63)
 }
 
-// drawPendants stores in x the levels of the pendant trees. A site has level 1 if 64 random bits are
-// below its chance. If the highest 16 bits equal those of the chance, the highest 48 bits of more()
-// decide.
+// drawPendants draws the levels of the sites of pendant trees, and stores them in x. It returns the
+// number of sites whose level changed.
+//
+// A site has level 1 if a random number of 64 bits is below its chance. The words have the highest 16
+// bits of the number. If these equal the highest bits of the chance, the highest 48 bits of more()
+// follow.
 func (f *Forest) drawPendants(x []int32, words []uint32, more func() uint64) (moved int) {
 	for k := 0; k < f.hung; k++ {
 		if k&1 == 0 { // pairs have fewer instructions per site
@@ -419,8 +425,8 @@ func (f *Forest) tie(k int, above uint8, more uint64) uint8 {
 	return uint8((more>>16 - f.chance[k][above]&(1<<48-1)) >> 63)
 }
 
-// DrawEight is Draw of the chains of eight whose bits are set in live. The levels are the bits of own,
-// which changes arbitrarily in the other chains. The words of chain c are words[8k + c] for all k, and
+// DrawEight is Draw for those of eight chains whose bits are set in live. The levels are the bits of
+// own, which changes arbitrarily in the other chains. The words of chain c are words[8k + c] for all k, and
 // more(c) returns its further bits.
 func (f *Forest) DrawEight(own []uint8, words []uint32, odds []float64, live uint8, more func(chain int) uint64) {
 	top := len(f.links)

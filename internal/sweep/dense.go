@@ -36,7 +36,6 @@ type denseGibbs struct {
 	visits *simd.Visits
 	look   []int32 // index in odds for the current neighbours, chains × sites
 	words  []uint32
-	x      []int32 // caller's states, while other kernels exchange states with this one
 	price  cost.Memo
 }
 
@@ -118,23 +117,8 @@ func (k *denseGibbs) pack(s int, x []int32) {
 
 func (k *denseGibbs) looks(s int) []int32 { return k.look[s*k.sites : (s+1)*k.sites] }
 
-// unpack implements holder. It does nothing, because the states stay in x.
-func (k *denseGibbs) unpack(int, []int32) {}
-
-// Hold makes the kernel use the slice x as its states from now on. It implements
-// [sampler.Exchanger].
-func (k *denseGibbs) Hold(x []int32) {
-	k.x = x
-	k.packed.Hold(x)
-}
-
-// Show copies the states to x unless x is the slice that the kernel holds. It implements
-// [sampler.Lazy].
-func (k *denseGibbs) Show(x []int32) {
-	if len(k.x) > 0 && &x[0] != &k.x[0] {
-		copy(x, k.x)
-	}
-}
+// unpack implements holder: it copies the state of chain s, unless x is where it stays.
+func (k *denseGibbs) unpack(s int, x []int32) { Store(x, k.rows(s, k.x)) }
 
 // count implements holder: it counts equal edges and sites in state 1 of chain s.
 func (k *denseGibbs) count(s int) {
@@ -167,11 +151,7 @@ func (k *denseGibbs) alike(with holder) bool {
 func (k *denseGibbs) swap(with holder, chains []int, moved []int) {
 	other := with.(*denseGibbs)
 	for _, s := range chains {
-		a, b := k.rows(s, k.x), other.rows(s, other.x)
-		if moved != nil {
-			moved[s] += Changed(a, b)
-		}
-		Exchange(a, b)
+		swap(k.rows(s, k.x), other.rows(s, other.x), s, moved)
 		Exchange(k.looks(s), other.looks(s))
 	}
 }

@@ -20,6 +20,8 @@ type Locals struct {
 	conditional   energy.Conditional
 	Sites, Levels int
 	E             []float64 // running energy of each chain
+	// slice that holds the states; it is that of the last step or call of Hold, and nil after a Reset
+	X []int32
 	// cached single-site energies, chains × sites × levels, or one row if Local is nil
 	d       []float64
 	Age     int       // number of steps since the cache was last recomputed
@@ -59,7 +61,7 @@ func NewEnergies(m energy.Model, chains, updates int) *Locals {
 
 // Reset computes the energies of the states x and fills the caches. It implements [sampler.Transition].
 func (c *Locals) Reset(ctl sampler.Control, x []int32) error {
-	c.Age = 0
+	c.Age, c.X = 0, nil
 	return c.At.Renew(ctl.Stop, 1, c.Sites*c.Levels, func(_, lo, hi int) (bool, error) { return true, c.Compute(lo, hi, x) })
 }
 
@@ -88,6 +90,7 @@ type Walker interface {
 // step. It returns the number of steps completed: 1, or 0 if the step was stopped before its end.
 // It recomputes the caches once in refreshEvery steps.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
+	c.X = x
 	c.At.Begin(ctl.Stop)
 	for ; c.At.Chain < len(info); c.At.Next() {
 		s := c.At.Chain
@@ -109,6 +112,29 @@ func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []in
 	}
 	c.Age++
 	return 1
+}
+
+// State returns the state of chain s in X.
+func (c *Locals) State(s int) []int32 { return c.X[s*c.Sites : (s+1)*c.Sites] }
+
+// Swap exchanges the states of chain s in X and in o.X. If moved is not nil, it adds to moved[s] the
+// number of sites at which they differ.
+func (c *Locals) Swap(o *Locals, s int, moved []int) { swap(c.State(s), o.State(s), s, moved) }
+
+// swap exchanges two states of chain s. If moved is not nil, it adds to moved[s] the number of sites
+// at which they differ.
+func swap(a, b []int32, s int, moved []int) {
+	if moved != nil {
+		moved[s] += Changed(a, b)
+	}
+	Exchange(a, b)
+}
+
+// Store copies states to x, unless x is the slice that holds them.
+func Store(x, states []int32) {
+	if len(states) > 0 && &x[0] != &states[0] {
+		copy(x, states)
+	}
 }
 
 // MeanAccept turns the sums of acceptance probabilities in info into means by dividing them by
@@ -172,6 +198,9 @@ func (c *Locals) fields(f *wire.Fields) {
 	f.Int32s(age)
 	c.Age = int(age[0])
 	f.Float64s(c.E)
+	if f.Reading() {
+		c.X = nil
+	}
 	if c.Local != nil {
 		f.Float64s(c.d)
 	}

@@ -54,9 +54,10 @@ type packed struct {
 	more, some [][]int // scratch for rows of counts
 	e          []float64
 
-	held   []bool // per group: the packed states are valid
-	stale  []bool // per group: x is out of date
-	hidden bool   // x need not be updated
+	held   []bool  // per group: the packed states are valid
+	stale  []bool  // per group: x is out of date
+	hidden bool    // x need not be updated
+	x      []int32 // caller's states in the last step or call of Hold, for holders whose states stay there
 	at     Cursor
 
 	form format
@@ -147,6 +148,7 @@ func (k *packed) hold(group int, x []int32) {
 // Hold packs the states of x into the kernel's own format, unless the kernel already holds them,
 // and marks x as out of date. It implements [sampler.Exchanger].
 func (k *packed) Hold(x []int32) {
+	k.x = x
 	for g := range k.held {
 		k.hold(g, x)
 		k.stale[g] = true
@@ -325,7 +327,7 @@ func (k *sweeper) Reset(ctl sampler.Control, x []int32) error {
 // [sampler.Transition].
 func (k *sweeper) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.engine.share(ctl.Workers)
-	k.hidden = ctl.Unread
+	k.hidden, k.x = ctl.Unread, x
 	k.at.Begin(ctl.Stop)
 	n := k.engine.updates()
 	for ; k.at.Chain < len(k.held); k.at.Next() {

@@ -243,7 +243,6 @@ func Changed(x, y []int32) (n int) {
 // another temperature.
 type sitewise struct {
 	*Locals
-	x    []int32 // caller's states, while kernels exchange states
 	beta float64 // inverse temperature of the target, relative to that of the first kernel
 }
 
@@ -270,18 +269,11 @@ func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
 
 // Hold makes the kernel use the slice x as its states from now on. It implements
 // [sampler.Exchanger].
-func (k *sitewise) Hold(x []int32) { k.x = x }
+func (k *sitewise) Hold(x []int32) { k.X = x }
 
 // Show copies the states to x unless x is the slice that the kernel holds. It implements
 // [sampler.Lazy].
-func (k *sitewise) Show(x []int32) {
-	if len(k.x) > 0 && &x[0] != &k.x[0] {
-		copy(x, k.x)
-	}
-}
-
-// state returns the state of chain s.
-func (k *sitewise) state(s int) []int32 { return k.x[s*k.Sites : (s+1)*k.Sites] }
+func (k *sitewise) Show(x []int32) { Store(x, k.X) }
 
 // Energies computes the energies that the other kernel's states have at this kernel's temperature,
 // by scaling the other kernel's energies. It implements [sampler.Exchanger].
@@ -297,11 +289,7 @@ func (k *sitewise) Energies(e []float64, of sampler.Exchanger) {
 func (k *sitewise) Exchange(with sampler.Exchanger, chains []int, moved []int) {
 	o := with.(siting).sited()
 	for _, s := range chains {
-		a, b := k.state(s), o.state(s)
-		if moved != nil {
-			moved[s] += Changed(a, b)
-		}
-		Exchange(a, b)
+		k.Swap(o.Locals, s, moved)
 		k.E[s], o.E[s] = tempered(o.E[s], k.beta, o.beta), tempered(k.E[s], o.beta, k.beta)
 		if k.Local != nil {
 			mine, theirs := k.Chain(s), o.Chain(s)

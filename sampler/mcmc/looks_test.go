@@ -91,6 +91,13 @@ func TestWorkBetweenLooks(t *testing.T) {
 	}
 }
 
+// withForests lets chains move forests eight at a time for the rest of a test, on every processor.
+func withForests(t *testing.T) {
+	forests := fewestForests
+	fewestForests = 2
+	t.Cleanup(func() { fewestForests = forests })
+}
+
 // withoutBits lets the chains of a block move one by one for the rest of a test.
 func withoutBits(t *testing.T) {
 	bits, rows, forests := sweep.FewestBits, sweep.FewestRows, fewestForests

@@ -80,7 +80,7 @@ type Subgraph struct {
 
 const (
 	covers       = 8       // maximum number of times that the sets cover all sites
-	forestCovers = 2       // number of times for forests of two-level pair models, which reach every state
+	forestCovers = 2       // number of times that forests of two-level pair models cover all sites
 	defaultJoint = 1 << 8  // default maximum of levels^Width
 	mostJoint    = 1 << 20 // maximum of levels^Width
 	mostEntries  = 1 << 26 // maximum number of message entries of a set: 512 MiB
@@ -173,7 +173,7 @@ func (g Subgraph) kernel(m energy.Model, chains int, within *support) (sampler.K
 	}
 	k.run = subgraph.NewRun(plans)
 	lanes := 1
-	if k.pairs != nil && chains >= fewestForests && k.sets[0].forest != nil && simd.HasForests() {
+	if k.pairs != nil && chains >= fewestForests && k.sets[0].forest != nil {
 		lanes = simd.ForestChains
 		k.own = make([][]uint8, (chains+lanes-1)/lanes)
 		for g := range k.own {
@@ -333,11 +333,10 @@ type subgraphs struct {
 	pairs    *subgraph.Pairs // couplings and fields; nil if the model has other tables
 	constant float64         // constant of the energies of pairs
 
-	own     [][]uint8 // states of each eight chains as bits; nil if chains move one by one
-	held    []bool    // per eight chains, whether own holds their states
-	stale   []bool    // per eight chains, whether the caller's states are out of date
-	x       []int32   // caller's states, while kernels without own exchange states
-	old     []uint8   // states of eight chains before a step
+	own     [][]uint8 // states of each group of eight chains as bits; nil if chains move one by one
+	held    []bool    // per group, whether own holds its states
+	stale   []bool    // per group, whether the caller's states are out of date
+	old     []uint8   // states of eight chains before a step or an exchange
 	columns []uint32  // words of eight chains, by word
 }
 
@@ -465,7 +464,7 @@ func (k *subgraphs) Exchanges(with sampler.Exchanger, _ float64) bool {
 // [sampler.Exchanger].
 func (k *subgraphs) Hold(x []int32) {
 	if k.own == nil {
-		k.x = x
+		k.X = x
 	}
 	for g := range k.held {
 		k.hold(g, x)
@@ -475,9 +474,7 @@ func (k *subgraphs) Hold(x []int32) {
 
 // Show stores in x the states that are out of date there. It implements [sampler.Lazy].
 func (k *subgraphs) Show(x []int32) {
-	if len(k.x) > 0 && &x[0] != &k.x[0] {
-		copy(x, k.x)
-	}
+	sweep.Store(x, k.X)
 	for g, stale := range k.stale {
 		if stale {
 			lo, hi := k.eight(g)
@@ -494,11 +491,7 @@ func (k *subgraphs) Exchange(with sampler.Exchanger, chains []int, moved []int) 
 	for _, s := range chains {
 		k.E[s], o.E[s] = math.NaN(), math.NaN() // the next step computes them
 		if k.own == nil {
-			a, b := k.x[s*k.Sites:(s+1)*k.Sites], o.x[s*k.Sites:(s+1)*k.Sites]
-			if moved != nil {
-				moved[s] += sweep.Changed(a, b)
-			}
-			sweep.Exchange(a, b)
+			k.Swap(o.Locals, s, moved)
 		}
 	}
 	for g := range k.own {
@@ -536,7 +529,7 @@ func (k *subgraphs) Energies(e []float64, of sampler.Exchanger) {
 	o := of.(*subgraphs)
 	if k.own == nil {
 		for s := range e {
-			e[s] = k.constant + k.pairs.Energy(o.x[s*k.Sites:(s+1)*k.Sites])
+			e[s] = k.constant + k.pairs.Energy(o.State(s))
 		}
 	}
 	for g := range k.own {
@@ -550,8 +543,13 @@ func (k *subgraphs) Energies(e []float64, of sampler.Exchanger) {
 }
 
 // fewestForests is the minimum number of chains in a block of which eight at a time move a forest.
-// Tests vary it.
-var fewestForests = 2
+// It exceeds the number of chains of any block if moving one by one is as fast. Tests vary it.
+var fewestForests = func() int {
+	if simd.HasForests() {
+		return 2
+	}
+	return sampler.BlockSize + 1
+}()
 
 // forestWork is the number of sites of a forest processed between two checks for a stop.
 const forestWork = 1 << 14
@@ -609,8 +607,9 @@ func (k *subgraphs) fields(f *wire.Fields) {
 	}
 }
 
-// lose discards the states in the kernel's own format and an interrupted step.
+// lose discards the states that the kernel holds and an interrupted step.
 func (k *subgraphs) lose() {
+	k.X = nil
 	k.run.Begin()
 	clear(k.held)
 	clear(k.stale)
@@ -618,13 +617,14 @@ func (k *subgraphs) lose() {
 
 // Unit costs of a step in nanoseconds, fitted like those of cost.go.
 const (
-	forestSite = 8   // per site of a forest outside pendant trees
-	hungSite   = 1.5 // per site of a pendant tree
-	forestEdge = 2   // per neighbour outside the forest
+	forestSite = 5   // per site of a forest outside pendant trees
+	hungSite   = 0.5 // per site of a pendant tree
+	forestEdge = 1.7 // per neighbour outside the forest
 	planSite   = 90  // per site of a set that is not a forest
 	planEntry  = 2.5 // per message entry of a set that is not a forest
-	siteEnergy = 3   // per site of the evaluated energy
-	setPrice   = 200 // per set, in addition
+	siteEnergy = 2   // per site of the evaluated energy
+	setPrice   = 100 // per set, in addition
+	eightCost  = 1.4 // of moving up to eight chains at once, in units of the cost of one chain
 )
 
 // Cost estimates the time in nanoseconds of a step that redraws the next set of sites; it
@@ -636,6 +636,9 @@ func (k *subgraphs) Cost(info []sampler.Info) float64 {
 		sum += float64(forestSite*open) + float64(hungSite*float64(hung)) + float64(forestEdge*float64(s.forest.Edges()))
 	} else {
 		sum += float64(planSite*s.plan.Sites()) + float64(planEntry*float64(s.plan.Entries()))
+	}
+	if k.own != nil {
+		sum *= eightCost * float64(len(k.own)) / float64(len(k.E))
 	}
 	return float64(len(info)) * sum
 }

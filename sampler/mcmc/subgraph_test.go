@@ -72,6 +72,7 @@ func TestSubgraphLanguages(t *testing.T) {
 
 // Chains that move eight at a time have the bits of chains that move alone, also after a checkpoint.
 func TestSubgraphEights(t *testing.T) {
+	withForests(t)
 	const chains, steps = 11, 30
 	glass := sparse(300, 2.5, 1)
 	fixed := map[int]int32{7: 1, 200: 0}
@@ -90,7 +91,10 @@ func TestSubgraphEights(t *testing.T) {
 		for s := range r {
 			r[s] = stream(s)
 		}
+		require.Len(t, all.(*subgraphs).own, 2)
 		require.NoError(t, all.Reset(sampler.Control{}, x))
+		cost := func(k sampler.Kernel, n int) float64 { return k.(sampler.Costed).Cost(make([]sampler.Info, n)) }
+		require.Less(t, cost(all, chains), 3*cost(kernel(1), 1), "of two groups")
 		moved := make([]int, chains)
 		for step := range steps {
 			if step == steps/2 {
@@ -123,9 +127,10 @@ func TestSubgraphEights(t *testing.T) {
 
 // Chains that exchange states one by one have the bits of chains that exchange them eight at a time.
 func TestSubgraphExchangesAlone(t *testing.T) {
+	withForests(t)
 	const chains, steps = 8, 40
 	m := sparse(70, 2.5, 1)
-	run := func() (energies []float64, states []int32, moved []int) {
+	run := func(eights int) (energies []float64, states []int32, moved []int) {
 		k := exact.Must(Tempering{Base: Subgraph{}, Betas: []float64{1, .8, .4, 0}}.Kernel(t.Context(), m, chains))
 		x, info, r := make([]int32, chains*70), make([]sampler.Info, chains), sweeptest.Streams(chains)
 		require.NoError(t, k.Reset(sampler.Control{}, x))
@@ -143,12 +148,12 @@ func TestSubgraphExchangesAlone(t *testing.T) {
 				}
 			}
 		}
-		require.NotNil(t, k.(*tempering).packed[0])
+		require.Len(t, k.(*tempering).packed[0].(*subgraphs).own, eights)
 		return energies, states, moved
 	}
-	e, x, n := run()
+	e, x, n := run(1)
 	withoutBits(t)
-	f, y, o := run()
+	f, y, o := run(0)
 	require.Equal(t, e, f)
 	require.Equal(t, x, y)
 	require.Equal(t, n, o)

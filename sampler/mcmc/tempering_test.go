@@ -334,8 +334,23 @@ func exchanged(t *testing.T) map[string]sized {
 		"differences": {exact.NewQuadratic(9, 1), Gibbs{Scan: Random}},
 		"proposed":    {exact.NewQuadratic(9, 1), Metropolis{}},
 		"forests":     {sparse(70, 2.5, 1), Subgraph{}},
+		"clamped":     {clampedPath(30), Subgraph{Width: 1}},
 		"opaque":      {energy.Func{Sites: 6, Levels: 3, E: func(x []int32) float64 { return float64(x[0]*x[1]) - 0.5*float64(x[2]+x[5]) }}, Gibbs{}},
 	}
+}
+
+// clampedPath is a path with couplings of both signs, a field at every site, and three fixed sites.
+func clampedPath(sites int) energy.Model {
+	var edges []model.Edge
+	fields := make([]float64, sites)
+	for i := range fields {
+		fields[i] = float64(i%5)/3 - 0.5
+		if i > 0 {
+			edges = append(edges, model.Edge{I: i - 1, J: i, W: float64(i%3) - 0.8})
+		}
+	}
+	m := exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), 1, 0))
+	return exact.Must(energy.Clamp(exact.Must(m.WithFields(fields)), map[int]int32{2: 1, sites / 2: 0, sites - 1: 1}))
 }
 
 // plainKernels hides that kernels exchange states.
@@ -369,6 +384,7 @@ func (c coldExchange) Kernel(ctx context.Context, m energy.Model, chains int) (s
 // and energies that are theirs.
 func TestTemperingExchanges(t *testing.T) {
 	exact.SkipRepeated(t)
+	withForests(t)
 	for name, c := range exchanged(t) {
 		t.Run(name, func(t *testing.T) { exchange(t, c.m, c.method, c.method) })
 		t.Run(name+", β = 1 alone", func(t *testing.T) { exchange(t, c.m, coldExchange{c.method, 5, new(int)}, c.method) })
@@ -376,7 +392,7 @@ func TestTemperingExchanges(t *testing.T) {
 }
 
 func exchange(t *testing.T, m energy.Model, method, plain sampler.Method) {
-	const chains, steps = 8, 40
+	const chains, steps = 11, 40 // eight, and three in a group of eight
 	betas := []float64{1, 0.9, 0.8, 0.4, 0}
 	sites, levels := m.Shape()
 	e := make([]float64, 1)
@@ -391,6 +407,9 @@ func exchange(t *testing.T, m energy.Model, method, plain sampler.Method) {
 		r := run{k, make([]int32, chains*sites), sweeptest.Streams(chains), make([]sampler.Info, chains)}
 		for i := range r.x {
 			r.x[i] = int32(i * i % 11 % levels)
+		}
+		if s, ok := energy.As[energy.Supported](m); ok {
+			s.Repair(r.x)
 		}
 		require.NoError(t, k.Reset(sampler.Control{}, r.x))
 		return r

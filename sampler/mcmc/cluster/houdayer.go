@@ -384,12 +384,8 @@ func (k *houdayer) settle(p sweep.Pair) {
 	for again := true; again; {
 		again = false
 		for j, base := range [2]sampler.Kernel{p.A, p.B} {
-			states := [2][]int32{p.X, p.Y}[j]
-			err := base.Reset(ctl, states)
+			err := base.Reset(ctl, [2][]int32{p.X, p.Y}[j])
 			if err == nil {
-				if ex, ok := sampler.As[sampler.Exchanger](base); ok {
-					ex.Hold(states) // not those it held before
-				}
 				continue
 			}
 			var start *sampler.StartError

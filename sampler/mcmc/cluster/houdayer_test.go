@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,6 +17,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/sweep"
+	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/sampler"
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc"
 )
@@ -554,4 +557,60 @@ func TestCostOfExchanges(t *testing.T) {
 		return k.(sampler.Costed).Cost(make([]sampler.Info, 2))
 	}
 	require.InDelta(t, 2*2*5*36*rootCost, cost(3)-cost(1), 1e-6)
+}
+
+// A caller may give a kernel another slice with the same states: they move as in a single slice.
+func TestHoudayerOfAnotherSlice(t *testing.T) {
+	glass, complete := sweeptest.Glass(t, 20, 0.5, 0.3), sweeptest.Complete(t, 30, 0.05, 0.1)
+	for name, c := range map[string]struct {
+		m      energy.Model
+		base   sampler.Method
+		chains int
+	}{
+		"forests":         {glass, mcmc.Subgraph{Width: 1}, 1},
+		"eight forests":   {glass, mcmc.Subgraph{Width: 1}, 9},
+		"plans":           {glass, mcmc.Subgraph{Width: 2}, 1},
+		"plans of three":  {glass, mcmc.Subgraph{Width: 2}, 3},
+		"random sites":    {glass, mcmc.Gibbs{Scan: mcmc.Random}, 3},
+		"counts":          {complete, mcmc.Gibbs{}, 3},
+		"proposed counts": {complete, mcmc.Metropolis{Scan: mcmc.Systematic}, 3},
+		"rows":            {complete, mcmc.Gibbs{}, 9},
+	} {
+		ladder := mcmc.Tempering{Base: c.base, Betas: []float64{1, 0.5}}
+		for _, h := range []Houdayer{{Base: c.base}, {Base: ladder, Exchanges: 2}} {
+			t.Run(fmt.Sprintf("%s: %T", name, h.Base), func(t *testing.T) { buffers(t, c.m, h, c.chains) })
+		}
+	}
+}
+
+// buffers requires the same states of chains in one slice and in two by turns.
+func buffers(t *testing.T, m energy.Model, h Houdayer, chains int) {
+	sites, _ := m.Shape()
+	run := func(number int) (states []int32) {
+		k := exact.Must(h.Kernel(t.Context(), m, chains))
+		var each [][]int32
+		for range number {
+			each = append(each, make([]int32, chains*sites))
+		}
+		info, r := make([]sampler.Info, chains), sweeptest.Streams(chains)
+		require.NoError(t, k.Reset(sampler.Control{}, each[0]))
+		x, e := each[0], make([]float64, chains)
+		for step := range 60 {
+			next := each[step/3%number]
+			copy(next, x)
+			if x = next; step == 30 {
+				require.NoError(t, k.Reset(sampler.Control{}, x))
+			}
+			require.Equal(t, 1, k.Step(sampler.Control{}, info, x, r))
+			states = append(states, x...)
+			m.Energy(e, x)
+			for s := range info {
+				require.InDelta(t, e[s], info[s].Energy, 1e-9, "step %d", step)
+			}
+		}
+		return states
+	}
+	one := run(1)
+	require.True(t, slices.Equal(one, run(2)))
+	require.NotEqual(t, one[:chains*sites], one[len(one)-chains*sites:])
 }
