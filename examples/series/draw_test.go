@@ -66,13 +66,13 @@ func share(t *testing.T, rows int) string {
 // is flat that would not be, prices are cents in order, volumes hundreds, and a classifier
 // is nearly as often wrong about them as about windows of the file.
 func TestGenerateBars(t *testing.T) {
-	r, got := generateFrom(t, "-csv", share(t, 1500), "-generate", "300")
-	require.Len(t, got, 1+300*24)
+	r, got := generateFrom(t, "-csv", share(t, 800), "-generate", "150")
+	require.Len(t, got, 1+150*24)
 	assert.InDelta(t, r.Bars.RealEdge, r.Bars.DrawnEdge, 0.02)
 	assert.Greater(t, r.Bars.RealEdge, 0.05)
 	assert.LessOrEqual(t, r.Bars.DrawnFlat, r.Bars.RealFlat)
 	assert.Less(t, r.Apart, 0.15)
-	assert.Greater(t, r.HeldOut, 200)
+	assert.Greater(t, r.HeldOut, 100)
 	edge, equal := 0.0, 0.0
 	for _, line := range got[1:] {
 		var v [6]float64
@@ -93,8 +93,8 @@ func TestGenerateBars(t *testing.T) {
 			require.InDelta(t, 0.95*last, v[4], 0.02, "%v", line)
 		}
 	}
-	assert.InDelta(t, r.Bars.DrawnEdge, edge/300/24, 1e-9, "the figures are those of the file")
-	assert.InDelta(t, 0.5, equal/300/24, 0.1)
+	assert.InDelta(t, r.Bars.DrawnEdge, edge/150/24, 1e-9, "the figures are those of the file")
+	assert.InDelta(t, 0.5, equal/150/24, 0.1)
 	assert.Contains(t, r.String(), "bars with open or close on high or low")
 }
 
