@@ -2,6 +2,7 @@ package sorted
 
 import (
 	"context"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,6 +20,9 @@ import (
 func truncated(t *testing.T, n int, size int64) (l *Lexicon, all [][]int32) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows does not truncate a file that is mapped")
+	}
+	if bits.UintSize == 32 {
+		t.Skip("with ints of 32 bits a lexicon has at most 256 states, and its file a part of a page")
 	}
 	r := rand.New(rand.NewPCG(42, 1))
 	for range n {

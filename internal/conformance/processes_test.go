@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -166,7 +167,7 @@ func TestTwoProcesses(t *testing.T) {
 	total, refused, both := 0, 0, 0
 	src := rand.New(rand.NewPCG(uint64(*starts), 2))
 	for _, kind := range sortedNames(all) {
-		if !kinds.MatchString(kind) {
+		if !kinds.MatchString(kind) || kind == "sorted" && strconv.IntSize == 32 { // a lexicon of 256 states at most
 			continue
 		}
 		folder, o := t.TempDir(), all[kind]

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -75,9 +76,9 @@ func TestFieldsComeBack(t *testing.T) {
 		require.ErrorIs(t, err, wire.ErrShort, "cut at %d", cut)
 	}
 	for want, edit := range map[string]func(b []byte){
-		"number = 1, want 2 … 9":                        func(b []byte) { b[0] = 1 },
-		"number = 10, want 2 … 9":                       func(b []byte) { b[0] = 10 },
-		"steps = 18446744073709551615, want 0 … ":       func(b []byte) { b[15] = 0xff },
+		"number = 1, want 2 … 9":  func(b []byte) { b[0] = 1 },
+		"number = 10, want 2 … 9": func(b []byte) { b[0] = 10 },
+		fmt.Sprintf("steps = %d, want 0 … ", uint64(math.MaxInt)|0xff<<56): func(b []byte) { b[15] = 0xff },
 		"flag = 2, want 0 … 1":                          func(b []byte) { b[16] = 2 },
 		"token 1 = 3, want 0 … 2":                       func(b []byte) { b[24+8+16+8+4+8+4] = 3 },
 		"random word = 8589934591, want 0 … 4294967295": func(b []byte) { b[24+8+16+8+4+8+12+4] = 1 },
