@@ -47,10 +47,10 @@ type Runner[S energy.Site] struct {
 	err     error
 }
 
-// NewRunner returns a runner for the chains of the given system. The chains start from init, which
-// holds one state per chain or one for all chains. If init is empty, the Start method of the system
-// draws the initial states. The argument observe may be nil; otherwise it is called after every
-// draw. The fields Init and Observe of cfg are ignored.
+// NewRunner returns a runner for the chains of the given system. The argument init holds the
+// initial states: one per chain, or one for all chains. If it is empty, the Start method of the
+// system draws the initial states. The argument observe may be nil; otherwise it is called after
+// every draw. The fields Init and Observe of cfg are ignored.
 //
 // NewRunner returns an error if a Config field or an initial state is out of range. It also returns
 // the errors of the system's methods.

@@ -20,7 +20,8 @@ type Schedule func(t float64) float64
 //
 //	β(t) = from·(to/from)^t.
 //
-// Both bounds must be positive. It is the usual choice when nothing is known about the landscape.
+// Both bounds must be positive. This schedule is the usual choice when nothing is known about the
+// landscape.
 func Geometric(from, to float64) Schedule {
 	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
 }

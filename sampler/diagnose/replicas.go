@@ -113,10 +113,10 @@ func (r *Replicas) Len() int {
 	return 0
 }
 
-// Rung returns the trace of the states at rung j, one temperature of the ladder. Besides the
-// functions it holds "beta", the inverse temperature of each draw. Each block of chains tunes its
-// own ladder, so "beta" may differ between blocks unless mcmc.Tempering.Betas is set. Rung panics
-// if there is no rung j.
+// Rung returns the trace of the states at rung j of the ladder of temperatures. Besides the
+// functions this trace holds "beta", the inverse temperature of each draw. Each block of chains
+// tunes its own ladder, so "beta" may differ between blocks unless mcmc.Tempering.Betas is set.
+// Rung panics if there is no rung j.
 func (r *Replicas) Rung(j int) *Trace {
 	if j < 0 || j >= r.Len() {
 		panic(fmt.Sprintf("diagnose: Replicas: rung = %d, want 0 ≤ rung < %d", j, r.Len()))

@@ -357,9 +357,8 @@ const (
 	modeBest
 )
 
-// AppendBinary appends all draws so far to b in binary form. A run can resume with a trace restored
-// from it, and ends with the same summary as without the interruption. The functions themselves are
-// not saved.
+// AppendBinary appends all draws so far to b in binary form. A run that resumes with the restored
+// trace ends with the same summary as an uninterrupted run. The functions themselves are not saved.
 func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
 	return wire.Append(b, traceMagic, t.body(nil)), nil
 }
@@ -698,9 +697,9 @@ func appendFloat(b []byte, v float64) []byte {
 }
 
 // Values returns a copy of the values of one function as values[chain][draw]. Every chain has
-// [Trace.Len] draws. Unless a function has that name, "energy" (in nats), "accept" (acceptance
-// probability) and "moves" (number of sites that changed) are also accepted. It is an error if
-// there is no such name. A streaming trace gives [ErrStreaming].
+// [Trace.Len] draws. The names "energy" (in nats), "accept" (acceptance probability) and "moves"
+// (number of sites that changed) are also accepted, unless a function has the same name. Any other
+// name is an error. A streaming trace gives [ErrStreaming].
 func (t *Trace) Values(name string) ([][]float64, error) {
 	k, err := t.find(name)
 	if err != nil {
