@@ -139,8 +139,8 @@ const (
 //   - Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores busy.
 //   - From 64 chains on it is the largest size for which the number of blocks is even.
 //
-// Large blocks suit kernels that use matrix products, and kernels that update all sites of one
-// colour (sites that do not interact with each other) at once.
+// Large blocks suit kernels that use matrix products. They also suit kernels that update all sites
+// of one colour at once; a colour is a set of sites that do not interact.
 func (cfg Config) Block() int {
 	if cfg.BlockChains > 0 {
 		return min(cfg.BlockChains, BlockSize)

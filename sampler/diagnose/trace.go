@@ -38,8 +38,8 @@ import (
 // provides fewer statistics.
 //
 // Observe may be called for different chains at the same time. Each chain has its own record, and
-// only its first draw takes a lock. No other method may overlap with Observe or with another
-// method, but methods that only read may overlap with each other.
+// only its first draw takes a lock. Other methods must not overlap with Observe. They may overlap
+// with each other if none of them changes the trace.
 type Trace struct {
 	functions  []func(x []int32) float64
 	names      []string
@@ -88,9 +88,10 @@ func newTrace(functions int) *Trace {
 //
 //   - the mean and the standard deviation of all draws,
 //   - MCSE and ESSMean by batch means, see below,
-//   - MCSEChains, by the variance of the chain means alone, and RHatNested,
+//   - MCSEChains from the variance of the chain means alone,
+//   - RHatNested,
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013). It compares the first
-//     half of the complete batches with the second and so omits at most 2 batches in 34.
+//     half of the complete batches with the second half, and so omits at most 2 batches in 34.
 //
 // It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
 //
@@ -322,9 +323,9 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// The draws of each chain come in order, and chains are numbered as in the run. Replay passes a
-// draw only once, even if a resumed run repeated it. It counts but does not pass a draw that a
-// chain missed because of a failure (see [sampler.Runner.Reset]). It is an error if the file is
+// The draws of each chain come in order, and chains are numbered as in the run. Replay passes on
+// each draw only once, even if a resumed run repeated it. A draw that a chain missed because of a
+// failure (see [sampler.Runner.Reset]) is counted but not passed on. It is an error if the file is
 // damaged or draws are missing. An incomplete draw at the end, left by a killed process, is
 // skipped.
 //

@@ -20,9 +20,10 @@ import (
 // where C is the language Within. Every update is reversible and leaves π restricted to C
 // invariant.
 //
-// Exchanges conserve the number of sites at each level. A chain keeps its initial numbers and
-// samples π conditional on them. If C does not fix these numbers, use [PairGibbs] to sample all of
-// C. With two levels, a constraint.Count that fixes the count of one level fixes both counts.
+// Exchanges conserve the number of sites at each level. A chain keeps the numbers of its initial
+// state and samples π conditional on them. If C does not fix these numbers, use [PairGibbs] to
+// sample all of C. With two levels, a constraint.Count that fixes the count of one level fixes both
+// counts.
 //
 // If all states with these numbers are in C and have positive probability, exchanges reach every
 // one. All are in C if Within is nil, a constraint.Count, or a constraint.Sum with the same weights

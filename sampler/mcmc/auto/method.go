@@ -67,9 +67,9 @@ import (
 // them, and no trial can detect this.
 type Method struct {
 	// Candidates are the methods to try, in order of preference. If warm-up is too short for all,
-	// the first ones are tried. A candidate is not tried if it does not fit the model or its kernel
-	// is not sampler.Costed (all kernels of the library are); see [Reports]. If no candidate
-	// remains, Kernel returns the errors of all candidates.
+	// the first ones are tried. A candidate is not tried if it does not fit the model, or if its
+	// kernel is not sampler.Costed (all kernels of the library are). [Reports] gives the reason. If
+	// no candidate remains, Kernel returns the errors of all candidates.
 	//
 	// If Candidates and Within are nil, the candidates are, in this order,
 	//
