@@ -260,8 +260,7 @@ type Starter interface {
 }
 
 // Confined is a kernel that keeps its chains within a set of allowed states, the language of a
-// constraint. Estimates of the partition function by package anneal then sum exp(−E(x)) over these
-// states only.
+// constraint. The estimates of log Z in package anneal then sum exp(−E(x)) over these states only.
 type Confined interface {
 	// Allows reports whether the constraint allows a chain to be in the state x, whatever its
 	// energy. Reset rejects other states. Allows may be called by several goroutines at a time.

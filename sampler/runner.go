@@ -880,9 +880,8 @@ func (c *Runner[S]) finish(ctx context.Context, err error) error {
 }
 
 // Warm makes n steps of warm-up, in which the kernels tune themselves anew. Call it after Retarget,
-// which builds untuned kernels. (Only the first Run warms up by itself.) Warm-up steps do not count
-// as steps or draws, and observers do not see them. The statistics that Stats returns begin again
-// at zero.
+// which builds untuned kernels. (Only the first Run warms up by itself.) The n steps are not
+// counted, and observers do not see them. The statistics that Stats returns begin again at zero.
 //
 // If the context ends, Warm returns the context's error. The next Run, Draws or Load finishes the
 // warm-up first, while another Warm starts a new one. Other errors and panics are as for Run.

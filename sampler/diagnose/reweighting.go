@@ -50,7 +50,7 @@ type group struct {
 // from 32 parts has itself a relative error of about 1/8.
 const leastParts = 32
 
-// Reweight returns a [Reweighting] of the draws so far. Its time is proportional to the number of
+// Reweight returns a [Reweighting] of the draws so far. It takes time proportional to the number of
 // different energies times the square of the number of different β.
 //
 // It returns an error if there are fewer than 8·⌈32/chains⌉ draws per chain (ErrTooFew), if values

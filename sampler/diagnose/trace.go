@@ -32,8 +32,8 @@ import (
 // chains in advance: a chain is part of the trace once [Trace.Observe] has been called for it.
 // Results list chains in the order of their numbers.
 //
-// A Trace from [NewTrace] keeps every value: 8 bytes × (3 + functions) per kept draw and chain. The
-// three additional values have the names "energy", "accept" and "moves". A Trace from
+// A Trace from [NewTrace] keeps every value: 8 bytes × (3 + number of functions) per draw and
+// chain. The three additional values have the names "energy", "accept" and "moves". A Trace from
 // [NewStreamingTrace] needs little memory, which does not grow with the length of the run, but
 // provides fewer statistics.
 //
@@ -280,9 +280,9 @@ func (t *Trace) KeepBest() *Trace {
 	return t
 }
 
-// Best returns a copy of the observed state of least energy so far, and its energy in nats. On ties
-// it returns the first such state of the first such chain. It is an error if states were not kept
-// ([Trace.KeepBest]) or if no draw had a known energy (ErrTooFew).
+// Best returns a copy of the observed state of least energy so far, and its energy in nats. If
+// several states have this energy, it returns the first one of the first chain that has one. It is
+// an error if states were not kept ([Trace.KeepBest]) or if no draw had a known energy (ErrTooFew).
 func (t *Trace) Best() (x []int32, energy float64, err error) {
 	if !t.keepBest {
 		return nil, 0, errNotKept("Best", "KeepBest")
