@@ -1,4 +1,4 @@
-// Package ground searches for ground states, the states of least energy, of [Pairwise] models. Such
+// Package ground searches for the states of least energy (ground states) of [Pairwise] models. Such
 // a model has two levels, and its energy is a sum over sites and pairs of sites. Examples are
 // ground states of Ising models, large cuts of graphs, and minima of QUBOs.
 //
@@ -47,8 +47,8 @@ import (
 //     temperature rises linearly. The first temperature is random, within a range that is fitted to
 //     the model. In the first round it is high.
 //   - It lets the annealed state descend to a local minimum.
-//   - It finds the clusters, the connected groups of sites at which the new state differs from its
-//     best state. The best state adopts every cluster in which the new state is no worse.
+//   - It finds the clusters: connected groups of sites at which the new state differs from the best
+//     state of the search. The best state adopts every cluster in which the new state is no worse.
 //
 // The number of sweeps in a round is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every
 // fourth round each search adopts clusters from another search.

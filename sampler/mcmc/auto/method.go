@@ -19,7 +19,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
 
-// Method tries several sampling methods, the candidates, during warm-up and keeps one of them. The
+// Method tries several sampling methods (the candidates) during warm-up and keeps one of them. The
 // zero value chooses among the methods of packages mcmc, cluster and momentum that fit the model.
 // [Reports] lists the results. Checkpoints save the choice.
 //
