@@ -37,9 +37,9 @@ type Config struct {
 	// it is 0, [Config.Block] derives the number from Chains. Tuned step sizes, and the random
 	// numbers of some kernels, depend on the block.
 	//
-	// Set BlockChains if runs with different numbers of chains should agree bit for bit, in all full
-	// blocks that both have. With BlockChains 4, for example, a run of 20 chains equals the first
-	// 20 chains of a run of 100.
+	// Set BlockChains if runs with different numbers of chains should agree bit for bit. Every full
+	// block of the smaller run is then the same in the larger run. With BlockChains 4, for example,
+	// a run of 20 chains equals the first 20 chains of a run of 100.
 	BlockChains int
 
 	// First and Count select a part of the run: chains First … First+Count−1. A Count of 0 means
@@ -139,8 +139,8 @@ const (
 //   - Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores busy.
 //   - From 64 chains on it is the largest size for which the number of blocks is even.
 //
-// Large blocks suit kernels that use matrix products, and kernels that update all sites of one
-// colour (sites that do not interact with each other) at once.
+// Large blocks suit kernels that use matrix products. They also suit kernels that update all sites
+// of one colour at once; a colour is a set of sites that do not interact.
 func (cfg Config) Block() int {
 	if cfg.BlockChains > 0 {
 		return min(cfg.BlockChains, BlockSize)

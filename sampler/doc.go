@@ -24,9 +24,9 @@
 //
 // The draws of a run depend only on the model, the method, the numbers of steps and the fields
 // Seed, Generator, Chains and BlockChains of [Config]. Chain i draws from the [Stream] of (Seed,
-// i). The number of workers, GOMAXPROCS and the instruction set do not change a bit. There is one
-// exception: model.RBM and other models that compute their tables by matrix products. Parts of a
-// run, selected by Config.First and Config.Count, give the same bits as the whole run. A run that
+// i). The number of workers, GOMAXPROCS and the instruction set do not affect the draws. There is
+// one exception: model.RBM and other models that compute their tables by matrix products. Parts of
+// a run, selected by Config.First and Config.Count, give the same bits as the whole run. A run that
 // is resumed from a checkpoint also gives the same bits.
 //
 // # Failures

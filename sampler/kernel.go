@@ -260,8 +260,7 @@ type Starter interface {
 }
 
 // Confined is a kernel that keeps its chains within a set of allowed states, the language of a
-// constraint. Estimates of the partition function by package anneal then sum exp(−E(x)) over these
-// states only.
+// constraint. The estimates of log Z in package anneal then sum exp(−E(x)) over these states only.
 type Confined interface {
 	// Allows reports whether the constraint allows a chain to be in the state x, whatever its
 	// energy. Reset rejects other states. Allows may be called by several goroutines at a time.
@@ -380,7 +379,7 @@ type Observer func(chain, draw int, x []int32, info *Info)
 // RealObserver is an [Observer] of chains whose states are real-valued.
 type RealObserver func(chain, draw int, x []float32, info *Info)
 
-// And returns an observer that calls observer o and then observer next. Either may be nil.
+// And returns an observer that calls both given observers, o first. Either may be nil.
 func (o Observer) And(next Observer) Observer {
 	if o == nil || next == nil {
 		if o == nil {

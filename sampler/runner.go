@@ -47,10 +47,10 @@ type Runner[S energy.Site] struct {
 	err     error
 }
 
-// NewRunner returns a runner for the chains of the given system. The chains start from init, which
-// holds one state per chain or one for all chains. If init is empty, the Start method of the system
-// draws the initial states. The argument observe may be nil; otherwise it is called after every
-// draw. The fields Init and Observe of cfg are ignored.
+// NewRunner returns a runner for the chains of the given system. The argument init holds the
+// initial states: one per chain, or one for all chains. If it is empty, the Start method of the
+// system draws the initial states. The argument observe may be nil; otherwise it is called after
+// every draw. The fields Init and Observe of cfg are ignored.
 //
 // NewRunner returns an error if a Config field or an initial state is out of range. It also returns
 // the errors of the system's methods.
@@ -880,9 +880,8 @@ func (c *Runner[S]) finish(ctx context.Context, err error) error {
 }
 
 // Warm makes n steps of warm-up, in which the kernels tune themselves anew. Call it after Retarget,
-// which builds untuned kernels. (Only the first Run warms up by itself.) Warm-up steps do not count
-// as steps or draws, and observers do not see them. The statistics that Stats returns begin again
-// at zero.
+// which builds untuned kernels. (Only the first Run warms up by itself.) The n steps are not
+// counted, and observers do not see them. The statistics that Stats returns begin again at zero.
 //
 // If the context ends, Warm returns the context's error. The next Run, Draws or Load finishes the
 // warm-up first, while another Warm starts a new one. Other errors and panics are as for Run.

@@ -15,8 +15,8 @@
 //
 // All three can stop and resume, in place or from a checkpoint file: see [Runner], [AISRunner] and
 // [SteppingStoneRunner]. Each run can be divided into parts (fields First and Count) on any number
-// of machines. Neither changes the bits of the results, except those of the StdErr of stepping
-// stones, whose last digits may differ between processors.
+// of machines. The results have the same bits as those of an undivided run without a stop. The
+// exception is the StdErr of stepping stones, whose last digits may differ between processors.
 package anneal
 
 import (

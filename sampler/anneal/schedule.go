@@ -20,7 +20,8 @@ type Schedule func(t float64) float64
 //
 //	β(t) = from·(to/from)^t.
 //
-// Both bounds must be positive. It is the usual choice when nothing is known about the landscape.
+// Both bounds must be positive. This schedule is the usual choice when nothing is known about the
+// landscape.
 func Geometric(from, to float64) Schedule {
 	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
 }
@@ -60,7 +61,7 @@ const (
 // accepted with probability 0.01/sites, so hardly any site is excited (above its lowest energy) in
 // the end. If all differences are zero, both inverse temperatures are 1.
 //
-// A small rise is the 5 % quantile of the magnitudes of the non-zero differences. Near local
+// The small rise is the 5 % quantile of the magnitudes of the non-zero differences. Near local
 // minima, differences can be much smaller than at random states, for example if the energy
 // penalises conflicts. Cooling therefore also finds the smallest rise of each site near a few local
 // minima. If the 5 % quantile of these rises is less than a quarter of the quantile at random

@@ -333,7 +333,7 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 	return z
 }
 
-// Join combines r, the first part of a run, with the other parts; all parts must be finished. It
+// Join combines the first part r of a run with the other parts. All parts must be finished. It
 // returns the estimate of the whole run, with the same bits as if the run had not been divided. The
 // part r must begin with chain 0, and every other part must begin where the previous one ends.
 //

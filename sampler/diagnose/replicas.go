@@ -23,7 +23,8 @@ import (
 //
 // [Replicas.Rung] returns the trace of one rung. The recorded values take 8 bytes × (4 + number of
 // functions) per draw, chain and rung. Observe may be called for different chains at the same time.
-// No other method may overlap with Observe, but methods that only read may overlap with each other.
+// Other methods must not overlap with Observe. They may overlap with each other if none of them
+// changes the record.
 type Replicas struct {
 	functions []func(x []int32) float64
 	names     []string
@@ -113,10 +114,10 @@ func (r *Replicas) Len() int {
 	return 0
 }
 
-// Rung returns the trace of the states at rung j, one temperature of the ladder. Besides the
-// functions it holds "beta", the inverse temperature of each draw. Each block of chains tunes its
-// own ladder, so "beta" may differ between blocks unless mcmc.Tempering.Betas is set. Rung panics
-// if there is no rung j.
+// Rung returns the trace of the states at rung j of the ladder of temperatures. Besides the
+// functions, this trace holds "beta", the inverse temperature of each draw. Each block of chains
+// tunes its own ladder, so "beta" may differ between blocks unless mcmc.Tempering.Betas is set.
+// Rung panics if there is no rung j.
 func (r *Replicas) Rung(j int) *Trace {
 	if j < 0 || j >= r.Len() {
 		panic(fmt.Sprintf("diagnose: Replicas: rung = %d, want 0 ≤ rung < %d", j, r.Len()))

@@ -22,13 +22,13 @@ type Average struct {
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n).
 //
 // Here A_n and E_n are the values of the function and the energy at draw n, N_k is the number of
-// draws at β_k, and f_k is the free energy there.
+// draws at β_k, and f_k is the free energy at β_k.
 //
 // Standard errors come from the variation between at least 32 parts of the run. The parts are the
-// chains or, if there are few chains, consecutive stretches of each chain. They are taken to be
-// independent, so run chains for many times the round trip of a replica through the ladder. The
-// errors include the uncertainty of the f_k. A Reweighting is immutable and safe for concurrent
-// use.
+// chains or, if there are few chains, consecutive stretches of each chain. They are assumed to be
+// independent. Run the chains long enough for many round trips of each replica through the ladder.
+// The standard errors include the uncertainty of the f_k. A Reweighting is immutable and safe for
+// concurrent use.
 type Reweighting struct {
 	mixture
 	names  []string
@@ -50,7 +50,7 @@ type group struct {
 // from 32 parts has itself a relative error of about 1/8.
 const leastParts = 32
 
-// Reweight returns a [Reweighting] of the draws so far. Its time is proportional to the number of
+// Reweight returns a [Reweighting] of the draws so far. It takes time proportional to the number of
 // different energies times the square of the number of different β.
 //
 // It returns an error if there are fewer than 8·⌈32/chains⌉ draws per chain (ErrTooFew), if values

@@ -40,9 +40,9 @@ func (e *NotFinite) Error() string {
 //
 // Here split cuts each chain in half (an odd length drops its middle draw). The function z replaces
 // the draws by normal scores of their ranks (ties get their average rank). R̂ compares the variance
-// between and within the halves. See Vehtari, Gelman, Simpson, Carpenter and Bürkner 2021
-// (Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of
-// MCMC, Bayesian Analysis 16, 667–718).
+// between the halves with the variance within them. See Vehtari, Gelman, Simpson, Carpenter and
+// Bürkner 2021 (Rank-normalization, folding, and localization: an improved R-hat for assessing
+// convergence of MCMC, Bayesian Analysis 16, 667–718).
 //
 // R̂ is +Inf if every half is constant and the halves differ. Folding can make all draws equal, as
 // for two values that occur equally often. RHat then returns the bulk statistic alone. (The R

@@ -257,12 +257,12 @@ func (t *Tally) Summary() (Summary, error) {
 // with a weight per chain, such as annealed importance sampling. TallyConfig.LogWeights must be
 // set. The sums are exact whatever the size of l, so parts merged in any order give the same bits.
 //
-// The result stdErr is the relative standard error of the mean weight, which to first order is the
-// standard error of the result mean. For a single chain stdErr is 0 and has no meaning. The result
-// ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
+// The result stdErr is the relative standard error of the mean weight. To first order, this is also
+// the standard error of the logarithm. For a single chain stdErr is 0 and has no meaning. The
+// result ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
 // LogMeanExp returns an error if LogWeights is not set, if a log-weight is NaN, +Inf or beyond
-// ±2²⁸, or if no weight is positive (the result mean is then −Inf). It also returns the error of
+// ±2²⁸, or if no weight is positive (the logarithm is then −Inf). It also returns the error of
 // [Tally.Missing].
 func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 	if err := t.Missing(); err != nil && t.empty() {

@@ -32,14 +32,14 @@ import (
 // chains in advance: a chain is part of the trace once [Trace.Observe] has been called for it.
 // Results list chains in the order of their numbers.
 //
-// A Trace from [NewTrace] keeps every value: 8 bytes × (3 + functions) per kept draw and chain. The
-// three additional values have the names "energy", "accept" and "moves". A Trace from
+// A Trace from [NewTrace] keeps every value: 8 bytes × (3 + number of functions) per draw and
+// chain. The three additional values have the names "energy", "accept" and "moves". A Trace from
 // [NewStreamingTrace] needs little memory, which does not grow with the length of the run, but
 // provides fewer statistics.
 //
 // Observe may be called for different chains at the same time. Each chain has its own record, and
-// only its first draw takes a lock. No other method may overlap with Observe or with another
-// method, but methods that only read may overlap with each other.
+// only its first draw takes a lock. Other methods must not overlap with Observe. They may overlap
+// with each other if none of them changes the trace.
 type Trace struct {
 	functions  []func(x []int32) float64
 	names      []string
@@ -88,9 +88,10 @@ func newTrace(functions int) *Trace {
 //
 //   - the mean and the standard deviation of all draws,
 //   - MCSE and ESSMean by batch means, see below,
-//   - MCSEChains, by the variance of the chain means alone, and RHatNested,
+//   - MCSEChains from the variance of the chain means alone,
+//   - RHatNested,
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013). It compares the first
-//     half of the complete batches with the second and so omits at most 2 batches in 34.
+//     half of the complete batches with the second half, and so omits at most 2 batches in 34.
 //
 // It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
 //
@@ -279,9 +280,9 @@ func (t *Trace) KeepBest() *Trace {
 	return t
 }
 
-// Best returns a copy of the observed state of least energy so far, and its energy in nats. On ties
-// it returns the first such state of the first such chain. It is an error if states were not kept
-// ([Trace.KeepBest]) or if no draw had a known energy (ErrTooFew).
+// Best returns a copy of the observed state of least energy so far, and its energy in nats. If
+// several states have this energy, it returns the first one of the first chain that has one. It is
+// an error if states were not kept ([Trace.KeepBest]) or if no draw had a known energy (ErrTooFew).
 func (t *Trace) Best() (x []int32, energy float64, err error) {
 	if !t.keepBest {
 		return nil, 0, errNotKept("Best", "KeepBest")
@@ -322,9 +323,9 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// The draws of each chain come in order, and chains are numbered as in the run. Replay passes a
-// draw only once, even if a resumed run repeated it. It counts but does not pass a draw that a
-// chain missed because of a failure (see [sampler.Runner.Reset]). It is an error if the file is
+// The draws of each chain come in order, and chains are numbered as in the run. Replay passes on
+// each draw only once, even if a resumed run repeated it. A draw that a chain missed because of a
+// failure (see [sampler.Runner.Reset]) is counted but not passed on. It is an error if the file is
 // damaged or draws are missing. An incomplete draw at the end, left by a killed process, is
 // skipped.
 //
@@ -357,9 +358,8 @@ const (
 	modeBest
 )
 
-// AppendBinary appends all draws so far to b in binary form. A run can resume with a trace restored
-// from it, and ends with the same summary as without the interruption. The functions themselves are
-// not saved.
+// AppendBinary appends all draws so far to b in binary form. A run that resumes with the restored
+// trace ends with the same summary as an uninterrupted run. The functions themselves are not saved.
 func (t *Trace) AppendBinary(b []byte) ([]byte, error) {
 	return wire.Append(b, traceMagic, t.body(nil)), nil
 }
@@ -698,9 +698,9 @@ func appendFloat(b []byte, v float64) []byte {
 }
 
 // Values returns a copy of the values of one function as values[chain][draw]. Every chain has
-// [Trace.Len] draws. Unless a function has that name, "energy" (in nats), "accept" (acceptance
-// probability) and "moves" (number of sites that changed) are also accepted. It is an error if
-// there is no such name. A streaming trace gives [ErrStreaming].
+// [Trace.Len] draws. The names "energy" (in nats), "accept" (acceptance probability) and "moves"
+// (number of sites that changed) are also accepted, unless a function has the same name. Any other
+// name is an error. A streaming trace gives [ErrStreaming].
 func (t *Trace) Values(name string) ([][]float64, error) {
 	k, err := t.find(name)
 	if err != nil {

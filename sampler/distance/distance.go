@@ -13,25 +13,25 @@ import (
 )
 
 // MMD returns an unbiased estimate of the squared maximum mean discrepancy between two
-// distributions (Gretton et al. 2012, equation 3). Two slices of states hold a sample from each
-// distribution. A state has one token per site. The kernel is the exponential Hamming kernel of
-// Zhang, Liu and Liu 2022,
+// distributions (Gretton et al. 2012, equation 3). Slice a holds states from the first
+// distribution, and slice b holds states from the second. A state has one token per site. The
+// kernel is the exponential Hamming kernel of Zhang, Liu and Liu 2022,
 //
 //	k(x, y) = exp(−H(x, y)/sites),
 //
 // where H is the number of sites at which x and y differ. The mean of the estimate is 0 if the
 // distributions are equal, so an estimate can be negative.
 //
-// Other reports often use the biased statistic, which also counts pairs of a state with itself. For
+// Publications often use the biased statistic, which also counts pairs of a state with itself. For
 // samples of n and m states it is larger by about
 //
 //	(1 − mean k)·(1/n + 1/m),
 //
 // where mean k is the mean of the kernel. For two samples of 500 states with many independent
-// sites, this is e^−6.5. The mean of the biased statistic is never below this value.
+// sites, this difference is e^−6.5. The mean of the biased statistic is never below the difference.
 //
-// MMD takes n·m + (n² + m²)/2 comparisons. It returns an error if sites < 1 or if a sample does not
-// consist of at least two whole states.
+// MMD compares n·m + (n² + m²)/2 pairs of states. It returns an error if sites < 1 or if a sample
+// does not consist of at least two whole states.
 func MMD(a, b []int32, sites int) (float64, error) {
 	if sites < 1 {
 		return 0, fmt.Errorf("distance: MMD: sites = %d, want ≥ 1", sites)
@@ -75,8 +75,8 @@ func hamming(x, y []int32) int {
 	return n
 }
 
-// EnergyScore returns the energy score of a forecast, given the observed series y (the argument
-// truth). Lower is better. The forecast is given by draws X, samples × sites:
+// EnergyScore returns the energy score of a forecast for which the series y (the argument truth)
+// was observed. Lower is better. The forecast consists of draws X, samples × sites:
 //
 //	E‖X − y‖ − ½·E‖X − X′‖,
 //

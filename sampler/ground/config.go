@@ -25,8 +25,8 @@ type Config struct {
 	// worse than these. If Init is nil, the searches begin with random states.
 	Init []int32
 
-	// Sweeps is the number of sweeps, updates of every site, in the shortest rounds of annealing; 0
-	// means 50. Other rounds are longer by powers of two; see [Search].
+	// Sweeps is the number of sweeps in the shortest rounds of annealing; 0 means 50. A sweep
+	// updates every site. Other rounds are longer by powers of two; see [Search].
 	Sweeps int
 
 	// Stop, if not nil, is called after every round with the lowest energy so far. If it returns

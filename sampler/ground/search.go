@@ -1,4 +1,4 @@
-// Package ground searches for ground states, the states of least energy, of [Pairwise] models. Such
+// Package ground searches for the states of least energy (ground states) of [Pairwise] models. Such
 // a model has two levels, and its energy is a sum over sites and pairs of sites. Examples are
 // ground states of Ising models, large cuts of graphs, and minima of QUBOs.
 //
@@ -47,8 +47,8 @@ import (
 //     temperature rises linearly. The first temperature is random, within a range that is fitted to
 //     the model. In the first round it is high.
 //   - It lets the annealed state descend to a local minimum.
-//   - It finds the clusters, the connected groups of sites at which the new state differs from its
-//     best state. The best state adopts every cluster in which the new state is no worse.
+//   - It finds the clusters: connected groups of sites at which the new state differs from the best
+//     state of the search. The best state adopts every cluster in which the new state is no worse.
 //
 // The number of sweeps in a round is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every
 // fourth round each search adopts clusters from another search.
@@ -62,16 +62,15 @@ import (
 //   - If sites have at most three neighbours on average, a sweep redraws an induced forest from its
 //     exact distribution given the other sites (Hamze and de Freitas 2004). The forest contains
 //     some 85 % of the sites.
-//   - If penalties tie groups of sites, every second sweep flips pairs, a site and one of its
-//     neighbours with strong bonds. An example is a model in which exactly one site of each group
-//     must have level 1. Pairs are flipped only if, at local minima, this costs much less than any
-//     single flip.
+//   - If penalties tie groups of sites, every second sweep flips a site together with a strongly
+//     bound neighbour. In such a model, for example, exactly one site of each group must have level
+//     1. Pairs are flipped only if, at local minima, this costs much less than any single flip.
 //   - On a square lattice without fields, open or periodic, with sites numbered row by row, every
-//     fourth round of the best search begins with a window. This is a part of at most 4,096 sites
-//     that omits at least one row and one column. It is set to its optimum given the levels
+//     fourth round of the best search begins with a window. A window is a part of at most 4,096
+//     sites that omits at least one row and one column. It is set to its optimum given the levels
 //     outside, by a minimum-weight perfect matching of frustrated faces, see [Bound]. Some ten
-//     windows of 0.2 s each reach the ground state of ±1 bonds on 50 × 100 sites. The end
-//     of a context does not interrupt a window.
+//     windows of 0.2 s each reach the ground state of ±1 bonds on 50 × 100 sites. The end of a
+//     context does not interrupt a window.
 //
 // Energy differences are exact integers if all weights and fields of the model are multiples of one
 // unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they are running sums, and

@@ -21,12 +21,12 @@ import (
 // comes from the model's table of energy differences (see [DMALA]). As τ → ∞, the process tends to
 // the distribution ν_l = t_l/Σ_k t_k. At time τ its distribution is approximated by
 //
-//	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i,
+//	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i.
 //
-// and the remaining probability for staying at x_i. The approximation is correct to first order for
-// small τ, correct in the limit of large τ, and exact for two levels. The changes of all sites are
-// accepted or rejected together, with the Metropolis–Hastings probability of [DMALA], so π stays
-// invariant. A step costs one evaluation of the model.
+// With the remaining probability, the site stays at x_i. The approximation is correct to first
+// order for small τ, correct in the limit of large τ, and exact for two levels. The changes of all
+// sites are accepted or rejected together, with the Metropolis–Hastings probability of [DMALA], so
+// π stays invariant. A step costs one evaluation of the model.
 //
 // The proposal does not use a distance between levels. For models with many numeric levels DMALA is
 // therefore the better choice. If evaluating the model is cheap, a step costs up to twice as much

@@ -136,10 +136,10 @@ func (l langevin) fit(ctx context.Context, method string, m energy.Model, chains
 type Proposing = interface {
 	energy.Incremental
 
-	// ProposalFrom has the arguments of FieldFrom of [energy.Incremental]. It stores the energies
-	// of the states y in e, and the energy differences of flipping each site in h. These
-	// differences may be less accurate than those of FieldFrom. They must depend only on y, not on
-	// the earlier states x, because the reverse move must find the same differences.
+	// ProposalFrom has the arguments of FieldFrom of [energy.Incremental]. It stores in e the
+	// energies of the states y. It stores in h the energy differences of flipping each site of y.
+	// These differences may be less accurate than those of FieldFrom. They must depend only on y,
+	// not on the earlier states x, because the reverse move must find the same differences.
 	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 

@@ -28,10 +28,11 @@
 //
 //	πP = π,  π(x) ∝ exp(−E(x)),
 //
-// where P is the transition matrix of a step. If the field Within is set, π is restricted to that
-// language, a set of states. DULA and DUPS are biased; their docs state the error.
+// where P is the transition matrix of a step. If the field Within holds a language (a set of
+// allowed states), π is restricted to these states. DULA and DUPS are biased; their docs state the
+// error.
 //
-// Most methods propose moves from a table of energy differences that may be first-order
-// approximations, and accept them with exact energies. The acceptance probability uses the same
-// rounded proposal probabilities as the draw, so rounding errors do not disturb π.
+// Most methods propose moves from a table of energy differences, which may be first-order
+// approximations. The acceptance probability is computed from exact energies, and from the rounded
+// proposal probabilities that the draw used. So rounding errors do not disturb π.
 package mcmc

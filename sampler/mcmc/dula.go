@@ -64,8 +64,8 @@ type DULA struct {
 	StepSize float64
 
 	// Preconditioner holds a factor g_i for the step size of each site i, so that the exponent is
-	// δ²/(2α g_i); nil means 1 everywhere. This is the definition in Section 6 of the paper. Its
-	// Appendix H has g_i², which contradicts the example in that appendix.
+	// δ²/(2α g_i); nil means 1 everywhere. Section 6 of the paper has the same exponent. Its
+	// Appendix H has g_i² instead of g_i, which contradicts the example there.
 	Preconditioner []float32
 
 	// Window, if positive, limits proposals to levels l with |l − x_i| ≤ Window; 0 means no limit.

@@ -23,8 +23,8 @@ import (
 //
 //	∏_i exp(c·x_i y_i)  and  ∏_i exp((c·y_i + s_i(y)) x'_i).
 //
-// The formulas are derived from public summaries of that work; details of the published algorithm
-// may differ.
+// The formulas are derived from public summaries of the first paper; details of the published
+// algorithm may differ.
 //
 // DUPS samples π at every step size if sites are independent and their levels are unordered or only
 // two. On other targets it is biased. The error vanishes as α → 0, in proportion to ε =

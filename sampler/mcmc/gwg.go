@@ -27,8 +27,8 @@ import (
 // together (GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is repeated in the list
 // flips once. With more levels, a list that repeats a site is rejected, because applying its last
 // change would not leave π invariant. Lists suit only flat energies. If one change lowers the
-// energy much more than the others, every entry of the list is that change, and the chain does not
-// move. [DMALA] changes many sites without that flaw.
+// energy much more than the others, every entry of the list is that change, and the list is
+// rejected. [DMALA] changes many sites without that flaw.
 type GWG struct {
 	Flips int // number of changes of a site that a step draws; 0 means 1
 }

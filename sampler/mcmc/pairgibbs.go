@@ -20,8 +20,8 @@ import (
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C].
 //
 // Probabilities are computed in float64. Each update is reversible and leaves π restricted to C
-// invariant. Use it where no site can change alone but two sites can change together, as under a
-// fixed count.
+// invariant. Use PairGibbs where no site can change alone but two sites can change together, as
+// under a fixed count.
 //
 // # Irreducibility
 //

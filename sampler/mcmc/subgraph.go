@@ -22,8 +22,8 @@ import (
 //
 //	p(x_B | rest) ∝ exp(−E(x)).
 //
-// The set B is chosen such that its sites form a graph of low tree-width. Then they can be summed
-// out one after the other, and their levels drawn in reverse order. The model must be
+// The set B is chosen such that its sites form a graph of low tree-width. Such sites can be summed
+// out one after the other, and their levels can be drawn in reverse order. The model must be
 // energy.Factored, without hidden units.
 //
 // Width bounds the number of sites on which an intermediate sum depends; sets of width 1 are
@@ -32,9 +32,9 @@ import (
 // have more than one allowed level. A step redraws one set, and successive steps cycle through the
 // sets.
 //
-// On a square lattice a set contains about 63 % of the sites at width 1, 75 % at width 3 and 81 % at
-// width 8. On a random graph with three neighbours a site it contains 82 % at width 1 and 86 % at
-// width 10, which is not worth the price.
+// On a square lattice a set contains about 63 % of the sites at width 1, 75 % at width 3 and 81 %
+// at width 8. On a random graph with three neighbours a site it contains 82 % at width 1. At width
+// 10 it contains 86 %, a gain that is not worth its cost.
 //
 // # When to use it
 //
@@ -46,10 +46,10 @@ import (
 //
 // With three neighbours a site, the gain at β = 1 is 9 times in blocks of sixteen and 39 times in
 // blocks of four; it differs widely between graphs and runs. At stronger couplings, chains of both
-// methods stay in one valley of the energy, and forests only explore it faster. There, make Subgraph
-// the Base of [Tempering]. At β = 1.5 this gave 1 to 12 times as many effective draws as Gibbs as the
-// Base on eight graphs (median 4), and fewer on a ninth. Use it in the same way for spin glasses on
-// lattices, with wider sets.
+// methods stay in one valley of the energy, and forests only explore it faster. There, make
+// Subgraph the Base of [Tempering]. At β = 1.5 this gave 1 to 12 times as many effective draws as
+// [Tempering] of Gibbs on eight graphs (median 4), and fewer on a ninth. Use it in the same way for
+// spin glasses on lattices, with wider sets.
 //
 // On ferromagnets near their critical temperature, the sites around a set hold it in place. There,
 // Gibbs and the cluster methods (package cluster) are faster.

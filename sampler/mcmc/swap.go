@@ -20,14 +20,14 @@ import (
 // where C is the language Within. Every update is reversible and leaves π restricted to C
 // invariant.
 //
-// Exchanges conserve the number of sites at each level. A chain keeps the numbers with which it
-// starts and samples π conditional on them. If C does not fix these numbers, use [PairGibbs] to
+// Exchanges conserve the number of sites at each level. A chain keeps the numbers of its initial
+// state and samples π conditional on them. If C does not fix these numbers, use [PairGibbs] to
 // sample all of C. With two levels, a constraint.Count that fixes the count of one level fixes both
 // counts.
 //
-// If C contains all states with these numbers and π is positive on them, exchanges reach all of
-// them. C contains them if Within is nil, a constraint.Count, or a constraint.Sum with the same
-// weights at every site. Exchanges also reach all independent sets of a fixed size on a path; see
+// If all states with these numbers are in C and have positive probability, exchanges reach every
+// one. All are in C if Within is nil, a constraint.Count, or a constraint.Sum with the same weights
+// at every site. Exchanges also reach all independent sets of a fixed size on a path; see
 // PairGibbs. Other languages may be disconnected.
 //
 // If no exchange changes the energy, every exchange is accepted, and chains may be periodic. For

@@ -40,7 +40,7 @@ import (
 //
 // The zero value tunes a ladder of 8 rungs from β = 1 down to β = 0 during warm-up.
 type Tempering struct {
-	// Base is the method that moves the replicas, the states at the different temperatures; nil
+	// Base is the method that moves the replicas (the states at the different temperatures); nil
 	// means DMALA{}. Warm-up tunes Base separately for every temperature.
 	Base sampler.Method
 

@@ -25,7 +25,7 @@ type Options struct {
 	Started func(first, count int)
 }
 
-// Do runs the task's part of the run and saves the part's tally, the statistics of its draws, in a
+// Do runs the task's part of the run and saves the part's tally (the statistics of its draws) in a
 // file. The folder dir must exist. The file gets its name only when it is complete and on disk. If
 // the file already exists, Do does nothing, or replaces it if it is damaged. If the file belongs to
 // another run or part, Do returns an error.
@@ -74,10 +74,10 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	return err
 }
 
-// Make runs a part of the run and returns its tally, the statistics of its draws. The arguments are
-// the number of its first element and the number of its elements. If dir is not empty, Make saves
-// the states of the elements in that folder, in the file states-FIRST.npy. FIRST is the number of
-// the first element, in twelve digits.
+// Make runs a part of the run and returns its tally (the statistics of its draws). The arguments
+// first and count are the number of the part's first element and the number of its elements. If dir
+// is not empty, Make saves the states of the elements in that folder, in the file states-FIRST.npy.
+// FIRST is the number of the first element, in twelve digits.
 func Make(ctx context.Context, run Run, first, count int, dir string) (*diagnose.Tally, error) {
 	if err := check.Given("shard: Make", "run", run); err != nil {
 		return nil, err

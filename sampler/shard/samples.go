@@ -23,7 +23,7 @@ type Sampler[S energy.Site] interface {
 	Sample(ctx context.Context, x []S) error
 
 	// Settings calls the function add with the name and value of every setting on which samples
-	// depend. The number of the first sample is not among them.
+	// depend, except the number of the first sample.
 	Settings(add func(name string, value any))
 }
 

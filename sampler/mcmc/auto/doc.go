@@ -1,5 +1,5 @@
 // Package auto chooses a sampling method by trial. Use [Method], whose zero value fits every model.
-// During warm-up it moves the chains by each of several methods, the candidates, in turn. It then
+// During warm-up it moves the chains by each of several methods (the candidates) in turn. It then
 // keeps the candidate that yields the most effective draws per cost. [Reports] lists the candidates
 // and their results.
 //

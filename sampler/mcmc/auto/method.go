@@ -19,7 +19,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/mcmc/momentum"
 )
 
-// Method tries several sampling methods, the candidates, during warm-up and keeps one of them. The
+// Method tries several sampling methods (the candidates) during warm-up and keeps one of them. The
 // zero value chooses among the methods of packages mcmc, cluster and momentum that fit the model.
 // [Reports] lists the results. Checkpoints save the choice.
 //
@@ -45,15 +45,16 @@ import (
 // The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc) and
 // τ is the number of steps per effective draw. Every candidate gets a τ for the energy, one for the
 // number of sites at each level, and an average τ of eight fixed random projections of the state.
-// The largest of them counts. For a function of the state,
+// The largest τ counts. For a function of the state,
 //
 //	τ = 1 + 2 Σ_t ρ_t,  ρ_t = 1 − V_t/(2σ²).
 //
-// Here V_t is the mean square of the function's change over t steps, and σ² its variance. The sum
-// ends at the first negligible ρ_t or at the longest lag; an exponential approximates the remaining
-// terms. All candidates have the same target, so σ² is computed over all chains and candidates. It
-// is limited by the changes of the candidate that moves farthest. A candidate that does not move,
-// or does not leave a mode that another candidate leaves, therefore has ρ_t near 1.
+// Here V_t is the mean square of the function's change over t steps, and σ² is the variance of the
+// function. The sum ends at the first negligible ρ_t or at the longest lag; an exponential
+// approximates the remaining terms. All candidates have the same target, so σ² is computed over all
+// chains and candidates. The changes of the candidate that moves farthest set bounds on σ². A
+// candidate that does not move, or does not leave a mode that another candidate leaves, therefore
+// has ρ_t near 1.
 //
 // # Limits
 //
@@ -66,16 +67,16 @@ import (
 // them, and no trial can detect this.
 type Method struct {
 	// Candidates are the methods to try, in order of preference. If warm-up is too short for all,
-	// the first ones are tried. A candidate is not tried if it does not fit the model or its kernel
-	// is not sampler.Costed (all kernels of the library are); see [Reports]. If no candidate
-	// remains, Kernel returns the errors of all candidates.
+	// the first ones are tried. A candidate is not tried if it does not fit the model, or if its
+	// kernel is not sampler.Costed (all kernels of the library are). [Reports] gives the reason. If
+	// no candidate remains, Kernel returns the errors of all candidates.
 	//
 	// If Candidates and Within are nil, the candidates are, in this order,
 	//
 	//   - mcmc.Gibbs and DMALA,
 	//   - mcmc.BlockGibbs (models of two layers),
 	//   - mcmc.Subgraph (sparse graphs),
-	//   - mcmc.Tempering of Gibbs (pairs of two levels with couplings of both signs),
+	//   - mcmc.Tempering of Gibbs (two-level pair models with couplings of both signs),
 	//   - cluster.SwendsenWang and Wolff,
 	//   - mcmc.LocallyBalanced, Paths and DLMC,
 	//   - momentum.DHAMS and PDHAMS,

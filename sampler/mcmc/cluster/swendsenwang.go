@@ -14,8 +14,8 @@ import (
 // SwendsenWang updates all clusters of an Ising or Potts model in one step (Swendsen and Wang
 // 1987). It puts bonds between neighbouring sites at the same level, each with probability 1 −
 // e^{−J}. Here J is the coupling of energy.Matching: 2K for an Ising model with energy −K Σ s_i
-// s_j. Sites connected by bonds form a cluster. The step redraws the common level l of every
-// cluster C,
+// s_j. Sites connected by bonds form a cluster. The step draws a new common level l for every
+// cluster C from
 //
 //	p(x_C = l) ∝ exp(|C|·h_l),
 //
@@ -23,8 +23,9 @@ import (
 // for the field in this formula).
 //
 // If J < 0, a step draws a random pair of levels (the only pair if there are two levels). It puts
-// bonds between neighbours if one is at the first level and the other at the second. Every cluster
-// then swaps the two levels with the probability of a heat bath (Wang, Swendsen and Kotecký 1989).
+// bonds, with probability 1 − e^{−|J|} each, between neighbours of which one is at the first level
+// and one at the second. Every cluster then swaps the two levels with the probability of a heat
+// bath (Wang, Swendsen and Kotecký 1989).
 //
 // Two-level models may have an individual coupling J_ij of either sign for each pair, and an
 // individual field for each site (energy.Pairwise). Bonds then join neighbours that satisfy their

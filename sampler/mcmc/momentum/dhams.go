@@ -38,7 +38,7 @@ import (
 // acceptance uses the exact energy (generalised detailed balance). If E is linear, every proposal
 // is accepted. A step costs one evaluation of the model.
 //
-// With ρ near 1 this is Adler's over-relaxation. After an accepted move with φ = 0, the centre of
+// With ρ near 1, DHAMS is Adler's over-relaxation. After an accepted move with φ = 0, the centre of
 // the next proposal is then the mirror image about v* of the last centre. The field Relaxation has
 // the same effect for the sites.
 //

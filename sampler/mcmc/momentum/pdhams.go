@@ -31,9 +31,9 @@ import (
 // operations. A step takes sites² operations and one evaluation of the model. The number of sites
 // is at most 2048.
 type PDHAMS struct {
-	// Curvature is the matrix W, the curvature of −E that the proposal uses, row by row: sites ×
-	// sites, symmetric and finite. If it is nil, W is computed from the model's energy differences
-	// at the state x = 0 and at its neighbours. This is exact if E is quadratic.
+	// Curvature is the matrix W in [PDHAMS], the curvature of −E. It is sites × sites, row-major,
+	// symmetric and finite. If it is nil, W is computed from the model's energy differences at the
+	// state x = 0 and at its neighbours. This is exact if E is quadratic.
 	Curvature []float64
 
 	// StepSize is the step size δ of the proposal (see [PDHAMS]), which warm-up does not tune; 0
