@@ -72,8 +72,8 @@ type Crowded interface {
 
 	// AppendEdgesOf lists the transitions that leave each state in the slice states, one state
 	// after the other. For each transition it appends the token to the slice tokens and the target
-	// state to the slice named to. After each state, it appends the current length of tokens to the
-	// slice ends.
+	// state to the slice named to. After each state, it appends len(tokens) to the slice named
+	// ends.
 	AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int)
 }
 
