@@ -21,8 +21,8 @@ import (
 )
 
 // Build sorts sequences of tokens 0 … levels−1 and writes them to the file path. It returns the
-// number of distinct sequences. The iterator all may yield sequences in any order and may repeat
-// them. The slices that it yields are not kept.
+// number of distinct sequences. The iterator may yield sequences in any order and may repeat them.
+// The slices that it yields are not kept.
 //
 // The file appears under its name only once it is complete. If path is a symbolic link, Build
 // writes its target. While Build runs, the lock file path.lock keeps other processes from building
