@@ -71,7 +71,7 @@ func (Any) States() int { return 1 }
 // Start returns 0, the number of the only state.
 func (Any) Start() int { return 0 }
 
-// Next returns its argument state unchanged, because every token is allowed.
+// Next returns the given state, because every token is allowed.
 func (Any) Next(state int, _ int32) int { return state }
 
 // Accepting returns true, because every sequence is in the language.

@@ -90,7 +90,7 @@ func (c Count) Next(state int, token int32) int {
 	return state
 }
 
-// Accepting reports whether the count that the argument state stands for is at least Min.
+// Accepting reports whether the given state, a count, is at least Min.
 func (c Count) Accepting(state int) bool { return state >= c.Min }
 
 // Classes divides the tokens into the levels that are counted and all others.

@@ -210,8 +210,7 @@ func (l *Lexicon) Classes(levels int) (of []int32, n int) {
 }
 
 // AppendEdges lists the transitions that leave the given state, in ascending order of their tokens.
-// For each transition it appends the token to the slice tokens and the target state to the slice
-// states.
+// For each transition it appends the token to tokens and the target state to states.
 func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	if state < 0 || state >= len(l.node) {
 		return tokens, states
@@ -222,10 +221,10 @@ func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32,
 	return tokens, states
 }
 
-// AppendEdgesOf lists the transitions that leave each state in the slice states, one state after
-// the other. For each transition it appends the token to the slice tokens and the target state to
-// the slice named to. After each state, it appends the current length of tokens to the slice ends.
-// For a single state, use [Lexicon.AppendEdges].
+// AppendEdgesOf lists the transitions that leave each of the given states, one state after the
+// other. For each transition it appends the token to tokens and the target state to the slice named
+// to. After each state, it appends len(tokens) to the slice named ends. For a single state, use
+// [Lexicon.AppendEdges].
 func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int) {
 	const crowd = 64
 	var heads [crowd]node

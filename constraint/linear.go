@@ -174,7 +174,7 @@ func (c Count) Linear(sites, levels int) Linear {
 // probabilities. The bounds are the bounds of s, in the order of [Sum.Violation]. A level without a
 // weight contributes 0. On the one-hot table of a sequence whose levels all have weights, the
 // inequalities hold if and only if the sequence satisfies s. Linear panics if s has a fixed number
-// of sites that differs from the argument sites.
+// of sites and the given number differs.
 func (s *Sum) Linear(sites, levels int) Linear {
 	if s.fixed && sites != len(s.rows) {
 		panic(fmt.Sprintf("constraint: sites = %d, want %d", sites, len(s.rows)))

@@ -36,8 +36,8 @@ type Masked interface {
 }
 
 // Split separates the language a into a mask, which lists the levels allowed at each site, and the
-// rest. It calls the method Split of a [Masked] language. Any other language is all rest, and mask
-// is nil.
+// rest. It calls the method Split of a [Masked] language. For any other language, it returns the
+// language itself and a nil mask.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
 	check.Must("constraint: Split", "a", a)
 	if m, ok := a.(Masked); ok {

@@ -22,7 +22,7 @@ const maxModulus = 1 << 24
 //	Σ_i weights[x_i] mod modulus ∈ residues.
 //
 // The residue of a sum lies in 0…modulus−1, even if the sum is negative. Tokens without a weight
-// are not allowed. The slice weights is copied.
+// are not allowed. The weights are copied.
 //
 // The error is an [*ArgumentError] unless 1 ≤ modulus ≤ 2²⁴, all residues lie in 0…modulus−1 and
 // all weights lie within ±2²⁰. It wraps [ErrInfeasible] if residues is empty.
@@ -34,8 +34,8 @@ func NewResidue(weights []int, modulus int, residues ...int) (*Residue, error) {
 //
 //	Σ_i weights[i][x_i] mod modulus ∈ residues.
 //
-// Tokens without a weight at their site are not allowed. The arguments have the same ranges, and
-// the errors are the same, as for [NewResidue].
+// Tokens without a weight at their site are not allowed. The ranges of the arguments and the errors
+// are the same as for [NewResidue].
 func NewSiteResidue(weights [][]int, modulus int, residues ...int) (*Residue, error) {
 	return newResidue("NewSiteResidue", weights, true, modulus, residues)
 }

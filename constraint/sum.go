@@ -37,8 +37,8 @@ const maxSum = 1<<29 - 1
 //
 //	lower ≤ Σ_i weights[x_i] ≤ upper.
 //
-// Use math.MinInt or math.MaxInt for no bound. Tokens without a weight are not allowed. The slice
-// weights is copied.
+// Use math.MinInt or math.MaxInt for no bound. Tokens without a weight are not allowed. The weights
+// are copied.
 //
 // If weights have both signs, the language has too many states to be compiled to a table. A
 // sequence is then rejected if a partial sum exceeds 2²⁹−1 in absolute value. This takes at least

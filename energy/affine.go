@@ -142,7 +142,7 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 // is the model base. Parts 1, 2, … are the statistics, models of the same shape. Initially the
 // weights are 1, 0, 0, … and b is 0, so the model equals base bit for bit.
 //
-// The returned function set copies its arguments to w and b. It panics unless there is one weight
+// The returned function (set) copies its arguments to w and b. It panics unless there is one weight
 // per part. No method of the model may run during a call of set. After the call, every sampling
 // kernel (package mcmc) that works on the model must be Reset. The model is [Varying].
 //

@@ -6,10 +6,10 @@ import (
 )
 
 // Differences returns m as a [Differentiable]: m itself if it is one, or a wrapper that computes
-// the table of energy differences. The wrapper uses the field ([Binary]) or windows ([Windowed]) of
-// m if there are any, in one evaluation, and the table is then as exact as these. Otherwise the
-// table is exact: it comes from the conditionals of m ([Conditional]), or from sites·(levels−1)
-// evaluations of neighbouring states. The wrapper supports all other interfaces that m supports.
+// the table of energy differences. If m has a field ([Binary]) or windows ([Windowed]), the table
+// is computed from these in one evaluation and is as exact as they are. Otherwise the table is
+// exact: it comes from the conditionals of m ([Conditional]), or from sites·(levels−1) evaluations
+// of neighbouring states. The wrapper supports all other interfaces that m supports.
 func Differences(m Model) Differentiable {
 	check.Must("energy: Differences", "m", m)
 	if d, ok := tableOf(m); ok {

@@ -52,9 +52,9 @@ type Capable interface {
 }
 
 // As returns the model or denoiser m as a value of the interface type T. The result ok reports
-// whether m supports T. If m is [Capable], its method As decides first. If it returns false, or if
-// m is not Capable, m supports T if its type implements T. A nil m, or a nil pointer in an
-// interface, supports nothing.
+// whether m supports T. If m is [Capable] and its method As returns true, m supports T. Otherwise m
+// supports T only if its type implements T. A nil m, or a nil pointer in an interface, supports
+// nothing.
 func As[T any](m any) (t T, ok bool) {
 	if check.Nil(m) {
 		return t, false

@@ -20,8 +20,8 @@
 // Markov chain on a language. Package novelty generates only sequences that are not in a given set,
 // and adds each of them to the set. Package lagrange projects onto bounds on differentiable scores.
 // Package proximal replaces a real-valued prediction by the series nearest to it that satisfies
-// linear and smooth inequalities. Package newton moves them to a nearby solution of equations.
-// Package junction does exact computations with models of low tree-width.
+// linear and smooth inequalities. Package newton moves such a prediction to a nearby solution of
+// equations. Package junction does exact computations with models of low tree-width.
 //
 // # Recipes and runners
 //

@@ -146,8 +146,8 @@ func (l *Language) States() int { return unbounded }
 // Start returns the number of the configuration (see [Language]) before the first token.
 func (l *Language) Start() int { return 0 }
 
-// Next returns the number of the configuration (see [Language]) that follows when token is read in
-// the configuration numbered state. It returns −1 (dead) if no text continues with token.
+// Next returns the number of the configuration (see [Language]) after token is read in the
+// configuration with the given number. It returns −1 (dead) if no text continues with token.
 func (l *Language) Next(state int, token int32) int {
 	v := l.graph.Vocabulary()
 	if token < 0 || int(token) >= len(v.Tokens) {
@@ -245,8 +245,8 @@ func (g *Grammar) String() string { return g.name }
 // have no effect on the language. Parts of the schema that are never applied are left out.
 func (g *Grammar) Annotations() []string { return slices.Clone(g.annotations) }
 
-// Accepts reports whether text is in the language, in one pass. The first text that reaches a state
-// of the automaton creates it, and later texts reuse it.
+// Accepts reports whether text is in the language, in one pass. A state of the automaton is created
+// when a text first reaches it, and later texts reuse it.
 func (g *Grammar) Accepts(text string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

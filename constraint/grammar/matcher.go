@@ -111,11 +111,11 @@ const forced = 1 << 12
 // Forced returns the text that must come next. It adds bytes as long as exactly one byte can
 // follow, up to 4096 bytes. The forced text is empty if the text may end at the matcher's position.
 //
-// The result tokens spells a prefix of the forced text, divided into the longest possible tokens.
-// It stops where a token might extend beyond the forced text, so accepting these tokens excludes no
-// completion. For the masks of an automaton over tokens (see [MasksOf]), Forced instead lists
-// tokens as long as exactly one token can come next. The result text is then the text of these
-// tokens.
+// The returned tokens spell a prefix of the forced text, divided into the longest possible tokens.
+// The prefix stops where a token might extend beyond the forced text, so accepting these tokens
+// excludes no completion. For the masks of an automaton over tokens (see [MasksOf]), Forced instead
+// lists tokens as long as exactly one token can come next. The returned text is then the text of
+// these tokens.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

@@ -76,8 +76,7 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum fixes the sum of channel c over a range of times to the given value. The argument from is the
-// first time of the range, and the argument to is the time after its last.
+// Sum fixes the sum of channel c to the given value. The sum runs over times t, from ≤ t < to.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
@@ -144,8 +143,7 @@ func (b *Builder) OHLC(open, high, low, close int) {
 	}
 }
 
-// Trend requires channel c to be non-decreasing over a range of times. The argument from is the
-// first time of the range, and the argument to is the time after its last. If the argument down is
+// Trend requires channel c to be non-decreasing over the times t with from ≤ t < to. If down is
 // true, the channel must be non-increasing instead.
 func (b *Builder) Trend(c, from, to int, down bool) {
 	if !b.within("Trend", c, from, to) {
@@ -185,7 +183,7 @@ func (b *Builder) Autocorrelation(c, lag int, value float64) {
 
 // Row adds the inequality lower ≤ a·x ≤ upper on the raw series x, for instance to combine several
 // channels. Entry t·channels + c of x is channel c at time t. The name appears in errors. The unit
-// of its violation is the largest scale of the channels that it combines (see [Shape]).
+// of a violation is the largest scale of the channels that the row combines (see [Shape]).
 func (b *Builder) Row(name string, a constraint.Row, lower, upper float64) {
 	if b.err != nil {
 		return

@@ -32,7 +32,7 @@ type Prices struct {
 //   - The four channels are not different channels of the series.
 //   - Tick is negative or not finite.
 //   - A price is not finite, or is too large to distinguish its ticks.
-//   - A price would have to move by more than the argument most. Such prices are wrong, and
+//   - A price would have to move further than the given limit (most). Such prices are wrong, and
 //     correcting them would hide the mistake.
 func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64, err error) {
 	at := [4]int{p.Open, p.High, p.Low, p.Close}

@@ -21,13 +21,13 @@ import (
 )
 
 // Build sorts sequences of tokens 0 … levels−1 and writes them to the file path. It returns the
-// number of distinct sequences. The iterator all may yield sequences in any order and may repeat
-// them. The slices that it yields are not kept.
+// number of distinct sequences. The iterator may yield sequences in any order and may repeat them.
+// The slices that it yields are not kept.
 //
 // The file appears under its name only once it is complete. If path is a symbolic link, Build
 // writes its target. While Build runs, the lock file path.lock keeps other processes from building
-// the same file. Build needs 24 bytes of memory per sequence, and 1, 2 or 4 bytes per token for up
-// to 2⁸, up to 2¹⁶ or more levels.
+// the same file. Build needs 24 bytes of memory per sequence. A token takes 1 byte with up to 2⁸
+// levels, 2 bytes with up to 2¹⁶, and otherwise 4 bytes.
 //
 // The error is an *[constraint.ArgumentError] for levels or tokens out of range, and a
 // *[constraint.LimitError] for a set that is too large for [Open]. If another process is building

@@ -73,8 +73,7 @@ func (l Layered) Accepting(state int) bool {
 }
 
 // AppendEdges lists the transitions that leave the given state, in ascending order of their tokens.
-// For each transition it appends the token to the slice tokens and the target state to the slice
-// states.
+// For each transition it appends the token to tokens and the target state to states.
 func (l Layered) AppendEdges(tokens []int32, states []int, state int) ([]int32, []int) {
 	check.Len("sorted", "states", len(states), len(tokens))
 	b, t := l.split(state)

@@ -39,14 +39,14 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 }
 
 // Sentences compiles the language of the token sequences whose text consists of complete sentences.
-// The argument sentences is the allowed range of their number. A sentence begins with a rune that
-// is not white space. It ends with one or more terminators, and possibly closing quotes and
-// brackets, before white space or the end of the text. The argument ends is a string of all
-// terminators, such as ".!?". For example, "3.14" does not end a sentence, and "Dr. No." counts as
-// two sentences. Text that is not UTF-8 is not in the language.
+// Their number must be in the given range. A sentence begins with a rune that is not white space.
+// It ends with one or more terminators, and possibly closing quotes and brackets, before white
+// space or the end of the text. The terminators are the runes of the last argument, such as ".!?".
+// For example, "3.14" does not end a sentence, and "Dr. No." counts as two sentences. Text that is
+// not UTF-8 is not in the language.
 //
-// The error is an [*constraint.ArgumentError] if the argument ends is empty or contains white
-// space. Other errors are the same as for [WordCount].
+// The error is an [*constraint.ArgumentError] if there are no terminators or one is white space.
+// Other errors are the same as for [WordCount].
 func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sentences Range, ends string) (*constraint.DFA, error) {
 	const name = "Sentences"
 	c, err := sentences.counter(name, limits)

@@ -41,9 +41,9 @@ type Mixture struct {
 var _ energy.Scored = (*Mixture)(nil)
 
 // NewDiagonal returns the mixture of Gaussians with the given weights, means and diagonal
-// covariances. Weights must be > 0 and need not add up to 1. The slice means holds components ×
-// sites numbers, row-major. The slice variances has the same layout or holds one number per
-// component. The arguments are copied.
+// covariances. Weights must be > 0 and need not add up to 1. The means are components × sites
+// numbers, row-major. The variances have the same layout, or there is one per component. The
+// arguments are copied.
 //
 // NewDiagonal returns an error if lengths do not fit, a weight or variance is not positive, or a
 // number is not finite.
@@ -445,8 +445,8 @@ func newPadded(mean, v []float64, n int) padded {
 //	x_t = √ᾱ·x_0 + √(1−ᾱ)·ε,
 //
 // where ε is standard normal and the argument alpha is ᾱ, 0 ≤ ᾱ < 1. It stores E[x_0 | x_t] in mean
-// and returns the trace of C. The matrix rows is row-major and has any number of rows r_j, with one
-// entry per coordinate. Moments stores the vectors C·r_j in product, which has the length of rows.
+// and returns the trace of C. The slice rows holds any number of vectors r_j, each with one entry
+// per coordinate. Moments stores the vectors C·r_j in product, which has the length of rows.
 //
 // Moments panics if lengths do not fit. For n coordinates, a component takes 2n² operations per row
 // with full covariances, and n operations with diagonal ones.

@@ -39,8 +39,7 @@ type RealLikelihood struct {
 
 // NewRealLikelihood returns an estimator of the density of the samples that a Gaussian diffusion
 // generates with the denoiser d. The argument alpha holds the signal levels ᾱ_1 > … > ᾱ_T of the
-// steps. The argument paths is the number K of random noise paths per state; the seed determines
-// them.
+// steps. The seed determines the K random noise paths of each state; K is given by paths.
 //
 // NewRealLikelihood returns an error if d is not a denoiser of reals, alpha does not decrease
 // strictly within (0, 1), or paths < 1.

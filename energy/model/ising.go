@@ -37,9 +37,9 @@ type Ising struct {
 	degrees []float64 // Σ_j w_ij per site of a dense graph with integer weights; otherwise nil
 }
 
-// NewIsing returns the Ising model on the topology t. The argument coupling is J; if it is
-// positive, spins align. The argument field is the field h of every site. NewIsing returns an error
-// if t.Graph returns one, a parameter is not finite, or energies would overflow.
+// NewIsing returns the Ising model on the topology t with the given coupling J, and the given field
+// h at every site. If J is positive, spins align. NewIsing returns an error if t.Graph returns one,
+// a parameter is not finite, or energies would overflow.
 func NewIsing(t Topology, coupling, field float64) (*Ising, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewIsing: no topology")

@@ -269,9 +269,9 @@ const maxFit = 1 << 27
 // would be lost.
 const maxSmoothing = 1 << 53
 
-// FitMarkov estimates a chain of order k, the argument order, by counting tokens in the given
-// sequences. Let N(c, l) be the number of times that token l follows the context c, a string of k
-// tokens. The estimate is
+// FitMarkov estimates a chain of the given order k by counting tokens in the given sequences. Let
+// N(c, l) be the number of times that token l follows the context c, a string of k tokens. The
+// estimate is
 //
 //	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing.
 //
@@ -279,8 +279,8 @@ const maxSmoothing = 1 << 53
 // With a = 0 the result is the maximum-likelihood estimate; a = 1 is Laplace's rule. A context that
 // does not occur has a uniform row, the limit of small a.
 //
-// The argument sites is the length of the states of the returned chain; the sequences may have
-// other lengths. Sequences with fewer than k tokens are ignored.
+// States of the returned chain have the given number of sites; the sequences may have other
+// lengths. Sequences with fewer than k tokens are ignored.
 //
 // FitMarkov returns an error if sites < max(1, order), levels < 1 or order < 0, or if the table
 // would have more than 2²⁷ entries. It also returns an error if smoothing is not in 0 … 2⁵³, if a

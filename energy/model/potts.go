@@ -32,9 +32,9 @@ type Potts struct {
 	field    []float64
 }
 
-// NewPotts returns the Potts model on the topology t. The argument coupling is J; if it is
-// positive, equal levels are favoured. The argument field holds the field of each level; nil means
-// 0. NewPotts keeps no reference to field.
+// NewPotts returns the Potts model on the topology t with the given coupling J. If J is positive,
+// equal levels are favoured. The argument field holds h[l] for each level l; nil means 0. NewPotts
+// keeps no reference to field.
 //
 // NewPotts returns an error if t.Graph returns one, levels < 1, or field has another length. It
 // also returns an error if a parameter is not finite or energies would overflow.

@@ -237,16 +237,16 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 // the term b_vᵀv of [RBM], and padding. It implements [energy.Incremental].
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
-// FieldFrom stores in e the energies of the states y and in h their fields, given the activations
-// for the earlier states x in cache. Each site that differs between x and y costs one pass over the
-// activations, and the fields cost a matrix product. It implements [energy.Incremental].
+// FieldFrom stores the energies of the states y in e, and their fields in h. The slice cache holds
+// the activations for the earlier states x. Each site that differs between x and y costs one pass
+// over the activations, and the fields cost a matrix product. It implements [energy.Incremental].
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.evaluate(e, h, nil, next, y, cache, x, nil)
 }
 
-// HiddenFieldFrom stores in e the energies of the states y and in f the log-odds of the hidden
-// units, given the activations for the earlier states x in cache. It implements
+// HiddenFieldFrom stores the energies of the states y in e, and the log-odds of the hidden units in
+// f. The slice cache holds the activations for the earlier states x. It implements
 // [energy.IncrementalBipartite].
 func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))

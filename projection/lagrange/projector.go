@@ -16,7 +16,7 @@ import (
 // distribution. Let decode(y) be the likeliest sequence under a distribution y. Projector searches
 // for the y with the smallest divergence KL(x‖y) for which
 //
-//	g_j(decode(y)) ≤ Tolerance for all j,
+//	g_j(decode(y)) ≤ Tolerance for all j.
 //
 // It uses the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits of y. For a
 // constraint that is a language, use [projection.Path], which is exact and faster. If a part of the
@@ -40,8 +40,8 @@ import (
 // sums, its distance is on average at most a twentieth larger than the distance of the exact
 // projection.
 //
-// Algorithm 1 of the paper continues while the violation is below the tolerance, a misprint for
-// above. The paper does not specify the growth of μ, Temperature and the tolerance. This
+// Algorithm 1 of the paper has a misprint: it continues while the violation is below the tolerance,
+// not above it. The paper does not specify the growth of μ, Temperature and the tolerance. This
 // implementation adds four things:
 //
 //   - No step moves a logit by more than 1. Otherwise, growing multipliers could move logits to
@@ -60,9 +60,9 @@ type Projector struct {
 	Constraint constraint.Smooth
 
 	// Judge measures the violations of decoded sequences, the likeliest sequences of the
-	// distributions that the search visits. If Judge is nil, the violations come from the method
-	// Violation of Constraint, if Constraint is a Set (and, for a [Partial], if Decides returns
-	// true). Otherwise they come from its method Value at the one-hot rows of the sequence.
+	// distributions that the search visits. If Judge is nil, Constraint measures them: by its
+	// method Violation if it is a Set, and otherwise by its method Value at the one-hot rows of the
+	// sequence. For a [Partial] whose method Decides returns false, Value is used.
 	Judge constraint.Set
 
 	// Path holds the language to which sequences must also belong, if any, and the margin (see
@@ -70,7 +70,7 @@ type Projector struct {
 	// affect the likeliest sequence. The fields Divergence and Revive of Path are ignored.
 	Path projection.Path
 
-	// Tolerance is the largest violation that counts as satisfied, ≥ 0.
+	// Tolerance ≥ 0 is the largest violation at which the constraint counts as satisfied.
 	Tolerance float64
 
 	// Step is the size of a gradient step on the logits; 0 means 0.2 (the paper's value for texts;

@@ -59,8 +59,7 @@ type Sparse interface {
 	Corpus
 
 	// AppendEdges lists the transitions that leave the given state, in ascending order of their
-	// tokens. For each transition it appends the token to the slice tokens and the target state to
-	// the slice states.
+	// tokens. For each transition it appends the token to tokens and the target state to states.
 	AppendEdges(tokens []int32, states []int, state int) ([]int32, []int)
 }
 
@@ -70,10 +69,9 @@ type Sparse interface {
 type Crowded interface {
 	Sparse
 
-	// AppendEdgesOf lists the transitions that leave each state in the slice states, one state
-	// after the other. For each transition it appends the token to the slice tokens and the target
-	// state to the slice named to. After each state, it appends the current length of tokens to the
-	// slice ends.
+	// AppendEdgesOf lists the transitions that leave each of the given states, one state after the
+	// other. For each transition it appends the token to tokens and the target state to the slice
+	// named to. After each state, it appends len(tokens) to the slice named ends.
 	AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int)
 }
 

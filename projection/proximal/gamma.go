@@ -7,10 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Gamma is a schedule of the penalty weight γ (see [Projector]). It returns γ for the diffusion
-// step from the time given by the argument from to the earlier time given by the argument to. Both
-// times are in [0, 1]. A larger γ gives smaller violations. The choice of schedule matters little
-// (Narasimhan et al. 2025, section 5).
+// Gamma is a schedule of the penalty weight γ (see [Projector]). It returns γ for a diffusion step,
+// given the times before and after the step. Both times are in [0, 1], and the second is smaller. A
+// larger γ gives smaller violations. The choice of schedule matters little (Narasimhan et al. 2025,
+// section 5).
 type Gamma func(from, to float64) float64
 
 // ExpGamma returns the schedule of Narasimhan et al. (2025) for the penalty weight γ,

@@ -11,7 +11,7 @@ import (
 // Rotary rotates pairs of entries of queries and keys by angles that grow with the position (Su et
 // al. 2021). The rotation at position t is
 //
-//	(a_j, a_{h+j}) → (a_j·cos − a_{h+j}·sin, a_{h+j}·cos + a_j·sin),  angle t·θ^{−j/h}.
+//	(a_j, a_{h+j}) → (a_j·cos − a_{h+j}·sin, a_{h+j}·cos + a_j·sin),  angle t·θ^{−j/h},
 //
 // where θ is the base and h is half the number of entries of a head. GPT-NeoX and the public
 // diffusion checkpoints pair entries in the same way.
@@ -201,8 +201,8 @@ func (a Attention) hide(p []float32) {
 	}
 }
 
-// Backward adds to dqkv the gradient with respect to the input qkv of one state. The slice do is
-// the gradient of the output o, and probs is the softmax that Forward stored for all heads.
+// Backward adds to dqkv the gradient with respect to the input qkv of one state. It is given the
+// gradient of the output (do) and the softmax that Forward stored for all heads (probs).
 func (a Attention) Backward(dqkv, do, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads

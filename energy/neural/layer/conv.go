@@ -52,8 +52,8 @@ func (c Conv) linear() Linear {
 	return Linear{In: c.Taps() * c.In, Out: c.Out, Weight: c.Weight, Bias: c.Bias}
 }
 
-// Work returns the number of inputs on which the output at one position depends. The argument
-// windows of Forward and Backward has this many entries per position.
+// Work returns the number of inputs on which the output at one position depends. The windows that
+// Forward stores have this many entries per position.
 func (c Conv) Work() int { return c.Taps() * c.In }
 
 // Forward stores the convolution of the states x in y. In the slice windows it stores copies of the

@@ -28,8 +28,8 @@ type Config struct {
 	// shrinks them by the factor 1 − rate·Decay. 0 means none.
 	Decay float64
 
-	// Clip is the largest norm of the gradient; larger gradients are scaled down. The gradient is
-	// taken of the mean loss per position, or per state if the objective is [Pooled]. 0 means 1.
+	// Clip is the largest norm of the gradient; larger gradients are scaled down. It applies to the
+	// gradient of the mean loss per position, or per state if the objective is [Pooled]. 0 means 1.
 	Clip float64
 
 	// Average is the decay of the moving average of the weights; 0 means 0.999. Early steps

@@ -19,7 +19,7 @@ type Objective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
 
-	// Corrupt stores in x a corrupted copy of the state clean, and in weight the weight of the loss
+	// Corrupt stores in x a corrupted copy of the clean state, and in weight the weight of the loss
 	// at each position. The weight is 0 where the prediction is not needed. Corrupt returns the
 	// noise level for the network. The argument u in [0, 1) is the strength of the corruption; a
 	// batch has evenly spread values of u.
@@ -34,7 +34,7 @@ type RealObjective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
 
-	// Corrupt stores in x a corrupted copy of the state clean, and in target the desired output of
+	// Corrupt stores in x a corrupted copy of the clean state, and in target the desired output of
 	// the network. It returns the noise level for the network. The argument u in [0, 1) is the
 	// strength of the corruption; a batch has evenly spread values of u.
 	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
@@ -155,7 +155,7 @@ func (Flow) Check(c neural.Config) error {
 	return nil
 }
 
-// Corrupt stores in x the noisy state z = (1−u)·x_0 + u·ε, where x_0 is the state clean and ε
+// Corrupt stores in x the noisy state z = (1−u)·x_0 + u·ε, where x_0 is the clean state and ε is
 // standard normal. In target it stores the velocity ε − x_0. It returns the noise level 1000·u and
 // implements [RealObjective].
 func (Flow) Corrupt(x, target, clean []float32, u float64, r *rand.Rand) float64 {

@@ -32,9 +32,9 @@ type Set struct {
 	err error
 }
 
-// Open opens a file, or creates it if there is none. The error names the file. It wraps
-// [ErrLocked] if the file is already open. Other errors are the cause of the context and errors
-// of the operating system, or describe what is wrong with the file.
+// Open opens a file, or creates it if there is none. The error names the file. It wraps [ErrLocked]
+// if the file is already open. Other errors come from the context or the operating system, or
+// describe what is wrong with the file.
 func Open(ctx context.Context, path string, c Config) (*Set, error) {
 	db, err := open(ctx, path, c)
 	if err != nil {
