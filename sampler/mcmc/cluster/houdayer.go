@@ -44,7 +44,7 @@ import (
 //
 // With two ladders, several exchanges a step are worth their cost, because both ladders swap
 // temperatures between exchanges. This was measured in ±J glasses of 8 × 8 × 8 spins. There were 16
-// temperatures from 0.5 to 2. Twelve exchanges a step gave five times as many round trips per
+// temperatures from 0.5 to 2. Twelve exchanges a step gave nearly five times as many round trips per
 // second as tempering alone.
 //
 // Round trips of replicas overstate the gain. At a high temperature clusters are large, and an
