@@ -18,9 +18,9 @@ import (
 //	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2sβ)  over the δ that keep λ within its bounds,
 //	  with |δ_j| ≤ 2β/sd(g_j) and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far.
 //
-// Here C is a mean of the covariances of g in earlier batches, in which recent batches weigh more.
-// It estimates the curvature of the dual function, whose Hessian is −Cov(g)/β. The covariance of
-// the present batch is left out of C, because it is correlated with ḡ and would bias the result.
+// Here C is a weighted mean of the covariances of g in earlier batches, with more weight on recent
+// ones. It estimates the curvature of the dual function, whose Hessian is −Cov(g)/β. The covariance
+// of the present batch is left out of C, because it is correlated with ḡ and would bias the result.
 // The vector h shrinks C towards its diagonal, and decreases as samples accumulate.
 //
 // The gain s = 2/(2+k) starts at 1. A step increases the counter k by 1, or by 0.2 if it continues

@@ -169,7 +169,7 @@ func (c *Config) fill(n int, equal []bool) error {
 // step. Other errors are
 //
 //   - a [*DivergedError] if no distribution seems to satisfy the constraints;
-//   - a [*NotConverged] with Tolerance 0 if, after n steps, a multiplier averages Config.Max and
+//   - a [*NotConverged] with Tolerance 0 if, after n steps, a multiplier is at Config.Max on average and
 //     its constraint is still violated;
 //   - an error that names the constraint if a mean violation is NaN or infinite;
 //   - an error of the primal or the rule.
@@ -358,10 +358,10 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. The argument discard is the number of draws of each chain
-// that are ignored at first. The argument draws is the number of draws of each chain that count.
-// The certificate includes the dual value if the target can be enumerated and has at most 2²²
-// states. The next dual step uses the multipliers of the loop again.
+// [Inference.Average] if lambda is nil. The arguments discard and draws are numbers per chain: of
+// the first draws, which are ignored, and of the later draws, which count. The certificate includes
+// the dual value if the target can be enumerated and has at most 2²² states. The next dual step
+// uses the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.
@@ -561,10 +561,10 @@ func (i *Inference[S]) read(ctx context.Context, r io.Reader) error {
 func (i *Inference[S]) Save(w io.Writer) error { return i.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a loop built with the same arguments. Only Start,
-// Observe and Checkpoint may differ. The error names the first other argument that differs.
-// Schedules are compared by their values. Load reads no further than the end of the checkpoint. If
-// Load returns an error, the loop is unchanged, and the target has the multipliers of the loop's
-// last step.
+// Observe and Checkpoint may differ. If anything else differs, the error names the first
+// difference. Schedules are compared by their values. Load reads no further than the end of the
+// checkpoint. If Load returns an error, the loop is unchanged, and the target has the multipliers
+// of the loop's last step.
 func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error { return i.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so

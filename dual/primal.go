@@ -65,7 +65,7 @@ type Resampler[S energy.Site] struct {
 
 // NewResampler returns a primal with the given number of states. The function sample fills x, an
 // array of states × sites, with draws from the target at its present multipliers. NewResampler
-// returns an error if sites or states is below 1 or sample is nil.
+// returns an error if sites < 1, states < 1 or sample is nil.
 func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Context, x []S) error) (*Resampler[S], error) {
 	if err := cmp.Or(
 		check.If(sites < 1 || states < 1 || sample == nil, "dual: NewResampler: sites = %d, states = %d, sample set = %t, want ≥ 1, ≥ 1 and true", sites, states, sample != nil),

@@ -170,9 +170,8 @@ func (s *SampleSet) aggregate() {
 	s.Rows = out
 }
 
-// Append adds the rows of t, another result for the same problem, to the set s and merges rows with
-// equal states. The result is Exact only if both sets are Exact. It returns an error if the
-// problems differ.
+// Append adds the rows of t to s. Rows with equal states become one row. The result is Exact only
+// if both sets are Exact. It returns an error if the problems differ.
 func (s *SampleSet) Append(t *SampleSet) error {
 	if t.p != s.p {
 		return fmt.Errorf("problem: Append: the sets are about different problems")

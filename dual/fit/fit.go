@@ -322,9 +322,9 @@ func (f *Fit) read(ctx context.Context, r io.Reader) error {
 func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a fit built with the same arguments. Only Observe
-// and Checkpoint may differ. The error names the first other argument that differs. Load sets the
-// parameters of the model and reads no further than the end of the checkpoint. If Load returns an
-// error, nothing has changed.
+// and Checkpoint may differ. If anything else differs, the error names the first difference. Load
+// sets the parameters of the model and reads no further than the end of the checkpoint. If Load
+// returns an error, nothing has changed.
 func (f *Fit) Load(ctx context.Context, r io.Reader) error { return f.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so

@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Report measures how far a fit is from its optimum. The residual of parameter k is the magnitude
-// of the mean, over a window of steps, of the gradient
+// Report measures how far a fit is from its optimum. The residual of parameter k is |d_k|, where
+// d_k is the mean over a window of steps of the gradient
 //
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //
@@ -75,9 +75,9 @@ func (f *Fit) residual(k int) float64 {
 }
 
 // Solve makes steps until the residuals of the parameters vanish within the tolerance tol. The
-// argument most is the largest number of steps. Solve checks the residuals after each window of 16,
-// 32, 64, … steps (see [Report]). A residual vanishes if it is at most tol plus four standard
-// errors, and the standard error is at most tol. Solve reports whether all residuals vanished.
+// argument most limits the number of steps. Solve checks the residuals after each window of 16, 32,
+// 64, … steps (see [Report]). A residual vanishes if it is at most tol plus four standard errors,
+// and the standard error is at most tol. Solve reports whether all residuals vanished.
 func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	if most < 0 {
 		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)

@@ -298,14 +298,14 @@ func (d *Denoiser) Average() []float64 {
 
 // Stability returns the stability factors of the last batch, one per step, which add up to 1. The
 // factor of a step measures how much its multipliers influence the distribution of the samples. Let
-// v, the argument variance, be the variance of a coordinate under the base distribution. For the
-// DDPM step from t to s, x_s = A_t·x_t + B_t·x̂_0 + noise, the factor is
+// v be the given variance, that of a coordinate under the base distribution. For the DDPM step from
+// t to s, x_s = A_t·x_t + B_t·x̂_0 + noise, the factor is
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
 //	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ),
 //
-// where ᾱ is the signal level of the step. The variance of x_0 given x_t is V; multipliers move a
-// prediction by this factor. The derivative of the prediction with respect to x_t is L.
+// where ᾱ is the signal level of the step. V is the variance of x_0 given x_t; multipliers move a
+// prediction in proportion to V. L is the derivative of the prediction with respect to x_t.
 //
 // The factors are exact if the constraints are linear and the base distribution is normal with
 // independent coordinates of variance v. The samples then have the same mean as a run at the fixed

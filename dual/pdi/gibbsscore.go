@@ -94,8 +94,8 @@ type GibbsOptions struct {
 	// Score estimates the posterior mean from ŝ, the estimated score of the noisy state (see
 	// [GibbsScore]), as in the paper. Otherwise the estimate is Σ w_k y_k. With few effective
 	// candidates, ŝ is unreliable, because it rests on the score of one remote candidate, times
-	// σ²/α. On mixtures in many dimensions with a single effective candidate, it is nevertheless
-	// more accurate than Σ w_k y_k, because the multipliers correct the error.
+	// σ²/α. On mixtures in many dimensions with a single effective candidate, the estimate from ŝ
+	// is nevertheless more accurate than Σ w_k y_k, because the multipliers correct the error.
 	Score bool
 
 	// Control adds a control variate to the weighted mean Σ w_k y_k: c times the difference between
@@ -130,8 +130,8 @@ const (
 //
 // NewGibbsScore returns an error if the target is nil, has no sites or no multipliers, or has a
 // temperature that is not positive and finite. It also returns an error if an option is out of
-// range, or if none of Center and Spread, Score and Control is set. Without these, the mean of the
-// candidates would be biased, however many there are.
+// range, or if Center, Spread, Score and Control are all unset. Without any of these, the mean of
+// the candidates would be biased, however many there are.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {

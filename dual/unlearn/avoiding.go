@@ -19,7 +19,7 @@ import (
 //
 //	E ∏_k (1 − h_k),
 //
-// where h_k is the probability, under the original model, that revealed token number k is in F. The
+// where h_k is the probability, under the original model, that the k-th revealed token is in F. The
 // mean is over samples of Avoiding drawn by the same process. [Avoiding.LogSurvival] returns the
 // logarithm of the product for each sample. The mean of the products is an unbiased estimate, with
 // less noise than counting.

@@ -441,7 +441,7 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 // function sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With
 // exact denoisers the error is O(1/(states·particles)).
 //
-// After the call, [Erasure.Violation] stores b_i − log p_λ(x)/q_i(x). The mean of these values is
+// After the call, [Erasure.Violation] stores b_i − log(p_λ(x)/q_i(x)). The mean of these values is
 // the dual gradient b_i − KL(p_λ‖q_i), so a mean of at most 0 certifies KL(p_λ‖q_i) ≥ b_i.
 // [Erasure.Beta] returns 1 − s, so [dual.Auto] can find λ:
 //

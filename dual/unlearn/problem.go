@@ -351,8 +351,8 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 // optimum of [Problem.Solve].
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. The
-// argument most ≥ 0 is an upper bound on every multiplier; +Inf means no bound. For ReverseKL it
-// must keep Σλ below 1, and +Inf means 0.99.
+// number most ≥ 0 limits every multiplier; +Inf means no limit. For ReverseKL this limit must keep
+// Σλ below 1, and +Inf means 0.99.
 //
 // Ascend returns the error of the context or of the rule. It also returns the error of
 // [Problem.Law] if p_λ does not exist at the multipliers of a step.
@@ -702,8 +702,8 @@ const maxFaces = 20
 // with q > 0, at most 20.
 //
 // Global returns an error if there are several distributions to move away from, more than 20
-// states, or a bound that no distribution satisfies. The distribution with the largest KL(p‖q_1)
-// has all its mass on the state with the smallest q_1.
+// states, or a bound that no distribution satisfies. No distribution satisfies a bound above the
+// largest KL(p‖q_1), which is reached with all mass on the state with the smallest q_1.
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err

@@ -28,9 +28,9 @@ import (
 //
 // where ᾱ is the signal level and step t goes from x_t to x_s. For the last step, to a clean state,
 // the factor is SNR_t instead of SNR_s − SNR_t. With exact denoisers, the divergence at λ = 0 tends
-// to KL(q‖q_i) as the steps become finer; with coarse steps it is larger. For λ ≠ 0 it does not
-// certify KL ≥ b_i, as with [Erasure]. denoise.RealLikelihood estimates the densities of final
-// samples.
+// to KL(q‖q_i) as the steps become finer; with coarse steps it is larger. For λ ≠ 0 the divergence
+// does not certify KL(p‖q_i) ≥ b_i (see [Erasure]). denoise.RealLikelihood estimates the densities
+// of final samples.
 //
 // A RealErasure is a [dual.Target] of reals. It is used like an Erasure: make a diffusion with it,
 // a [dual.Resampler] around the diffusion, and a [dual.Inference] with [dual.Ascent] and a

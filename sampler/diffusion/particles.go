@@ -474,7 +474,7 @@ func (p *Particles) LoadFile(ctx context.Context, path string) error {
 // covers them all. The estimate has the same bits as in a single run. All parts, including p, must
 // have made their samples. Each part must begin (Config.First) where the previous one ends. If a
 // part belongs to another run, the error names the setting that differs. If Join returns an error,
-// p is unchanged. Otherwise p makes no more samples.
+// p is unchanged. After a successful Join, p makes no more samples.
 func (p *Particles) Join(parts ...*Particles) error {
 	end := p.run.cfg.First + len(p.weight)
 	var here *fingerprint.List

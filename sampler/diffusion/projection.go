@@ -11,9 +11,9 @@ type Projection = interface {
 	// Project replaces the prediction v for one sample by one that satisfies the constraint, and
 	// returns the violation that remains. The slice v holds sites × levels log-weights for tokens,
 	// or one number per site for reals. The argument sample is the index of the sample among those
-	// made at the same time, 0 … samples−1. The argument from is the time before the step, and the
-	// argument to is the time after it. Calls for different samples may be concurrent, but calls
-	// for the same sample are not.
+	// made at the same time, 0 … samples−1. The arguments from and to are the times before and
+	// after the step. Calls for different samples may be concurrent, but calls for the same sample
+	// are not.
 	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error)
 }
 

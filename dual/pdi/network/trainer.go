@@ -125,10 +125,10 @@ func (t *Trainer) Lambda() []float64 {
 }
 
 // Predictor returns the present network as a predictor, with weights averaged over the training
-// steps. Its violations are the violations of the teacher (the predictor from which the network
-// learned) plus the argument shift, which moves the bounds; nil means zeros. The shift need not be
-// an entry of Config.Bounds. After dual training (see Config.Dual), only the single entry of
-// Config.Bounds is allowed, and a nil shift means this entry.
+// steps. Its violations are those of the teacher (the predictor from which the network learned)
+// plus shift. The shift thus moves the bounds; nil means zeros. The shift need not be an entry of
+// Config.Bounds. After dual training (see Config.Dual), only the single entry of Config.Bounds is
+// allowed, and a nil shift means this entry.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
 // that is not finite. After dual training, another shift is also an error.

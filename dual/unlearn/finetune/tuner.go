@@ -70,9 +70,9 @@ type Config[S energy.Site] struct {
 	//
 	//	√((1−ε)/(ε·Final)).
 	//
-	// Run makes a quarter of these draws with each of two sets of weights, and the other three
-	// quarters with each of one to four sets. With Final = 1638, this usually takes a tenth as
-	// many passes of the network as a pre-training of 2000 steps with 64 states of 14 tokens each.
+	// Run draws Final/4 samples with each of two sets of weights, and then 3·Final/4 samples with
+	// each of one to four sets. For Final = 1638, these draws usually take a tenth of the network
+	// passes of a pre-training of 2000 steps with 64 states of 14 tokens each.
 	Final int
 
 	// Observe, if not nil, is called with the result of every round. It must not keep the slices of
@@ -292,11 +292,11 @@ func (c *Config[S]) fill() error {
 // of the previous ŝ_i and of the share in the latest Config.Draws draws.
 //
 // These updates measure the current weights. The average of the weights over the steps is a better
-// network but lags behind. Run therefore finally searches the line through the initial weights and
-// the average for a point at which all shares have reached their bounds. It measures shares with
-// Final draws, and with up to four times as many if the point is hard to find. If the point is far
-// beyond the average, the shares in fresh draws tend to exceed their bounds. In this case, train for
-// more steps.
+// network but lags behind. At the end, Run therefore searches the line through the initial weights
+// and the average for a point at which all shares have reached their bounds. It measures shares
+// with Final draws, and with up to four times as many if the point is hard to find. If the point is
+// far beyond the average, the shares in fresh draws tend to exceed their bounds. In this case,
+// train for more steps.
 //
 // If the network satisfies all bounds before the first step, Run does not train. It then leaves the
 // weights unchanged and sets λ to 0.
@@ -441,8 +441,8 @@ func (t *Tuner[S]) taught(j int) float64 {
 // rows contain little of it. More steps, a higher rate or a larger network may close the gap.
 //
 // During the run, the error means that the share of the concept in the training rows is at most a
-// tenth of the bound. In the network's samples, it is above 1.5 times the bound and has not fallen
-// for a quarter of the steps. A later Run can continue.
+// tenth of the bound. The share in the network's samples is above 1.5 times the bound and has not
+// fallen for a quarter of the steps. A later Run can continue.
 //
 // At the end of the run, the error means that [Tuner.Run] found no weights for which the share is
 // within two standard errors of the bound. The network then has the average of the weights, and
@@ -694,10 +694,11 @@ func mean(v []float64) float64 {
 }
 
 // Lambda returns a copy of the multipliers λ, one per concept. During the run, they are the
-// multipliers of the next training steps. After the run, they are a mean over the second half of
-// the steps, in which earlier steps weigh more. The learning rate falls in about the same way, so
-// this mean is close to the λ that shaped the weights. The last λ is not: at the end of the run the
-// network hardly follows λ, which drifts with the noise of the draws.
+// multipliers of the next training steps. After the run, they are a weighted mean over the second
+// half of the steps, with more weight on earlier steps. The learning rate falls in about the same
+// way, so this mean is close to the λ that shaped the weights. The λ of the last step is not close
+// to it: at the end of the run the network hardly follows λ, which drifts with the noise of the
+// draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns, for every concept, its mean share in the samples of the network. During the run it

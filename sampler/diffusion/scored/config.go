@@ -45,9 +45,10 @@ const (
 // Config states what samples must satisfy, and holds the settings of a [Runner]. Only Judge is
 // required. The zero value of every other field is the recommended setting.
 type Config struct {
-	// Judge decides which samples are feasible: a sample x is feasible if g_j(x) ≤ 0 for all its
-	// functions g_j. Each call passes many states, and calls are concurrent unless Workers is 1. A
-	// violation of +Inf is worse than any other. A NaN makes the sample fail with an error.
+	// Judge decides which samples are feasible: a sample x is feasible if g_j(x) ≤ 0 for every
+	// function g_j of the set. Each call passes many states, and calls are concurrent unless
+	// Workers is 1. A violation of +Inf is worse than any other. A NaN makes the sample fail with
+	// an error.
 	Judge constraint.Set
 
 	// Guide, if not nil, replaces Judge when the sampler looks ahead, that is, completes the sample

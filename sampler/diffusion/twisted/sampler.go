@@ -84,8 +84,8 @@ type begun struct{ noise.Schedule }
 func (begun) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
 // New returns a sampler that draws from the model given the set. If the model is a [Posterior], the
-// sampler uses its moments; if it is a denoise.Differentiable (see energy.As), its derivatives. For
-// any other model it uses differences of predictions.
+// sampler uses its moments. If the model is a denoise.Differentiable (see energy.As), the sampler
+// uses its derivatives. For any other model it uses differences of predictions.
 //
 // New returns an error if the model or the set is nil, or a field of the configuration is out of
 // range. It also returns an error if the set has nonlinear (curved) rows, rows of a wrong length,
