@@ -169,8 +169,8 @@ func (c *Config) fill(n int, equal []bool) error {
 // step. Other errors are
 //
 //   - a [*DivergedError] if no distribution seems to satisfy the constraints;
-//   - a [*NotConverged] with Tolerance 0 if, after n steps, a multiplier is at Config.Max on average and
-//     its constraint is still violated;
+//   - a [*NotConverged] with Tolerance 0 if, after n steps, the average of a multiplier is
+//     Config.Max and its constraint is still violated;
 //   - an error that names the constraint if a mean violation is NaN or infinite;
 //   - an error of the primal or the rule.
 //
@@ -358,10 +358,10 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. The arguments discard and draws are numbers per chain: of
-// the first draws, which are ignored, and of the later draws, which count. The certificate includes
-// the dual value if the target can be enumerated and has at most 2²² states. The next dual step
-// uses the multipliers of the loop again.
+// [Inference.Average] if lambda is nil. The arguments discard and draws are numbers of draws per
+// chain. The first is for the initial draws, which are ignored. The second is for the draws that
+// follow. The certificate includes the dual value if the target can be enumerated and has at most
+// 2²² states. The next dual step uses the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.

@@ -171,7 +171,7 @@ func (s *SampleSet) aggregate() {
 }
 
 // Append adds the rows of t to s. Rows with equal states become one row. The result is Exact only
-// if both sets are Exact. It returns an error if the problems differ.
+// if both sets are Exact. Append returns an error if s and t are about different problems.
 func (s *SampleSet) Append(t *SampleSet) error {
 	if t.p != s.p {
 		return fmt.Errorf("problem: Append: the sets are about different problems")

@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Report measures how far a fit is from its optimum. The residual of parameter k is |d_k|, where
-// d_k is the mean over a window of steps of the gradient
+// Report measures how far a fit is from its optimum. The residual of parameter k is |d_k|. Here d_k
+// is the gradient, averaged over a window of steps,
 //
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //

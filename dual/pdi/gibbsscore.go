@@ -130,8 +130,8 @@ const (
 //
 // NewGibbsScore returns an error if the target is nil, has no sites or no multipliers, or has a
 // temperature that is not positive and finite. It also returns an error if an option is out of
-// range, or if Center, Spread, Score and Control are all unset. Without any of these, the mean of
-// the candidates would be biased, however many there are.
+// range, or if Center, Spread, Score and Control are all unset. The mean of the candidates would
+// then be biased, however many there are.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {

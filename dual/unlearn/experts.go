@@ -25,7 +25,7 @@ import (
 //
 // Experts is a [dual.Target]. Its constraints are KL(p_λ‖q_i) ≥ b_i, and its violations are
 //
-//	g_i(x) = b_i − (log p_λ(x) − log q_i(x)),
+//	g_i(x) = b_i − (log p_λ(x) − log q_i(x)).
 //
 // The mean of the violations is the dual gradient. [dual.Inference] halves a step that would
 // violate s < 1. Set dual.Config.Max below 1. If a constraint is still violated at this bound,

@@ -702,8 +702,8 @@ const maxFaces = 20
 // with q > 0, at most 20.
 //
 // Global returns an error if there are several distributions to move away from, more than 20
-// states, or a bound that no distribution satisfies. No distribution satisfies a bound above the
-// largest KL(p‖q_1), which is reached with all mass on the state with the smallest q_1.
+// states, or a bound that no distribution satisfies. Such a bound exceeds the largest possible
+// KL(p‖q_1), which is −log min q_1 over the states with q > 0.
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err
