@@ -60,8 +60,8 @@ type realRecord struct {
 }
 
 // NewRealErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the
-// distribution to start from. The slice away holds the denoisers of the distributions q_i to move
-// away from, and b holds one bound on KL(p‖q_i) for each of these, in nats.
+// distribution to start from. The denoisers in away predict the distributions q_i. The
+// distance from each of them is bounded from below: KL(p‖q_i) ≥ b[i], in nats.
 //
 // NewRealErasure returns an error if a denoiser is nil or has more than one level, shapes differ,
 // the number of bounds is wrong, or a bound is not finite.
