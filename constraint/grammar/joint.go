@@ -49,10 +49,7 @@ func (j *joint) find() int {
 		}
 		j.packed[k] = next
 	} else {
-		j.key = j.key[:0]
-		for _, q := range j.to {
-			j.key = binary.LittleEndian.AppendUint32(j.key, uint32(q))
-		}
+		j.key = appendWords(j.key[:0], j.to)
 		if i, ok := j.number[string(j.key)]; ok {
 			return i
 		}

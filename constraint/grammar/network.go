@@ -266,10 +266,12 @@ func (n *network) rulesOfNodes() []int32 {
 }
 
 // words encodes numbers as a string, for use as a map key.
-func words(x []int32) string {
-	var b []byte
+func words(x []int32) string { return string(appendWords(nil, x)) }
+
+// appendWords appends numbers to b, four bytes each.
+func appendWords(b []byte, x []int32) []byte {
 	for _, v := range x {
 		b = binary.LittleEndian.AppendUint32(b, uint32(v))
 	}
-	return string(b)
+	return b
 }

@@ -103,9 +103,7 @@ func (a *stringAutomaton) find(s stringState) int32 {
 	}
 	k := append(a.key[:0], byte(s.at), s.left, s.low, s.high, byte(s.code), byte(s.code>>8), byte(s.lead), byte(s.lead>>8),
 		byte(s.count), byte(s.count>>8), byte(s.count>>16))
-	for _, q := range s.tests {
-		k = binary.LittleEndian.AppendUint32(k, uint32(q))
-	}
+	k = appendWords(k, s.tests)
 	a.key = k
 	i, ok := a.number[string(k)]
 	if !ok {
@@ -116,6 +114,12 @@ func (a *stringAutomaton) find(s stringState) int32 {
 	}
 	a.latest = i
 	return i
+}
+
+// feedRune is feed of the bytes of a character.
+func (a *stringAutomaton) feedRune(s stringState, r rune) (stringState, bool) {
+	var text [utf8.UTFMax]byte
+	return a.feed(s, utf8.AppendRune(text[:0], r)...)
 }
 
 // feed passes bytes of a character to the tests. It returns false if a required test fails. The
@@ -274,8 +278,7 @@ func (a *stringAutomaton) begin(s stringState) (stringState, bool) {
 func (a *stringAutomaton) character(s stringState, r rune) int32 {
 	s, ok := a.begin(s)
 	if ok {
-		var text [utf8.UTFMax]byte
-		s, ok = a.feed(s, utf8.AppendRune(text[:0], r)...)
+		s, ok = a.feedRune(s, r)
 	}
 	if !ok {
 		return -1
@@ -485,10 +488,7 @@ func (a *stringAutomaton) lastDigit(s stringState) int32 {
 		s.code = 0 // no test depends on the character
 		return a.find(s)
 	}
-	k := binary.LittleEndian.AppendUint16(a.key[:0], s.code)
-	for _, q := range s.tests {
-		k = binary.LittleEndian.AppendUint32(k, uint32(q))
-	}
+	k := appendWords(binary.LittleEndian.AppendUint16(a.key[:0], s.code), s.tests)
 	a.key = k
 	code, ok := a.codes[string(k)]
 	if !ok {
@@ -505,23 +505,17 @@ func (a *stringAutomaton) lastDigit(s stringState) int32 {
 // firstAlike returns the digits seen first that have the same effect on the tests as those of s, or −1
 // if no last digit completes the escape.
 func (a *stringAutomaton) firstAlike(s stringState) int32 {
-	var k []byte
-	for _, q := range s.tests {
-		k = binary.LittleEndian.AppendUint32(k, uint32(q))
-	}
+	k := appendWords(nil, s.tests)
 	alive := false
 	for d := range rune(16) {
 		r := rune(s.code)<<4 | d
 		t, ok := s, !a.canonical || control(r)
 		if ok {
-			var text [utf8.UTFMax]byte
-			t, ok = a.feed(s, utf8.AppendRune(text[:0], r)...)
+			t, ok = a.feedRune(s, r)
 		}
 		alive = alive || ok
 		if k = append(k, bit(ok)); ok {
-			for _, q := range t.tests {
-				k = binary.LittleEndian.AppendUint32(k, uint32(q))
-			}
+			k = appendWords(k, t.tests)
 		}
 	}
 	if !alive {
@@ -553,8 +547,7 @@ func (a *stringAutomaton) viable(q int32) bool {
 			continue
 		}
 		if t, counts := a.begin(s); counts {
-			var text [utf8.UTFMax]byte
-			_, ok = a.feed(t, utf8.AppendRune(text[:0], r)...)
+			_, ok = a.feedRune(t, r)
 		}
 	}
 	a.alive[q] = ok

@@ -42,9 +42,9 @@ func (m *windowModel) signs(x []float64) []float64 {
 	n := len(m.pick)
 	var columns [][]float64
 	add := func(c int, f func(v float64) float64) {
-		y := make([]float64, m.length)
+		at, y := slices.Index(m.pick, c), make([]float64, m.length)
 		for t := range y {
-			y[t] = f(x[t*n+slices.Index(m.pick, c)])
+			y[t] = f(x[t*n+at])
 		}
 		columns = append(columns, y)
 	}

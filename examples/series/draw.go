@@ -836,9 +836,8 @@ func (m *windowModel) edges(windows [][]float64) (edge, flat float64) {
 	return edge / count, flat / count
 }
 
-// standard returns the values, rows × channels, in standard deviations of their channel.
-func standard(x []float64, n int) []float32 { return standardLike(x, x, n) }
-
+// standardLike returns the values x, rows × channels, centred and in standard deviations of the
+// channels of like, which has n of them.
 func standardLike(x, like []float64, n int) []float32 {
 	out := make([]float32, len(x))
 	for c := range n {

@@ -11,9 +11,9 @@ import (
 //
 // in float32 with an error below 2.5 ulp (besides the rounding of w[i]−m). It stores the sum of
 // each row in total, a float64 sum in the order described at [Pick]. If w[i] is −Inf, p[i] is
-// exactly 0. Any other p[i] below floor ≥ 0 becomes floor. Without a floor, weights below the
-// cut-off −87.3 are 0, too. A row that has only −Inf has total 0, and a row with a NaN or +Inf has
-// total NaN.
+// exactly 0. Any other p[i] below the argument floor ≥ 0 is raised to it. With floor = 0, weights
+// below the cut-off −87.3 are 0, too. A row that has only −Inf has total 0, and a row with a NaN or
+// +Inf has total NaN.
 //
 // The slice p may be w. Weights panics unless cols ≥ 1, len(w) = len(total)·cols and len(p) =
 // len(w).

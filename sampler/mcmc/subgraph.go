@@ -393,7 +393,8 @@ func (k *subgraphs) eights(ctl sampler.Control, info []sampler.Info, x []int32, 
 		own := k.own[g]
 		k.hold(g, x)
 		open, _ := f.Sites()
-		odds, used, ld := k.odds[:simd.ForestChains*(open+1)], f.Words(), (f.Words()+7)&^7
+		odds, used := k.odds[:simd.ForestChains*(open+1)], f.Words()
+		ld := (used + 7) &^ 7
 		if !k.forward(open, hi-lo, func(from, to int) { f.Eight().Odds(odds, own, from, to) }) {
 			return 0
 		}
@@ -609,7 +610,6 @@ func (k *subgraphs) fields(f *wire.Fields) {
 
 // lose discards the states that the kernel holds and an interrupted step.
 func (k *subgraphs) lose() {
-	k.X = nil
 	k.run.Begin()
 	clear(k.held)
 	clear(k.stale)

@@ -62,7 +62,7 @@ type inLanguage struct {
 // Reset computes the energies of the states x and caches them. It returns a *sampler.StartError for
 // a state outside the language. It implements [sampler.Transition].
 func (k *inLanguage) Reset(ctl sampler.Control, x []int32) error {
-	k.Age = 0
+	k.Age, k.X = 0, nil
 	return k.At.Renew(ctl.Stop, 2, k.Sites*k.Levels, func(stage, lo, hi int) (bool, error) {
 		if stage == 0 {
 			return true, k.within.check(lo, hi, x)

@@ -539,10 +539,9 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	}
 	k.swaps.steps++
 	k.swaps.travel()
-	if ex := k.packed[0]; ex != nil {
+	if k.packed[0] != nil {
 		if k.stale = unread; !unread {
-			ex.Show(x)
-			k.cold = x
+			k.showCold(x)
 		}
 	}
 	for s := range k.at.Info {
