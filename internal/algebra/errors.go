@@ -1,16 +1,17 @@
 // Package algebra holds the number types and algorithms that the dynamic programs over sequences
-// share. It has numbers with an unbounded exponent, and semirings over these numbers, over
-// log-weights and over counts. [Edges.Refine] partitions the elements of a labelled graph, which
-// serves to minimise automata. Errors name the weight at which a sum failed, or the site (position
-// in the sequence).
+// share. [Number] has an unbounded exponent. [Sums], [Best] and [Counts] are semirings over
+// Numbers, over log-weights and over counts. [Edges.Refine] partitions the elements of a labelled
+// graph, which serves to minimise automata. Errors name the weight at which a sum failed, or the
+// site (position in the sequence).
 package algebra
 
 import "fmt"
 
-// DeadError reports that no sequence of the language has positive weight.
+// DeadError reports that every sequence that the automaton accepts has weight zero, or that it
+// accepts none.
 type DeadError struct {
 	// Site is the first site at which no token of positive weight leads to an accepted sequence. If
-	// every site has such a token but no sequence is accepted, Site is the number of sites.
+	// every site has such a token but no sequence has positive weight, Site is the number of sites.
 	Site int
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Number is a nonnegative float64 with an unbounded exponent. Its value is M·2^(512·E), where M
-// = 0 or 2^-256 ≤ M < 2^256, and E = 0 if M = 0. A sum loses terms below 2^-256 of its value,
-// as a float64 loses terms below 2^-53.
+// Number is a nonnegative float64 with an unbounded exponent. Its value is M·2^(512·E). Either
+// 2^-256 ≤ M < 2^256, or M = 0 and E = 0. A sum loses terms below 2^-256 of its value, as a float64
+// loses terms below 2^-53.
 type Number struct {
 	M float64
 	E int64
@@ -23,7 +23,7 @@ const (
 	wordDown = 0x1p-512
 )
 
-// Normal returns the value of x with the mantissa M in the range that [Number] requires. The
+// Normal returns the same value with the mantissa M in the range that [Number] requires. The
 // mantissa of x may be the sum or the product of two mantissas in that range.
 func (x Number) Normal() Number {
 	switch {
@@ -40,8 +40,8 @@ func (x Number) Normal() Number {
 // Times returns x·y.
 func (x Number) Times(y Number) Number { return Number{x.M * y.M, x.E + y.E}.Normal() }
 
-// Plus returns x + y. It ignores the smaller term only if the exponents E of the two terms differ
-// by 2 or more.
+// Plus returns x + y. If the exponents E of the two terms differ by 2 or more, it ignores the
+// smaller term.
 func (x Number) Plus(y Number) Number {
 	switch {
 	case x.M == 0:
@@ -100,7 +100,7 @@ func Power(n int32) float64 {
 	return math.Float64frombits(uint64(n+1023) << 52)
 }
 
-// Ratio returns x/top as a float64, or 0 if the ratio is too small for a float64.
+// Ratio returns x/top as a float64. It returns 0 if the ratio is too small for a float64.
 func (x Number) Ratio(top Number) float64 {
 	switch d := x.E - top.E; {
 	case x.M == 0 || d < -1:
@@ -125,8 +125,9 @@ func (x Number) Less(y Number) bool {
 	return x.M < y.M
 }
 
-// List holds numbers in the form mantissa·2^exponent, where the mantissa is 0 or near 1. A sum of
-// many products of them needs a single logarithm, at the end. The zero value is empty.
+// List holds numbers in the form mantissa·2^exponent, where the mantissa is 0 or near 1. The
+// logarithm of a sum of products of such numbers takes a single logarithm, at the end. The zero
+// value is empty.
 type List struct {
 	mantissa []float64
 	exponent []int32
@@ -139,8 +140,8 @@ const (
 	longest = 1 << 27
 )
 
-// Load sets the list to the numbers e^logs[k]. It returns false if a number's exponent is out of
-// range.
+// Load sets the list to the numbers e^logs[k]. It returns false if the exponent of a number is out
+// of range.
 func (x *List) Load(logs []float64) bool {
 	if cap(x.mantissa) < len(logs) {
 		x.mantissa, x.exponent = make([]float64, len(logs)), make([]int32, len(logs))
@@ -190,8 +191,8 @@ var halves = func() (h [128]float64) {
 	return h
 }()
 
-// LogSum returns log Σ_x e^x, where x runs over the given numbers, or −Inf for an empty sum. It
-// divides all terms by the greatest one, so that they do not overflow.
+// LogSum returns log Σ_k e^x[k], or −Inf for an empty sum. It divides all terms by the greatest
+// one, so that they do not overflow.
 func LogSum(x []float64) float64 {
 	top := math.Inf(-1)
 	for _, v := range x {
@@ -207,5 +208,6 @@ func LogSum(x []float64) float64 {
 	return top + simd.Log(sum)
 }
 
-// Unit returns a uniform random multiple of 2^-53 in [0,1). It consumes one value of src.
+// Unit returns a random number that is uniform on the multiples of 2^-53 in [0,1). It consumes one
+// value of src.
 func Unit(src rand.Source) float64 { return float64(src.Uint64()>>11) * 0x1p-53 }

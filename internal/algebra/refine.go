@@ -22,10 +22,10 @@ func (e *Edges) Grow(n int) {
 }
 
 // Refine divides the elements of a graph into blocks. It computes the coarsest partition in which
-// all elements of one block have edges with the same labels to the same blocks. The partition
-// refines an initial one, in which element i is in block first[i] of 0 … blocks−1. Refine returns
-// the block of every element and the number n of blocks. Blocks are numbered in no particular
-// order. The only error is the cause of the context's end.
+// all elements of a block have edges with the same labels to the same blocks. The partition refines
+// an initial one, in which element i is in block first[i] of 0 … blocks−1. Refine returns the
+// number block[i] of the block of every element i, and the number n of blocks. Blocks are numbered
+// in no particular order. Refine fails only if the context ends, with the context's cause.
 //
 // This is Hopcroft's algorithm in the form for partial automata (Valmari 2012, "Fast brief
 // practical DFA minimization"). It takes O(m log n) steps for n elements and m edges. Missing edges
@@ -65,12 +65,12 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 	return elements.set, elements.sets(), meter.Err()
 }
 
-// Group groups the indices i of a slice by the values key[i], from 0 to keys−1. The group of value
-// k holds the indices
+// Group groups the indices i of a slice by their keys key[i], numbers from 0 to keys−1. The group
+// of key k consists of the indices
 //
 //	list[from[k]:from[k+1]],
 //
-// in ascending order. Indices with negative values are omitted.
+// in ascending order. Indices with a negative key are omitted.
 func Group(key []int32, keys int) (from, list []int32) { return group(nil, key, keys) }
 
 // group implements Group with a meter. If the meter's context ends, the results are incomplete.

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Ring is a semiring over values of type T. In addition to the sum and the product, the methods
-// include the inner loops of the dynamic programs. The implementations are empty structs, so that
-// generic code is compiled separately for each implementation.
+// Ring is a semiring over values of type T. Besides the sum and the product, it has the inner loops
+// of the dynamic programs. The implementations are empty structs, so that generic code is compiled
+// separately for each of them.
 type Ring[T any] interface {
 	Zero() T
 	One() T
@@ -18,14 +18,14 @@ type Ring[T any] interface {
 	Axpy(dst, src []T, k T) // Axpy computes dst[i] += k·src[i]
 	// Along computes dst[a.To] += src[a.From]·w[a.W] for each arrow a
 	Along(dst, src []T, arrows []Arrow, w []T)
-	// Choose returns the index of one term of a sum. In a semiring of sums, the index is random
-	// with probability proportional to the term. In a semiring of maxima, it is the index of the
-	// first largest term.
+	// Choose returns the index of one term of a sum. If the semiring's sum is a sum of weights, the
+	// index is random with probability proportional to the term. If it is a maximum, the index is
+	// that of the first largest term.
 	Choose(terms []T, src *rand.Rand) int
 }
 
-// Arrow is an edge of a dynamic program, from entry From of one vector to entry To of the next. Its
-// weight is entry W of the current site's weights.
+// Arrow is an edge of a dynamic program, from entry From of one vector to entry To of the next. The
+// edge has the weight number W among the weights of the current site.
 type Arrow struct{ From, To, W int32 }
 
 // Sums is the semiring (+, ×) over values of type [Number].

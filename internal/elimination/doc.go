@@ -4,10 +4,10 @@
 // variable. The cost is proportional to the number of entries of the largest intermediate table.
 // The logarithm of this number to base 2 is called the width.
 //
-// A [Plan] depends only on the scopes, the variables of each table. It holds the order of
-// elimination and, for each variable, its bucket: the tables to multiply when the variable is
-// summed out. A [Run] of a Plan holds the messages (intermediate tables) of one worker. Each call
-// takes the tables as an argument; they may differ between calls.
+// A [Plan] depends only on the scopes: the scope of a table is the list of its variables. It holds
+// the order of elimination and, for each variable, its bucket: the tables to multiply when the
+// variable is summed out. A [Run] of a Plan holds the messages (intermediate tables) of one worker.
+// Each call takes the tables as an argument; they may differ between calls.
 //
 // # Numbers
 //
@@ -20,6 +20,6 @@
 //
 // Sums need only the messages whose bucket has not been processed. Marginals, draws and optima
 // traverse the buckets a second time, backwards, and need all messages. If these do not fit, the
-// order is cut into segments. The messages between segments are kept, and those within a segment
-// are recomputed when the backward pass reaches it.
+// order is cut into segments. The messages that one segment passes to another are kept. Those
+// within a segment are recomputed when the backward pass reaches it.
 package elimination

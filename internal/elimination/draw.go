@@ -9,14 +9,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Prepare computes the messages that [Run.Draw] needs and returns log Σ_x exp(−E(x)).
+// Prepare computes the messages that [Run.Draw] needs. It returns log Σ_x exp(−E(x)), where E(x) is
+// the sum of the tables' entries at the state x.
 func (r *Run) Prepare(ctx context.Context, tables [][]float64) (logZ float64, err error) {
 	return r.start(ctx, tables, linear, true)
 }
 
-// Draw stores in x independent states with the distribution p ∝ e^−E of the tables given to
-// [Run.Prepare]. It draws one state for each source; x has a row of len(src) levels for each
-// variable. State s takes one Uint64 of src[s] per variable, in the reverse order of elimination.
+// Draw stores in x independent states with the distribution p ∝ e^−E, where E is the sum of the
+// tables given to [Run.Prepare]. It draws one state for each source; x has a row of len(src) levels
+// for each variable. State s takes one Uint64 of src[s] per variable, in the reverse order of
+// elimination.
 func (r *Run) Draw(ctx context.Context, x []int32, src []rand.Source) error {
 	r.meter.Watch(ctx)
 	defer r.meter.Unwatch()

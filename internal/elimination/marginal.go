@@ -7,10 +7,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Marginals computes the marginal probabilities of p ∝ e^−E, and returns log Σ_x exp(−E(x)) like
-// [Run.Sum]. For every table it calls the function factor with the probabilities p of the table's
-// entries. For every variable it calls the function variable with the probabilities p of its
-// levels. Both functions may be nil; p is valid only during the call.
+// Marginals computes the marginal probabilities of p ∝ e^−E, where E is the sum of the tables. It
+// returns log Σ_x exp(−E(x)) like [Run.Sum]. For every table k it calls factor(k, p), where p holds
+// the probabilities of the table's entries. For every variable v it calls variable(v, p), where p
+// holds the probabilities of its levels. Both functions may be nil; p is valid only during the
+// call.
 func (r *Run) Marginals(ctx context.Context, tables [][]float64, factor func(k int, p []float64), variable func(v int32, p []float64)) (logZ float64, err error) {
 	logZ, err = r.start(ctx, tables, linear, true)
 	if err != nil {

@@ -9,12 +9,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// DefaultBytes is the default bound on the memory for messages of a [Run]: 1 GiB.
+// DefaultBytes is the default limit on the memory for messages (intermediate tables) of a [Run]: 1
+// GiB.
 const DefaultBytes = 1 << 30
 
-// Options holds the options of [New]. The zero value is the recommended one for sums.
+// Options holds the options of [New]. For sums, the zero value is recommended.
 type Options struct {
-	Bytes int64  // bound on the memory in bytes for messages of a Run; 0 means DefaultBytes
+	Bytes int64  // limit in bytes on the memory for messages of a Run; 0 means DefaultBytes
 	Late  []bool // variables to eliminate after all other variables; nil for none
 }
 
@@ -65,7 +66,7 @@ const small = 1 << 9
 
 // New returns a plan for tables over the given scopes. The scope of a table is the list of its
 // variables, and variable i has cards[i] levels. The error is a *[energy.WidthError] if messages
-// would need too many bytes.
+// (intermediate tables) would need too many bytes.
 func New(ctx context.Context, cards []int32, scopes [][]int32, o Options) (*Plan, error) {
 	if o.Bytes == 0 {
 		o.Bytes = DefaultBytes
@@ -97,7 +98,7 @@ func New(ctx context.Context, cards []int32, scopes [][]int32, o Options) (*Plan
 	return nil, refuse
 }
 
-// Bytes returns the memory in bytes that the messages of a Run need.
+// Bytes returns the memory in bytes that the messages (intermediate tables) of a Run need.
 func (p *Plan) Bytes() int64 { return p.bytes }
 
 // build makes the buckets of the order, given the scopes of its messages.

@@ -2,20 +2,20 @@ package elimination
 
 import "math"
 
-// Reduced describes a product of tables after the removal of all levels that a table of a single
-// variable forbids. Variables keep their remaining levels, and those with a single level are
-// removed.
+// Reduced describes what remains of a product of tables if forbidden levels are removed. A level is
+// forbidden if a table of its variable alone gives it the energy +Inf. Variables keep their other
+// levels, and a variable with a single remaining level is removed.
 type Reduced struct {
 	Cards  []int32     // number of levels of each remaining variable
 	Scopes [][]int32   // remaining variables of each table, by their new numbers
-	Tables [][]float64 // entries of each table
+	Tables [][]float64 // remaining entries of each table
 
 	Var    []int32   // original number of each remaining variable
 	Levels [][]int32 // remaining levels of each original variable
 	now    []int32   // new number of each original variable; −1 if it was removed
 }
 
-// Reduce removes the levels of energy +Inf from the variables of a product of tables. It returns
+// Reduce removes the levels to which a table of a single variable gives the energy +Inf. It returns
 // [ErrZero] if no level of a variable remains.
 func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, error) {
 	n := len(cards)
@@ -55,9 +55,10 @@ func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, erro
 	return r, nil
 }
 
-// States converts n states y of the remaining variables to states x of the original ones. Entries
-// of y are indices into the remaining levels of a variable; y has rows of n entries, one row per
-// variable. The n rows of x receive the levels of the first len(x)/n original variables.
+// States converts n states y of the remaining variables to states x of the original ones. The slice
+// y has a row for each remaining variable, with an index into the variable's remaining levels for
+// each state. The slice x has a row for each state, with the levels of the first len(x)/n original
+// variables.
 func (r *Reduced) States(x, y []int32, n int) {
 	sites := len(x) / n
 	for from := 0; from < n; from += tile {
@@ -81,8 +82,8 @@ func (r *Reduced) States(x, y []int32, n int) {
 // tile is the number of states converted together, one cache line of each at a time.
 const tile = 32
 
-// Scope returns the variables of the given scope that remain after the reduction. The argument
-// holds the original numbers of the variables, and the result holds their new numbers.
+// Scope returns the variables of the given scope that remain after the reduction. It converts their
+// original numbers to their new numbers.
 func (r *Reduced) Scope(scope []int32) []int32 {
 	left := make([]int32, 0, len(scope))
 	for _, v := range scope {
@@ -93,7 +94,8 @@ func (r *Reduced) Scope(scope []int32) []int32 {
 	return left
 }
 
-// Table returns the remaining entries of a table, or the table itself if all entries remain.
+// Table returns the entries of a table that remain, or the table itself if all entries remain. The
+// arguments cards and scope are those of the original variables.
 func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	whole := true
 	for _, v := range scope {
@@ -107,8 +109,8 @@ func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	return left
 }
 
-// Spread undoes the reduction of a table: it returns the table over the whole original scope. The
-// entries of the reduced table, the argument left, return to their original positions. All other
+// Spread undoes the reduction of a table: it returns a table over the whole original scope. The
+// slice left holds the remaining entries, which return to their original positions. All other
 // entries are 0.
 func (r *Reduced) Spread(cards, scope []int32, left []float64) []float64 {
 	size := 1

@@ -91,8 +91,8 @@ func (a *sum) value() float64 {
 	return a.s + a.c
 }
 
-// Sum returns log Σ_x exp(−E(x)), where x ranges over the states of all variables and E(x) is the
-// sum of the tables' entries at x. It returns [ErrZero] if no state has a finite energy.
+// Sum returns log Σ_x exp(−E(x)). The sum is over the states x of all variables, and E(x) is the
+// sum of the tables' entries at x. Sum returns [ErrZero] if no state has a finite energy.
 func (r *Run) Sum(ctx context.Context, tables [][]float64) (logZ float64, err error) {
 	return r.start(ctx, tables, linear, false)
 }
@@ -212,8 +212,9 @@ const (
 	near    = 64    // messages whose largest exponent is within this distance of 0 are not rescaled
 )
 
-// Exponents returns the binary exponents, as defined by math.Frexp, of the smallest positive entry
-// of w and of the largest entry. All entries must be ≥ 0. If all are 0, high is math.MinInt.
+// Exponents returns the binary exponents of the smallest positive entry of w (low) and of the
+// largest entry (high), as defined by math.Frexp. All entries must be ≥ 0. If all are 0, high is
+// math.MinInt.
 func Exponents(w []float64) (low, high int) {
 	least, most := uint64(math.MaxUint64), uint64(0)
 	for _, v := range w { // numbers ≥ 0 are ordered as their bits are

@@ -9,16 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TB is the part of testing.TB that a check needs. *testing.T, *testing.B, *testing.F and
+// TB is the part of testing.TB that the checks need. *testing.T, *testing.B, *testing.F and
 // *rapid.T implement it.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// Counts fails the test if the numbers of independent draws in the cells disagree with the
-// distribution p. The argument rate is the false-positive rate of the test; the project uses 1e-6.
-// It panics as [PValue] does.
+// Counts fails the test if independent draws disagree with the distribution p. The entry counts[k]
+// is the number of draws of outcome k. The argument rate is the false-positive rate of the test;
+// the project uses 1e-6. Counts panics as [PValue] does.
 func Counts(tb TB, counts []int, p []float64, rate float64) {
 	tb.Helper()
 	checkRate(rate)
@@ -31,8 +31,8 @@ func Counts(tb TB, counts []int, p []float64, rate float64) {
 
 // Transitions fails the test if observed steps of a Markov chain disagree with its transition
 // matrix. The entry counts[x][y] is the number of independent steps from x that ended in y. A row
-// without steps, or a nil row, is skipped. The rate is for the whole test and is divided among the
-// rows with steps.
+// of counts that is nil or has no steps is skipped. The argument rate is the false-positive rate of
+// the whole test, and is divided among the other rows.
 func Transitions(tb TB, counts [][]int, m *Matrix, rate float64) {
 	tb.Helper()
 	checkRate(rate)
@@ -41,7 +41,8 @@ func Transitions(tb TB, counts [][]int, m *Matrix, rate float64) {
 	}
 }
 
-// TransitionsPValue returns the p-value of [Transitions] and the row with the smallest p-value.
+// TransitionsPValue returns the p-value of the test in [Transitions], and the row of counts with
+// the smallest p-value.
 func TransitionsPValue(counts [][]int, m *Matrix) (v float64, row int) {
 	if len(counts) != m.n {
 		panic(fmt.Sprintf("exact: len(counts) = %d, want %d", len(counts), m.n))
@@ -59,12 +60,12 @@ func TransitionsPValue(counts [][]int, m *Matrix) (v float64, row int) {
 	return min(1, v*float64(max(1, tested))), row
 }
 
-// PValue returns [laws.PValue], which is a bound on the probability that independent draws from p
-// are as far from p as the observed counts.
+// PValue returns a p-value, computed by [laws.PValue]: a bound on the probability that independent
+// draws from p are as far from p as the observed counts.
 func PValue(counts []int, p []float64) float64 { return laws.PValue(counts, p) }
 
-// BinomialPValue returns [laws.BinomialPValue]: the exact two-sided p-value of k for X ~
-// Binomial(n, p).
+// BinomialPValue returns the exact two-sided p-value of k successes for a Binomial(n, p) variable;
+// see [laws.BinomialPValue].
 func BinomialPValue(k, n int, p float64) float64 { return laws.BinomialPValue(k, n, p) }
 
 func checkRate(rate float64) {
@@ -103,8 +104,8 @@ func Bins(x []float32, sites int) []int {
 	return c
 }
 
-// Binned returns the probabilities of the cells of [Bins], given the cumulative distribution
-// function of the first coordinate.
+// Binned returns the probabilities of the cells of [Bins]. The argument cdf is the cumulative
+// distribution function of the first coordinate.
 func Binned(cdf func(x float64) float64) []float64 {
 	p := make([]float64, 16)
 	for k := range p {

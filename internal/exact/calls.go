@@ -17,8 +17,8 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Error returns the error of a call that also returns a value. It shortens tests that list calls
-// which must fail.
+// Error returns the error of a call that also returns a value. It shortens tests of calls that must
+// fail.
 func Error[T any](_ T, err error) error { return err }
 
 // countdown is a context that is cancelled at its n-th call of Err.
@@ -35,9 +35,9 @@ func (c countdown) Err() error {
 }
 
 // Cancelled tests that a computation can be cancelled wherever it polls its context. It runs the
-// computation once for every poll, cancels the context at that poll, and passes the error of the
-// computation to the function check. If there are many polls, some are skipped. Cancelled returns
-// the number of polls in a run that succeeds.
+// computation once for every poll, cancels the context at that poll, and passes the computation's
+// error to check. If there are many polls, it skips some. It returns looks, the number of polls in
+// a run that succeeds.
 func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
 	for ; ; looks++ {
 		left := looks
@@ -60,9 +60,9 @@ func Looks(run func(ctx context.Context) error) (int, error) {
 	return math.MaxInt - left, err
 }
 
-// Steady asserts that the function f does not allocate memory after the first calls, which fill
-// pools of buffers. It measures several times, because other goroutines may allocate, and a garbage
-// collection empties pools. Under the race detector, which makes pools drop items, it only calls f.
+// Steady asserts that f does not allocate memory after its first calls, which fill pools of
+// buffers. It measures several times, because other goroutines may allocate, and a garbage
+// collection empties pools. Under the race detector pools drop items, and Steady only calls f.
 func Steady(t *testing.T, name string, f func()) {
 	t.Helper()
 	if Race {

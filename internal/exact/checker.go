@@ -18,28 +18,28 @@ type Test interface {
 	FailNow()
 }
 
-// Checker compares the methods of a model, including every interface that it offers through
-// [energy.As], with a plain formula for its energy on every state.
+// Checker compares the methods of a model, on every state, with a plain formula for the model's
+// energy. It includes the methods of every interface that [energy.As] finds in the model.
 type Checker struct {
 	Model energy.Model
-	// plain formula for the energy of a state, with which the methods of the model are compared
+	// plain formula for the energy of the state x
 	Brute func(x []int32) float64
 
-	// Exact requires equality. Otherwise energies and differences may be off by 2⁻⁴⁴ times the
-	// largest |energy| + 1, which allows 2⁹ roundings of 2⁻⁵³ each. The models tested have far
-	// fewer terms.
+	// Exact requires energies and differences to be equal to those of Brute. Otherwise they may be
+	// off by 2⁻⁴⁴ times the largest |energy| + 1. This allows for 2⁹ roundings of 2⁻⁵³ each, far
+	// more than the tested models have terms.
 	Exact bool
 
 	// FirstOrder skips the check of tables of energy differences. Set it for models whose tables
-	// are first-order approximations, which are checked elsewhere.
+	// are only first-order approximations. Those are checked elsewhere.
 	FirstOrder bool
 
 	// Slack is the permitted error of energy differences. [Checker.Run] sets it.
 	Slack float64
 }
 
-// CheckModel runs a [Checker] on the model with the formula brute. If exactly is set, energies
-// must be equal.
+// CheckModel runs a [Checker] on the model, where brute is the formula for the energy. If exactly
+// is true, energies must be equal.
 func CheckModel(t Test, m energy.Model, exactly bool, brute func(x []int32) float64) {
 	t.Helper()
 	(&Checker{Model: m, Brute: brute, Exact: exactly}).Run(t)
@@ -78,8 +78,8 @@ func (c *Checker) Run(t Test) {
 	c.Pairs(t)
 }
 
-// Near asserts that two energies or energy differences are equal within slack. If one of them is
-// infinite, both must be equal.
+// Near asserts that the energies, or energy differences, want and got are equal up to slack. If one
+// of them is infinite, both must be equal.
 func (c *Checker) Near(t Test, want, got, slack float64, what ...any) {
 	t.Helper()
 	if want == got || math.Abs(want-got) <= slack {
@@ -127,7 +127,7 @@ func (c *Checker) Tables(t Test, energies []float64, all []int32) {
 	}
 }
 
-// Table checks g, the table of energy differences that the model returned for the state x, against
+// Table checks the table g of energy differences, which the model returned for the state x, against
 // differences of [Checker.Brute].
 func (c *Checker) Table(t Test, g []float32, x []int32) {
 	t.Helper()
@@ -235,8 +235,8 @@ func (c *Checker) difference(x []int32, i int, to, from int32) float64 {
 	return a - c.Brute(y)
 }
 
-// Pairs checks the couplings and fields of an energy.Pairwise model: up to a constant, they must
-// give its energy on every state.
+// Pairs checks the couplings and fields of an energy.Pairwise model. Up to a constant, the energy
+// that they define must be the model's energy on every state.
 func (c *Checker) Pairs(t Test) {
 	t.Helper()
 	m, ok := energy.As[energy.Pairwise](c.Model)

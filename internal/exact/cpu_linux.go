@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// CPU returns the processor time of this process. On a busy machine it measures a cost better
-// than elapsed time does.
+// CPU returns the processor time that this process has used. On a busy machine it measures a cost
+// better than elapsed time does.
 func CPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -1,7 +1,7 @@
 package exact
 
-// Language is an automaton over tokens with the methods of constraint.Automaton. It is declared
-// here so that the tests of package constraint can import this package.
+// Language is a finite automaton over tokens, with the methods of constraint.Automaton. It is
+// declared here so that the tests of package constraint can import this package.
 type Language interface {
 	States() int
 	Start() int
@@ -9,15 +9,15 @@ type Language interface {
 	Accepting(state int) bool
 }
 
-// Tabled is a Language with a dense transition table. Tokens that no state distinguishes form a
-// class, and next[s·classes + c] is the state after state s and a token of class c.
+// Tabled is a Language with a dense transition table. Tokens that have the same transitions in all
+// states form a class. From state s, a token of class c leads to state next[s·classes + c].
 type Tabled interface {
 	Language
 	Table() (next []int32, classes int)
 }
 
 // Sequences calls f with every sequence of tokens 0 … levels−1 up to the given length, shortest
-// first. The function f must not keep the slice.
+// first. f must not keep the slice.
 func Sequences(levels, length int, f func(x []int32)) {
 	for n := range length + 1 {
 		x := make([]int32, n)
@@ -37,8 +37,8 @@ func Sequences(levels, length int, f func(x []int32)) {
 	}
 }
 
-// Accepts fails the test unless a language accepts exactly the sequences for which the function
-// want returns true. It tries all sequences of tokens 0 … levels−1 up to the given length.
+// Accepts fails the test unless the language a accepts exactly the sequences for which want returns
+// true. It tries all sequences of tokens 0 … levels−1 up to the given length.
 func Accepts(tb TB, a Language, levels, length int, want func(x []int32) bool) {
 	tb.Helper()
 	wrong := 0
@@ -56,10 +56,10 @@ func Accepts(tb TB, a Language, levels, length int, want func(x []int32) bool) {
 	})
 }
 
-// Minimal checks that d is a minimal automaton: no two states are equivalent, and every state is
-// reachable and leads to an accepting one. It also checks that no two token classes have equal
-// columns in the transition table, because these classes should be one. Equivalence is decided by
-// the table-filling method.
+// Minimal checks that d is a minimal automaton. No two states may be equivalent, and every state
+// must be reachable and lead to an accepting one. No two token classes may have equal columns in
+// the transition table, because they should be one class. Equivalence is decided by the
+// table-filling method.
 func Minimal(tb TB, d Tabled) {
 	tb.Helper()
 	next, k := d.Table()

@@ -14,9 +14,9 @@ import (
 //   - Byte 0 selects the frame.
 //   - Bytes 1 and 2 are the position in its body, counted from the start, or from the end if byte 1
 //     is ≥ 128.
-//   - Byte 3 is the value to xor.
-//   - If byte 3 is 0, byte 4 selects whether the body is cut off at the position or the rest is
-//     repeated.
+//   - Byte 3 is xored with the byte at the position.
+//   - If byte 3 is 0, an even byte 4 cuts off the body at the position, and an odd one repeats the
+//     rest of the body.
 func Mangle(file, edits []byte) []byte {
 	var magics []string
 	var bodies [][]byte
@@ -58,8 +58,8 @@ func Mangle(file, edits []byte) []byte {
 	return out
 }
 
-// MangleSeeds returns edits for a fuzz corpus: no edit, and edits of every part of a frame at
-// both ends.
+// MangleSeeds returns edits for the seed corpus of a fuzz test: no edit, and edits of every part of
+// a frame at both ends.
 func MangleSeeds() [][]byte {
 	seeds := [][]byte{nil}
 	for frame := range byte(3) {

@@ -12,8 +12,8 @@ import (
 const maxMatrix = 1024
 
 // Matrix is the dense transition matrix P of a Markov chain: entry (x, y) is the probability P(x →
-// y) of moving from state x to state y in one step. A distribution is a row vector π, and πP is the
-// distribution one step later.
+// y) of moving from state x to state y in one step. If the row vector π is the distribution of a
+// state, πP is the distribution one step later.
 type Matrix struct {
 	n int
 	p []float64
@@ -46,7 +46,7 @@ func (m *Matrix) Len() int { return m.n }
 // At returns P(x → y).
 func (m *Matrix) At(x, y int) float64 { return m.p[x*m.n+y] }
 
-// Row returns the distribution of the next state after x. The slice is shared with the matrix.
+// Row returns the distribution of the next state after x. The slice is part of the matrix.
 func (m *Matrix) Row(x int) []float64 { return m.p[x*m.n : (x+1)*m.n : (x+1)*m.n] }
 
 // Mul returns the matrix product m·b: one step of m followed by one step of b.
@@ -69,8 +69,8 @@ func (m *Matrix) Mul(b *Matrix) *Matrix {
 	return c
 }
 
-// Apply returns the distribution after one step from the distribution pi: the product of the row
-// vector pi and the matrix.
+// Apply returns the distribution one step after the distribution pi: the product of the row vector
+// pi and the matrix.
 func (m *Matrix) Apply(pi []float64) []float64 {
 	m.check(pi)
 	s := make([]laws.Accumulator, m.n)
@@ -89,7 +89,7 @@ func (m *Matrix) Apply(pi []float64) []float64 {
 	return out
 }
 
-// MaxDiff returns ‖πP − π‖∞ for the distribution π = pi, which is 0 if π is stationary.
+// MaxDiff returns max_y |(πP − π)_y| for the distribution π = pi. It is 0 if π is stationary.
 func (m *Matrix) MaxDiff(pi []float64) float64 {
 	worst := 0.0
 	for y, v := range m.Apply(pi) {
@@ -98,7 +98,7 @@ func (m *Matrix) MaxDiff(pi []float64) float64 {
 	return worst
 }
 
-// RowError returns max_x |Σ_y P(x → y) − 1|.
+// RowError returns the largest error of a row sum, max_x |Σ_y P(x → y) − 1|.
 func (m *Matrix) RowError() float64 {
 	worst := 0.0
 	for x := range m.n {
@@ -107,8 +107,8 @@ func (m *Matrix) RowError() float64 {
 	return worst
 }
 
-// DetailedBalance returns max_{x,y} |π_x P(x → y) − π_y P(y → x)|, which is 0
-// if the chain is reversible with respect to pi.
+// DetailedBalance returns max_{x,y} |π_x P(x → y) − π_y P(y → x)| for π = pi. It is 0 if the chain
+// is reversible with respect to π.
 func (m *Matrix) DetailedBalance(pi []float64) float64 {
 	m.check(pi)
 	worst := 0.0
@@ -131,10 +131,9 @@ func (m *Matrix) check(pi []float64) {
 // distribution, that is, if the chain has two or more closed communicating classes. The chain may
 // be periodic.
 //
-// It eliminates states one by one without a subtraction (Grassmann, Taksar and Heyman 1985).
-// Every entry of π, however small, is therefore accurate to a relative error of about n³
-// roundings. Rows need not be normalised: a row sum that differs from 1 is absorbed into the
-// diagonal.
+// It eliminates states one by one without a subtraction (Grassmann, Taksar and Heyman 1985). For n
+// states, every entry of π, however small, is therefore accurate to a relative error of about n³
+// roundings. If a row sum differs from 1, the difference goes to the diagonal entry.
 func (m *Matrix) Stationary() []float64 {
 	n, root := m.n, m.root()
 	// Censoring removes the states from the last to the first, so the one that

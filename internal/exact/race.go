@@ -12,8 +12,8 @@ func SkipUnderRace(t *testing.T) {
 }
 
 // SkipRepeated skips a long test of a distribution if tests run in their short form or under the
-// race detector. Draws have the same bits with and without assembly and on every architecture,
-// which golden files check. One run of the test in its long form is therefore enough.
+// race detector. One run in the long form is enough, because draws have the same bits with and
+// without assembly and on every architecture. Golden files check this.
 func SkipRepeated(t *testing.T) {
 	t.Helper()
 	if Race || testing.Short() {

@@ -2,6 +2,6 @@
 
 package exact
 
-// Race reports whether the race detector is on. It slows everything down tenfold and makes
-// sync.Pool drop items.
+// Race reports whether the race detector is on. The detector slows everything down tenfold and
+// makes sync.Pool drop items.
 const Race = false

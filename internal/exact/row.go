@@ -6,15 +6,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NearestRow finds the distribution y nearest to a distribution x in which a given entry v is the
-// largest. It solves
+// NearestRow finds the distribution y nearest to a distribution x of n probabilities, among those
+// in which entry v is the largest by a factor κ = kappa. It solves
 //
-//	min_y KL(x‖y)  or, in reverse,  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v,
+//	min_y KL(x‖y)  or, if reverse is true,  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v.
 //
-// where x and y are rows of n probabilities, κ is kappa, and v is the entry that must become the
-// largest. It uses a logarithmic barrier with parameter t and Newton's method on dense matrices. It
-// makes no use of the structure of the problem, which the closed form under test relies on. With
-// 2n−1 inequalities the objective is within (2n−1)/t of the optimum, and t = 1e12 at the end.
+// It uses a logarithmic barrier with parameter t and Newton's method on dense matrices. The closed
+// form under test relies on the structure of the problem; NearestRow does not. With 2n−1
+// inequalities, its result is within (2n−1)/t of the optimum, and t = 1e12 at the end.
 func NearestRow(x []float64, v int, kappa float64, reverse bool) (cost float64, y []float64) {
 	n := len(x)
 	y = make([]float64, n)

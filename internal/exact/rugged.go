@@ -11,17 +11,17 @@ import (
 )
 
 // Rugged is a model with an arbitrary energy for every state. Its tables of energy differences are
-// deliberately wrong, by an amount that depends on the state. A kernel that uses the tables only to
-// propose moves must be exact all the same.
+// deliberately wrong, by an amount that depends on the state. A kernel that uses these tables only
+// to propose moves must nevertheless be exact.
 type Rugged struct {
 	sites, levels int
-	E             []float64 // energy of each state, by [Index]
+	E             []float64 // energy of each state, by its [Index]
 	noise         float64   // maximum error of a table entry
 	salt          uint64
 }
 
-// NewRugged returns a model with random energies, whose standard deviation is the argument scale.
-// The entries of its tables have errors of up to the argument noise.
+// NewRugged returns a model with random energies of the given standard deviation, scale. The
+// entries of its tables have errors of up to noise.
 func NewRugged(sites, levels int, scale, noise float64, seed uint64) *Rugged {
 	r := rand.New(rand.NewPCG(seed, 1))
 	m := &Rugged{sites: sites, levels: levels, noise: noise, salt: seed, E: make([]float64, Size(sites, levels))}
@@ -31,7 +31,7 @@ func NewRugged(sites, levels int, scale, noise float64, seed uint64) *Rugged {
 	return m
 }
 
-// Holed sets the probability of about a quarter of the states to zero and returns the same model.
+// Holed gives probability zero to about a quarter of the states, and returns m.
 func (m *Rugged) Holed() *Rugged {
 	for k := range m.E {
 		if m.hash(k, 0, 0) > 0.5 {
@@ -56,9 +56,8 @@ func (m *Rugged) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Neighbour returns the index of the state that differs from state k only at the given site. The
-// argument from is the level of the site in state k, and the argument to is its level in the
-// result.
+// Neighbour returns the index of the state that differs from state k at one site. The argument from
+// is the level of that site in state k, and the argument to is its level in the result.
 func (m *Rugged) Neighbour(k, site, from, to int) int {
 	step := 1
 	for range site {
@@ -117,9 +116,9 @@ func (m Ordinal) Window(e []float64, g []float32, x []int32, w int) {
 	}
 }
 
-// Quadratic is the energy E = −½ sᵀAs − bᵀs of spins. For this energy, the stationary distribution
-// of the discrete unadjusted Langevin algorithm (DULA) has a closed form. The table that the method
-// Field returns is exact.
+// Quadratic is a model of spins s with the energy E = −½ sᵀAs − bᵀs. For this energy, the
+// stationary distribution of the discrete unadjusted Langevin algorithm (DULA) has a closed form.
+// The table that the method Field returns is exact.
 type Quadratic struct {
 	a [][]float64 // couplings A: symmetric, zero diagonal
 	b []float64
@@ -144,7 +143,8 @@ func NewQuadratic(sites int, seed uint64) *Quadratic {
 
 func (q *Quadratic) Shape() (int, int) { return len(q.b), 2 }
 
-// Force returns Σ_j A_ij s_j + b_i for site i, the negative derivative of the energy.
+// Force returns Σ_j A_ij s_j + b_i for site i of the state x: the negative derivative of the
+// energy.
 func (q *Quadratic) Force(i int, x []int32) float64 {
 	f := q.b[i]
 	for j, l := range x {
@@ -187,8 +187,8 @@ func RBM(t testing.TB) *model.RBM {
 	return m
 }
 
-// Library returns models of package model. They have the caches, graphs and hidden units that
-// [Rugged] models lack.
+// Library returns models of package model, by name. They have the caches, graphs and hidden units
+// that [Rugged] models lack.
 func Library(t testing.TB) map[string]energy.Model {
 	ising, err := model.NewIsing(model.Lattice{3, 3}, 0.3, 0.1)
 	require.NoError(t, err)
@@ -201,9 +201,9 @@ func Library(t testing.TB) map[string]energy.Model {
 	return map[string]energy.Model{"ising": ising, "glass": glass, "potts": potts, "rbm": RBM(t)}
 }
 
-// Pocked returns a model in which states with exactly three ones have the energy v. All other
-// states have an energy of a tenth of their number of ones. With v = NaN the evaluation of states
-// with three ones fails; with v = +Inf these states are forbidden.
+// Pocked returns a model in which states with exactly three ones have the energy v. The energy of
+// any other state is a tenth of its number of ones. With v = NaN the evaluation of states with
+// three ones fails. With v = +Inf these states are forbidden.
 func Pocked(v float64) energy.Func {
 	return energy.Func{Sites: 5, Levels: 2, E: func(x []int32) float64 {
 		sum := 0

@@ -17,20 +17,21 @@ func State(x []int32, k, levels int) { laws.State(x, k, levels) }
 // States returns all states in the order of their index; see [laws.States].
 func States(sites, levels int) [][]int32 { return laws.States(sites, levels) }
 
-// Tally counts how often each state occurs among the rows of x; see [laws.Tally].
+// Tally adds to counts[k] the number of rows of x, one state per row, that have the index k; see
+// [laws.Tally].
 func Tally(counts []int, x []int32, sites, levels int) { laws.Tally(counts, x, sites, levels) }
 
 // Law returns the distribution of a model over all states, and log Z; see [laws.Distribution].
 func Law(m Model) (p []float64, logZ float64) { return laws.Distribution(m) }
 
-// Energies returns the energy of every state, by index; see [laws.Energies].
+// Energies returns the energy of every state, in the order of their index; see [laws.Energies].
 func Energies(m Model) []float64 { return laws.Energies(m) }
 
-// Normalize replaces log-weights by probabilities and returns the logarithm of their sum; see
+// Normalize replaces the log-weights w by probabilities, and returns log Σ_k e^(w_k); see
 // [laws.Normalize].
 func Normalize(w []float64) (logZ float64) { return laws.Normalize(w) }
 
-// Expect returns Σ_x p(x) f(x) over all states; see [laws.Expect].
+// Expect returns the mean of f, Σ_x p(x) f(x) over all states x; see [laws.Expect].
 func Expect(p []float64, sites, levels int, f func(x []int32) float64) float64 {
 	return laws.Expect(p, sites, levels, f)
 }

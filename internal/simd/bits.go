@@ -8,13 +8,12 @@ import (
 
 // Sites of two levels may be held as one bit each, 512 of them in a register.
 
-// BitSites is the number of sites that the kernels on bit strings process together. A bit string
-// holds the states, 0 or 1, of many sites, one per bit. The lengths of bit strings are multiples of
-// BitSites.
+// BitSites is the number of sites that the kernels for bit strings process together. A bit string
+// holds one bit per site: the site's state, 0 or 1. Its number of bits is a multiple of BitSites.
 const BitSites = 512
 
-// BitGroups is the number of groups of a random stream (see [GroupWords]) that are reserved for a
-// redraw of BitSites sites: 64 random bits for each site. Most of these bits are never computed.
+// BitGroups is the number of groups of [GroupWords] random words that a redraw of BitSites sites
+// reserves. That is 64 random bits per site, most of which are never computed.
 const BitGroups = 16
 
 const (
@@ -23,12 +22,12 @@ const (
 	spreadTerms = 1 << 16
 )
 
-// Counts holds, for up to 32,768 sites, the number of neighbours in state 1. It is stored as
-// three planes of bits: bit s of plane i is binary digit i of the number for site s.
+// Counts holds the number of neighbours in state 1 of each of up to 32,768 sites. Its element i
+// holds binary digit i of all numbers. Bit s of the element belongs to site s.
 type Counts [3][maxBits / 64]uint64
 
-// Odds holds, for each number of neighbours in state 1, the probability that a redraw puts a site
-// in state 1. It is immutable.
+// Odds holds, for each number of neighbours in state 1, the probability that a redraw gives a site
+// state 1. It is immutable.
 type Odds struct {
 	// digits[p] describes binary digit p of the probability as a function of the number of
 	// neighbours, whose binary digits are c_0, c_1 and c_2. The digit is a sum modulo 2 of products
@@ -38,8 +37,8 @@ type Odds struct {
 	terms  int // number of entries that can differ from 0 for the numbers of neighbours that occur
 }
 
-// NewOdds returns the odds with the probabilities p[k]·2⁻⁶⁴ of state 1, for k = 0, …, len(p)−1
-// neighbours in state 1. It panics unless 1 ≤ len(p) ≤ 8.
+// NewOdds returns Odds with which a site with k neighbours in state 1 gets state 1 with probability
+// p[k]·2⁻⁶⁴. It panics unless 1 ≤ len(p) ≤ 8.
 func NewOdds(p []uint64) *Odds {
 	if len(p) < 1 || len(p) > 8 {
 		panic(fmt.Sprintf("simd: NewOdds: len(p) = %d, want 1 … 8", len(p)))
@@ -88,7 +87,7 @@ func (o *Odds) digit(d int, c0, c1, c2 uint64) uint64 {
 	return t
 }
 
-// At returns the probability of state 1 for a site with k neighbours in state 1, times 2⁶⁴.
+// At returns 2⁶⁴ times the probability of state 1 for a site with k neighbours in state 1.
 func (o *Odds) At(k int) (p uint64) {
 	var c [3]uint64
 	for b := range c {
@@ -104,7 +103,8 @@ func (o *Odds) At(k int) (p uint64) {
 const planes = 3
 
 // BitTorus holds the positions, in a bit string, of the neighbours of a site on a torus. The string
-// holds the sites of one of two colours ([TorusBits]) or all sites ([GridBits]).
+// holds all sites if it is used in [GridBits]. In [TorusBits] it holds the sites of one colour of a
+// chequerboard.
 type BitTorus struct {
 	// near holds positions relative to the site: two in other rows; then two of which the second is
 	// used only at the ends of rows; then two more of that kind for other rows.
@@ -113,15 +113,17 @@ type BitTorus struct {
 	asm  [6][4]int // for each neighbour: offset in bytes, right shift and left shift
 }
 
-// NewBitTorus returns a BitTorus for neighbours at the positions near, relative to the position of
-// a site. The kernels receive bit masks rows, a and b, which select the positions. With two
-// colours, every site has neighbours at near[0], at near[1], at its own position, and at one more
-// position:
+// NewBitTorus returns a BitTorus for neighbours at the positions near, relative to a site's
+// position in a bit string. In [TorusBits], a site has neighbours at near[0], at near[1] and at its
+// own position, because neighbours have the other colour and therefore another string. The fourth
+// neighbour depends on the site's bits in the masks rows, a and b of TorusBits:
 //
-//	near[2] if its bit in rows is set and its bit in a is set,
-//	near[3] if its bit in rows is set and its bit in a is not set,
-//	near[4] if its bit in rows is not set and its bit in b is set,
-//	near[5] if neither its bit in rows nor its bit in b is set.
+//	near[2] if the bits in rows and a are 1,
+//	near[3] if the bit in rows is 1 and the bit in a is 0,
+//	near[4] if the bit in rows is 0 and the bit in b is 1,
+//	near[5] if the bits in rows and b are 0.
+//
+// [GridBits] documents its own use of near.
 func NewBitTorus(near [6]int) *BitTorus {
 	t := &BitTorus{near: near, ends: [2]int{slices.Min(near[:]), slices.Max(near[:])}}
 	for j, at := range near {
@@ -132,20 +134,21 @@ func NewBitTorus(near [6]int) *BitTorus {
 }
 
 // HeatBits redraws sites by heat bath: it draws the state of each site from the site's distribution
-// given its neighbours. For site i, bit i of the string dst is
+// given its neighbours. Site i has k_i ≤ 7 neighbours in state 1, as stored in count. Bit i of the
+// string dst becomes
 //
-//	dst_i = 1 if u_i < p[k_i], else 0,
+//	dst_i = 1 if u_i < o.At(k_i), else 0,
 //
-// where k_i ≤ 7 is the number of neighbours in state 1, p comes from [NewOdds], and u_i is a random
-// integer of 64 bits. Bit d of u_i, counted from the highest as 0, is bit i mod 32 of word
+// where u_i is a random integer of 64 bits. Its bit d, counted from the highest bit 0, is bit i mod
+// 32 of word
 //
-//	512r + 16d + ⌊i/32⌋ mod 16,  r = ⌊i/512⌋,
+//	1024r + 16d + ⌊i/32⌋ mod 16,  r = ⌊i/512⌋,
 //
-// of a random stream from the given group on. The stream is generated by [ARS] if ars is true, and
-// otherwise by [Philox]. BitSites sites take BitGroups groups. Bits of u_i are generated only until
-// they differ from the bits of p.
+// of a random stream, counted from the start of the given group. [ARS] generates the stream if ars
+// is true, and otherwise [Philox]. A redraw of BitSites sites takes BitGroups groups, but only
+// computes the bits that decide whether u_i < o.At(k_i).
 //
-// It panics unless len(dst) is a multiple of 8 and at most the length of the planes of count.
+// It panics unless len(dst) is a multiple of 8 and at most 512.
 func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), len(count[0]))
 	if ars {
@@ -155,11 +158,13 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 	}
 }
 
-// TorusBits stores in count the number of neighbours in state 1 of each of the sites first,
-// first+1, …, first+64·len(rows)−1 of one colour. The neighbours are in the string own of the other
-// colour, at the positions near. Site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The masks
-// rows, a and b (see [NewBitTorus]) start at site first, a multiple of 64. It panics unless lengths
-// fit: own must reach 64 bits beyond all positions.
+// TorusBits counts the neighbours in state 1 of the sites first, first+1, …, first+64·len(rows)−1
+// of one colour of a torus, and stores the numbers in count. The neighbours are in the string own
+// of the other colour, at the positions of the argument near. Site i of own is bit i mod 64 of word
+// pad + ⌊i/64⌋. The masks rows, a and b (see [NewBitTorus]) start at site first, a multiple of 64.
+//
+// It panics unless a and b are as long as rows, a multiple of 8 of at most 512 words, and own
+// reaches 64 bits beyond all positions.
 func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
 	checkBits("rows", len(rows), len(count[0]))
 	checkLen("a", len(a), len(rows))
@@ -175,13 +180,14 @@ func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows
 	}
 }
 
-// SpreadBits converts rows of a lattice of two colours from bits to numbers 0 and 1. With n pairs
-// of columns, it stores for row r and pair j, if r is even,
+// SpreadBits converts rows of a lattice from bits to numbers 0 and 1. The sites have the two
+// colours of a chequerboard, n of each per row, and each colour is one string, even or odd. In row
+// r, for j = 0, …, n−1, SpreadBits stores
 //
-//	x[2nr + 2j] = bit first + nr + j of even,  x[2nr + 2j + 1] = the same bit of odd.
+//	x[2nr + 2j] = bit first + nr + j of even,  x[2nr + 2j + 1] = the same bit of odd
 //
-// If r is odd, even and odd are exchanged. It panics unless len(x) is a multiple of 2n and the
-// strings are long enough, with one extra word.
+// if r is even. If r is odd, it exchanges the two strings. It panics unless len(x) is a multiple of
+// 2n and the strings are long enough, with one extra word.
 func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	if n < 1 || len(x)%(2*n) != 0 {
 		panic(fmt.Sprintf("simd: SpreadBits: len(x) = %d, want a multiple of 2·%d", len(x), n))
@@ -207,11 +213,14 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	}
 }
 
-// TallyTorus returns three counts for the sites in the string given as the argument now. The result
-// up is the number of sites in state 1. The result moved is the number of sites that differ from
-// the string old. The result bonds is the number of neighbours in state 1, summed over the sites in
-// state 1. TallyTorus panics unless len(now) = len(old) is a multiple of 8 and at most the length
-// of the planes of count.
+// TallyTorus compares the string now with the string old and returns three counts:
+//
+//   - up is the number of sites in state 1 in now;
+//   - moved is the number of sites that differ between the strings;
+//   - bonds is the sum of the sites' numbers of neighbours in state 1, as stored in count, over the
+//     sites in state 1.
+//
+// It panics unless len(now) = len(old) is a multiple of 8 and at most 512.
 func TallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))

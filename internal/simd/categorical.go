@@ -4,20 +4,21 @@ import (
 	"math"
 )
 
-// Pick returns the index at which the cumulative sum of the weights p ≥ 0 exceeds u·total, for u in
-// [0, 1): the smallest l with
+// Pick returns the index that the number u in [0, 1) selects from the weights p ≥ 0 by inverse CDF.
+// This is the smallest l with
 //
-//	Σ_{k≤l} p_k > u·total.
+//	Σ_{k≤l} p_k > u·total,
 //
-// It never returns an index of weight 0, and returns −1 if total is 0 or NaN. The argument total
-// must be the sum that [Weights] has computed.
+// where total must be the sum that [Weights] has computed. Pick never returns an index of weight 0.
+// It returns −1 if total is 0 or NaN.
 //
-// All sums are float64, in an order that is part of the definition. The row is cut into blocks of
-// 128, each summed in 16 lanes. The blocks are added in order, and their last partial sum is the
-// total. Within the block that crosses u·total, groups of 16 are summed by the same halving and
-// added in order. Within the group, weights are added one after the other. Because of rounding (one
-// part in 10¹⁵), these sums may disagree on whether u·total is crossed. Pick then takes the last
-// group or index of positive weight.
+// All sums are float64, in an order that is part of the definition. Blocks of 128 weights are each
+// summed in 16 lanes (see the package documentation). The block sums are added in order; the last
+// partial sum is the total. The block that crosses u·total is summed again, now in groups of 16,
+// whose sums are added in order. In the group that crosses u·total, weights are added one after the
+// other. Because of rounding (one part in 10¹⁵), a block may cross u·total while its groups do not,
+// and likewise for a group and its weights. Pick then takes the last group or index of positive
+// weight.
 func Pick(p []float32, total, u float64) int {
 	if !(total > 0) {
 		return -1
@@ -25,9 +26,9 @@ func Pick(p []float32, total, u float64) int {
 	return pick(p, float64(u*total))
 }
 
-// Categorical draws one index per row from rows of log-weights. It stores in idx[r] the index that
-// [Pick] selects by the uniform number u[r] from the [Weights] of row r, without a floor. If the
-// row has no positive weight or has a NaN, it stores −1. It panics unless cols ≥ 1, len(w) =
+// Categorical draws one index per row of the log-weights w, which have cols columns. In idx[r] it
+// stores the index that [Pick] selects with the number u[r] from the [Weights] of row r. It stores
+// −1 if the row has no positive weight, or has a NaN or +Inf. It panics unless cols ≥ 1, len(w) =
 // len(idx)·cols and len(u) = len(idx).
 func Categorical(idx []int32, w []float32, cols int, u []float64) {
 	checkRows(w, cols)
@@ -54,8 +55,9 @@ func Categorical(idx []int32, w []float32, cols int, u []float64) {
 	}
 }
 
-// ArgMax stores in idx[r] the smallest index of the largest entry of row r, or −1 if the row has a
-// NaN or no entry above −Inf. It panics unless cols ≥ 1 and len(w) = len(idx)·cols.
+// ArgMax stores in idx[r] the index of the largest entry of row r of w, and the smallest such index
+// if there are several. It stores −1 if the row has a NaN or no entry above −Inf. It panics unless
+// cols ≥ 1 and len(w) = len(idx)·cols.
 func ArgMax(idx []int32, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("idx", len(idx), len(w)/cols)

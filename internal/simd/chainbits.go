@@ -8,25 +8,26 @@ import (
 // one bit a chain: lane p of a string is the lower or, for odd p, the upper half of word
 // ⌊p/2⌋.
 
-// ChainBits is the number of bits in a lane, one for each chain. A lane holds the state of one site
-// in all chains and is half of a 64-bit word.
+// ChainBits is the number of bits in a lane, half of a 64-bit word. A lane holds the state of one
+// site in all chains, one bit per chain.
 const ChainBits = 32
 
-// TallyDown is an offset that keeps [ChainTally].Sum non-negative: a site that changes from 1 to
-// 0 with m neighbours in state 1 adds TallyDown − m.
+// TallyDown is added to [ChainTally].Sum for every change from 1 to 0, so that Sum cannot become
+// negative. The change of a site with m neighbours in state 1 then adds TallyDown − m.
 const TallyDown = 7
 
-// ChainTally counts, for each chain, the changes in a redraw of sites. Up is the number of sites
-// that changed from 0 to 1, and Moved the number of all sites that changed. Sum is a sum over the
-// changed sites (see [TallyBits]).
+// ChainTally counts the changes in a redraw of sites, for each chain. Up is the number of sites
+// that changed from 0 to 1, and Moved is the number of all sites that changed. Sum is a sum over
+// the changed sites that [TallyBits] defines.
 type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
-// GraphBits stores in lanes 0 … n−1 of count the numbers of neighbours in state 1 of n sites, for
-// every chain. For lane p this is the sum over k = 0, …, degree−1 of
+// GraphBits counts the neighbours in state 1 of n sites, for every chain. A lane (see [ChainBits])
+// holds a site's state; lanes 2i and 2i+1 are the lower and upper half of word i. Lane p of count
+// receives the sum, per chain, over k = 0, …, degree−1 of
 //
 //	lane near[k·n + p] & (2³¹−1) of own,
 //
-// with all bits flipped if near[k·n + p] is negative. Other lanes of count are not changed.
+// with all bits flipped if near[k·n + p] is negative. Lanes from n on are not changed.
 //
 // It panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024, len(near) = n·degree, and
 // own has all these lanes.
@@ -37,11 +38,11 @@ func GraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	graphBits(count, own, near, n, degree)
 }
 
-// TallyBits adds to t the changes from the lanes in the string old to the lanes in the string now.
-// The planes in count hold the number m of neighbours in state 1. A change from 0 to 1 adds 1 to
-// Up, 1 to Moved and m to Sum. A change from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. It
-// panics unless len(now) = len(old) is a multiple of 8 and at most the length of the planes of
-// count.
+// TallyBits adds to t the changes of sites from the string old to the string now, for every chain.
+// Both strings consist of lanes (see [ChainBits]), and count holds each site's number m of
+// neighbours in state 1. A change from 0 to 1 adds 1 to Up, 1 to Moved and m to Sum. A change from
+// 1 to 0 adds 1 to Moved and TallyDown − m to Sum. It panics unless len(now) = len(old) is a
+// multiple of 8 and at most 512.
 func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))
@@ -55,8 +56,12 @@ func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	}
 }
 
-// SpreadChains stores the states of chains as numbers, row-major: x[c·n + i] is bit c of lane
-// place[i] of own, with n = len(place). It panics unless len(x) is a multiple of n, at most
+// SpreadChains stores the states of chains as numbers 0 and 1, one row of n = len(place) sites per
+// chain:
+//
+//	x[c·n + i] = bit c of lane place[i] of own.
+//
+// A lane is described at [ChainBits]. It panics unless len(x) is a multiple of n, at most
 // ChainBits·n, and own has all these lanes.
 func SpreadChains(x []int32, own []uint64, place []int32) {
 	n := len(place)

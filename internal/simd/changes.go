@@ -3,8 +3,9 @@ package simd
 import "fmt"
 
 // Changes lists the sites at which states of zeros and ones differ from earlier states.
-// [Changes.Set] compares states. [Changes.Add] then updates the sums of the matrix rows of the
-// sites in state 1. The zero value holds no states. Only one goroutine at a time may use a Changes.
+// [Changes.Set] finds these sites. [Changes.Add] then updates the sum, over the sites in state 1,
+// of the matrix rows of the sites. The zero value holds no states. Only one goroutine at a time may
+// use a Changes.
 type Changes struct {
 	// States × sites: changed rows of each state, as in Add; the rest of a row is undefined.
 	rows   []int32
@@ -13,9 +14,10 @@ type Changes struct {
 	sites  int
 }
 
-// Set stores in c the changes from the states x to the states y, each of the given number of sites.
-// If x is nil, the changes are from all zeros. It keeps no reference to x and y. It panics unless
-// sites ≥ 1, len(y) is a multiple of sites and len(x) = len(y).
+// Set stores in c the sites at which the new states y differ from the earlier states x. Both slices
+// hold states of the given number of sites, one after the other. If x is nil, the earlier states
+// are all zeros. Set keeps no reference to x and y. It panics unless sites ≥ 1, len(y) is a
+// multiple of sites and len(x) = len(y).
 func (c *Changes) Set(y, x []int32, sites int) {
 	if sites < 1 || len(y)%sites != 0 {
 		panic(fmt.Sprintf("simd: len(y) = %d, want a multiple of sites = %d, which is to be ≥ 1", len(y), sites))
@@ -37,7 +39,7 @@ func (c *Changes) Set(y, x []int32, sites int) {
 	}
 }
 
-// Len returns the number of changed sites of all states together.
+// Len returns the number of changed sites, summed over all states.
 func (c *Changes) Len() (n int) {
 	for _, v := range c.counts {
 		n += v
@@ -45,16 +47,16 @@ func (c *Changes) Len() (n int) {
 	return n
 }
 
-// Add updates the sum of matrix rows for state k. The matrix w is row-major, sites × len(dst). Add
-// adds the rows of the sites that changed to 1 and subtracts the rows of the sites that changed to
-// 0:
+// Add updates, for state number k, the sum of the rows of w that belong to sites in state 1. The
+// matrix w is row-major, sites × len(dst). From the sum src for the earlier state x, Add computes
+// the sum for the new state y,
 //
 //	dst_j = src_j + Σ_i (y_i − x_i)·w[i, j],
 //
-// where x is the earlier and y the present state k. Add also stores dst_j, rounded to float32, in
-// f_j. Terms are added in ascending order of i, each sum rounded to float64. If every sum is exact,
-// the order does not matter, and the result has the same bits as a sum computed from scratch. The
-// slice dst may be src. It panics unless len(f) = len(src) = len(dst) and w has the right length.
+// and also stores it, rounded to float32, in f_j. Only changed sites are added, in ascending order
+// of i, each sum rounded to float64. If every sum is exact, the result has the same bits as a sum
+// computed from scratch. The slice dst may be src. It panics unless len(f) = len(src) = len(dst)
+// and len(w) = sites·len(dst).
 func (c *Changes) Add(k int, dst []float64, f []float32, src []float64, w []float32) {
 	n := len(dst)
 	checkLen("f", len(f), n)

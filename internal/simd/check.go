@@ -38,8 +38,8 @@ func checkBits(name string, n, most int) {
 	}
 }
 
-// Same reports whether x and y have the same length and bit for bit the same entries. Zeros of
-// different sign differ, and a NaN equals itself.
+// Same reports whether x and y have the same length and the same bits in every entry. Zeros of
+// different sign therefore differ, and a NaN equals itself.
 func Same(x, y []float32) bool {
 	return len(x) == len(y) && (len(x) == 0 || bytes.Equal(raw(x), raw(y)))
 }

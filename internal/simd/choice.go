@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// Choice records, for states of zeros and ones, which rows of a matrix to add up: the rows of the
-// sites in state 1. The zero value holds no states; [Choice.Set] sets them. Only one goroutine at a
-// time may use a Choice.
+// Choice records, for each of several states of zeros and ones, the sites in state 1. The state
+// chooses the matrix rows of these sites, which [Packed.AddChosen] and [AddChosen64] add up. The
+// zero value holds no states; [Choice.Set] sets them. Only one goroutine at a time may use a
+// Choice.
 type Choice struct {
 	// Groups × states: 8 times the number whose four bits are the sites of the group.
 	quads         []uint8
@@ -22,9 +23,9 @@ const quad = 4
 // groups returns the number of groups of four sites; the last one may be smaller.
 func (q *Choice) groups() int { return (q.sites + quad - 1) / quad }
 
-// Set stores in q the choice of the states x, each of the given number of sites. Only the lowest
-// bit of an entry counts. It keeps no reference to x. It panics unless sites ≥ 1 and len(x) is a
-// multiple of sites.
+// Set stores in q the sites in state 1 of the states x, each of the given number of sites. It reads
+// only the lowest bit of an entry, and keeps no reference to x. It panics unless sites ≥ 1 and
+// len(x) is a multiple of sites.
 func (q *Choice) Set(x []int32, sites int) {
 	if sites < 1 || len(x)%sites != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, want a multiple of sites = %d, which is to be ≥ 1", len(x), sites))
@@ -36,14 +37,15 @@ func (q *Choice) Set(x []int32, sites int) {
 	}
 }
 
-// AddChosen adds the chosen rows of the packed factor b to the rows of c,
+// AddChosen adds to row s of c the rows of the packed matrix b that state s of q chooses, in groups
+// of four rows:
 //
 //	c[s,j] += Σ_g T_gj,  T_gj = (b[4g,j] + b[4g+1,j]) + (b[4g+2,j] + b[4g+3,j]).
 //
-// The sum T_gj omits the rows that state s of q does not choose. If s chooses none of the four
-// rows, it is 0. Terms are added in ascending order of g, every sum rounded to float32, so the bits
-// are the same on every machine. It panics unless the number of sites of q is the number of rows of
-// b, and len(c) = states·n, where n is the number of columns of b.
+// The sum T_gj omits rows that the state does not choose, and is 0 if it chooses none of the four.
+// Terms are added in ascending order of g, every sum rounded to float32, so the bits are the same
+// on every machine. It panics unless b has as many rows as q has sites, and len(c) = states·n,
+// where n is the number of columns of b.
 func (p *Packed) AddChosen(c []float32, q *Choice) {
 	if q.sites != p.k {
 		panic(fmt.Sprintf("simd: states of %d sites, want %d", q.sites, p.k))
@@ -76,14 +78,14 @@ func (p *Packed) AddChosen(c []float32, q *Choice) {
 	}
 }
 
-// AddChosen64 stores in dst, for each state s of q, the sum of the rows of w that s chooses, plus
+// AddChosen64 stores in row s of dst the sum of the rows of w that state s of q chooses, plus
 // origin:
 //
 //	dst[s,j] = (Σ_g T_gj) + origin_j,  f[s,j] = dst[s,j] rounded to float32.
 //
-// where T_gj are the sums of groups of four rows as in [Packed.AddChosen], but in float64. The
-// matrix w is sites × len(origin), and the rows of dst and f have the stride ld. It panics unless w
-// has that length, ld ≥ len(origin), and dst and f hold the last row.
+// T_gj is the sum of a group of four rows as in [Packed.AddChosen], but in float64. The matrix w is
+// sites × len(origin), and the rows of dst and f begin ld entries apart. It panics unless w has
+// that length, ld ≥ len(origin), and dst and f hold the last row.
 func AddChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, q *Choice) {
 	n := len(origin)
 	checkLen("w", len(w), q.sites*n)

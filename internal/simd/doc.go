@@ -6,8 +6,8 @@
 // Every kernel has a reference in portable Go, and the reference defines the bits of the result.
 // Backends in assembly compute the same function faster. For all inputs they return the same bits
 // as the reference, except that a NaN may have another payload. The exceptions are [Gemm] and
-// [GemmT], which may fuse multiplication and addition. They are reproducible per backend, and
-// each row of their result depends on that row of a and on b alone.
+// [GemmT], which may fuse multiplication and addition. On one backend they always return the same
+// bits, and each row of a product a·b depends only on b and on that row of a.
 //
 // Four rules make that possible:
 //
@@ -15,8 +15,8 @@
 //     conversion forbids fusing.
 //   - Sums run in 16 virtual lanes: term i is added to lane i mod 16 in ascending order, and the
 //     lanes are added by halving: lane j adds lane j+8, then j+4, j+2, j+1. Absent terms count as
-//     +0. Totals of weights are summed in this way within blocks of 128, and the blocks one after
-//     another; see [Pick].
+//     +0. Totals of weights are summed in this way in blocks of 128 weights, and the block sums are
+//     then added in order; see [Pick].
 //   - e^x is 2^n·e^r with n placed in the exponent field. It is exactly 0 below the cut-off −87.3,
 //     so no denormal numbers occur.
 //   - The words of a random stream have fixed positions; see [Philox].
@@ -51,7 +51,7 @@
 //
 // Kernels that work in several steps, such as a matrix product, are Go code that is the same for
 // all machines. They call the functions of the table whose names end in Run, if the backend
-// supports them. A constant of the table names the lowest backend that does.
+// supports them. A constant in the generated files names the lowest backend that does.
 //
 //	go -C internal/simd/_gen run .        writes asm_*.s, kernels_*.go and table_test.go
 //	go -C internal/simd/_gen test ./...   checks that the committed files are up to date

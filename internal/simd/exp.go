@@ -68,10 +68,11 @@ const (
 	expMin64 = -746                 // argument at which e^x rounds to 0
 )
 
-// Exp returns e^x. The error is below 1 ulp; e^x overflows to +Inf and underflows gradually to 0.
+// Exp returns e^x. The error is below 1 ulp. The result overflows to +Inf and underflows gradually
+// to 0.
 //
-// Exp, [Log] and the related functions replace package math wherever a number determines a sample:
-// they return the same bits on every GOARCH.
+// Exp, [Log] and the related functions return the same bits on every GOARCH. They replace package
+// math in all computations that determine a sample.
 func Exp(x float64) float64 {
 	switch {
 	case x != x:
@@ -191,10 +192,9 @@ func LogAdd(a, b float64) float64 {
 	return a + Log1p(Exp(b-a))
 }
 
-// LogAdds replaces dst[i] by log(e^dst[i] + e^x[i]), where −Inf is the logarithm of 0. It adds to
-// the larger of dst[i] and x[i] the number log(1 + e^−d), where d is their distance, by a Taylor
-// series. The error is below 1 ulp of the result or 3e-16, whichever is larger. It panics unless
-// len(x) = len(dst). Neither slice may hold +Inf or NaN.
+// LogAdds replaces dst[i] by log(e^dst[i] + e^x[i]), where −Inf is the logarithm of 0. The error is
+// below 1 ulp of the result or 3e-16, whichever is larger. It panics unless len(x) = len(dst).
+// Neither slice may hold +Inf or NaN.
 func LogAdds(dst, x []float64) {
 	checkLen("x", len(x), len(dst))
 	for i, b := range x[:len(dst)] {

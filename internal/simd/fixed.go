@@ -5,12 +5,13 @@ import (
 	"sync"
 )
 
-// Fixed is a matrix b of k×n entries in fixed point, for products a·b with a matrix a of numbers in
-// [−½, ½] that have 13 binary places. The entries of b are rounded in each column,
+// Fixed is a k×n matrix b in fixed point, for products a·b in integer arithmetic. The entries of a
+// are numbers in [−½, ½] with 13 binary places. Column j of b is stored as integers in units of
+// u_j,
 //
-//	B[l,j] = b[l,j]/u_j  to the nearest integer, ties to even,
+//	B[l,j] = b[l,j]/u_j  to the nearest integer, ties to even.
 //
-// where u_j is the smallest power of two, at least 2⁻¹⁰⁰, with |B[l,j]| < 2¹⁵ and Σ_l |B[l,j]| <
+// The unit u_j is the smallest power of two, at least 2⁻¹⁰⁰, with |B[l,j]| < 2¹⁵ and Σ_l |B[l,j]| <
 // 2¹⁹. Products are then exact sums of 32-bit integers, the same on every machine.
 type Fixed struct {
 	// Entries in panels of sixteen columns. The number of panels is even. A panel holds its pairs
@@ -31,16 +32,16 @@ func (f *Fixed) at(l, j int) int {
 	return j/fixedColumns*fixedColumns*f.Words() + (l/2*fixedColumns+j%fixedColumns)*2 + l%2
 }
 
-// Words returns the number of entries in a row of a, the other factor of a product: k or, if k is
-// odd, k + 1. The extra entry has no effect.
+// Words returns the number of entries in a row of a, the other factor in [Fixed.Gemm]. It is the
+// number of rows of b, plus 1 if that is odd. The extra entry has no effect.
 func (f *Fixed) Words() int { return f.k + f.k&1 }
 
-// Unit returns u_j, the unit of column j.
+// Unit returns the unit u_j of column j (see [Fixed]).
 func (f *Fixed) Unit(j int) float64 { return math.Ldexp(float64(f.scale[j]), fixedPlaces) }
 
-// Fix returns the row-major matrix b in fixed point. Products are added to origin, which has one
-// entry per column. It keeps no reference to b or origin. It panics unless len(b) = k·n, with k, n
-// ≥ 1, and len(origin) = n. All numbers must be finite.
+// Fix returns the row-major k×n matrix b in fixed point. [Fixed.Gemm] adds origin, which has one
+// entry per column, to every row of a product with b. Fix keeps no reference to b or origin. It
+// panics unless len(b) = k·n, with k, n ≥ 1, and len(origin) = n. All numbers must be finite.
 func Fix(b, origin []float32, n, k int) *Fixed {
 	checkLen("b", len(b), k*n)
 	checkLen("origin", len(origin), n)
@@ -99,8 +100,8 @@ func fixedUnits(b []float32, n, k int) []float64 {
 	return units
 }
 
-// Gemm stores the product of a and the matrix b, plus origin, in the m rows of c. The matrix a
-// holds integers in units of 2⁻¹³:
+// Gemm stores in the m rows of c the product of a and the matrix b, plus origin. The matrix a holds
+// integers in units of 2⁻¹³, and u_j and B are the units and integers of [Fixed]:
 //
 //	c[i,j] = origin_j + u_j·Σ_l 2⁻¹³·a[i,l]·B[l,j].
 //
@@ -138,9 +139,9 @@ func (f *Fixed) Gemm(c []float32, a []int16, m int) {
 	}
 }
 
-// LogisticWords stores σ(src[i]) − ½ in units of 2⁻¹³, where σ is the logistic function of
-// [SigmoidTo]. The result is the nearest integer, −2¹² … 2¹², and 0 for NaN. It panics unless
-// len(dst) = len(src).
+// LogisticWords stores in dst[i] the integer nearest to 2¹³·(σ(src[i]) − ½), where σ is the
+// logistic function of [SigmoidTo]. It is in −2¹² … 2¹², and 0 for NaN. It panics unless len(dst) =
+// len(src).
 func LogisticWords(dst []int16, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	for lanes := wordLanes(); best >= logisticWordsLevel && len(src) >= lanes; {

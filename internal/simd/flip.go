@@ -5,17 +5,16 @@ import (
 	"math"
 )
 
-// FlipThresholds computes the flip probabilities of the binary discrete Langevin proposal (Zhang,
-// Liu and Liu 2022, Algorithm 2) as integers t_i over 2³¹. For a site with field h_i = E(x_i=1) −
-// E(x_i=0), x_i ∈ {0,1},
+// FlipThresholds computes the probabilities t_i/2³¹ with which sites flip in the binary discrete
+// Langevin proposal (Zhang, Liu and Liu 2022, Algorithm 2). The field of site i, with state x_i ∈
+// {0,1}, is h_i = E(x_i=1) − E(x_i=0), where E is the energy. In float32,
 //
 //	Δ_i = h_i·(1−2x_i),  l_i = −beta·Δ_i − c_i,
 //	t_i = min(max(⌊2³¹·σ(l_i)⌋, 1), 2³¹−2⁷),
 //
-// in float32, where σ is the logistic function with an error below 3.5 ulp. The threshold t_i is 0
-// if l_i = −Inf (never flips) and −1 if l_i is NaN. The Langevin proposal of step size α has beta =
-// ½ and c = 1/(2α). Sites are drawn with these integers, so the Hastings ratio contains the exact
-// probability of the draw.
+// where σ is the logistic function with an error below 3.5 ulp. The integer t_i is 0 if l_i = −Inf
+// (never flips) and −1 if l_i is NaN. The proposal of step size α has beta = ½ and c = 1/(2α).
+// [Flip] draws with exactly the probabilities t_i/2³¹, so the Hastings ratio is exact.
 //
 // The slice c holds one entry for all sites or one per site. FlipThresholds panics unless len(t) =
 // len(x) = len(h) and len(c) is 1 or len(h).
@@ -39,8 +38,9 @@ func FlipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32
 	}
 }
 
-// Flip draws y from the thresholds t of the state x: y_i = 1−x_i if ⌊bits_i/2⌋ < t_i, which has
-// probability t_i/2³¹, and y_i = x_i otherwise. It returns the number of sites moved and
+// Flip draws y from the state x: site i flips, that is, y_i = 1−x_i, with probability t_i/2³¹. It
+// does so if ⌊bits_i/2⌋ < t_i. Flip returns the number of sites that flip and the log-probability
+// of the draw,
 //
 //	logq = Σ_i log q_i(y_i),  q_i = t_i/2³¹ if y_i ≠ x_i, else 1 − t_i/2³¹,
 //
@@ -60,9 +60,9 @@ func Flip(y, x, t []int32, bits []uint32) (moved int, logq float64) {
 	return moved, logq
 }
 
-// FlipLogProb returns the log-probability with which [Flip] draws y from the thresholds t of the
-// state x. This is Σ_i log q_i(y_i) in the notation of Flip. It is −Inf if a site with threshold 0
-// moves, and NaN if some t_i is negative. It panics unless all slices have the same length.
+// FlipLogProb returns the log-probability with which [Flip] draws y from the state x, given t. This
+// is logq in the notation of Flip. It is −Inf if a site with t_i = 0 flips, and NaN if some t_i is
+// negative. It panics unless all slices have the same length.
 func FlipLogProb(x, y, t []int32) (logq float64) {
 	checkLen("x", len(x), len(t))
 	checkLen("y", len(y), len(t))

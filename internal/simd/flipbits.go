@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// FlipOdds holds, for each state of a site and each number of neighbours in state 1, the
-// probability that the site flips, that is, changes its state. With the zero value no site flips.
+// FlipOdds holds the probability that a site flips (changes its state), for each state of the site
+// and each number of its neighbours in state 1. With the zero value no site flips.
 type FlipOdds struct {
 	// digits[p] describes binary digit p of the probabilities in the form of [Odds]. Entries 0 … 7
 	// are the coefficients for sites in state 0. For sites in state 1, the other entries are added
@@ -14,8 +14,7 @@ type FlipOdds struct {
 	digits [64][16]uint64
 }
 
-// Set sets to p[x][k]·2⁻⁶⁴ the probability that a site in state x with k neighbours in state 1
-// flips.
+// Set makes p[x][k]·2⁻⁶⁴ the probability that a site in state x with k neighbours in state 1 flips.
 func (o *FlipOdds) Set(p *[2][5]uint64) {
 	a, b := coefficients(p[0][:]), coefficients(p[1][:])
 	for j, off := range a[:len(p[0])] {
@@ -32,8 +31,8 @@ func (o *FlipOdds) digit(d int, own, c0, c1, c2 uint64) uint64 {
 	return five(o.digits[d][:8], c0, c1, c2) ^ own&five(o.digits[d][8:], c0, c1, c2)
 }
 
-// FlipTally holds two counts for each state x of a site and each number k ≤ 4 of its neighbours in
-// state 1. Sites[x][k] counts all such sites, and Flips[x][k] counts only the sites that flip.
+// FlipTally counts sites by their state x and their number k ≤ 4 of neighbours in state 1.
+// Sites[x][k] counts all sites, and Flips[x][k] counts only the sites that flip.
 type FlipTally struct{ Sites, Flips [2][5]int }
 
 // Add adds the counts of u to t.
@@ -65,13 +64,13 @@ func (s *flipTerms) addTo(t *FlipTally) {
 	}
 }
 
-// FlipBits draws for every site of the string own whether it flips, given the old states of its
-// neighbours, and stores the new states in dst. Bit i of dst is
+// FlipBits draws whether each site of the string own flips, given the states of its neighbours in
+// own, and stores the new states in dst. Site i has k_i ≤ 4 neighbours in state 1, which near holds
+// in the layout of [GridBits]. Its new state is
 //
 //	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i.
 //
-// Here k_i ≤ 4 is the number of neighbours in state 1 in near, in the layout of [GridBits]. The
-// probability p comes from [FlipOdds.Set], and u_i is the random integer of [HeatBits]. FlipBits
+// Here p is the argument of [FlipOdds.Set], and u_i is the random integer of [HeatBits]. FlipBits
 // panics unless len(dst) is a multiple of 8, at most 512, own has the same length and near three
 // times that length.
 func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
@@ -85,13 +84,14 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 	}
 }
 
-// TallyFlips compares the strings given by the arguments from and to, and counts sites by state and
-// number of neighbours (see [FlipTally]). To the tally forth it adds the sites that flip, by their
-// states in the first string. To the tally back it adds all sites and the sites that flip, by their
-// states in the second string. Only sites that are set in valid count.
+// TallyFlips compares two strings, the arguments from and to, and counts sites by state and number
+// of neighbours in state 1 (see [FlipTally]). The sites that differ are the flips. It adds
 //
-// The slices before and after hold the numbers of neighbours in the first and in the second string,
-// in the layout of [GridBits]. The result is undefined if a number of neighbours is above 4.
+//   - to forth: the flips, by their states and numbers in the first string;
+//   - to back: all sites and the flips, by their states and numbers in the second string.
+//
+// Only sites whose bit in valid is 1 count. The numbers of neighbours are in the slices before
+// (first string) and after (second string), in the layout of [GridBits]. They must be ≤ 4.
 // TallyFlips panics unless len(from) is a multiple of 8, at most 512, to and valid have the same
 // length, and before and after three times that length.
 func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64) {
@@ -105,15 +105,15 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 	b.addTo(back)
 }
 
-// GridBits stores in near the number of neighbours in state 1 of each of the sites first, first+1,
-// …, first+64·len(a)−1 of the string own. Site i is bit i mod 64 of word pad + ⌊i/64⌋ of own. The
-// word near[24r + 8p + w] holds binary digit p of the numbers for the 64 sites of word 8r + w,
-// counted from the word of site first.
+// GridBits counts the neighbours in state 1 of the sites first, first+1, …, first+64·len(a)−1 of a
+// torus, all of whose sites are in the string own. Site i is bit i mod 64 of word pad + ⌊i/64⌋ of
+// own. The word near[24r + 8p + w] receives binary digit p of the numbers of 64 sites: those of
+// word 8r + w, counted from the word of site first.
 //
-// The positions of the neighbours were given to [NewBitTorus]. Every site has neighbours at near[0]
-// and near[1]. The third neighbour is at near[2] if the site's bit in a is set, and otherwise at
-// near[3]. The fourth is at near[4] if its bit in b is set, and otherwise at near[5]. The masks a
-// and b start at first, a multiple of 64.
+// The positions of the neighbours in own, relative to the site, are the argument near of
+// [NewBitTorus]. Every site has neighbours at near[0] and near[1]. The third is at near[2] if the
+// site's bit in a is 1, and otherwise at near[3]. The fourth is at near[4] if its bit in b is 1,
+// and otherwise at near[5]. The masks a and b start at site first, a multiple of 64.
 //
 // It panics unless lengths fit: len(a) is a multiple of 8, at most 512, and own reaches 64 bits
 // beyond all positions.

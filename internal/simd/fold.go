@@ -10,10 +10,10 @@ import (
 //
 //	dst[r·n + j] += Σ_i coef[r·len(at) + i] · m[at[i] + j].
 //
-// Terms are added in ascending order of i, every product and every sum rounded to float64. All
-// rows use the same pieces, so that several rows cost little more than one. It panics unless n ≥
-// 1, len(dst) is a multiple of n, there is a coefficient for every row and piece, and all pieces
-// lie within m.
+// Terms are added in ascending order of i, with every product and every sum rounded to float64.
+// Several rows cost little more than one, because they use the same pieces. It panics unless n ≥ 1,
+// len(dst) is a multiple of n, coef has an entry for every row and piece, and all pieces lie within
+// m.
 func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	if n < 1 || len(dst)%n != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, n = %d, want n ≥ 1 and a multiple of it", len(dst), n))
@@ -25,9 +25,9 @@ func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	}
 }
 
-// FoldMax is like [Fold] for a single row, but in the (max, +) semiring: dst[j] becomes the
-// maximum of itself and all coef[i] + m[at[i] + j]. A NaN is not greater than any number. It
-// panics unless len(coef) = len(at) and all pieces lie within m.
+// FoldMax is like [Fold] for a single row, with the maximum in place of the sum and the sum in
+// place of the product: dst[j] becomes the maximum of itself and all coef[i] + m[at[i] + j]. Terms
+// that are NaN are ignored. It panics unless len(coef) = len(at) and all pieces lie within m.
 func FoldMax(dst, m []float64, at []int32, coef []float64) {
 	checkLen("coef", len(coef), len(at))
 	checkPieces(len(m), len(dst), at)
@@ -49,9 +49,9 @@ func FoldMax(dst, m []float64, at []int32, coef []float64) {
 //
 //	dst[r·len(at) + i] += Σ_j x[r·n + j] · m[at[i] + j],
 //
-// where each sum is taken in 16 lanes. Dots is the transpose of the linear map from coefficients to
-// rows in Fold. It panics unless n is a positive multiple of 16 and len(x) a multiple of n. There
-// must be an entry of dst for every row and piece, and all pieces must lie within m.
+// where each sum is taken in 16 lanes as in [Sum]. As a linear map of x, it is the transpose of
+// Fold as a linear map of coef. It panics unless n is a positive multiple of 16, len(x) is a
+// multiple of n, dst has an entry for every row and piece, and all pieces lie within m.
 func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	if n < 1 || n%lanes != 0 || len(x)%n != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, n = %d, want n ≥ 1, a multiple of 16, and len(x) one of n", len(x), n))
@@ -74,8 +74,9 @@ func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// Raise multiplies the entries of v, which must be ≥ 0, by a factor. It then raises positive results
-// below the bound least to that bound, and reports whether there were any. NaNs are kept.
+// Raise multiplies the entries of v, which must be ≥ 0, by factor. It then raises the positive
+// results below the argument least to that number, and reports whether there were any. NaNs are
+// kept.
 func Raise(v []float64, factor, least float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)

@@ -5,48 +5,49 @@ import (
 	"math"
 )
 
-// ForestChains is the number of chains that a [Forest] draws at once. Their states are stored in
-// one byte per site, in which bit c is the level of chain c.
+// ForestChains is the number of chains that a [Forest] draws at once. A state holds one byte per
+// site, in which bit c is the level, 0 or 1, in chain c.
 const ForestChains = 8
 
-// ForestLink is a site of a [Forest] and its link to its parent in the forest. The index of the
-// link in Forest.Links is called the place of the site.
+// ForestLink is a site of a [Forest] and its edge to its parent. The index of the ForestLink in
+// Forest.Links is called the place of the site.
 type ForestLink struct {
 	Site, Parent int32 // number of the site and of its parent; a root is its own parent
 	Place        int32 // place of the parent; for a root, len(Forest.Links)
-	// factors of the site's odds of level 1, by the level 0 or 1 of its parent; both are 1 for a
+	// factors of the site's odds of level 1: Couple[v] if its parent has level v; both are 1 for a
 	// root
 	Couple [2]float64
 }
 
-// ForestBond is the bond between a site of a forest and a neighbour outside the forest. Place is
-// the place of the site, and To is the number of the neighbour.
+// ForestBond is the edge between a site of a [Forest] and a neighbour outside the forest. Place is
+// the index of the site in Forest.Links, and To is the number of the neighbour.
 type ForestBond struct {
 	Place, To int32
-	// factors of the site's odds of level 1, by the level 0 or 1 of the neighbour
+	// factors of the site's odds of level 1: Factor[v] if the neighbour has level v
 	Factor [2]float64
 }
 
-// Forest is a subgraph without cycles, taken from a graph of sites with two levels. Children come
-// before their parents. It is immutable.
+// Forest is a set of sites with levels 0 and 1 whose edges form no cycle. In Links, children come
+// before their parents. The place of a site is its index in Links. A Forest is immutable.
 type Forest struct {
 	Links []ForestLink
-	Field []float64    // odds of level 1 of each place, before the factors of its neighbours
-	Bonds []ForestBond // bonds to neighbours outside the forest, followed by one unused bond
-	From  []int32      // bonds of place k: Bonds[From[k]:From[k+1]], whose Factor[0] is 1
+	Field []float64    // per place: odds of level 1, before the factors of neighbours
+	Bonds []ForestBond // edges to neighbours outside the forest, and one unused bond at the end
+	From  []int32      // place k has the bonds Bonds[From[k]:From[k+1]], whose Factor[0] is 1
 }
 
-// HasForests reports whether the backend has fast code that draws forests of eight chains at once.
-// Otherwise, drawing one chain after the other is as fast.
+// HasForests reports whether the backend draws the ForestChains chains of a [Forest] faster at once
+// than one after the other.
 func HasForests() bool { return best >= forestOddsLevel }
 
 // forestTerms bounds the sites and bonds of a call of assembly.
 const forestTerms = 1 << 12
 
-// Odds computes the odds of level 1 of the places lo, …, hi−1 in eight chains. It multiplies them
-// by the factors of the neighbours outside the forest and of the children. Call it for consecutive
-// ranges of places; the call with lo = 0 first sets all odds to Field. The slice odds has
-// ForestChains entries for each place and for one extra place, whose odds are 0. The method
+// Odds computes the odds of level 1 at the places lo, …, hi−1, in ForestChains chains. It
+// multiplies the entries of Field by the factors of the neighbours outside the forest, whose levels
+// are in own, and of the children. Call it for consecutive ranges of places: the call with lo = 0
+// sets all odds to Field, and every call adds the factors of its range. The slice odds has
+// ForestChains entries for each place, and for one extra place with odds 0. The method
 // Forest.Forward of package subgraph does the same for a single chain.
 func (f *Forest) Odds(odds []float64, own []uint8, lo, hi int) {
 	n := len(f.Links)
@@ -96,17 +97,18 @@ func (f *Forest) part(lo, hi int) int {
 	return end
 }
 
-// Draw draws the levels of pairs of places and stores them in own. It takes the places from the last
-// to the first, with the odds that [Forest.Odds] has computed. The slice links holds these places, an
-// even number.
+// Draw draws the levels at the places 0, …, len(links)−1, in pairs from the last to the first, and
+// stores them in own. The slice links holds an even number of links; the last one may be unused.
+// [Forest.Odds] has computed odds.
 //
-// In chain c, pair k uses words[8k + c]: the lower 16 bits for its later place, and the upper 16 bits
-// for the other. They are the highest bits of a uniform number u. A place with odds o has level 1 if
+// In chain c, pair k uses words[8k + c]: the lower 16 bits for its later place, and the upper 16
+// bits for the other. They are the highest bits of a uniform number u. A place with odds o has
+// level 1 if
 //
 //	u < o/(1 + o).
 //
-// If the 16 bits do not decide in a chain whose bit is set in live, Draw stops before this pair. It may
-// then have drawn the later place of the pair. Draw returns the number of pairs drawn.
+// Draw stops before a pair that needs more than 16 bits of u in a chain whose bit in live is 1. It
+// may then have drawn the later place of the pair. Draw returns the number of pairs drawn.
 func (f *Forest) Draw(own []uint8, words []uint32, odds []float64, links []ForestLink, live uint8) (pairs int) {
 	n := len(links) / 2
 	if n == 0 {
@@ -133,16 +135,16 @@ func (f *Forest) Draw(own []uint8, words []uint32, odds []float64, links []Fores
 // ForestPendant is a site of a forest whose probability of level 1 depends on its parent only.
 type ForestPendant struct {
 	Site, Parent int32 // number of the site and of its parent; a root is its own parent
-	// probability of level 1 by the level of the parent, times 2³², without the lower 16 bits
+	// 2³² times the probability of level 1, by the level of the parent; the lower 16 bits are 0
 	High [2]uint32
 }
 
-// DrawPendants draws the levels of pairs of sites, parents first, and stores them in own. It returns
-// the number of pairs drawn. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first
-// site, and the upper 16 bits for its second site. A site has level 1 if its bits are below its
-// probability. If they are equal in a chain whose bit is set in live, more bits are needed, and
-// DrawPendants stops before this pair. It may then have drawn the first site of the pair. The number
-// of sites is even.
+// DrawPendants draws the levels of the sites pendants in pairs, parents first, and stores them in
+// own. Their number is even. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first
+// site, and the upper 16 bits for its second site. A site has level 1 if these bits are below the
+// upper 16 bits of its High. If they are equal in a chain whose bit in live is 1, more bits are
+// needed, and DrawPendants stops before the pair. It may then have drawn the first site of the
+// pair. It returns the number of pairs drawn.
 func DrawPendants(own []uint8, words []uint32, pendants []ForestPendant, live uint8) (pairs int) {
 	n := len(pendants) / 2
 	if n == 0 {
@@ -166,8 +168,8 @@ func DrawPendants(own []uint8, words []uint32, pendants []ForestPendant, live ui
 	return pairs
 }
 
-// EightColumns stores the columns of the eight rows of src, of length ld, one after the other in dst:
-// dst[8k + c] = src[c·ld + k]. It panics unless len(dst) = 8·ld = len(src) and ld is a multiple of 8.
+// EightColumns transposes src, a matrix of eight rows and ld columns: dst[8k + c] = src[c·ld + k].
+// It panics unless len(dst) = len(src) = 8·ld and ld is a multiple of 8.
 func EightColumns(dst, src []uint32, ld int) {
 	if ld%8 != 0 || len(dst) != ForestChains*ld || len(src) != len(dst) {
 		panic(fmt.Sprintf("simd: EightColumns: len(dst) = %d, len(src) = %d, ld = %d, want eight rows of a multiple of 8", len(dst), len(src), ld))
@@ -182,8 +184,8 @@ func EightColumns(dst, src []uint32, ld int) {
 	}
 }
 
-// ForestMoved adds to moved, for each chain, the number of sites whose levels in old and own differ. It
-// panics unless both have the same length, a multiple of 64.
+// ForestMoved adds to moved[c] the number of sites whose levels in chain c, bit c of a byte, differ
+// between old and own. It panics unless both have the same length, a multiple of 64.
 func ForestMoved(moved *[ForestChains]int64, old, own []uint8) {
 	if len(old) != len(own) || len(own)%64 != 0 {
 		panic(fmt.Sprintf("simd: ForestMoved: len(old) = %d, len(own) = %d, want the same multiple of 64", len(old), len(own)))
@@ -205,7 +207,7 @@ type SpinBond struct {
 	V    int64
 }
 
-// SpinEnergies adds to sum, for each chain, the sum of the bonds. Bit c of own[i] is the level of
+// SpinEnergies adds to sum[c] the energies of all bonds in chain c. Bit c of own[i] is the level of
 // site i in chain c.
 func SpinEnergies(sum *[ForestChains]int64, own []uint8, bonds []SpinBond) {
 	for len(bonds) > 0 {
@@ -219,9 +221,9 @@ func SpinEnergies(sum *[ForestChains]int64, own []uint8, bonds []SpinBond) {
 	}
 }
 
-// SpreadForest stores the levels of chains 0, 1, … as the rows of x: x[c·n + i] is bit c of
-// own[i]. It panics unless len(x) = chains·n for at most eight chains, and len(own) ≥ n rounded
-// up to a multiple of 16.
+// SpreadForest stores the levels of n sites as numbers, one row per chain: x[c·n + i] is bit c of
+// own[i]. It panics unless len(x) is a multiple of n for at most eight rows, and len(own) ≥ n
+// rounded up to a multiple of 16.
 func SpreadForest(x []int32, own []uint8, n int) {
 	if n == 0 {
 		return
@@ -283,8 +285,8 @@ func refForestDraw(own []uint8, words []uint32, odds []float64, links []ForestLi
 	}
 }
 
-// ForestLevel returns the level of a site with the given odds of level 1, given the highest 16 bits w
-// of a uniform number. If further bits may change it, tie is 1.
+// ForestLevel draws the level of a site from its odds of level 1. The 16-bit number w holds the
+// highest bits of a uniform number. If further bits may change the level, tie is 1.
 func ForestLevel(w uint32, odds float64) (level, tie uint8) {
 	s := float64((1 + odds) * 0x1p-16)
 	v := float64(float64(int32(w))*s) - odds

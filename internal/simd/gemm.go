@@ -4,8 +4,8 @@ import (
 	"sync"
 )
 
-// Packed is a row-major matrix b of k×n entries, prepared for many products: it also holds a copy
-// of b in the order in which the backend reads the entries.
+// Packed is a row-major k×n matrix b, prepared for many products: it also holds a copy of b in the
+// order in which the backend reads the entries.
 type Packed struct {
 	b, panels []float32
 	n, k      int
@@ -14,10 +14,10 @@ type Packed struct {
 
 // Gemm adds a matrix product: c += a·b with a of m×k, b of k×n and c of m×n entries, all row-major.
 //
-// Every c[i,j] adds its terms in ascending order of k, whatever m and n are. A row of the result
-// therefore depends only on that row of c and a, and on b. Backends may fuse multiplication and
-// addition: results are reproducible per backend and differ between backends by rounding, at most
-// k·2⁻²³·Σ|a·b| per entry.
+// Every c[i,j] adds its terms in the order of the rows of b, for all m and n. A row of the result
+// therefore depends only on b and on that row of c and a. Backends may fuse multiplication and
+// addition. Results are the same in every run on one backend. Between backends they differ by
+// rounding, at most k·2⁻²³·Σ|a·b| per entry.
 //
 // The slice c may not overlap a or b. Gemm panics unless the lengths are m·n, m·k and k·n.
 func Gemm(c, a, b []float32, m, n, k int) {

@@ -9,18 +9,18 @@ import (
 //
 //	−log(−log(1−v)),  v = (bits[i]+½)/2³²,
 //
-// with an error below 2e−6. Both tails have a resolution of 33 bits, down to 1.2e−10. It panics
+// with an error below 2e−6. Both tails reach down to a probability of 1.2e−10 (2⁻³³). It panics
 // unless len(bits) = len(dst).
 func Gumbel(dst []float32, bits []uint32) {
 	checkLen("bits", len(bits), len(dst))
 	gumbel(dst, bits)
 }
 
-// GumbelSoftmax stores the relaxed draw y = softmax((w + noise)/temperature) of each row, in
-// float32 as computed by [Softmax] (Jang, Gu and Poole 2017; Maddison, Mnih and Teh 2017). The
-// noise comes from [Gumbel]. For derivatives keep y and see [SoftmaxPull]. The slice y may be w or
-// noise. It panics unless cols ≥ 1, len(w) is a multiple of cols, len(y) = len(noise) = len(w) and
-// temperature > 0.
+// GumbelSoftmax stores the relaxed draw y = softmax((w + noise)/temperature) for each row of cols
+// log-weights (Jang, Gu and Poole 2017; Maddison, Mnih and Teh 2017). It computes in float32 with
+// [Softmax]. The noise comes from [Gumbel]. The derivatives follow from y; see [SoftmaxPull]. The
+// slice y may be w or noise. It panics unless cols ≥ 1, len(w) is a multiple of cols, len(y) =
+// len(noise) = len(w) and temperature > 0.
 func GumbelSoftmax(y, w, noise []float32, cols int, temperature float32) {
 	checkRows(w, cols)
 	checkLen("y", len(y), len(w))
@@ -32,13 +32,14 @@ func GumbelSoftmax(y, w, noise []float32, cols int, temperature float32) {
 	softmax(y, y, cols)
 }
 
-// SoftmaxPull adds to dst the pullback (vector–Jacobian product) of [Softmax],
+// SoftmaxPull adds to dst the pullback (vector–Jacobian product) of [Softmax] for each row of cols
+// entries,
 //
 //	dst_i += scale·y_i·(d_i − ⟨y, d⟩),
 //
-// where d is the gradient with respect to the result y and ⟨y, d⟩ is the [Dot] of the row. For
-// [GumbelSoftmax] at temperature θ, pass scale = 1/θ. SoftmaxPull panics unless cols ≥ 1, len(y) is
-// a multiple of cols and len(dst) = len(d) = len(y).
+// where y is the result of Softmax, d the gradient with respect to y, and ⟨y, d⟩ their [Dot] in the
+// row. For [GumbelSoftmax] at temperature θ, pass scale = 1/θ. SoftmaxPull panics unless cols ≥ 1,
+// len(y) is a multiple of cols and len(dst) = len(d) = len(y).
 func SoftmaxPull(dst, y, d []float32, cols int, scale float32) {
 	checkRows(y, cols)
 	checkLen("dst", len(dst), len(y))

@@ -9,15 +9,14 @@ type PairScratch struct {
 	stop  pairStop
 }
 
-// PairOfRows reports whether the backend in use makes one call of [HeatPairs] in less time than two
-// calls of [HeatRows].
+// PairOfRows reports whether one call of [HeatPairs] takes less time than two calls of [HeatRows]
+// on the backend in use.
 func PairOfRows() bool { return hasHeatEights() }
 
-// HeatPairs does the work of two calls of [HeatRows] with bit-identical results. It redraws two
-// blocks of chains of the same graph, stored side by side. Byte c of a row holds the states of
-// chain c of both blocks, of the first block in bit 0 and of the second block in bit 4. In
-// own[v.Row], they are bits c and 32 + c. Each block has its own mask of valid chains, tally and
-// random stream.
+// HeatPairs redraws two blocks of chains on one graph. The results have the same bits as two calls
+// of [HeatRows]. The blocks are stored together: byte c of a row holds the state of chain c of the
+// first block in bit 0, and of the second block in bit 4. In own[v.Row], where v is a visit, these
+// are bits c and 32 + c. The arrays valid, t, stream and group have one entry per block.
 func HeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid [2]uint32, t *[2]RowTally, w *PairScratch, ars bool, key uint64, stream, group [2]uint64) {
 	if len(visits) > RowVisits || len(near) > RowNear {
 		panic(fmt.Sprintf("simd: HeatPairs: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))

@@ -13,19 +13,20 @@ import (
 // Row holds the state of one site, 0 or 1, in each of up to ChainBits chains, one byte per chain.
 type Row [ChainBits]byte
 
-// RowVisit describes one visit to a site, in which the site is redrawn given its neighbours.
+// RowVisit describes a visit to a site: a redraw of the site given its neighbours.
 type RowVisit struct {
 	Row int32 // index of the site's row
-	// numbers of neighbours whose states are added and, after these, of neighbours whose states are
-	// subtracted; multiples of 4
+	// numbers of neighbours: Plus whose states are added, then Minus whose states are subtracted;
+	// both are multiples of 4
 	Plus, Minus int32
 	Bias        int32 // initial value of the sum over neighbours
 	// offset in bytes of the visit's table of odds: the index of the table times RowTable
 	Odds int32
 
 	// Eight is 0, or the position 1 … 8 of the visit in a group of eight consecutive visits that
-	// can be made at once, with the same bits. The sites of the group have consecutive rows and are
-	// not neighbours. Their visits have the same table of odds, and the same Plus and Minus.
+	// can be made at once without a change of the results. The sites of the group have consecutive
+	// rows and are not neighbours. Their visits have the same table of odds, and the same Plus and
+	// Minus.
 	Eight int32
 	_     [2]int32
 }
@@ -52,8 +53,8 @@ func behind(near []int32, visits []RowVisit) []int32 {
 // RowCounts−1. A RowOdds holds a probability for each of them.
 const RowCounts = 128
 
-// RowOdds holds the probability that a site is in state 1 for each sum 0 … RowCounts−1 over its
-// neighbours. It is immutable.
+// RowOdds holds, for each sum 0 … RowCounts−1 over the neighbours of a site, the probability that a
+// redraw gives the site state 1. It is immutable.
 type RowOdds struct {
 	high, next [RowCounts]byte // the two highest bytes of each probability in p
 	p          [RowCounts]uint64
@@ -62,8 +63,8 @@ type RowOdds struct {
 // RowTable is the size in bytes of a RowOdds.
 const RowTable = 10 * RowCounts
 
-// NewRowOdds returns the odds with the probabilities p[k]·2⁻⁶⁴ of state 1, for the sums k over the
-// neighbours. It panics unless len(p) ≤ RowCounts.
+// NewRowOdds returns RowOdds with which a site whose neighbours have the sum k gets state 1 with
+// probability p[k]·2⁻⁶⁴. It panics unless len(p) ≤ RowCounts.
 func NewRowOdds(p []uint64) (o RowOdds) {
 	if len(p) > RowCounts {
 		panic(fmt.Sprintf("simd: NewRowOdds: len(p) = %d, want ≤ %d", len(p), RowCounts))
@@ -75,17 +76,17 @@ func NewRowOdds(p []uint64) (o RowOdds) {
 	return o
 }
 
-// At returns the probability of state 1 for the sum k over the neighbours, times 2⁶⁴.
+// At returns 2⁶⁴ times the probability of state 1 for the sum k over the neighbours.
 func (o *RowOdds) At(k int) uint64 { return o.p[k] }
 
-// RowTally counts, for each chain, the sites changed by redraws (Moved). Sum adds the neighbour sum
-// of each site that changed from 0 to 1, and subtracts the neighbour sum of each site that changed
-// from 1 to 0.
+// RowTally counts, for each chain, the changes by redraws. Moved is the number of sites changed.
+// Sum adds the sum over the neighbours of each site that changed from 0 to 1, and subtracts that of
+// each site that changed from 1 to 0.
 type RowTally struct{ Moved, Sum [ChainBits]int32 }
 
 const (
-	// RowVisits is the largest number of visits in a call of HeatRows. The limit exists because
-	// counts are added up in bytes and in 16-bit numbers.
+	// RowVisits is the largest number of visits in a call of HeatRows, whose counters have 8 and 16
+	// bits.
 	RowVisits = 128
 
 	// RowNear is the largest total number of neighbours, over all visits, in a call of HeatRows.
@@ -128,23 +129,23 @@ type RowScratch struct {
 	ties [2 * GroupWords]uint32
 }
 
-// RowGroups returns the number of groups of a random stream that are reserved for the given
-// number of visits. Most of them are never computed.
+// RowGroups returns the number of groups of [GroupWords] random words that the given number of
+// visits reserves. Most of them are never computed.
 func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + visits) }
 
 // HeatRows redraws sites in all chains by heat bath: it draws the state of a site from the site's
-// distribution given its neighbours. It makes one visit after the other. In a visit v, chain c of
-// site v.Row becomes
+// distribution given its neighbours. It makes the visits in order. In a visit v, chain c of site
+// v.Row becomes
 //
 //	1 if u < p, else 0,
 //
-// where u is a random integer of 64 bits. The probability p is the entry of the visit's table of
-// odds for a sum. The sum is v.Bias + Σ rows[near[k]/32][c] over the next v.Plus entries of near,
+// where u is a random integer of 64 bits. The probability p is the entry for a sum in the visit's
+// table of odds. That sum is v.Bias + Σ rows[near[k]/32][c] over the next v.Plus entries of near,
 // minus the same sum over the v.Minus entries after them.
 //
-// The bits of u come from a random stream, from the given group on. The stream is generated by
-// [ARS] if ars is true, and otherwise by [Philox]. Only as many bits are used as are needed to
-// decide whether u < p:
+// The bits of u come from a random stream, from the given group on. [ARS] generates the stream if
+// ars is true, and otherwise [Philox]. Only as many bits are used as are needed to decide whether u
+// < p:
 //
 //   - In visit i, the highest eight bits of u are byte c of words 8i … 8i+7. If they equal the
 //     highest bits of p, there is a tie if bit c of valid is set; otherwise the result is 0.
@@ -155,11 +156,13 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //     chains. The visit's first tie uses 48 bits from the high end of its words, after the eight
 //     bits above; all others use 56.
 //
-// Bit c of lane v.Row of own equals byte c of the row, before and after the call.
+// Lane v.Row of own (see [ChainBits]) must hold the same states as the row: bit c equals byte c.
+// This remains so.
 //
-// If kept is not nil, kept[v.Row] is the sum of the visit (see [CountRows]), and changes are added
-// to the sums of the neighbours. This takes less time if few visits change a chain. The results
-// have the same bits if the neighbour relation is symmetric, with equal signs in both directions.
+// If kept is not nil, kept[v.Row] must hold the sums of the visit (see [CountRows]). HeatRows then
+// updates the sums of the neighbours of every site that changes. This takes less time if few visits
+// change a chain. The results have the same bits if the neighbour relation is symmetric, with equal
+// signs in both directions.
 //
 // It panics if there are more than RowVisits visits or RowNear entries of near. The caller must
 // ensure that row numbers, tables and entries of near are valid, and that sums are in 0 …
@@ -228,8 +231,8 @@ func SumRows(sum *[ChainBits]int32, rows []Row) {
 	}
 }
 
-// CountRows stores the sums over the neighbours that [HeatRows] uses. For visit v, row v.Row of
-// kept receives the sum of each chain.
+// CountRows stores in kept[v.Row], for each visit v, the sum over the neighbours in each chain, as
+// [HeatRows] computes it.
 func CountRows(kept, rows []Row, visits []RowVisit, near []int32) {
 	for _, v := range visits {
 		kept[v.Row] = refCountRow(rows, near[:v.Plus+v.Minus], v)

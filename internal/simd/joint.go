@@ -5,12 +5,13 @@ import (
 	"math/bits"
 )
 
-// JointBlocks is the largest number of blocks of chains that a [Joint] redraws side by side.
+// JointBlocks is the largest number of blocks that a [Joint] redraws at once. A block is a set of
+// up to ChainBits chains.
 const JointBlocks = 16
 
-// Joint redraws blocks of up to ChainBits chains each, whose states are stored side by side. It
-// holds the random stream of each block and counts the sites changed in each block. Lane p of block
-// b is word p·JointBlocks + b of a string.
+// Joint redraws several blocks of up to ChainBits chains each at once. It holds the random stream
+// of each block and counts the sites changed in each block. Lane p of block b, the state of one
+// site in its chains (see [ChainBits]), is word p·JointBlocks + b of a string.
 type Joint struct {
 	ars     bool
 	key     uint64
@@ -32,9 +33,9 @@ type jointASM struct {
 }
 
 // Begin sets the blocks of j. Block b draws from the stream streams[b], beginning with group
-// groups[b], by ARS if ars is true and by Philox otherwise. Changes are counted only in the first
-// chains[b] chains of block b. It panics unless there are 1 … JointBlocks blocks of 0 … ChainBits
-// chains.
+// groups[b]. [ARS] generates the streams if ars is true, and otherwise [Philox]. Changes are
+// counted only in the first chains[b] chains of block b. It panics unless there are 1 … JointBlocks
+// blocks of 0 … ChainBits chains.
 func (j *Joint) Begin(ars bool, key uint64, streams, groups []uint64, chains []int) {
 	if len(chains) < 1 || len(chains) > JointBlocks {
 		panic(fmt.Sprintf("simd: Joint.Begin: len(chains) = %d, want 1 … %d", len(chains), JointBlocks))
@@ -62,8 +63,8 @@ func (j *Joint) Begin(ars bool, key uint64, streams, groups []uint64, chains []i
 	}
 }
 
-// Moved adds to sum[b] the number of sites of block b that have changed since the last call, in all
-// chains together.
+// Moved adds to sum[b] the number of sites of block b that have changed since the last call of
+// Moved, summed over the chains.
 func (j *Joint) Moved(sum []int) {
 	for b := range sum {
 		sum[b] += int(j.asm.moved[b])
@@ -71,18 +72,18 @@ func (j *Joint) Moved(sum []int) {
 	j.asm.moved = [JointBlocks]uint32{}
 }
 
-// Heat redraws the sites of lanes lane … lane+n−1 of own by heat bath, one after the other, in
-// every block. Lane lane + p uses the random bits that [HeatBits] uses for lane p of the block's
-// string. They begin ahead groups of the stream after the group set by Begin. The number of
-// neighbours in state 1 is the sum over k = 0, …, degree−1 of
+// Heat redraws by heat bath, in every block, the sites of n lanes of own, from the argument lane
+// on. Lane lane + p uses the random bits that [HeatBits] uses for bits 32p, …, 32p+31 of a string.
+// These begin after the first ahead groups of the block's stream, counted from the group set by
+// Begin. The number of neighbours in state 1 is the sum over k = 0, …, degree−1 of
 //
 //	lane near[k·stride + p] & (2³¹−1) of own,
 //
 // with all bits flipped if near[k·stride + p] is negative. No lane of a neighbour may be redrawn in
-// the same call. Lanes of blocks that do not exist may or may not be changed.
+// the same call. Lanes of blocks that do not exist may change.
 //
 // It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these lanes.
-// At most 2³¹ changes of a block may be counted before a call of Moved.
+// Call Moved before it has to count more than 2³¹ changes in a block.
 func (j *Joint) Heat(own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
 	if degree < 0 || degree > 7 || n < 0 || n > stride || len(near) < (degree-1)*stride+n && degree > 0 {
 		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(near) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(near)))
@@ -151,6 +152,6 @@ func refJointHeat(j *Joint, own []uint32, lane, n int, near []int32, stride, deg
 // It is a multiple of 16.
 const jointTerms = 256
 
-// JointWidth returns the number of blocks that fit in a vector register. A [Joint] draws that
-// many blocks in little more time than a single block. It returns 0 without assembly.
+// JointWidth returns the number of blocks of a [Joint] that fit in a vector register, or 0 without
+// assembly. That many blocks take little more time than one.
 func JointWidth() int { return jointWidth() }

@@ -34,14 +34,14 @@ func Gone(r, e float32) float32 {
 // r⁶/5040 < 2⁻²⁴.
 const shortJump = 0.25
 
-// JumpThresholds computes probabilities, as integers over 2³¹, for jump processes on two states.
-// Entry i is the probability that a process that starts at x_i is in the other state after the time
-// tau:
+// JumpThresholds computes, as integers t_i over 2³¹, probabilities for jump processes on the states
+// 0 and 1. Entry i belongs to the process that starts at x_i: q_i is the probability that it is in
+// the other state after the time tau.
 //
 //	q_i = ν·(1 − exp(−tau·g(t)/ν)),  t_i = min(max(⌊2³¹·q_i⌋, 1), 2³¹−2⁷).
 //
-// Here g is the rate, t = e^(−Δ_i) and ν = σ(−Δ_i), with σ and Δ_i as in [FlipThresholds]. In
-// float32, q has a relative error of 2·10⁻⁶. The threshold t_i is 0 if Δ_i = +Inf and −1 if Δ_i is
+// Here g is the function that rate selects, t = e^(−Δ_i), Δ_i = h_i·(1−2x_i) and ν = 1/(1 + e^Δ_i).
+// In float32, q has a relative error of 2·10⁻⁶. The integer t_i is 0 if Δ_i = +Inf and −1 if Δ_i is
 // NaN. JumpThresholds panics unless len(t) = len(x) = len(h) and rate is a valid [JumpRate].
 func JumpThresholds(t []int32, h []float32, x []int32, tau float32, rate JumpRate) {
 	checkLen("t", len(t), len(h))

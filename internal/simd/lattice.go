@@ -5,13 +5,14 @@ import (
 )
 
 // Torus counts, for every site of a two-dimensional periodic lattice of states 0 and 1, the
-// neighbours in state 1, and looks up the count in a table:
+// neighbours in state 1, and looks up the count in table:
 //
-//	h[i] = table[k_i],  k_i = Σ x_j over the four neighbours of site i.
+//	h[i] = table[k_i],  k_i = Σ x_j over the four neighbours j of site i.
 //
-// It returns Σ x_i·k_i and Σ x_i. The lattice is row-major, with cols ≥ 3 columns and at least 3
-// rows. If table holds the five local fields of an Ising model, h is its field, and the sums give
-// its energy. It panics unless len(x) is a multiple of cols, at least 3·cols, and len(h) = len(x).
+// It returns pairs = Σ x_i·k_i and up = Σ x_i. The lattice is row-major, with cols ≥ 3 columns and
+// at least 3 rows. If table holds the five local fields of an Ising model, h is its field, and the
+// energy follows from pairs and up. It panics unless len(x) is a multiple of cols, at least 3·cols,
+// and len(h) = len(x).
 func Torus(h []float32, table *[8]float32, x []int32, cols int) (pairs, up int) {
 	if cols < 3 {
 		panic(fmt.Sprintf("simd: cols = %d, want ≥ 3", cols))

@@ -4,8 +4,9 @@ import (
 	"math"
 )
 
-// Dot returns Σ x_i·y_i in float32: products are rounded, and 16 lanes are added by halving. It
-// panics unless len(x) = len(y).
+// Dot returns Σ x_i·y_i in float32, with every product and sum rounded. Term i is added to lane i
+// mod 16, one of 16 partial sums, which are then added by halving. It panics unless len(x) =
+// len(y).
 func Dot(x, y []float32) float32 {
 	checkLen("x", len(x), len(y))
 	if best < dotLevel {
@@ -30,7 +31,8 @@ func Axpy(alpha float32, x, y []float32) {
 // Scale multiplies every entry of x by alpha.
 func Scale(alpha float32, x []float32) { scale(alpha, x) }
 
-// Sum returns Σ x_i in float64, in 16 lanes added by halving.
+// Sum returns Σ x_i in float64. Term i is added to lane i mod 16, one of 16 partial sums, which are
+// then added by halving.
 func Sum(x []float32) float64 {
 	if best < sumLevel {
 		return refSum(x)
@@ -44,9 +46,9 @@ func Sum(x []float32) float64 {
 	return halve(&lane)
 }
 
-// WeightsMarked stores p[i] = e^(w[i]−m), where m is the [Peak] of w. For each of two bit masks, it
-// returns the [Sum] of the marked entries of p. Entry i is marked by bit i%16 of word i/16; other
-// bits are ignored. WeightsMarked makes a single pass over w. It panics unless len(p) = len(w) and
+// WeightsMarked stores p[i] = e^(w[i]−m), where m is the [Peak] of w, in a single pass over w. Each
+// of the two bit masks marks entries: entry i if bit i%16 of word i/16 is set. For each mask,
+// WeightsMarked returns the [Sum] of the marked entries of p. It panics unless len(p) = len(w) and
 // the masks have ⌈len(w)/16⌉ words.
 func WeightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]float64) {
 	checkLen("p", len(p), len(w))

@@ -4,9 +4,9 @@ import (
 	"fmt"
 )
 
-// Dot64 returns Σ_i x[i]·y[i], every operation rounded to float64. It sums whole groups of sixteen
-// entries in 16 lanes, adds the lanes by halving, and then adds the remaining entries. It panics
-// unless len(y) = len(x).
+// Dot64 returns Σ_i x[i]·y[i], with every product and sum rounded to float64. Whole groups of
+// sixteen terms are summed in 16 lanes as in [Sum], and then the remaining terms are added. It
+// panics unless len(y) = len(x).
 func Dot64(x, y []float64) float64 {
 	checkLen("y", len(y), len(x))
 	n := len(x) &^ (lanes - 1)
@@ -52,13 +52,13 @@ func AddWide(dst []float64, a float64, x []float32) {
 	addWide(dst, a, x)
 }
 
-// Squares stores weighted squared distances of x from the rows of m,
+// Squares stores weighted squared distances between x and the rows of m,
 //
 //	dst[k] = Σ_i w[k·n + i]·(x[i] − m[k·n + i])²,
 //
-// every operation rounded to float64, the sum in 16 lanes. It panics unless n = len(x) is a
-// positive multiple of 16 and m and w have a row for each entry of dst. Shorter vectors can be
-// padded with a weight and a mean of 0.
+// with every operation rounded to float64, and the terms summed in 16 lanes as in [Sum]. It panics
+// unless n = len(x) is a positive multiple of 16, and m and w have a row for each entry of dst.
+// Shorter vectors can be padded with a weight and a mean of 0.
 func Squares(dst, x, m, w []float64) {
 	checkPadded(len(x))
 	checkLen("m", len(m), len(dst)*len(x))
@@ -75,9 +75,9 @@ func Squares(dst, x, m, w []float64) {
 	}
 }
 
-// Attract adds to dst the gradient of a distance of [Squares]: dst[i] += p·(m[i] − x[i])·w[i],
-// every operation rounded to float64. It panics unless all slices have the same length, a positive
-// multiple of 16.
+// Attract adds to dst the gradient, with respect to x, of −p/2 times the weighted squared distance
+// of [Squares]: dst[i] += p·(m[i] − x[i])·w[i]. Every operation is rounded to float64. It panics
+// unless all slices have the same length, a positive multiple of 16.
 func Attract(dst, x, m, w []float64, p float64) {
 	checkPadded(len(x))
 	checkLen("dst", len(dst), len(x))

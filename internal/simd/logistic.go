@@ -18,9 +18,9 @@ func refSigmoid(dst, src []float32) {
 }
 
 // GELU stores dst[i] = x·σ(u(x)) for x = src[i], the tanh form of the Gaussian error linear unit
-// (Hendrycks and Gimpel 2016). Here u is 2·√(2/π)·(x + 0.044715·x³), every operation rounded to
-// float32, and σ is the function of [SigmoidTo]. The slice dst may be src. It panics unless
-// len(dst) = len(src).
+// (Hendrycks and Gimpel 2016). Here u(x) = 2·√(2/π)·(x + 0.044715·x³), with every operation rounded
+// to float32, and σ is the logistic function as computed by [SigmoidTo]. The slice dst may be src.
+// It panics unless len(dst) = len(src).
 func GELU(dst, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	gelu(dst, src)

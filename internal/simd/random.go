@@ -9,11 +9,11 @@ import (
 // Philox fills dst with the words of a random stream from the given group on. A group is 64
 // consecutive words.
 //
-// Word j of the stream (key, stream) belongs to group G = j/64. Let r = j mod 64, w = r/16 and lane
-// = r mod 16. The word is output word w of Philox4x32-10 under the 64-bit key, at a 128-bit
-// counter. The low half of the counter is G·16 + lane, and the high half is stream. The layout is
-// part of the definition: all backends and all ways of cutting a stream into calls give the same
-// words.
+// Word j of the stream belongs to group G = ⌊j/64⌋. Let r = j mod 64, w = ⌊r/16⌋ and lane = r mod
+// 16. The word is output word w of the generator Philox4x32-10 with the 64-bit argument key at a
+// 128-bit counter. The low half of the counter is G·16 + lane, and the high half is the argument
+// stream. This layout is part of the definition: all backends, and all ways of dividing a stream
+// into calls, give the same words.
 //
 // Philox panics unless len(dst) is a multiple of 64.
 func Philox(dst []uint32, key, stream, group uint64) {
@@ -35,8 +35,7 @@ func Philox(dst []uint32, key, stream, group uint64) {
 
 // ARS is like [Philox] with another generator, ARS4x32-7. Word j is output word w of that generator
 // at the counter of Philox, under a 128-bit key. The low half of the key is the argument key, and
-// the high half holds the first 64 bits of π − 3. The words of a block are numbered from its lowest
-// bytes on.
+// the high half holds the first 64 bits of π − 3. Word 0 of an output is its lowest 32 bits.
 func ARS(dst []uint32, key, stream, group uint64) {
 	if len(dst)%GroupWords != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, want a multiple of %d", len(dst), GroupWords))

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Weights turns rows of float32 log-weights into weights relative to the largest,
+// Weights turns each row of cols log-weights w into weights relative to the largest,
 //
-//	p[i] = e^(w[i]−m), m the maximum of the row,
+//	p[i] = e^(w[i]−m), where m is the maximum of the row,
 //
-// in float32 with an error below 2.5 ulp (besides the rounding of w[i]−m). It stores the sum of
-// each row in total, a float64 sum in the order described at [Pick]. If w[i] is −Inf, p[i] is
-// exactly 0. Any other p[i] below the argument floor ≥ 0 is raised to it. With floor = 0, weights
-// below the cut-off −87.3 are 0, too. A row that has only −Inf has total 0, and a row with a NaN or
-// +Inf has total NaN.
+// in float32. The error is below 2.5 ulp, not counting the rounding of w[i]−m. Weights stores the
+// sum of each row in total, a float64 sum in the order described at [Pick]. If w[i] is −Inf, p[i]
+// is exactly 0. Any other p[i] is at least the argument floor, because smaller ones are raised to
+// it. With floor = 0, p[i] is also 0 if w[i]−m is below −87.3. The total is 0 for a row that has
+// only −Inf, and NaN for a row with a NaN or +Inf.
 //
 // The slice p may be w. Weights panics unless cols ≥ 1, len(w) = len(total)·cols and len(p) =
 // len(w).
@@ -45,8 +45,8 @@ func Peak(w []float32) float32 {
 	return m + 0
 }
 
-// WeightsFrom is like [Weights] for one row whose [Peak] is m, without floor. It panics unless
-// len(p) = len(w).
+// WeightsFrom does the work of [Weights] for a single row with floor = 0, given m, the [Peak] of
+// the row. It returns the total. It panics unless len(p) = len(w).
 func WeightsFrom(p, w []float32, m float32) (total float64) {
 	checkLen("p", len(p), len(w))
 	if best < maxSegmentLevel {
@@ -56,10 +56,11 @@ func WeightsFrom(p, w []float32, m float32) (total float64) {
 	return total
 }
 
-// LogSumExp stores dst[r] = log Σ_i e^(w[r,i]) for rows of cols log-weights, computed as the
-// maximum plus the logarithm of the float64 total of [Weights]. The result is −Inf for a row of
-// −Inf and NaN for a row with NaN or +Inf. The error is below 2e−7 besides the rounding of w − max,
-// because the weights are float32. It panics unless cols ≥ 1 and len(w) = len(dst)·cols.
+// LogSumExp stores in dst[r] the logarithm of Σ_i e^(w[r,i]) for each row r of cols log-weights. It
+// is the maximum of the row plus the logarithm of the total of [Weights]. The result is −Inf for a
+// row of −Inf, and NaN for a row with NaN or +Inf. Because weights are float32, the error is up to
+// 2e−7, not counting the rounding of w minus the maximum. It panics unless cols ≥ 1 and len(w) =
+// len(dst)·cols.
 func LogSumExp(dst []float64, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w)/cols)
@@ -70,10 +71,13 @@ func LogSumExp(dst []float64, w []float32, cols int) {
 	eachRow(w, cols, func(r int, m float32, total float64) { dst[r] = float64(m) + Log(total) })
 }
 
-// Softmax stores dst[i] = e^(w[i]) / Σ_row e^w for rows of cols log-weights. It multiplies the
-// float32 weights of [Weights] (floor 0) by the rounded reciprocal of their total, with an error
-// below 4 ulp besides the rounding of w − max. Probabilities below 2⁻¹²⁵ are exactly 0. A row
-// without positive weight or with NaN or +Inf becomes NaN.
+// Softmax stores the probabilities of each row of cols log-weights,
+//
+//	dst[i] = e^(w[i]) / Σ_j e^(w[j]), summed over the row.
+//
+// It multiplies the float32 [Weights] (floor 0) by the rounded reciprocal of their total. The error
+// is below 4 ulp, not counting the rounding of w minus the maximum. Probabilities below 2⁻¹²⁵ are
+// exactly 0. A row becomes NaN if it has no positive weight, or has a NaN or +Inf.
 //
 // The slice dst may be w. Softmax panics unless cols ≥ 1, len(w) is a multiple of cols and len(dst)
 // = len(w).
@@ -83,9 +87,13 @@ func Softmax(dst, w []float32, cols int) {
 	softmax(dst, w, cols)
 }
 
-// LogSoftmax stores dst[i] = (w[i] − m) − log Σ_row e^(w−m), where m is the maximum of the row, in
-// float32 steps. The result is −Inf if w[i] is −Inf. A row without positive weight or with NaN or
-// +Inf becomes NaN. The logarithm is the logarithm of the total of [Weights], rounded to float32.
+// LogSoftmax stores the log-probabilities of each row of cols log-weights, computed in float32 as
+//
+//	dst[i] = (w[i] − m) − log Z,
+//
+// where m is the maximum of the row and Z the total of its [Weights]; log Z is rounded to float32.
+// The result is −Inf if w[i] is −Inf. A row becomes NaN if it has no positive weight, or has a NaN
+// or +Inf.
 //
 // The slice dst may be w. LogSoftmax panics unless cols ≥ 1, len(w) is a multiple of cols and
 // len(dst) = len(w).
@@ -107,13 +115,14 @@ func LogSoftmax(dst, w []float32, cols int) {
 	})
 }
 
-// Entropy stores the entropy in nats of the distribution of each row of log-weights,
+// Entropy stores the entropy in nats of the distribution of each row of cols log-weights w,
 //
-//	H = log Z − Σ p_i·(w_i−m)/Z,  p the [Weights] of the row, Z their total,
+//	H = log Z − Σ p_i·(w_i−m)/Z,
 //
-// with float32 terms summed in 16 lanes of float64. Terms of weight 0 are 0. The result is NaN for
-// a row without positive weight or with NaN or +Inf. The error is below 1e−6·(1+H). It panics
-// unless cols ≥ 1 and len(w) = len(dst)·cols.
+// where m is the maximum of the row, p its [Weights] and Z their total. Terms are float32, and
+// their sum is float64. Terms of weight 0 are 0. The result is NaN for a row that has no positive
+// weight, or has a NaN or +Inf. The error is below 1e−6·(1+H). It panics unless cols ≥ 1 and len(w)
+// = len(dst)·cols.
 func Entropy(dst []float64, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w)/cols)

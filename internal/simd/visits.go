@@ -26,13 +26,14 @@ type visitsASM struct {
 	slices             [3][]int32
 }
 
-// NewVisits returns a Visits for the graph whose neighbours are given in compressed rows. A site i
-// with m neighbours in state 1 uses entry first[i] + m of the tables. With a random integer u <
-// 2⁶⁴, its new state is 1 if u < odds[entry], and 0 otherwise.
+// NewVisits returns a Visits for the graph in which site i has the neighbours
+// adj[start[i]:start[i+1]]. The slices odds, odds1, accept[0] and accept[1] are tables. A visit to
+// site i with m neighbours in state 1 uses their entry k = first[i] + m. The new state is 1 if a
+// random integer u < 2⁶⁴ is below odds[k], and otherwise 0.
 //
-// If odds1 is not nil, it replaces odds for sites that are in state 1 before the visit. For a site
-// in state s, a visit then adds the entry of accept[s] to [Visited].Accept. NewVisits panics unless
-// the tables have the same length, or odds1 and accept are empty.
+// If odds1 is not nil, it replaces odds for a site in state 1 before the visit. A visit to a site
+// in state s then also adds accept[s][k] to [Visited].Accept. NewVisits panics unless the four
+// tables have the same length, or odds1 is nil.
 func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint64) *Visits {
 	v := &Visits{odds: odds, accept: accept, table: odds, propose: odds1 != nil}
 	if v.propose {
@@ -57,18 +58,20 @@ func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint
 	return v
 }
 
-// Visited reports the changes made by a call of [Visits.Visit]: the number of changed sites, the
-// change in the number of sites in state 1, and the change in the number of edges between equal
-// states. Accept is the sum of the numbers accept (see [NewVisits]) modulo 2⁶⁴.
+// Visited reports the changes made by a call of [Visits.Visit]. Moved is the number of changed
+// sites, Ones the change in the number of sites in state 1, and Equal the change in the number of
+// edges between equal states. Accept is the sum of entries of the tables accept (see [NewVisits]),
+// modulo 2⁶⁴.
 type Visited struct {
 	Moved, Ones, Equal int
 	Accept             uint64
 }
 
-// Visit redraws the given sites of the state x. Each site takes two words of random bits, the
-// lower half first. The slice look holds the table entry of each site and is updated. It panics
-// unless words has two entries for each site and len(look) = len(x) is the number of sites of the
-// graph. It does not check that sites are within x and that look is within the tables.
+// Visit redraws the given sites of the state x, one after the other. The random integer of a site
+// is two entries of words, the lower half first. The slice look holds the table entry k (see
+// [NewVisits]) of each site of the graph and is updated. It panics unless words has two entries for
+// each site to redraw and len(look) = len(x) is the number of sites of the graph. It does not check
+// that sites are within x and that look is within the tables.
 func (v *Visits) Visit(look, x, sites []int32, words []uint32) Visited {
 	if len(words) != 2*len(sites) {
 		panic(fmt.Sprintf("simd: len(words) = %d, want 2·%d", len(words), len(sites)))

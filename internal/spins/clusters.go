@@ -8,20 +8,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// ClusterPairs is the maximum number of pairs of [Chains] in a [Clusters].
+// ClusterPairs is the maximum number of pairs of [Chains] that a [Clusters] handles at once.
 const ClusterPairs = 64 * len(simd.Marks{}) / simd.ChainBits
 
 // clusterBits holds a bit per pair and chain. Chain s of pair p is bit 32·(p mod 2) + s of word p/2.
 type clusterBits = simd.Marks
 
-// Clusters is a workspace for the exchange of clusters of sites between pairs of [Chains] on one
-// graph. A cluster is a connected component of the sites at which the two states of a chain differ.
+// Clusters is a workspace for exchanging clusters of sites between two [Chains] on one graph, for
+// several such pairs at once. A cluster is a connected component of the sites at which the states
+// of a chain in the two Chains differ.
 type Clusters struct {
 	start, adj []int32
 	differ, in []clusterBits // per site: whether the states differ there; whether the site is exchanged
 }
 
-// NewClusters returns a workspace for chains on g.
+// NewClusters returns a workspace for pairs of [Chains] on g.
 func (g *Graph) NewClusters() *Clusters {
 	w := padded.New(Clusters{start: g.start, adj: g.adj})
 	w.differ, w.in = padded.Make[clusterBits](g.sites), padded.Make[clusterBits](g.sites)
@@ -34,8 +35,8 @@ func (w *Clusters) Clear() {
 	clear(w.in)
 }
 
-// Compare stores, as the given pair, the sites at which the states of a and b differ in each chain.
-// It panics unless 0 ≤ pair < [ClusterPairs], as do Seed and Exchange.
+// Compare stores the sites at which the states of a and b differ in each chain. They become the
+// pair with the given number. Compare, Seed and Exchange panic unless 0 ≤ pair < [ClusterPairs].
 func (w *Clusters) Compare(pair int, a, b *Chains) {
 	check.Index("spins", "pair", pair, ClusterPairs)
 	word, shift := uint(pair/2)%uint(len(clusterBits{})), 32*uint(pair%2)
@@ -47,16 +48,16 @@ func (w *Clusters) Compare(pair int, a, b *Chains) {
 	}
 }
 
-// Seed marks a site for the exchange in one chain of a pair, if the two states of the chain differ
-// at this site. It reports whether they differ.
+// Seed marks a site of one chain of a pair for the exchange, if its two states differ there. It
+// reports whether they differ.
 func (w *Clusters) Seed(pair, chain, site int) bool {
 	word, bit := pair/2, uint64(1)<<(32*(pair%2)+chain)
 	w.in[site][word] |= w.differ[site][word] & bit
 	return w.differ[site][word]&bit != 0
 }
 
-// Grow marks all sites of the clusters to which the marked sites belong. If the marked sites are
-// then more than half of the sites of a chain, it marks the other differing sites instead. The
+// Grow marks, in every chain, all sites of the clusters that contain a marked site. If more than
+// half of a chain's sites are then marked, it marks the chain's other differing sites instead. The
 // exchange then gives the same two states in swapped order.
 func (w *Clusters) Grow() {
 	for back := false; simd.Join(w.in, w.differ, w.start, w.adj, back); {
@@ -108,7 +109,8 @@ func (w *Clusters) most() (chains clusterBits) {
 	return chains
 }
 
-// Exchange exchanges the states of a and b, which are the given pair, at the marked sites.
+// Exchange exchanges the states of a and b at the marked sites of the given pair, which
+// [Clusters.Compare] has stored for a and b.
 func (w *Clusters) Exchange(pair int, a, b *Chains) {
 	check.Index("spins", "pair", pair, ClusterPairs)
 	word, shift := uint(pair/2)%uint(len(clusterBits{})), 32*uint(pair%2)

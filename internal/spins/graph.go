@@ -17,19 +17,20 @@ const MostNear = 7
 // redrawn.
 type Layout struct {
 	Start, Adj []int32 // neighbours of each site, in compressed sparse rows
-	// per entry of Adj: whether the neighbour counts if its state is 0 rather than 1; nil means
-	// that all neighbours count if their state is 1
+	// per entry of Adj: if true, the neighbour counts in state 0 rather than 1; nil means that all
+	// neighbours count in state 1
 	Against []bool
 	Colour  []int32      // per site: colour; sites of one colour are not neighbours
-	Kind    []int32      // per site: kind; sites of one kind have equally many neighbours
-	Odds    []*simd.Odds // per kind: odds of state 1, by the number of neighbours that count
-	// per site: ≥ 0 if redraws keep its state, otherwise negative; nil means no site is fixed
+	Kind    []int32      // per site: kind; sites of one kind have the same number of neighbours
+	Odds    []*simd.Odds // per kind: probabilities of state 1, by the number of neighbours that count
+	// per site: ≥ 0 if redraws keep its state, and otherwise negative; nil means no site is fixed
 	Fixed []int32
 }
 
-// Graph arranges sites in lanes of 32 bits, one bit per chain. Sites that are redrawn together
-// are in adjacent lanes: they are sorted by colour, then by kind, and each group is padded to
-// whole vector registers. A Graph is immutable, except for [Graph.Share].
+// Graph arranges the sites of a graph in lanes. A lane is 32 bits that hold the state of one site,
+// one bit per chain. Sites that are redrawn together are in adjacent lanes: they are sorted by
+// colour, then by kind (see [Layout]), and each group is padded to whole vector registers. A Graph
+// is immutable, except for [Graph.Share].
 type Graph struct {
 	sites int
 	place []int32 // per site: index of its lane
@@ -136,18 +137,18 @@ func (g *Graph) connect(from Layout) {
 	}
 }
 
-// Lanes returns the number of lanes, one per site, including padding.
+// Lanes returns the number of lanes: one per site, and the padding.
 func (g *Graph) Lanes() int { return g.lanes }
 
 // Parts returns the number of parts of a sweep. A part is a range of sites of one colour and kind
-// that one call redraws.
+// that are redrawn by one call.
 func (g *Graph) Parts() int { return len(g.parts) }
 
 // PartSites returns the number of sites of a part.
 func (g *Graph) PartSites(part int) int { return g.parts[part].sites }
 
-// End returns the first part of the next colour after a part. The parts before End have one colour
-// and may be redrawn at the same time.
+// End returns the number of the first part that has a later colour than the given part. The parts
+// from the given one to the one before End have one colour and may be redrawn at the same time.
 func (g *Graph) End(part int) int {
 	end := part + 1
 	for end < len(g.parts) && g.parts[end].colour == g.parts[part].colour {
@@ -156,13 +157,13 @@ func (g *Graph) End(part int) int {
 	return end
 }
 
-// Groups returns how many groups of random words (64 words each) a redraw of a part consumes.
+// Groups returns how many groups of 64 random words a redraw of a part consumes.
 func (g *Graph) Groups(part int) uint64 {
 	return uint64(whole(g.parts[part].sites)/registerLanes) * simd.BitGroups
 }
 
 // Visit calls f for every site in sweep order, part by part. The argument odds of f is 2⁶⁴ times
-// the probability that a redraw, given the other sites of x, makes the site 1.
+// the probability that a redraw gives the site state 1, where the other sites have the states x.
 func (g *Graph) Visit(x []int32, f func(site int, odds uint64)) {
 	site := make([]int, g.lanes)
 	for i, p := range g.place {
@@ -195,16 +196,17 @@ func (g *Graph) NewChains() *Chains {
 	return c
 }
 
-// Redraw redraws the sites of one part, given the other sites. It consumes [Graph.Groups] groups
-// of the source and adds the changes to the tally of the part's kind in delta.
+// Redraw redraws the sites of the part with the number at, given the other sites. It consumes
+// [Graph.Groups] groups of random words of the source from. It adds the changes to the tally in
+// delta that belongs to the kind of the part.
 func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch) {
 	now, old := c.drawn(at, from, w)
 	simd.TallyBits(&delta[c.parts[at].kind], now, old, &w.count)
 	copy(old, now)
 }
 
-// Draw redraws the sites of one part, given the other sites, like [Chains.Redraw] but without a
-// tally. It returns the number of sites that changed, summed over the chains 0 … chains−1.
+// Draw redraws the sites of the part with the number at like [Chains.Redraw], but without a tally.
+// It returns the number of sites that changed, summed over the chains 0 … chains−1.
 func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	now, old := c.drawn(at, from, w)
 	mask := uint64(1)<<chains - 1
@@ -238,8 +240,8 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds the sites in state 1 to the tallies delta, one per kind, as if they had just changed
-// from 0 to 1 one after the other.
+// Count adds the sites in state 1 to the tallies delta, one tally per kind. They count as if they
+// had just changed from 0 to 1 one after the other.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
 		p := &c.parts[at]
@@ -259,10 +261,10 @@ func clearFrom(v []uint64, n int) {
 	clear(v[n/2:])
 }
 
-// Spread stores in x the states, one row per chain.
+// Spread stores the states in x as numbers 0 and 1, one row of sites per chain.
 func (c *Chains) Spread(x []int32) { simd.SpreadChains(x, c.bits, c.place) }
 
-// Pack sets the states to x, which holds a row of levels 0 and 1 per chain.
+// Pack sets the states to x, which holds numbers 0 and 1, one row of sites per chain.
 func (c *Chains) Pack(x []int32) {
 	clear(c.bits)
 	for at := 0; at < len(x); at += c.sites {
@@ -273,13 +275,13 @@ func (c *Chains) Pack(x []int32) {
 	}
 }
 
-// Change is the effect of redraws on one chain, from which the change of the energy follows. Ones
-// is the change in the number of sites in state 1. Near adds the number of neighbours that count
-// (see [Layout].Against) for each site that changed to 1, and subtracts it for each site that
+// Change holds two numbers from which the change of a chain's energy by redraws follows. Ones is
+// the change in the number of sites in state 1. Near adds, for each site that changed to 1, its
+// number of neighbours that count (see [Layout].Against), and subtracts it for each site that
 // changed to 0. Both depend only on the states before and after.
 type Change struct{ Ones, Near int }
 
-// Add adds to c the changes of one chain, which the tally t has counted.
+// Add adds to c the changes of one chain that t has counted.
 func (c *Change) Add(t *simd.ChainTally, chain int) {
 	up := int(t.Up[chain])
 	down := int(t.Moved[chain]) - up
@@ -287,9 +289,9 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share saves memory if the same sites of both graphs are in the same lanes and have the same
-// neighbours. It then makes g use the slices of h and release its own slices. It reports whether it
-// has done so.
+// Share saves memory if both graphs have the same sites in the same lanes, with the same
+// neighbours. It then makes g use the slices of h and release its own. It reports whether it has
+// done so.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
@@ -300,9 +302,9 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains with the states of the same chains in the argument
-// named from. If moved is not nil, Swap adds to moved[s] the number of sites at which the two
-// states of chain s differ.
+// Swap exchanges the states of the chains with the given numbers between c and the first argument.
+// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
+// differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, from.bits, chains, moved)
 }
@@ -327,9 +329,8 @@ func swapLanes(a, b []uint64, chains []int, moved []int) {
 	}
 }
 
-// Joint holds the states of up to simd.JointBlocks blocks of chains on a graph, interleaved in
-// memory, so that all blocks are redrawn together. The results are bit-identical to the results of
-// separate redraws.
+// Joint holds the states of up to simd.JointBlocks [Chains] on one graph, interleaved in memory.
+// These blocks are redrawn together, with the same bits as in separate redraws.
 type Joint struct {
 	*Graph
 	bits []uint32 // lane p of block b is at index p·simd.JointBlocks + b
@@ -342,7 +343,7 @@ func (g *Graph) NewJoint() *Joint {
 	return j
 }
 
-// Take copies the states of c to block b of the Joint.
+// Take copies the states of c to the Joint as block b.
 func (j *Joint) Take(b int, c *Chains) {
 	for p := 0; p < j.lanes; p += 2 {
 		v := c.bits[p/2]
@@ -357,8 +358,8 @@ func (j *Joint) Give(b int, c *Chains) {
 	}
 }
 
-// Sweep redraws all sites once. The argument from holds a stream for each block. The argument ahead
-// is the number of groups of random words to skip before the first group that is used.
+// Sweep redraws all sites of all blocks once. The argument from holds a random stream for each
+// block. In each stream, Sweep skips the next ahead groups of 64 random words.
 func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]
@@ -367,5 +368,5 @@ func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	}
 }
 
-// SweepGroups returns how many groups of random words (64 words each) a sweep consumes.
+// SweepGroups returns how many groups of 64 random words a sweep consumes.
 func (g *Graph) SweepGroups() uint64 { return uint64(g.lanes/registerLanes) * simd.BitGroups }

@@ -9,9 +9,9 @@ import (
 
 // Grid is a periodic lattice of two dimensions for proposals that may change all sites at once.
 // Unlike in a [Torus], the sites are not divided into two colours. They are the bits of one string,
-// row by row: site j of row r is bit rn + j, where n is the number of columns. Its neighbours in
-// other rows are n bits away. The neighbours in its own row are one bit away, or n−1 bits at the
-// ends of a row. The string is continued periodically at both ends. A Grid is immutable.
+// row by row: with n columns, the site in row r and column j is bit rn + j. Its neighbours in other
+// rows are n bits away. Its neighbours in its own row are one bit away, or n−1 bits at the ends of
+// the row. The string is continued periodically at both ends. A Grid is immutable.
 type Grid struct {
 	sites, cols int
 	words       int // number of words that hold the sites, padded to whole registers
@@ -42,8 +42,8 @@ func NewGrid(rows, cols int) *Grid {
 	return g
 }
 
-// Fix makes Propose keep the states of the sites whose entry in fixed is ≥ 0. Call it before any
-// other use of the grid.
+// Fix makes [GridState.Propose] keep the states of the sites i with fixed[i] ≥ 0. Call it before
+// any other use of the grid.
 func (g *Grid) Fix(fixed []int32) {
 	g.fixed = make([]uint64, g.words)
 	for i, l := range fixed {
@@ -53,11 +53,11 @@ func (g *Grid) Fix(fixed []int32) {
 	}
 }
 
-// Jobs returns the number of strips into which a state is divided. A strip is a range of the
-// string that is processed as one job.
+// Jobs returns the number of strips into which a state is divided. A strip is a range of the string
+// (see [Grid]) that a worker processes as one job.
 func (g *Grid) Jobs() int { return (g.words + strip - 1) / strip }
 
-// Groups returns how many groups of random words (64 words each) a proposal consumes.
+// Groups returns how many groups of 64 random words a proposal consumes.
 func (g *Grid) Groups() uint64 { return groups(g.words) }
 
 // GridState holds the state of a chain on a grid and, for every site, its number of neighbours in
@@ -79,8 +79,8 @@ func (g *Grid) strip(job int) (lo, hi int) { return job * strip, min(job*strip+s
 // own returns the words lo … hi−1 of the sites.
 func (s *GridState) own(lo, hi int) []uint64 { return s.bits[s.pad+lo : s.pad+hi] }
 
-// Propose draws which sites of a strip flip, all at once given the current state, and stores
-// their new states in next. Call next.Close when all strips are done.
+// Propose draws which sites of strip number job flip, and stores their new states in next. Each
+// draw depends only on the present state s. Call next.Close when all strips are done.
 func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Source) {
 	lo, hi := s.strip(job)
 	simd.FlipBits(next.own(lo, hi), s.own(lo, hi), s.near[3*lo:3*hi], o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
@@ -92,15 +92,15 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 	}
 }
 
-// Count counts, per site of a strip of s, the neighbours in state 1, and updates three tallies of
-// sites. The tallies determine the probabilities of the proposal that led to s from the state given
-// by the argument from, and of the reverse proposal:
+// Count counts the neighbours in state 1 of each site of strip number job of s, and stores the
+// numbers. The state s must have been proposed from another state, the argument from, for which
+// Count was called before. Count also updates three tallies, which determine the probabilities of
+// the proposal and of its reverse:
 //
-//   - back counts all sites by state and number of neighbours in s. Sites at which the two states
-//     differ also count as flips;
-//   - forth counts only the flips, by state and number of neighbours in the argument from. Count
-//     must have been called for that state before;
-//   - still counts the fixed sites, by state and number of neighbours in s.
+//   - back counts all sites by their state and number in s, and as flips those at which the two
+//     states differ;
+//   - forth counts only the flips, by their state and number in the other state;
+//   - still counts the fixed sites, by their state and number in s.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]
@@ -116,13 +116,13 @@ func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, j
 // have changed.
 func (s *GridState) Close() { goOn(s.bits, 64*s.pad, s.sites, s.cols+64) }
 
-// Spread copies the sites of a strip to the lattice x, row-major.
+// Spread copies the sites of strip number job to the row-major lattice x, as numbers 0 and 1.
 func (s *GridState) Spread(x []int32, job int) {
 	lo, hi := s.strip(job)
 	simd.UnpackBits(x[64*lo:min(64*hi, s.sites)], s.own(lo, hi))
 }
 
-// Pack sets the state to the lattice x, which holds the levels 0 and 1 row by row. It does not
+// Pack sets the state to x, which holds the numbers 0 and 1 of the lattice row by row. It does not
 // count neighbours; call Count for that.
 func (s *GridState) Pack(x []int32) {
 	clear(s.bits)
@@ -133,7 +133,7 @@ func (s *GridState) Pack(x []int32) {
 	s.Close()
 }
 
-// Differ returns the number of sites at which the states of two chains differ.
+// Differ returns the number of sites at which two states differ.
 func (s *GridState) Differ(from *GridState) int {
 	return differ(s.own(0, s.words), from.own(0, s.words), s.valid)
 }

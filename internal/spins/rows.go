@@ -108,18 +108,18 @@ func (g *RowGraph) visit(from RowLayout, sites []int32) {
 	p.entries += more
 }
 
-// Equal reports whether two graphs have the same sites in the same rows and visit them in the same
-// order with the same odds. Redraws of both graphs are then the same.
+// Equal reports whether two graphs have the same sites in the same rows, and visit them in the same
+// order with the same probabilities. Redraws of both graphs then give the same states.
 func (g *RowGraph) Equal(h *RowGraph) bool {
 	return slices.Equal(g.place, h.place) && slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near) && slices.Equal(g.odds, h.odds)
 }
 
-// Parts returns the number of parts of a sweep. A part is a range of sites in sweep order that
-// one call redraws.
+// Parts returns the number of parts of a sweep. A part is a range of sites in sweep order that are
+// redrawn by one call.
 func (g *RowGraph) Parts() int { return len(g.parts) }
 
-// PartSites returns the number of sites of a part, and the number of rows that a redraw of the part
-// adds up: for every site, one row per neighbour.
+// PartSites returns the number of sites of a part. It also returns the number of rows (neighbours)
+// that a redraw of the part adds up, over all its sites.
 func (g *RowGraph) PartSites(part int) (sites, rows int) {
 	return g.parts[part].visits, g.parts[part].entries
 }
@@ -127,16 +127,16 @@ func (g *RowGraph) PartSites(part int) (sites, rows int) {
 // Free returns the number of sites that a sweep redraws.
 func (g *RowGraph) Free() int { return g.free }
 
-// Near returns the number of rows that a sweep adds up: for every redrawn site, one row per
-// neighbour.
+// Near returns the number of rows (neighbours) that a sweep adds up, over all sites that it
+// redraws.
 func (g *RowGraph) Near() int { return len(g.near) }
 
-// Groups returns how many groups of random words (64 words each) a redraw of a part consumes.
+// Groups returns how many groups of 64 random words a redraw of a part consumes.
 func (g *RowGraph) Groups(part int) uint64 { return simd.RowGroups(g.parts[part].visits) }
 
-// Visit calls f for every site in sweep order. The argument sum of f is the sum of the site's
-// neighbours in state x. The argument odds is 2⁶⁴ times the probability that a redraw sets the site
-// to 1, given that sum.
+// Visit calls f for every site in sweep order. The argument sum of f is the sum over the site's
+// neighbours in the state x. The argument odds is 2⁶⁴ times the probability that a redraw with this
+// sum gives the site state 1.
 func (g *RowGraph) Visit(x []int32, f func(site, sum int, odds uint64)) {
 	site := make([]int, g.sites)
 	for i, p := range g.place {
@@ -159,7 +159,7 @@ func (g *RowGraph) Visit(x []int32, f func(site, sum int, odds uint64)) {
 	}
 }
 
-// RowChains holds the states of up to simd.ChainBits chains on a graph, as bytes and as bits.
+// RowChains holds the states of up to simd.ChainBits chains on a graph, both as bytes and as bits.
 type RowChains struct {
 	*RowGraph
 	rows  []simd.Row
@@ -169,25 +169,25 @@ type RowChains struct {
 	sums, kept []simd.Row // sums of neighbours; kept is sums while Keep is on, otherwise nil
 }
 
-// NewChains returns the given number of chains, in which all sites are 0.
+// NewChains returns the given number of chains. All their sites are in state 0.
 func (g *RowGraph) NewChains(chains int) *RowChains {
 	c := padded.New(RowChains{RowGraph: g, valid: uint32(1<<chains - 1)})
 	c.rows, c.own = padded.Make[simd.Row](g.sites+1), padded.Make[uint64]((g.sites+1)/2)
 	return c
 }
 
-// Redraw redraws the sites of a part, one after the other. It consumes [RowGraph.Groups] groups
-// of the source and adds the changes to t.
+// Redraw redraws the sites of a part, one after the other. It consumes [RowGraph.Groups] groups of
+// random words of the source from, and adds the changes to t.
 func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowScratch) {
 	p := &c.parts[part]
 	simd.HeatRows(c.rows, c.own, c.visits[p.visit:p.visit+p.visits], c.near[p.near:p.near+p.entries], c.odds, c.valid, t, c.kept, w,
 		from.ARS, from.Seed, from.Chain, from.Group)
 }
 
-// Keep selects how redraws compute the sum of the states of a site's neighbours. If the argument on
-// is true, they keep the sums of all sites and update them when a site changes. Otherwise they add
-// up the states at each visit. The results have the same bits. Keeping sums is faster if less than
-// half of the visits change a chain. The graph must be symmetric.
+// Keep selects how redraws compute the sum over a site's neighbours. If the argument on is true,
+// they keep the sums of all sites and update them when a site changes. Otherwise they add up the
+// states at each visit. The results have the same bits. Keeping sums is faster if fewer than half
+// of the visits change a chain. It requires a symmetric graph.
 func (c *RowChains) Keep(on bool) {
 	if !on {
 		c.kept = nil
@@ -203,7 +203,7 @@ func (c *RowChains) Keep(on bool) {
 // Kept reports whether sums of neighbours are kept from visit to visit; see [RowChains.Keep].
 func (c *RowChains) Kept() bool { return c.kept != nil }
 
-// Ones stores in n, for every chain, the number of sites of the given kind that are in state 1.
+// Ones stores in n, for every chain, the number of sites in state 1 among the sites of a kind.
 func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	*n = [simd.ChainBits]int32{}
 	for _, run := range c.kinds[kind] {
@@ -211,10 +211,10 @@ func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	}
 }
 
-// Spread stores in x the states, one row per chain.
+// Spread stores the states in x as numbers 0 and 1, one row of sites per chain.
 func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
 
-// Pack sets the states to x, which holds a row of levels 0 and 1 per chain. It turns off
+// Pack sets the states to x, which holds numbers 0 and 1, one row of sites per chain. It turns off
 // [RowChains.Keep].
 func (c *RowChains) Pack(x []int32) {
 	c.kept = nil
@@ -230,9 +230,9 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share saves memory if the same sites of both graphs are in the same rows, are of the same kinds,
-// and have the same neighbours. It then makes g use the slices of h and release its own slices. It
-// reports whether it has done so.
+// Share saves memory if both graphs have the same sites in the same rows, of the same kinds and
+// with the same neighbours. It then makes g use the slices of h and release its own. It reports
+// whether it has done so.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
@@ -242,9 +242,9 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the given chains between c and the argument named from. If moved is
-// not nil, Swap adds to moved[s] the number of sites at which the two states of chain s differ. It
-// switches [RowChains.Keep] off, both for c and for the argument.
+// Swap exchanges the states of the chains with the given numbers between c and the first argument.
+// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
+// differ. It turns off [RowChains.Keep] for both.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
 	mask := simd.Row{}
@@ -273,9 +273,9 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums stores in n, for every chain, the sum of neighbours over the free sites in state 1. Each
-// pair of free sites counts once. The result equals the tally of redraws that change these sites
-// from 0 to 1, one after the other.
+// Sums stores in n, for every chain, the sums over neighbours, added up over the free sites in
+// state 1. Each pair of free sites counts once. This is the tally of redraws that change these
+// sites from 0 to 1, one after the other.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near
@@ -314,7 +314,7 @@ type RowLayout struct {
 	Bias  []int32 // per site: initial value of the sum of its neighbours
 	// per site: its kind; negative for a fixed site, whose state redraws keep
 	Kind []int32
-	Odds []simd.RowOdds // per kind: odds of state 1, by the sum of the neighbours
+	Odds []simd.RowOdds // per kind: probabilities of state 1, by the sum over the neighbours
 }
 
 const (
@@ -397,8 +397,8 @@ func (l *RowLayout) eights() (order []int32, together int) {
 	return append(order, singles...), len(order)
 }
 
-// RowPair holds the states of two blocks of chains on a graph, interleaved in memory, so that both
-// blocks are redrawn together. The results are bit-identical to the results of separate redraws.
+// RowPair holds the states of two [RowChains] on one graph, interleaved in memory. These blocks are
+// redrawn together, with the same bits as in separate redraws.
 type RowPair struct {
 	*RowGraph
 	rows  []simd.Row
@@ -440,8 +440,8 @@ func (p *RowPair) Give(first, second *RowChains) {
 	first.kept, second.kept = nil, nil
 }
 
-// Sweep redraws all sites once and adds the changes to the tallies t of the two blocks. Each
-// block draws from its own source.
+// Sweep redraws all sites of both blocks once, and adds the changes of block b to t[b]. Each block
+// draws from its own source. The two sources may differ only in Chain and Group.
 func (p *RowPair) Sweep(t *[2]simd.RowTally, from [2]Source) {
 	stream, group := [2]uint64{from[0].Chain, from[1].Chain}, [2]uint64{from[0].Group, from[1].Group}
 	for at := range p.parts {
@@ -454,7 +454,7 @@ func (p *RowPair) Sweep(t *[2]simd.RowTally, from [2]Source) {
 	}
 }
 
-// SweepGroups returns how many groups of random words (64 words each) a sweep consumes.
+// SweepGroups returns how many groups of 64 random words a sweep consumes.
 func (g *RowGraph) SweepGroups() (n uint64) {
 	for part := range g.parts {
 		n += g.Groups(part)

@@ -1,15 +1,15 @@
-// Package spins redraws hundreds of two-level sites at a time, given the number of their neighbours
-// in state 1:
+// Package spins redraws hundreds of two-level sites at a time. The probability of a site's new
+// state depends on the number of its neighbours in state 1. There are four types:
 //
 //	Torus     a bit per site    a lattice of two dimensions, one colour at a time
 //	Grid      a bit per site    a lattice of two dimensions, all sites at once
 //	Graph     a bit per chain   any graph with up to MostNear neighbours per site
-//	RowGraph  a byte per chain  any graph; odds are looked up by the sum of the neighbours
+//	RowGraph  a byte per chain  any graph, by the sum over the neighbours
 //
-// Each type is an immutable arrangement of sites. Its states are a [State], [GridState], [Chains]
-// or [RowChains].
+// Each type is an immutable arrangement of sites. The states are held by a [State], [GridState],
+// [Chains] or [RowChains].
 //
-// Random numbers are addressed by site: the bits of a stream that decide about a site do not depend
+// Every site has its own place in a random stream: the bits that decide about a site do not depend
 // on other sites. Parts of a lattice can therefore be redrawn at the same time, and the result does
 // not depend on the number of workers.
 package spins
@@ -22,15 +22,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Torus is a periodic lattice of two dimensions, divided into the two colours of a chequerboard.
-// The sum of row and column is even for sites of colour 0 and odd for sites of colour 1. A Torus is
+// Torus is a periodic lattice of two dimensions, divided into the two colours of a chequerboard. A
+// site has colour 0 if the sum of its row and column is even, and otherwise colour 1. A Torus is
 // immutable.
 //
-// The sites of a colour are the bits of a string, row by row: site j of row r is bit rn + j, with
-// n sites of the colour per row. Its neighbours in the rows above and below are bits (r±1)n + j
-// of the other colour's string. Its neighbours in its own row are bit rn + j of that string and,
-// in alternate rows, the bit to the left or to the right. The string is continued periodically at
-// both ends.
+// The sites of a colour are the bits of a string, row by row. With n sites of the colour per row,
+// site j of row r is bit rn + j. Its four neighbours are in the other colour's string. Those in the
+// rows above and below are bits (r±1)n + j. Those in its own row are bit rn + j and, in alternate
+// rows, the bit to the left or to the right. The string is continued periodically at both ends.
 type Torus struct {
 	rows, n int
 	sites   int // number of sites of a colour
@@ -77,8 +76,8 @@ func NewTorus(rows, cols int) *Torus {
 	return t
 }
 
-// Fix makes Redraw and Flip keep the states of the sites whose entry in fixed, a lattice in
-// row-major order, is ≥ 0. Call it before any other use of the torus.
+// Fix makes Redraw and Flip keep the states of the sites i with fixed[i] ≥ 0, where fixed is a
+// lattice in row-major order. Call it before any other use of the torus.
 func (t *Torus) Fix(fixed []int32) {
 	for c := range t.fixed {
 		t.fixed[c] = make([]uint64, t.words)
@@ -110,10 +109,10 @@ func (s *State) keep(colour, lo int, now, old []uint64) {
 }
 
 // Jobs returns the number of strips into which the sites of a colour are divided. A strip is a
-// range of the colour's string that is redrawn as one job.
+// range of the colour's string (see [Torus]) that a worker redraws as one job.
 func (t *Torus) Jobs() int { return (t.words + strip - 1) / strip }
 
-// Groups returns how many groups of random words (64 words each) a redraw of a colour consumes.
+// Groups returns how many groups of 64 random words a redraw of a colour consumes.
 func (t *Torus) Groups() uint64 { return groups(t.words) }
 
 // groups returns the number of groups of a random stream that a redraw of the given number of words
@@ -145,11 +144,12 @@ type Scratch struct {
 // generator is ARS4x32 if ARS is true, and otherwise Philox4x32.
 type Source struct {
 	ARS                bool
-	Seed, Chain, Group uint64 // key, number of the stream, and first group
+	Seed, Chain, Group uint64 // key of the generator, number of the stream, first group
 }
 
-// Tally holds counts for sites of one colour: the bonds (pairs of neighbours) with both sites in
-// state 1, the sites in state 1, and the sites that a redraw changed.
+// Tally holds counts for sites of one colour. Bonds is the number of pairs of neighbours that are
+// both in state 1, Up is the number of sites in state 1, and Moved is the number of sites that a
+// redraw changed.
 type Tally struct{ Bonds, Up, Moved int }
 
 // Add adds the counts of u to t.
@@ -159,8 +159,8 @@ func (t *Tally) Add(u Tally) {
 	t.Moved += u.Moved
 }
 
-// Redraw redraws the sites of a strip of one colour by heat bath, given the other colour. It
-// returns the tally of the strip. Call Close when all strips are done.
+// Redraw redraws the sites of strip number job of one colour by heat bath, given the other colour.
+// It returns the tally of the strip. Call Close when all strips of the colour are done.
 func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -173,8 +173,7 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	return delta
 }
 
-// Count returns the tally of a strip of a colour without changing any site; no site counts as
-// changed.
+// Count returns the tally of strip number job of a colour without a redraw; Moved is 0.
 func (s *State) Count(colour, job int, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -232,8 +231,8 @@ func (t *Torus) rowsOf(job, jobs int) (lo, hi int) {
 	return at(job), at(job + 1)
 }
 
-// Spread copies the rows of one job to the lattice x, row-major. The rows are divided among the
-// given number of jobs.
+// Spread copies rows of the lattice to the row-major slice x, as numbers 0 and 1. The rows are
+// divided into the given number of jobs, and Spread copies those of one job.
 func (s *State) Spread(x []int32, job, jobs int) {
 	lo, hi := s.rowsOf(job, jobs)
 	if lo == hi {
@@ -243,7 +242,7 @@ func (s *State) Spread(x []int32, job, jobs int) {
 	simd.SpreadBits(x[lo*cols:hi*cols], s.colour[0][s.pad:], s.colour[1][s.pad:], lo*s.n, s.n)
 }
 
-// Pack sets the state to the lattice x, which holds the levels 0 and 1 row by row.
+// Pack sets the state to x, which holds the numbers 0 and 1 of the lattice row by row.
 func (s *State) Pack(x []int32) {
 	for c := range s.colour {
 		clear(s.colour[c])
@@ -265,7 +264,7 @@ func (s *State) Pack(x []int32) {
 	}
 }
 
-// Differ returns the number of sites at which the states of two chains differ.
+// Differ returns the number of sites at which two states differ.
 func (s *State) Differ(from *State) (n int) {
 	for c := range s.colour {
 		n += differ(s.colour[c][s.pad:], from.colour[c][s.pad:], s.valid)
@@ -288,10 +287,10 @@ type FlipScratch struct {
 	near [3 * strip]uint64
 }
 
-// Flip draws which sites of a strip of a colour flip, all at once, given the other colour. It
-// counts in t the free sites by old state, number of neighbours in state 1, and whether they flip.
-// It returns the tally of all sites of the strip in their new states. Call Close when all strips
-// are done.
+// Flip draws which sites of strip number job of a colour flip, given the other colour. It counts in
+// t the free sites by their old state, their number of neighbours in state 1, and whether they
+// flip. It returns the tally of all sites of the strip in their new states. Call Close when all
+// strips of the colour are done.
 func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
 	lo := job * strip
 	hi := min(lo+strip, s.words)

@@ -1,7 +1,7 @@
 // Package subgraph supports Markov chains that redraw all sites of a subgraph at once. This is
-// possible if the subgraph, such as a tree, has a low width. The package chooses induced subgraphs
-// of a graph. It then computes exact sums and draws over their sites, conditioned on the levels
-// (states) of all other sites (Hamze and de Freitas 2004).
+// possible if the subgraph, such as a tree, has a low width. The package chooses subgraphs of a
+// graph, each given by its set of sites. It then computes exact sums and draws over these sites,
+// conditioned on the levels (states) of all other sites (Hamze and de Freitas 2004).
 //
 // A set of sites is a list in the order in which they are eliminated. Summing out (eliminating) a
 // site leaves a table over some later sites. The width is the largest number of sites of such a
@@ -9,6 +9,6 @@
 // returns sets that together contain all sites.
 //
 // A [Plan] is compiled once for a set and the tables of a model. [Run.Forward] computes the
-// intermediate tables of the elimination, the messages, given the levels outside the set.
+// messages, the intermediate tables of the elimination, given the levels outside the set.
 // [Run.Draw] then draws the levels of the set in a backward pass. Neither allocates.
 package subgraph

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Graph records which sites interact, in compressed rows, and which sites are free, that is, may
-// belong to a set that is redrawn.
+// Graph records which sites interact, in compressed rows, and which sites are free. Only free sites
+// may belong to a set that is redrawn.
 type Graph struct {
 	start, adj []int32
 	free       []bool
 }
 
-// NewGraph returns a graph in which site i has the neighbours adj[start[i]:start[i+1]]. Sites
-// that are not free belong to no set. If free is nil, all sites are free.
+// NewGraph returns a graph in which site i has the neighbours adj[start[i]:start[i+1]]. The entry
+// free[i] states whether site i may belong to a set. If free is nil, all sites may.
 func NewGraph(start, adj []int32, free []bool) *Graph {
 	if free == nil {
 		free = slices.Repeat([]bool{true}, len(start)-1)
@@ -21,8 +21,8 @@ func NewGraph(start, adj []int32, free []bool) *Graph {
 	return &Graph{start, adj, free}
 }
 
-// OfScopes returns the graph of a model made of tables. The argument scopes lists the sites of each
-// table. The free sites of a scope are neighbours of each other.
+// OfScopes returns the graph of a model that is a sum of tables. The argument scopes lists the
+// sites of each table. Free sites are neighbours if they are in the same scope.
 func OfScopes(sites int, scopes [][]int32, free []bool) *Graph {
 	near := make([][]int32, sites)
 	for _, scope := range scopes {
@@ -57,8 +57,8 @@ func (g *Graph) Degree() float64 {
 }
 
 // Cover returns sets of the given width that together contain all free sites. Each set first takes
-// sites that are not yet in any set, and then as many other sites as fit. Ties are broken by random
-// numbers.
+// sites that are in no earlier set, and then as many other sites as fit. The generator r breaks
+// ties.
 func (g *Graph) Cover(width int, r *rand.Rand) (sets [][]int32) {
 	c := &chooser{Graph: g, width: width, had: make([]bool, len(g.free)), near: make([][]int32, len(g.free)), gone: make([]bool, len(g.free))}
 	for i, f := range g.free {

@@ -8,7 +8,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Pairs holds the couplings and fields of a model whose tables have at most two sites of two
+// Pairs holds the couplings w and fields f of a model whose tables have at most two sites of two
 // levels,
 //
 //	E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j + a constant,  x_i ∈ {0, 1}.
@@ -28,9 +28,9 @@ type Pairs struct {
 // float64.
 const mostOdds = 300
 
-// Pairs returns the model as couplings and fields, or nil if that is not possible. Every free
-// site must have two levels. Tables that contain free sites must have one or two sites, finite
-// entries, and energy differences of at most mostOdds.
+// Pairs returns the model as couplings and fields, or nil if that is not possible. Every free site
+// must have two levels. Tables that contain free sites must have one or two sites, finite entries,
+// and energy differences between entries of at most mostOdds.
 func (m *Model) Pairs(free []bool) *Pairs {
 	type edge struct {
 		to int32
@@ -115,7 +115,7 @@ func (m *Model) Pairs(free []bool) *Pairs {
 // for rounding.
 const energyBits = 61
 
-// Energy returns the energy E(x) of the state x without the constant; see [Pairs].
+// Energy returns the energy E(x) of [Pairs] without the constant.
 func (p *Pairs) Energy(x []int32) float64 {
 	sum := int64(0)
 	for k := range p.bonds[:p.pairs] {
@@ -129,9 +129,9 @@ func (p *Pairs) Energy(x []int32) float64 {
 	return float64(float64(sum) * p.unit)
 }
 
-// Energies stores in sum the energies of eight chains without the constant. Bit c of own[i] is the
-// level of site i in chain c. The slice own has one more entry than there are sites; the last entry
-// is 0.
+// Energies stores in sum[c] the energy of chain c without the constant, for eight chains. Bit c of
+// own[i] is the level of site i in chain c. The slice own has one more entry than there are sites;
+// the last entry is 0.
 func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 	var n [simd.ForestChains]int64
 	simd.SpinEnergies(&n, own, p.bonds)
@@ -140,11 +140,11 @@ func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 	}
 }
 
-// Forest is the plan for redrawing a forest, a set of sites of a model [Pairs] whose edges form no
+// Forest is the plan for redrawing a forest: a set of sites whose edges in a model [Pairs] form no
 // cycle. The messages are odds of a site's level 1 against level 0. A Forest is immutable.
 //
-// If no site of a subtree has a neighbour outside the forest, the odds of its sites are constant.
-// Such sites form pendant trees, in which a draw only compares random bits with thresholds.
+// If no site of a subtree has a neighbour outside the forest, the odds of the sites are constant.
+// Such a subtree is called a pendant tree. A draw only compares random bits with thresholds in it.
 type Forest struct {
 	// links to their parents of the sites outside pendant trees, children first; an odd number is
 	// followed by a site that does not exist
@@ -160,7 +160,7 @@ type Forest struct {
 	chance   [][2]uint64 // probability of level 1 of a pendant site by the level of its parent, times 2⁶⁴
 }
 
-// Forest returns the plan for a set of width 1.
+// Forest returns the plan for a set of width 1, that is, a set whose edges form no cycle.
 func (p *Pairs) Forest(set []int32) *Forest {
 	set, odds, f := p.peel(set)
 	n := len(set)
@@ -293,24 +293,24 @@ func (p *Pairs) byHeight(set []int32) []int32 {
 	return set
 }
 
-// Eight returns the same forest in the form for drawing eight chains at once. The results are
-// bit-identical to the results of single chains.
+// Eight returns the same forest in the form that draws eight chains at once. The results have the
+// same bits as those of single chains.
 func (f *Forest) Eight() *simd.Forest { return &f.eight }
 
-// Sites returns the number of sites outside pendant trees and the number of sites in pendant trees.
+// Sites returns the number of sites outside and inside pendant trees (see [Forest]).
 func (f *Forest) Sites() (open, pendant int) { return f.open, f.hung }
 
-// Words returns the number of words that a draw of the forest uses: half a word per site, and
-// first those of the sites outside pendant trees.
+// Words returns the number of random words that a draw of the forest uses: half a word per site.
+// The words of the sites outside pendant trees come first.
 func (f *Forest) Words() int { return len(f.links)/2 + len(f.pendants)/2 }
 
 // Edges returns the number of couplings to sites outside the forest.
 func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 
-// Forward stores in odds the odds of x_i = 1 for each site i of the forest. They are conditioned on
-// the levels of x outside the forest, and the sites below i in its tree are summed out. The slice
-// odds has one more entry than there are sites. Forward processes the places lo, …, hi−1 and must
-// be called for all places in order.
+// Forward stores in odds the odds of x_i = 1 for each site i of the forest that is outside pendant
+// trees. They are conditioned on the levels of x outside the forest; the sites below i in its tree
+// are summed out. The slice odds has one more entry than there are such sites. Forward processes
+// the sites number lo, …, hi−1 of the forest. Call it for all sites, in ascending order.
 //
 // A child multiplies the odds of its parent by
 //
@@ -338,9 +338,9 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 // Draw draws the levels of the sites of the forest, parents first, and stores them in x. It returns
 // the number of sites whose level changed.
 //
-// A site has level 1 if a uniform number is below the probability of that level. Each word of words
-// has the highest 16 bits of the numbers of two sites; its lower half is that of the first site. If
-// these bits do not decide, the next bits of the number are the highest bits of more().
+// A site has level 1 if a uniform number is below the probability of that level. Each entry of
+// words holds the highest 16 bits of the numbers of two sites, the first site in its lower half. If
+// these bits do not decide, the next bits are the highest bits of more().
 //
 // Outside pendant trees, the probability follows from the odds that [Forest.Forward] has computed.
 func (f *Forest) Draw(x []int32, words []uint32, odds []float64, more func() uint64) (moved int) {
@@ -425,9 +425,10 @@ func (f *Forest) tie(k int, above uint8, more uint64) uint8 {
 	return uint8((more>>16 - f.chance[k][above]&(1<<48-1)) >> 63)
 }
 
-// DrawEight is Draw for those of eight chains whose bits are set in live. The levels are the bits of
-// own, which changes arbitrarily in the other chains. The words of chain c are words[8k + c] for all k, and
-// more(c) returns its further bits.
+// DrawEight does the work of [Forest.Draw] in those of eight chains whose bit in live is 1. Bit c
+// of an entry of own is the level of a site in chain c; bits of the other chains change
+// arbitrarily. Chain c uses the random words words[8k + c] for k = 0, 1, …, and more(c) returns its
+// further bits.
 func (f *Forest) DrawEight(own []uint8, words []uint32, odds []float64, live uint8, more func(chain int) uint64) {
 	top := len(f.links)
 	for k := 0; k < top; k += 2 {

@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Model holds the tables of energies of a model, and the weights e^−E of their entries. The energy
-// is the sum of the tables, as in energy.Factored. Plans are compiled from it. The model must have
-// no hidden units.
+// Model holds the tables of a model whose energy E is their sum, as in energy.Factored. It also
+// holds the weights e^−E of the table entries. Plans are compiled from it. The model must have no
+// hidden units.
 type Model struct {
 	cards   []int32
 	scopes  [][]int32
@@ -28,7 +28,8 @@ type weights struct {
 	low int // exponent of the smallest positive weight; math.MinInt if a weight underflowed to 0
 }
 
-// NewModel returns the model with the given tables.
+// NewModel returns the model with the given tables. Table k is over the sites scopes[k], and site i
+// has cards[i] levels.
 func NewModel(cards []int32, scopes [][]int32, tables [][]float64) *Model {
 	m := &Model{cards, scopes, tables, make([][]int32, len(cards)), map[*float64]*weights{}, map[string][]int32{}}
 	for k, scope := range scopes {
@@ -60,7 +61,7 @@ func (m *Model) weigh(table []float64) *weights {
 	return t
 }
 
-// Plan holds the operations by which the sites of a set are eliminated, one after the other. It is
+// Plan holds the operations that eliminate the sites of a set, one after the other. It is
 // immutable.
 type Plan struct {
 	buckets []bucket
@@ -70,7 +71,8 @@ type Plan struct {
 	linear  bool
 }
 
-// Entries returns the number of entries in the messages and tables that a [Run] needs for the plan.
+// Entries returns the number of table entries that a [Run] stores for the plan, in all messages and
+// tables together.
 func (p *Plan) Entries() int { return p.entries + p.small }
 
 // Sites returns the number of sites of the set.
@@ -123,7 +125,7 @@ type pattern struct {
 	near          []int32
 }
 
-// Compile returns the plan for a set of sites.
+// Compile returns the plan for a set of sites, a list in the order of elimination.
 func (m *Model) Compile(set []int32) *Plan {
 	p := &Plan{buckets: make([]bucket, len(set)), linear: true}
 	place := slices.Repeat([]int32{-1}, len(m.cards)) // of the sites in set

@@ -27,8 +27,8 @@ const (
 	logarithmic             // arithmetic with logarithms of weights
 )
 
-// Run holds the messages, the intermediate tables of the elimination, for one plan at a time. It
-// must be used by one goroutine at a time.
+// Run holds the messages (intermediate tables of the elimination) for one plan at a time. It must
+// be used by one goroutine at a time.
 type Run struct {
 	messages, tables []float64
 	low, high        []int     // in linear mode: bounds on the exponents of each message
@@ -60,10 +60,11 @@ func (r *Run) Begin() { r.at = 0 }
 
 // Forward computes the messages of plan p given the levels x of the sites outside the set. The
 // function stop may be nil. Otherwise Forward calls it from time to time with the number of entries
-// computed since the last call. If it returns true, Forward returns false, and the next Forward
+// computed since the last call. If stop returns true, Forward returns false, and the next Forward
 // continues at that point.
 //
-// If products are out of range in linear space, Forward starts again with logarithms.
+// If a product of weights is too large or too small for a float64, Forward starts again with
+// logarithms.
 func (r *Run) Forward(p *Plan, x []int32, stop func(work int) bool) (done bool) {
 	if r.at == 0 {
 		r.mode = linear
@@ -338,9 +339,9 @@ func (r *Run) conditional(p *Plan, b *bucket, x []int32) []float64 {
 	return w
 }
 
-// Draw draws the levels of the set given the levels outside, and stores them in x. Forward must
-// have completed before. In reverse order of elimination, site k uses u[k], a number in [0, 1).
-// Draw returns the number of sites whose level changed.
+// Draw draws the levels of the set given the levels outside it, and stores them in x. Forward must
+// have completed before. Sites are drawn in reverse order of elimination, the k-th with u[k], a
+// uniform number in [0, 1). Draw returns the number of sites whose level changed.
 func (r *Run) Draw(p *Plan, x []int32, u []float64) (moved int) {
 	for k := len(p.buckets) - 1; k >= 0; k-- {
 		b := &p.buckets[k]

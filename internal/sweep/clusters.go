@@ -5,50 +5,51 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Pair is a pair of kernels A and B for one target distribution. Each kernel holds one replica of
-// every chain. A chain thus has two independent states, and parts of them can be exchanged.
+// Pair is a pair of kernels A and B for one target distribution. Every chain has one state in A and
+// another, independent one in B. Parts of the two states can be exchanged.
 type Pair struct {
 	A, B sampler.Kernel
-	X, Y []int32 // states of A and B, used if the kernels have no private copies of them
+	X, Y []int32 // states of A and B; used by kernels that have no private copies of their states
 }
 
-// Coupler exchanges states between pairs of kernels.
+// Coupler exchanges states between the two kernels of a [Pair].
 type Coupler interface {
-	// Couple exchanges states between the two kernels of every pair. Chain s draws from stream
-	// r[s].
+	// Couple exchanges states between the two kernels of every pair. It draws random numbers for
+	// chain s from stream r[s].
 	Couple(pairs []Pair, r []sampler.Stream)
 }
 
-// Laddered is a kernel that consists of one kernel for each of several temperatures, as in parallel
+// Laddered is a kernel that consists of several kernels, one for each temperature, as in parallel
 // tempering.
 type Laddered interface {
-	// CoupleRungs lets c exchange states between this kernel and another Laddered kernel at every
-	// temperature. The argument with is the other kernel. The slices x and y hold the states of the
-	// two kernels. It returns the new energies e of x and f of y, valid until the next step. If the
+	// CoupleRungs lets c exchange states between this kernel and another Laddered kernel, the first
+	// argument, at every temperature. The slices x and y hold the states of this kernel and of the
+	// other. The results e and f are the new energies of x and y, valid until the next step. If the
 	// temperatures of the two kernels differ, ok is false.
 	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c Coupler) (e, f []float64, ok bool)
 
-	// SwapRungs swaps states between neighbouring temperatures, as a step does after its moves. It
-	// may be called between two steps, after CoupleRungs. The slice x holds the states of the
-	// chains; r holds their streams. It adds undefined probabilities to info. It uses only the
-	// workers of ctl. It returns the error of a Reset of a kernel, which stops the whole block.
+	// SwapRungs swaps states between neighbouring temperatures, as the last part of a step does. It
+	// may be called between two steps, after CoupleRungs. The slices x and r hold the states and
+	// the streams of the chains. SwapRungs adds to info the numbers of undefined probabilities and
+	// of changed sites. It uses only the workers of ctl. It returns the error of a kernel's Reset,
+	// which ends the run of all chains.
 	SwapRungs(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) error
 
 	// Rungs returns the number of temperatures.
 	Rungs() int
 
-	// Align gives the kernel that is its argument the same temperatures as this kernel.
+	// Align gives another kernel, its argument, the temperatures of this kernel.
 	Align(with sampler.Kernel)
 }
 
-// Paired is a kernel that holds two replicas of every chain and moves each by a kernel of its own.
+// Paired is a kernel that holds two states of every chain and moves each by a kernel of its own.
 type Paired interface {
-	// Pair returns the kernels of the two replicas.
+	// Pair returns the kernels that move the first and the second state of the chains.
 	Pair() []sampler.Kernel
 }
 
-// Clusters exchanges clusters of sites, as cluster.Houdayer does, between kernels that hold chains
-// as bits. The zero value is ready to use.
+// Clusters exchanges clusters of sites between kernels that store the states of chains as bits. It
+// does the work of the exchange in cluster.Houdayer. The zero value is ready to use.
 type Clusters struct {
 	work  *spins.Clusters
 	first *wordGibbs      // kernel for whose graph work was made
@@ -61,11 +62,11 @@ type Clusters struct {
 // one.
 const seeds = 8
 
-// Exchange makes one exchange in every chain of every pair. It draws sites, up to a fixed number,
-// until the two states of the chain differ at the drawn site. It then exchanges the cluster of this
-// site: a connected set of sites at which the states differ. It exchanges nothing in pairs of
-// kernels that do not hold states as bits in the same format, and returns these pairs. The returned
-// slice is valid until the next call.
+// Exchange exchanges one cluster in every chain of every pair. It draws sites, up to a fixed
+// number, until the two states of the chain differ at a drawn site. The cluster is the connected
+// set of sites around it at which the states differ. Exchange requires that the two kernels of a
+// pair store states as bits in the same format. It returns the pairs for which this is not so,
+// unchanged, in a slice that is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
 	for i, p := range pairs {

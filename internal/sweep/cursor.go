@@ -9,15 +9,15 @@ import (
 )
 
 // Cursor records the position of a kernel in a step that was stopped early, so that the next call
-// can make the rest. A step makes a number of updates, such as redraws of a site, in every chain.
-// Field Chain is the number of chains that have made all of their updates. Field Update is the
-// number of updates that the next chain has made. Between steps both numbers are zero.
+// can make the rest. A step makes several updates, such as redraws of a site, in every chain. Chain
+// is the number of chains that have made all of their updates. Update is the number of updates that
+// the next chain has made. Between steps both numbers are zero.
 //
 // If states are small, several chains move together between two checks for a stop. If a step of one
 // chain takes longer than the time between two checks, chains move one by one, in stages.
 type Cursor struct {
 	Chain, Update int
-	Info          []sampler.Info // report on each chain's part of the step so far
+	Info          []sampler.Info // reports on the step so far, one per chain
 	poll
 
 	// stage is the next stage of the update in progress. A chain that stopped between two stages of
@@ -66,10 +66,10 @@ type Staged interface {
 	Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
 }
 
-// Step makes a step of kernel k in n stages, or finishes a step that was stopped. It returns the
-// number of steps completed: 1, or 0 if the step was stopped before its end. The argument work is
-// the number of elementary operations in a stage of one chain. Chains that move together are not
-// stopped between stages.
+// Step makes a step of kernel k in n stages, or makes the rest of a step that was stopped. It
+// returns the number of steps completed: 1, or 0 if the step was stopped before its end. The
+// argument work is the number of elementary operations in a stage of one chain. If several chains
+// move together, the step is not stopped between their stages.
 func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []int32, r []sampler.Stream, n, work int) (done int) {
 	c.Begin(ctl.Stop)
 	for c.Chain < len(info) {
@@ -103,10 +103,11 @@ func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []in
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
 // Renew does the work of a kernel's Reset, which prepares the kernel for new states. It divides the
-// chains into groups, as large as fit between two checks for a stop. For each group lo, …, hi−1 it
-// calls the function f for the stages 0, …, stages−1. If the function stop returns true or f
-// returns false, Renew returns [sampler.ErrStopped], and the next call continues at that point. The
-// argument work is the number of elementary operations in a stage of one chain.
+// chains into groups, as large as fit between two checks for a stop. For the chains lo, …, hi−1 of
+// a group, it calls the function f once for each stage 0, …, stages−1. Renew is stopped if the
+// function stop returns true or f returns false. It then returns [sampler.ErrStopped], and the next
+// call continues at that point. The argument work is the number of elementary operations in a stage
+// of one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()
@@ -138,8 +139,8 @@ func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi 
 	return nil
 }
 
-// CheckStart returns a *[sampler.StartError] for the first energy of the chains lo, …, hi−1 that is
-// not finite. It returns nil if all are finite.
+// CheckStart returns a *[sampler.StartError] if the energy e[s] of a chain s = lo, …, hi−1 is not
+// finite. The error is for the first such chain. It returns nil if all energies are finite.
 func CheckStart(e []float64, lo, hi int) error {
 	err := sampler.CheckStart(e[lo:hi])
 	if start, ok := err.(*sampler.StartError); ok {
@@ -148,9 +149,9 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Fields reads or writes the position of the cursor and, within a step, Info. A kernel calls Fields
-// after it has read or written its other fields, because the fields of the cursor come last in a
-// checkpoint. The argument updates is the number of updates per chain and step.
+// Fields reads from a checkpoint, or writes to it, the position of the cursor and, within a step,
+// Info. A kernel calls Fields after it has read or written its own fields, because the cursor comes
+// last in a checkpoint. The argument updates is the number of updates per chain and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {
 		c.Clear()
@@ -165,7 +166,8 @@ func (c *Cursor) Fields(f *wire.Fields, updates int) {
 // kept lists the errors of chains that a checkpoint can represent.
 var kept = []error{nil, sampler.ErrNaN, sampler.ErrZero}
 
-// InfoFields reads or writes a kernel's reports on a step, one per chain.
+// InfoFields reads a kernel's reports on a step, one per chain, from a checkpoint, or writes them
+// to it.
 func InfoFields(f *wire.Fields, info []sampler.Info) {
 	for s := range info {
 		t := &info[s]
@@ -185,8 +187,9 @@ func InfoFields(f *wire.Fields, info []sampler.Info) {
 	}
 }
 
-// PollWork is the number of elementary operations, such as evaluations of a site, between two
-// checks for a stop: about a millisecond. Tests lower this number. Results do not depend on it.
+// PollWork is the number of elementary operations between two checks for a stop, such as
+// evaluations of a site. They take about a millisecond. Tests lower this number. Results do not
+// depend on it.
 var PollWork = 1 << 20
 
 // poll counts work and checks for a stop once per PollWork operations.

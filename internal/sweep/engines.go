@@ -16,15 +16,15 @@ type Scan int
 const (
 	Automatic  Scan = iota // the fastest order for the model
 	Systematic             // sites 0, 1, 2, …
-	Random                 // as many visits as there are sites; each visited site is drawn uniformly
-	Chromatic              // the colours of a colouring of the graph, one after the other
+	Random                 // as many visits as there are sites, each to a site drawn uniformly
+	Chromatic              // one colour of a colouring of the graph after the other
 )
 
 func (s Scan) String() string {
 	return check.Name("Scan", s, "automatic", "systematic", "random", "chromatic")
 }
 
-// Request describes the kernel of a method that sweeps over sites.
+// Request describes the kernel that a method needs, where the method sweeps over sites.
 type Request struct {
 	Method string // name of the method, for error messages
 	// true for Metropolis: changes are proposed and then accepted or rejected; false for Gibbs: new
@@ -161,9 +161,9 @@ var engines = []struct {
 	{"differences", "all models: energy.Local caches, or energy.Conditional, or one energy a level", "42 ns and what the model takes", inAny, inAny, false, newSites},
 }
 
-// Kernel returns the kernel of the first engine that accepts the model. The result numbers is
-// true if the kernel has copied the model's parameters, so that a change of the parameters needs
-// a new kernel.
+// Kernel returns the kernel of the first engine that accepts the model. The result numbers is true
+// if the kernel has copied the model's parameters. It must then be replaced when the parameters
+// change.
 func (q Request) Kernel() (k sampler.Kernel, numbers bool, err error) {
 	r := &request{Request: q}
 	r.sites, r.levels = q.Model.Shape()
@@ -192,8 +192,8 @@ func made[K any, P interface {
 	return k, nil
 }
 
-// FewestFree is the smallest number of free sites for which a clamped model gets a specialised
-// kernel (BenchmarkAffine). All other sites of a clamped model are fixed. Tests set it lower.
+// FewestFree is the smallest number of free (not fixed) sites for which a clamped model gets a
+// specialised kernel (BenchmarkAffine). Tests set it lower.
 var FewestFree = 8
 
 // few reports whether some sites are fixed and fewer than FewestFree are free.
@@ -296,9 +296,8 @@ func saturated(start, adj []int32) (colour []int32, colours int) {
 	return colour, colours
 }
 
-// Prepare makes a model build its graph. Some models build the graph on the first call of Graph.
-// This should happen when a kernel is built, because a step cannot be stopped while it builds the
-// graph.
+// Prepare makes a model build its graph, which some models otherwise do on the first call of Graph.
+// Call it when a kernel is built, because a step cannot be stopped while it builds the graph.
 func Prepare(m energy.Model) {
 	if g, ok := energy.As[energy.Graphical](m); ok {
 		g.Graph()

@@ -57,29 +57,27 @@ type flipWorker struct {
 	_                  [512 - 3*20*8]byte // fills whole cache lines
 }
 
-// FewestSites is the minimum number of sites of a torus for which [OnBits] returns a kernel, which
-// draws proposals as bits. On smaller tori, vector registers would be mostly empty
-// (BenchmarkTorusLangevin).
+// FewestSites is the minimum number of sites of a torus for which [OnBits] returns a kernel. On
+// smaller tori, vector registers would be mostly empty (BenchmarkTorusLangevin).
 var FewestSites = 144
 
-// FlipLaw computes the probability with which a proposal flips each site of a two-level state, as
-// a function of the local fields.
+// FlipLaw computes, from the local fields of a model with two levels, the probability with which a
+// proposal flips each site.
 type FlipLaw interface {
 	// SetStep sets the step size α of the proposal.
 	SetStep(alpha float64)
 
-	// Thresholds stores in t, for the fields h of whole states x, 2³¹ times the flip
-	// probabilities. It stores 0 for a flip that is impossible, and −1 if the probability is not
-	// defined.
+	// Thresholds stores in t 2³¹ times the flip probabilities of all sites, for one or several
+	// states x with the local fields h. It stores 0 for a flip that is impossible, and −1 if the
+	// probability is not defined.
 	Thresholds(t []int32, h []float32, x []int32)
 }
 
-// OnBits returns a kernel that holds states as bits for one of the discrete Langevin methods
-// mcmc.DMALA and mcmc.DLMC. It returns nil if the model does not allow this. The argument law
-// computes the probabilities with which sites flip. OnBits tabulates these by evaluating law on
-// states of five sites, one site for each possible number of neighbours in state 1. The argument
-// alpha is the initial step size. If the tuner is nil, the step size stays fixed; otherwise the
-// tuner adapts it.
+// OnBits returns a kernel for one of the discrete Langevin methods mcmc.DMALA and mcmc.DLMC that
+// stores states as bits. It returns nil if the model does not allow this. The argument law computes
+// the flip probabilities. OnBits tabulates them: it evaluates law on states of five sites, one site
+// for each possible number of neighbours in state 1. The argument alpha is the initial step size.
+// The tuner adapts it; if the tuner is nil, the step size stays fixed.
 func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
 	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {
 		return k
@@ -228,8 +226,8 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
-// KeepStep copies the step size and the tuner of another kernel, given as the argument from, to
-// kernel k. It does nothing unless [OnBits] returned both kernels.
+// KeepStep copies the step size and the tuner of the second kernel to kernel k. It does nothing
+// unless [OnBits] returned both kernels.
 func KeepStep(k, from sampler.Kernel) {
 	to, ok := k.(*torusLangevin)
 	if before, also := from.(*torusLangevin); ok && also {
@@ -384,8 +382,8 @@ func Proposals(info []sampler.Info) tune.Proposals {
 	return tune.Mean(len(info), func(i int) (float64, int) { return info[i].Accept, info[i].Moved })
 }
 
-// TuningFields reads or writes, for a checkpoint, a step size and, if t is not nil, the tuner that
-// adapts the step size.
+// TuningFields reads a step size alpha from a checkpoint or writes it there. If t is not nil, it
+// does the same with t, the tuner that adapts the step size.
 func TuningFields(f *wire.Fields, alpha *float64, t *tune.Tuner) {
 	if f.Float64(alpha); !(*alpha > 0) || math.IsInf(*alpha, 1) {
 		f.Fail(fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", *alpha))

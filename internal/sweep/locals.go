@@ -9,25 +9,25 @@ import (
 )
 
 // Locals is the base of kernels that move one chain after the other, by small updates such as a
-// change of one site. It holds the running energy of every chain; updates keep it current. For
-// kernels that change one site at a time, it also holds exact single-site energies, the energies
-// for all levels of a site. These are cached if the model is energy.Local. Locals provides the
-// methods Reset, AppendBinary and UnmarshalBinary of [sampler.Transition].
+// change of one site. It holds the energy of every chain, which each update changes. Kernels that
+// change one site at a time also get exact single-site energies: for a site, the energies of all
+// its levels. These are cached if the model is energy.Local. Locals provides the methods Reset,
+// AppendBinary and UnmarshalBinary of [sampler.Transition].
 type Locals struct {
 	Model energy.Model
-	// the model, which updates the cache; nil if the model is not energy.Local
+	// the model, whose methods update the cache; nil if the model is not energy.Local
 	Local         energy.Local
 	conditional   energy.Conditional
 	Sites, Levels int
-	E             []float64 // running energy of each chain
-	// slice that holds the states; it is that of the last step or call of Hold, and nil after a Reset
+	E             []float64 // energy of each chain
+	// slice with the states: the argument of the last step or call of Hold; nil after a Reset
 	X []int32
 	// cached single-site energies, chains × sites × levels, or one row if Local is nil
 	d       []float64
 	Age     int       // number of steps since the cache was last recomputed
 	Updates int       // number of updates per chain and step
-	At      Cursor    // progress of a step that was stopped
-	Price   cost.Memo // estimated costs of the model, for the method Cost of a kernel
+	At      Cursor    // position in a step that was stopped
+	Price   cost.Memo // estimated cost of evaluations of the model, for a kernel's method Cost
 }
 
 // updateWork is the number of elementary operations per level in an update of one site.
@@ -65,7 +65,8 @@ func (c *Locals) Reset(ctl sampler.Control, x []int32) error {
 	return c.At.Renew(ctl.Stop, 1, c.Sites*c.Levels, func(_, lo, hi int) (bool, error) { return true, c.Compute(lo, hi, x) })
 }
 
-// Compute computes the energies and caches of the chains lo, …, hi−1 for the states x.
+// Compute computes the energies, and fills the caches, of the chains lo, …, hi−1 from their states
+// in x.
 func (c *Locals) Compute(lo, hi int, x []int32) error {
 	c.Model.Energy(c.E[lo:hi], x[lo*c.Sites:hi*c.Sites])
 	if err := CheckStart(c.E, lo, hi); err != nil {
@@ -86,9 +87,9 @@ type Walker interface {
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
 
-// Make makes a step of every chain. The field Updates is the number of updates of a chain in a
-// step. It returns the number of steps completed: 1, or 0 if the step was stopped before its end.
-// It recomputes the caches once in refreshEvery steps.
+// Make makes a step of every chain, with Updates updates per chain. It returns the number of steps
+// completed: 1, or 0 if the step was stopped before its end. Once in refreshEvery steps it first
+// recomputes the caches.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.X = x
 	c.At.Begin(ctl.Stop)
@@ -114,11 +115,11 @@ func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []in
 	return 1
 }
 
-// State returns the state of chain s in X.
+// State returns the state of chain s, a part of X.
 func (c *Locals) State(s int) []int32 { return c.X[s*c.Sites : (s+1)*c.Sites] }
 
-// Swap exchanges the states of chain s in X and in o.X. If moved is not nil, it adds to moved[s] the
-// number of sites at which they differ.
+// Swap exchanges the states of chain s in X and in o.X. If moved is not nil, Swap adds to moved[s]
+// the number of sites at which the two states differ.
 func (c *Locals) Swap(o *Locals, s int, moved []int) { swap(c.State(s), o.State(s), s, moved) }
 
 // swap exchanges two states of chain s. If moved is not nil, it adds to moved[s] the number of sites
@@ -130,15 +131,15 @@ func swap(a, b []int32, s int, moved []int) {
 	Exchange(a, b)
 }
 
-// Store copies states to x, unless x is the slice that holds them.
+// Store copies the given states to x, unless x is the slice states itself.
 func Store(x, states []int32) {
 	if len(states) > 0 && &x[0] != &states[0] {
 		copy(x, states)
 	}
 }
 
-// MeanAccept turns the sums of acceptance probabilities in info into means by dividing them by
-// the number of updates. It does nothing if done is 0, that is, if the step is not complete.
+// MeanAccept divides the sums of acceptance probabilities in info by the number of updates, which
+// makes them means. It does nothing if done is 0, that is, if the step is not complete.
 func MeanAccept(info []sampler.Info, done, updates int) {
 	if done == 0 {
 		return
@@ -148,8 +149,8 @@ func MeanAccept(info []sampler.Info, done, updates int) {
 	}
 }
 
-// RowWork returns the estimated number of elementary operations of a call of [Locals.Row], or of a
-// change of one site.
+// RowWork returns the estimated number of elementary operations of a call of [Locals.Row], which is
+// also that of a change of one site.
 func (c *Locals) RowWork() int {
 	if c.Local == nil {
 		return c.Sites * c.Levels // as much as an energy, because nothing is known about the model
@@ -157,13 +158,13 @@ func (c *Locals) RowWork() int {
 	return updateWork * c.Levels
 }
 
-// Chain returns the cached single-site energies of chain s, sites × levels.
+// Chain returns the cached single-site energies of chain s, an array of sites × levels.
 func (c *Locals) Chain(s int) []float64 {
 	n := c.Sites * c.Levels
 	return c.d[s*n : (s+1)*n]
 }
 
-// Row returns the energy of every level of one site of chain s, with the other sites as in the
+// Row returns the energies of all levels of one site of chain s, with the other sites as in the
 // state x. A constant common to all levels is omitted. The slice is valid until the next call.
 func (c *Locals) Row(s, site int, x []int32) []float64 {
 	if c.Local != nil {
@@ -184,8 +185,8 @@ func (c *Locals) move(s, site int, to int32, x []int32, row []float64) {
 	x[site] = to
 }
 
-// AppendBinary appends energies, caches and the position within a step to b, for a checkpoint. It
-// implements [sampler.Transition].
+// AppendBinary appends the energies, the caches and the position within a step to b, for a
+// checkpoint. It implements [sampler.Transition].
 func (c *Locals) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, c.fields) }
 
 // UnmarshalBinary restores what AppendBinary saved. It implements [sampler.Transition].
@@ -207,10 +208,13 @@ func (c *Locals) fields(f *wire.Fields) {
 	c.At.Fields(f, c.Updates)
 }
 
-// Visits estimates the time of a step in nanoseconds (see sampler.Costed). The argument updates is
-// the number of single sites that every chain visits in a step. The argument rows is the number of
-// rows that a visit computes; a row holds the energies of all levels of a site. The argument each
-// is the time for the rest of a visit. The slice info reports the changes that the step made.
+// Visits estimates the time of a step in nanoseconds (see sampler.Costed), from these arguments:
+//
+//   - updates is the number of visits to a site that each chain makes;
+//   - rows is the number of rows computed in a visit, where a row holds the energies of all levels
+//     of a site;
+//   - each is the time for the rest of a visit;
+//   - info reports the changes that the step made.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

@@ -152,9 +152,9 @@ func (k *metropolis) Cost(info []sampler.Info) float64 {
 	return k.Visits(info, k.Updates, 1, ProposalCost)
 }
 
-// HeatBath returns the level that the uniform number u ∈ [0, 1) selects from the distribution p_l
-// ∝ exp(−d_l), by inverse CDF. It returns −1 if no d_l is finite, or if some d_l is NaN or −Inf.
-// The slice w is scratch memory.
+// HeatBath draws a level l from the distribution p_l ∝ exp(−d_l): the one that the uniform number u
+// ∈ [0, 1) selects by inverse CDF. It returns −1 if no d_l is finite, or if some d_l is NaN or
+// −Inf. The slice w is scratch memory.
 func HeatBath(w, d []float64, u float64) int {
 	if len(d) == 2 {
 		// p_1 = σ(d_0 − d_1); the difference is NaN if both are infinite.
@@ -207,10 +207,10 @@ func fraction(p float64) uint64 {
 	return uint64(math.Ldexp(p, 64))
 }
 
-// Accept returns the Metropolis–Hastings acceptance probability min(1, exp(drop + back − forth)).
-// Here drop is the decrease of the energy, forth is the log-probability of proposing the move, and
-// back is the log-probability of proposing its reverse. If the probability is not defined, Accept
-// returns 0 and ok = false.
+// Accept returns the Metropolis–Hastings acceptance probability min(1, exp(drop + back − forth)) of
+// a proposed move. Here drop is the decrease of the energy, forth is the log-probability of
+// proposing the move, and back is the log-probability of proposing its reverse. If the probability
+// is not defined, a is 0 and ok is false.
 func Accept(drop, forth, back float64) (a float64, ok bool) {
 	if math.IsInf(drop, -1) {
 		return 0, true // the new state has probability zero, so its table is meaningless
@@ -224,8 +224,7 @@ func Accept(drop, forth, back float64) (a float64, ok bool) {
 	return 1, true
 }
 
-// Changed returns the number of sites at which the states x and y differ. It has no branch,
-// because the processor would mispredict it for random states.
+// Changed returns the number of sites at which the states x and y differ.
 func Changed(x, y []int32) (n int) {
 	y = y[:len(x)]
 	for i, l := range x {

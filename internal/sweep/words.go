@@ -187,7 +187,7 @@ func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
 	k.states.Swap(with.(*wordGibbs).states, chains, moved)
 }
 
-// FewestBits is the minimum number of chains in a block for which wordGibbs is used
+// FewestBits is the smallest number of chains that the unexported engine wordGibbs accepts
 // (BenchmarkWordGibbs). Tests set it higher to exercise other kernels.
 var FewestBits = 1
 

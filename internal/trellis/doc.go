@@ -4,14 +4,16 @@
 //
 // # The sum
 //
-// An automaton A reads sequences x of a fixed number of sites, each a token in 0…levels−1. With a
-// log-weight v[i,t] for every token t at every site i, a sequence x has the weight
+// An automaton A reads a sequence x of a fixed number of sites; the token x_i at site i is in
+// 0…levels−1. With a log-weight v[i,t] for every token t at every site i, the sequence has the
+// weight
 //
-//	w(x) = ∏_i exp(v[i,x_i]),  q_0 = start, q_{i+1} = A(q_i, x_i),
+//	w(x) = ∏_i exp(v[i,x_i]).
 //
-// where q_i is the state of A before site i. Only the sequences that A accepts count. [Compile]
-// turns (A, sites, levels) into an immutable [Graph]. A [Runner], the workspace of one goroutine,
-// computes over the Graph in three semirings:
+// The states of A are q_0, the start, and q_{i+1}, which the token x_i leads to from q_i. Only the
+// sequences that A accepts count. [Compile] turns A into an immutable [Graph] for given numbers of
+// sites and levels. A [Runner], the workspace of one goroutine, computes over the Graph in three
+// semirings:
 //
 //   - (log,+): the normaliser Σ_x w(x), exact joint draws, marginals;
 //   - (min,+): the cheapest sequence, and all sequences in order of cost;
@@ -21,20 +23,20 @@
 //
 // # Cost
 //
-// Tokens that no state distinguishes form one class. A site costs one pass over its levels and one
-// pass over its edges (states × classes). Only states that are reachable from the start and lead to
-// acceptance are stored. If the weights of a site allow few tokens, fewer states are visited. Sites
-// with the same states share one table.
+// Tokens that have the same transitions in all states form one class. A site costs one pass over
+// its levels and one pass over its edges (states × classes). Only states that are reachable from
+// the start and lead to acceptance are stored. If the weights of a site allow few tokens, fewer
+// states are visited. Sites with the same states share one table.
 //
 // # Numerics
 //
-// Sums run in float64. At every site, weights are shifted by the greatest weight among the tokens
+// Sums run in float64. At every site, weights are divided by the greatest weight among the tokens
 // that the automaton can use there, and sums are scaled by a power of two. Terms that underflow to
-// zero are lost. The package computes an upper bound on their sum. If this bound is not far below
-// the result, it repeats the sum with logarithms, so that log-weights of −1e4 are not mistaken for
-// zero. Sums over large classes are taken in float32 (relative error about 1e-7 per site). A
-// log-weight of −Inf means probability zero. NaN and +Inf are errors at tokens that the automaton
-// can use.
+// zero are lost. The package computes an upper bound on the sum of the lost terms. If this bound is
+// not far below the result, it repeats the sum with logarithms, so that log-weights of −1e4 are not
+// mistaken for zero. Sums over large classes are taken in float32 (relative error about 1e-7 per
+// site). A log-weight of −Inf means probability zero. NaN and +Inf are errors at tokens that the
+// automaton can use.
 //
 // # Caveats
 //

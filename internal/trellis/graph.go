@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Graph is an automaton unrolled over the sites of a sequence. For every site it holds nodes and
-// the edges between them. Nodes are the states that can be reached and can still lead to
-// acceptance. It is immutable and safe for concurrent use.
+// Graph is an automaton unrolled over the sites of a sequence. A node is an automaton state at a
+// site that can be reached there and can still lead to acceptance. The Graph holds the nodes of
+// every site and the edges between them. It is immutable and safe for concurrent use.
 type Graph struct {
 	sites, levels int
 
@@ -32,8 +32,9 @@ type Graph struct {
 // Shape returns the number of sites and of levels.
 func (g *Graph) Shape() (sites, levels int) { return g.sites, g.levels }
 
-// Size returns the number of token classes, the number of nodes over all sites, and the number of
-// edges over all sites. Nodes and edges that consecutive sites share are counted once.
+// Size returns the numbers of token classes, of nodes and of edges over all sites. A class is a set
+// of tokens that have the same transitions in all states. Nodes and edges that consecutive sites
+// share are counted once.
 func (g *Graph) Size() (classes, nodes, edges int) {
 	var last *layer
 	for _, l := range g.layers {
@@ -148,13 +149,13 @@ func (g *Graph) States() int { return g.offset[g.sites+1] }
 // Start returns 0, the number of the first node.
 func (g *Graph) Start() int { return 0 }
 
-// Next returns the node that a token leads to, or −1 if there is none.
+// Next returns the node that the token leads to from a node, state, or −1 if there is none.
 func (g *Graph) Next(state int, token int32) int {
 	return g.NextAt(g.site(state), state, token)
 }
 
-// NextAt returns the same as [Graph.Next] for a node of site t. It is faster than Next, which must
-// find the site of the node.
+// NextAt returns the same as [Graph.Next] for a node, state, of site t. It is faster, because Next
+// must find the site of the node.
 func (g *Graph) NextAt(t, state int, token int32) int {
 	if t == g.sites {
 		return none
@@ -167,8 +168,8 @@ func (g *Graph) NextAt(t, state int, token int32) int {
 	return g.offset[t+1] + int(l.to[e])
 }
 
-// Accepting reports whether a sequence may end at the node. This is so if the node lies after the
-// last site.
+// Accepting reports whether a sequence may end at a node. It may if the node lies after the last
+// site.
 func (g *Graph) Accepting(state int) bool { return state >= g.offset[g.sites] }
 
 // site returns the position of a node.
@@ -185,9 +186,10 @@ func (g *Graph) usable(l *layer, token int32) bool {
 	return k != none && l.holds(k, token)
 }
 
-// Count returns the exact number of accepted sequences. If v is not nil, sequences with a token
-// of log-weight −Inf are excluded. The only error is the cause of the context's end. It panics
-// unless v is nil or has sites·levels entries.
+// Count returns the exact number of accepted sequences. If v is not nil, it holds a log-weight for
+// every token at every site, and sequences with a token of log-weight −Inf do not count. Count
+// fails only if the context ends, with the context's cause. It panics unless v is nil or has
+// sites·levels entries.
 func (g *Graph) Count(ctx context.Context, v []float32) (*big.Int, error) {
 	var meter poll.Meter
 	if meter.Watch(ctx); meter.Poll() != nil {

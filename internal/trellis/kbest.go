@@ -10,20 +10,20 @@ import (
 
 // Ascending yields the accepted sequences of finite cost with their costs, in ascending order. The
 // cost of a sequence x is Σ_i cost[i,x_i], as in [Runner.Cheapest]. The order of sequences of equal
-// cost is the same in every run. The yielded slice is overwritten by the next step. The table cost
-// must not change during the iteration. Errors are the same as for Cheapest.
+// cost is the same in every run. The next step overwrites the yielded slice. The table cost must
+// not change during the iteration. Errors are the same as for Cheapest.
 //
 // After the first sequence, each further sequence takes O(sites·log h) time, where h is the size of
 // the largest heap, and O(sites) memory. This is the recursive enumeration algorithm (Jiménez and
-// Marzal 1999): each node keeps a heap of candidates for its next best suffix. It requests another
-// suffix from a successor only when a candidate is taken from the heap.
+// Marzal 1999). Each node keeps a heap of candidates for its next best suffix. It asks a successor
+// for another suffix only when a candidate is taken from the heap.
 func (r *Runner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
 	r.g.checkTable("cost", len(cost))
 	return ascending(r, cost, 1)
 }
 
-// Descending yields the accepted sequences of positive weight with their log-weights, in
-// descending order. The log-weight of a sequence x is Σ_i v[i,x_i], as in [Runner.MAP].
+// Descending yields the accepted sequences of positive weight with their log-weights, in descending
+// order of weight. The log-weight of a sequence x is Σ_i v[i,x_i], as in [Runner.MAP].
 func (r *Runner) Descending(v []float32) (iter.Seq2[[]int32, float64], error) {
 	r.g.checkTable("v", len(v))
 	return ascending(r, v, -1)

@@ -20,17 +20,17 @@ type Config struct {
 	// Sites is the length of the sequences and Levels the number of tokens, both ≥ 1.
 	Sites, Levels int
 
-	// Padded admits shorter sequences: an accepted sequence of length n ≤ Sites is filled up with
+	// Padded allows shorter sequences: an accepted sequence of length n ≤ Sites is filled up with
 	// Sites−n copies of the token Pad. The automaton does not read the padding, so Pad cannot be a
 	// token of the language.
 	Padded bool
 	Pad    int32
 
-	// Allows, if not nil, is a mask in addition to the automaton: it reports whether a site may
-	// take a token. It is called only while compiling. Padding is always allowed.
+	// Allows, if not nil, forbids tokens in addition to the automaton: it reports whether a site
+	// may take a token. It is called only while compiling. Padding is always allowed.
 	Allows func(site int, token int32) bool
 
-	// Limit bounds the number of edges to store. 0 means 2²⁴ (about 128 MiB).
+	// Limit is the largest number of edges to store. 0 means 2²⁴ (about 128 MiB).
 	Limit int
 }
 
@@ -66,7 +66,7 @@ func tooLarge(edges, limit int) error {
 	return &constraint.LimitError{What: "edges of the unrolled automaton", Value: edges, Bound: limit}
 }
 
-// DeadError reports that no sequence of the language has positive weight.
+// DeadError reports that every accepted sequence has weight zero, or that none is accepted.
 type DeadError = algebra.DeadError
 
 // none marks a missing state, class or edge.

@@ -13,8 +13,8 @@ import (
 )
 
 // Runner computes sums, draws, marginals and best sequences over the sequences of one [Graph]. It
-// holds the workspace of one goroutine. The methods do not allocate once the buffers have grown,
-// except on the first use of each operation.
+// holds the workspace of one goroutine. A method allocates on its first use and while its buffers
+// grow, and not afterwards.
 type Runner struct {
 	g *Graph
 	v []float32 // weights of the last Filter
@@ -168,8 +168,7 @@ func NewRunner(g *Graph) *Runner {
 }
 
 // Watch makes later calls fail with the cause of ctx once ctx has ended. Only FilterUntil ignores
-// the context, because it has a stopper of its own. After such an error, the results of the last
-// filter are lost.
+// ctx; it has a [Stopper] instead. After such an error, the results of the last filter are lost.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
 // Unwatch ends the effect of [Runner.Watch]: later calls ignore the context.
@@ -219,8 +218,8 @@ type bestState struct {
 	value []float64 // by node, the least cost of all continuations
 }
 
-// Stopper decides whether [Runner.FilterUntil] is to stop early. Its method Done is called every
-// few sites with the number of elementary operations since the last call, and returns true to stop.
+// Stopper decides whether [Runner.FilterUntil] is to stop early. FilterUntil calls Done every few
+// sites with the number of elementary operations since the last call. Done returns true to stop.
 type Stopper interface{ Done(work int) bool }
 
 // phase is a pass of the filter over the sites.
@@ -277,15 +276,16 @@ func (r *Runner) MAP(x []int32, v []float32) (logWeight float64, err error) {
 
 // Cheapest stores in x the accepted sequence of least total cost Σ_i cost[i,x_i] and returns that
 // cost. The slice cost is sites × levels; +Inf forbids a token. Among sequences of equal cost, it
-// chooses the first in lexicographic order. It returns a [*algebra.WeightError] for a NaN or −Inf
-// among the tokens the automaton can use, and a [*algebra.DeadError] for an empty language.
+// chooses the first in lexicographic order. It returns a [*algebra.WeightError] if a token that the
+// automaton can use has the cost NaN or −Inf. It returns a [*algebra.DeadError] if no sequence is
+// left.
 func (r *Runner) Cheapest(x []int32, cost []float64) (float64, error) {
 	r.g.checkTable("cost", len(cost))
 	return best(r, x, cost, 1, nil)
 }
 
 // Pricer computes the costs of tokens for [Runner.CheapestBy]. At each site, a token of greater
-// weight must not cost more.
+// weight must not cost more than one of smaller weight.
 type Pricer interface {
 	// Site is called before the first call of Price for site t.
 	Site(t int) error
@@ -294,10 +294,10 @@ type Pricer interface {
 	Price(token int32) float64
 }
 
-// CheapestBy is like [Runner.Cheapest], but for costs that decrease with the log-weights v (sites ×
-// levels). For every class of tokens it calls p.Price only for the heaviest token, or for the first
-// of several equally heavy tokens. It returns the errors of p.Site, and an error if a weight is NaN
-// or +Inf.
+// CheapestBy is like [Runner.Cheapest], but p computes the costs. At each site, they must not
+// increase with the log-weight v (sites × levels). CheapestBy calls p.Price only for one token of
+// each token class: the token of greatest weight, and the first if there are several. It returns
+// the errors of p.Site, and an error if a weight is NaN or +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))
 	return best(r, x, v, -1, p)
@@ -406,9 +406,9 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 }
 
 // Draw stores in x an exact draw from the distribution w(x)/Z, where w and Z are the weights and
-// their sum in the last Filter. It takes one value from src per site. It takes a second value if
-// the class of the token contains other tokens, and a third value if it contains many. It panics
-// unless a Filter succeeded and len(x) = sites.
+// their sum in the last Filter. It takes up to three values from src per site: the first always,
+// the second if the token's class contains other tokens, and the third if it contains many. Draw
+// panics unless a Filter succeeded and len(x) = sites.
 //
 // Filter sums backward, so the draw runs forward. At site i the probability of token l is
 // proportional to exp(v[i,l]) times the sum over all continuations. Tokens are drawn by inverse CDF
@@ -556,18 +556,18 @@ func (r *Runner) LogProb(x []int32) float64 {
 	return sum - r.logZ
 }
 
-// Ahead returns the log of the total weight of all continuations of a sequence from a node of the
-// graph. The result is 0 after the last site, and −Inf if there is no continuation. The argument
-// state is the node, as returned by Start or Next of the graph. Ahead panics unless the last filter
-// was a successful [Runner.FilterLogs].
+// Ahead returns the logarithm of the total weight of all continuations of a sequence from a node of
+// the graph. The argument state is the node, as returned by Start or Next of the graph. The result
+// is 0 after the last site, and −Inf if there is no continuation. Ahead panics unless the last
+// filter was a successful [Runner.FilterLogs].
 func (r *Runner) Ahead(state int) float64 {
 	r.mustLogs()
 	return r.value[state]
 }
 
 // DrawFrom draws the rest of a sequence from its exact distribution, given that the sequence has
-// reached a node of the graph. The argument state is the node. It stores the tokens in x, from the
-// site of the node on, and returns that site. It panics unless the last filter was a successful
+// reached a node of the graph, the argument state. It stores the tokens in x, from the site of the
+// node on, and returns that site. It panics unless the last filter was a successful
 // [Runner.FilterLogs] and len(x) = sites.
 func (r *Runner) DrawFrom(x []int32, state int, src rand.Source) (site int) {
 	g := r.g
@@ -592,7 +592,7 @@ func (r *Runner) mustLogs() {
 //
 //	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i]).
 //
-// It returns a [*algebra.DeadError] if the sum is empty. It returns a [*algebra.WeightError] if the
+// It returns a [*algebra.DeadError] if Z is zero. It returns a [*algebra.WeightError] if the
 // log-weight of a token that the automaton can use is NaN or +Inf. Log-weights of other tokens are
 // not read. The runner keeps a reference to v until the next Filter. It panics unless len(v) =
 // sites·levels.
@@ -609,10 +609,10 @@ func (r *Runner) cause(err error) error {
 	return err
 }
 
-// FilterGiven is like [Runner.Filter] with some tokens fixed. At every site i with given[i] ≥ 0,
-// the row of v counts as 0 at token given[i] and −Inf elsewhere. FilterGiven does not read these
-// rows, and may overwrite them. Of the methods that use a filter's results, only Draw may be called
-// afterwards. It panics unless len(given) = sites and all given tokens are below levels.
+// FilterGiven is like [Runner.Filter] with some tokens fixed. At a site i with given[i] ≥ 0, only
+// the token given[i] is possible, with log-weight 0. The row of v for this site is not read, and
+// may be overwritten. Of the methods that use a filter's results, only Draw may be called
+// afterwards. FilterGiven panics unless len(given) = sites and all given tokens are below levels.
 func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.g.checkSequence(given)
@@ -662,10 +662,10 @@ func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
 //
-// under the distribution of the last Filter. They are −Inf for tokens that cannot occur. If
+// under the distribution w(x)/Z of the last Filter. They are −Inf for tokens that cannot occur. If
 // probabilities of possible tokens would underflow to zero, Marginals repeats the filter with
-// logarithms; this does not affect draws. Marginals returns an error only if a watched context
-// ends. It panics unless a Filter succeeded and len(dst) = sites·levels.
+// logarithms; this does not affect draws. Marginals returns an error only if a watched context ends
+// (see [Runner.Watch]). It panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
 	g := r.g
 	g.checkTable("dst", len(dst))
@@ -708,10 +708,10 @@ func (r *Runner) Marginals(dst []float64) error {
 // ErrStopped is the error of [Runner.FilterUntil] if it was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// FilterUntil is like [Runner.Filter], but a [Stopper], the argument stop, can end it early with
-// the error [ErrStopped]. If the Stopper is nil, it runs to the end. After ErrStopped, the runner
-// has no results, and the results of earlier filters are lost. A call with again = true continues
-// where the last call was stopped; the log-weights v must be unchanged.
+// FilterUntil is like [Runner.Filter], but stop can end it early with the error [ErrStopped]. If
+// stop is nil, it runs to the end. After ErrStopped, the runner has no results, and those of
+// earlier filters are lost. A call with again = true continues where the last call was stopped; the
+// log-weights v must be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	return r.until(v, stop, again, false)
 }

@@ -246,8 +246,8 @@ func (u *unroller) columns(l *layer, t int) {
 	}
 }
 
-// Unroll validates a language that a user has supplied and compiles it to a [Graph]; see [Compile].
-// Errors begin with the text who and the name of the language. The error wraps
+// Unroll checks the language a, which a user has supplied, and compiles it to a [Graph]; see
+// [Compile]. Errors begin with the string who and the name of the language. The error wraps
 // constraint.ErrInfeasible if the language has no sequence with the given number of sites.
 func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, levels int) (*Graph, error) {
 	if err := automata.Validate(a); err != nil {
@@ -267,8 +267,8 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 	return g, nil
 }
 
-// Compile unrolls the automaton over the sites of config. It applies a mask of the tokens allowed
-// at each site directly, if constraint.Split finds one in the language. Compile returns an
+// Compile unrolls the automaton over the sites of config. If constraint.Split finds in the language
+// a mask of the tokens allowed at each site, Compile applies it directly. It returns a
 // [*algebra.DeadError] if no sequence is accepted, a [*constraint.LimitError] if the result would
 // be too large, and the cause of ctx if ctx ends first.
 func Compile(ctx context.Context, a constraint.Automaton, config Config) (*Graph, error) {
