@@ -24,8 +24,8 @@ type Ring[T any] interface {
 	Choose(terms []T, src *rand.Rand) int
 }
 
-// Arrow is an edge of a dynamic program, from entry From of one vector to entry To of the next. The
-// edge has the weight number W among the weights of the current site.
+// Arrow is an edge of a dynamic program, from entry From of one vector to entry To of the next. Its
+// weight is entry W of the current site's weights.
 type Arrow struct{ From, To, W int32 }
 
 // Sums is the semiring (+, ×) over values of type [Number].

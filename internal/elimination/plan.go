@@ -32,7 +32,7 @@ type Plan struct {
 	bytes   int64
 
 	Width   float64 // log₂ of the number of entries of the largest intermediate table (clique)
-	Entries float64 // number of entries of all cliques together
+	Entries float64 // number of entries of all cliques, summed
 }
 
 // bucket is the elimination of one variable v: the product of its operands is summed over v and

@@ -61,8 +61,8 @@ func Looks(run func(ctx context.Context) error) (int, error) {
 }
 
 // Steady asserts that f does not allocate memory after its first calls, which fill pools of
-// buffers. It measures several times, because other goroutines may allocate, and a garbage
-// collection empties pools. Under the race detector pools drop items, and Steady only calls f.
+// buffers. It measures several times, because other goroutines may allocate and garbage collection
+// empties pools. Under the race detector pools drop items, and Steady only calls f.
 func Steady(t *testing.T, name string, f func()) {
 	t.Helper()
 	if Race {

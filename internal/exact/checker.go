@@ -26,8 +26,8 @@ type Checker struct {
 	Brute func(x []int32) float64
 
 	// Exact requires energies and differences to be equal to those of Brute. Otherwise they may be
-	// off by 2⁻⁴⁴ times the largest |energy| + 1. This allows for 2⁹ roundings of 2⁻⁵³ each, far
-	// more than the tested models have terms.
+	// off by 2⁻⁴⁴·(m + 1), where m is the largest |energy|. This allows for 2⁹ roundings of 2⁻⁵³
+	// each, far more than the tested models have terms.
 	Exact bool
 
 	// FirstOrder skips the check of tables of energy differences. Set it for models whose tables

@@ -116,7 +116,7 @@ type BitTorus struct {
 // NewBitTorus returns a BitTorus for neighbours at the positions near, relative to a site's
 // position in a bit string. In [TorusBits], a site has neighbours at near[0], at near[1] and at its
 // own position, because neighbours have the other colour and therefore another string. The fourth
-// neighbour depends on the site's bits in the masks rows, a and b of TorusBits:
+// neighbour depends on the site's bits in three masks of TorusBits, rows, a and b:
 //
 //	near[2] if the bits in rows and a are 1,
 //	near[3] if the bit in rows is 1 and the bit in a is 0,
@@ -139,8 +139,8 @@ func NewBitTorus(near [6]int) *BitTorus {
 //
 //	dst_i = 1 if u_i < o.At(k_i), else 0,
 //
-// where u_i is a random integer of 64 bits. Its bit d, counted from the highest bit 0, is bit i mod
-// 32 of word
+// where u_i is a random integer of 64 bits. Its bit d, counted from 0 at the highest bit, is bit i
+// mod 32 of word
 //
 //	1024r + 16d + ⌊i/32⌋ mod 16,  r = ⌊i/512⌋,
 //
@@ -161,10 +161,10 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 // TorusBits counts the neighbours in state 1 of the sites first, first+1, …, first+64·len(rows)−1
 // of one colour of a torus, and stores the numbers in count. The neighbours are in the string own
 // of the other colour, at the positions of the argument near. Site i of own is bit i mod 64 of word
-// pad + ⌊i/64⌋. The masks rows, a and b (see [NewBitTorus]) start at site first, a multiple of 64.
+// pad + ⌊i/64⌋. The masks a, b and rows (see [NewBitTorus]) start at site first, a multiple of 64.
 //
-// It panics unless a and b are as long as rows, a multiple of 8 of at most 512 words, and own
-// reaches 64 bits beyond all positions.
+// It panics unless a, b and rows have the same length, a multiple of 8 up to 512, and own reaches
+// 64 bits beyond all positions.
 func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
 	checkBits("rows", len(rows), len(count[0]))
 	checkLen("a", len(a), len(rows))
@@ -181,13 +181,13 @@ func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows
 }
 
 // SpreadBits converts rows of a lattice from bits to numbers 0 and 1. The sites have the two
-// colours of a chequerboard, n of each per row, and each colour is one string, even or odd. In row
-// r, for j = 0, …, n−1, SpreadBits stores
+// colours of a chequerboard, and a row has n sites of each colour. The strings even and odd hold
+// the sites of one colour each. For r even, and j = 0, …, n−1, SpreadBits stores in row r
 //
-//	x[2nr + 2j] = bit first + nr + j of even,  x[2nr + 2j + 1] = the same bit of odd
+//	x[2nr + 2j] = bit first + nr + j of even,  x[2nr + 2j + 1] = the same bit of odd.
 //
-// if r is even. If r is odd, it exchanges the two strings. It panics unless len(x) is a multiple of
-// 2n and the strings are long enough, with one extra word.
+// For r odd, it exchanges the two strings. It panics unless len(x) is a multiple of 2n and the
+// strings are long enough, with one extra word.
 func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	if n < 1 || len(x)%(2*n) != 0 {
 		panic(fmt.Sprintf("simd: SpreadBits: len(x) = %d, want a multiple of 2·%d", len(x), n))
@@ -213,12 +213,13 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	}
 }
 
-// TallyTorus compares the string now with the string old and returns three counts:
+// TallyTorus compares a new state of sites, the first argument, with an earlier one, the second. It
+// returns three counts:
 //
-//   - up is the number of sites in state 1 in now;
-//   - moved is the number of sites that differ between the strings;
-//   - bonds is the sum of the sites' numbers of neighbours in state 1, as stored in count, over the
-//     sites in state 1.
+//   - up is the number of sites in state 1 in the new state;
+//   - moved is the number of sites that differ;
+//   - bonds is the number of neighbours in state 1, as stored in count, summed over the sites in
+//     state 1 in the new state.
 //
 // It panics unless len(now) = len(old) is a multiple of 8 and at most 512.
 func TallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {

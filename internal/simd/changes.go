@@ -3,9 +3,9 @@ package simd
 import "fmt"
 
 // Changes lists the sites at which states of zeros and ones differ from earlier states.
-// [Changes.Set] finds these sites. [Changes.Add] then updates the sum, over the sites in state 1,
-// of the matrix rows of the sites. The zero value holds no states. Only one goroutine at a time may
-// use a Changes.
+// [Changes.Set] finds these sites. [Changes.Add] then updates a sum of matrix rows, one row for
+// each site in state 1. The zero value holds no states. Only one goroutine at a time may use a
+// Changes.
 type Changes struct {
 	// States × sites: changed rows of each state, as in Add; the rest of a row is undefined.
 	rows   []int32

@@ -9,7 +9,7 @@
 // [GemmT], which may fuse multiplication and addition. On one backend they always return the same
 // bits, and each row of a product a·b depends only on b and on that row of a.
 //
-// Four rules make that possible:
+// Four rules make equal bits possible:
 //
 //   - Multiplication and addition round separately. In Go this is written float32(x*y) + z: the
 //     conversion forbids fusing.

@@ -140,8 +140,8 @@ func (f *Fixed) Gemm(c []float32, a []int16, m int) {
 }
 
 // LogisticWords stores in dst[i] the integer nearest to 2¹³·(σ(src[i]) − ½), where σ is the
-// logistic function of [SigmoidTo]. It is in −2¹² … 2¹², and 0 for NaN. It panics unless len(dst) =
-// len(src).
+// logistic function of [SigmoidTo]. The result is between −2¹² and 2¹², and 0 for NaN. It panics
+// unless len(dst) = len(src).
 func LogisticWords(dst []int16, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	for lanes := wordLanes(); best >= logisticWordsLevel && len(src) >= lanes; {

@@ -85,10 +85,11 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 }
 
 // TallyFlips compares two strings, the arguments from and to, and counts sites by state and number
-// of neighbours in state 1 (see [FlipTally]). The sites that differ are the flips. It adds
+// of neighbours in state 1 (see [FlipTally]). The sites that differ are the flips.
 //
-//   - to forth: the flips, by their states and numbers in the first string;
-//   - to back: all sites and the flips, by their states and numbers in the second string.
+//   - The tally forth adds the flips, by their states and numbers in the first string.
+//   - The tally back adds all sites and the flips, by their states and numbers in the second
+//     string.
 //
 // Only sites whose bit in valid is 1 count. The numbers of neighbours are in the slices before
 // (first string) and after (second string), in the layout of [GridBits]. They must be ≤ 4.

@@ -99,7 +99,7 @@ func (f *Forest) part(lo, hi int) int {
 
 // Draw draws the levels at the places 0, …, len(links)−1, in pairs from the last to the first, and
 // stores them in own. The slice links holds an even number of links; the last one may be unused.
-// [Forest.Odds] has computed odds.
+// [Forest.Odds] must have computed odds.
 //
 // In chain c, pair k uses words[8k + c]: the lower 16 bits for its later place, and the upper 16
 // bits for the other. They are the highest bits of a uniform number u. A place with odds o has
@@ -139,12 +139,12 @@ type ForestPendant struct {
 	High [2]uint32
 }
 
-// DrawPendants draws the levels of the sites pendants in pairs, parents first, and stores them in
-// own. Their number is even. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first
-// site, and the upper 16 bits for its second site. A site has level 1 if these bits are below the
-// upper 16 bits of its High. If they are equal in a chain whose bit in live is 1, more bits are
-// needed, and DrawPendants stops before the pair. It may then have drawn the first site of the
-// pair. It returns the number of pairs drawn.
+// DrawPendants draws the levels of an even number of sites in pairs, parents first, and stores them
+// in own. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first site, and the
+// upper 16 bits for its second site. A site has level 1 if these bits are below the upper 16 bits
+// of its High. If they are equal in a chain whose bit in live is 1, more bits are needed, and
+// DrawPendants stops before the pair. It may then have drawn the first site of the pair. It returns
+// the number of pairs drawn.
 func DrawPendants(own []uint8, words []uint32, pendants []ForestPendant, live uint8) (pairs int) {
 	n := len(pendants) / 2
 	if n == 0 {
@@ -184,8 +184,9 @@ func EightColumns(dst, src []uint32, ld int) {
 	}
 }
 
-// ForestMoved adds to moved[c] the number of sites whose levels in chain c, bit c of a byte, differ
-// between old and own. It panics unless both have the same length, a multiple of 64.
+// ForestMoved adds to moved[c], for each chain c, the number of sites whose levels differ between
+// old and own. Bit c of a byte is the level in chain c. It panics unless both have the same length,
+// a multiple of 64.
 func ForestMoved(moved *[ForestChains]int64, old, own []uint8) {
 	if len(old) != len(own) || len(own)%64 != 0 {
 		panic(fmt.Sprintf("simd: ForestMoved: len(old) = %d, len(own) = %d, want the same multiple of 64", len(old), len(own)))
@@ -222,8 +223,8 @@ func SpinEnergies(sum *[ForestChains]int64, own []uint8, bonds []SpinBond) {
 }
 
 // SpreadForest stores the levels of n sites as numbers, one row per chain: x[c·n + i] is bit c of
-// own[i]. It panics unless len(x) is a multiple of n for at most eight rows, and len(own) ≥ n
-// rounded up to a multiple of 16.
+// own[i]. It panics unless x consists of at most eight rows, and len(own) ≥ n rounded up to a
+// multiple of 16.
 func SpreadForest(x []int32, own []uint8, n int) {
 	if n == 0 {
 		return

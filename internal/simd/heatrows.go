@@ -16,8 +16,8 @@ type Row [ChainBits]byte
 // RowVisit describes a visit to a site: a redraw of the site given its neighbours.
 type RowVisit struct {
 	Row int32 // index of the site's row
-	// numbers of neighbours: Plus whose states are added, then Minus whose states are subtracted;
-	// both are multiples of 4
+	// numbers of neighbours whose states are added (Plus) and, after these, of neighbours whose
+	// states are subtracted (Minus); multiples of 4
 	Plus, Minus int32
 	Bias        int32 // initial value of the sum over neighbours
 	// offset in bytes of the visit's table of odds: the index of the table times RowTable
@@ -157,7 +157,7 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //     bits above; all others use 56.
 //
 // Lane v.Row of own (see [ChainBits]) must hold the same states as the row: bit c equals byte c.
-// This remains so.
+// HeatRows changes both.
 //
 // If kept is not nil, kept[v.Row] must hold the sums of the visit (see [CountRows]). HeatRows then
 // updates the sums of the neighbours of every site that changes. This takes less time if few visits

@@ -72,10 +72,11 @@ func (j *Joint) Moved(sum []int) {
 	j.asm.moved = [JointBlocks]uint32{}
 }
 
-// Heat redraws by heat bath, in every block, the sites of n lanes of own, from the argument lane
-// on. Lane lane + p uses the random bits that [HeatBits] uses for bits 32p, …, 32p+31 of a string.
-// These begin after the first ahead groups of the block's stream, counted from the group set by
-// Begin. The number of neighbours in state 1 is the sum over k = 0, …, degree−1 of
+// Heat redraws by heat bath, in every block, the sites of n lanes of own, the first of which has
+// the number lane. The lane with the number lane + p uses the random bits that [HeatBits] uses for
+// bits 32p, …, 32p+31 of a string. These begin after the first ahead groups of the block's stream,
+// counted from the group set by Begin. The number of neighbours in state 1 is the sum over k = 0,
+// …, degree−1 of
 //
 //	lane near[k·stride + p] & (2³¹−1) of own,
 //

@@ -36,7 +36,7 @@ const shortJump = 0.25
 
 // JumpThresholds computes, as integers t_i over 2³¹, probabilities for jump processes on the states
 // 0 and 1. Entry i belongs to the process that starts at x_i: q_i is the probability that it is in
-// the other state after the time tau.
+// the other state after the time tau:
 //
 //	q_i = ν·(1 − exp(−tau·g(t)/ν)),  t_i = min(max(⌊2³¹·q_i⌋, 1), 2³¹−2⁷).
 //

@@ -6,12 +6,12 @@ type Marks [8]uint64
 // joinTerms bounds the sites of a call of assembly.
 const joinTerms = 1 << 10
 
-// Join passes marks on from sites to their neighbours. It visits all sites in ascending order, or
-// in descending order if back is true. At a visit, site i gets the current marks of its neighbours,
-// the sites adj[start[i]:start[i+1]], and then keeps only the marks whose bit in may[i] is set. The
-// slice in holds the marks. Join reports whether a mark changed. It panics unless len(may) =
-// len(in) and len(start) = len(in) + 1. The entries of start and adj must be valid indices; they
-// are not checked.
+// Join passes marks on from sites to their neighbours. Entry i of the first argument holds the
+// marks of site i, whose neighbours are the sites adj[start[i]:start[i+1]]. Join visits all sites
+// in ascending order, or in descending order if back is true. At a visit, site i gets the current
+// marks of its neighbours, and then keeps only the marks whose bit in may[i] is set. Join reports
+// whether a mark changed. It panics unless len(may) = len(in) and len(start) = len(in) + 1. The
+// entries of start and adj must be valid indices; they are not checked.
 func Join(in, may []Marks, start, adj []int32, back bool) (changed bool) {
 	sites := len(in)
 	checkLen("may", len(may), sites)

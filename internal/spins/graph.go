@@ -196,17 +196,17 @@ func (g *Graph) NewChains() *Chains {
 	return c
 }
 
-// Redraw redraws the sites of the part with the number at, given the other sites. It consumes
-// [Graph.Groups] groups of random words of the source from. It adds the changes to the tally in
-// delta that belongs to the kind of the part.
+// Redraw redraws the sites of one part, the number at, given the other sites. It draws
+// [Graph.Groups] groups of random words from the Source. It adds the changes to the tally in delta
+// that belongs to the part's kind.
 func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch) {
 	now, old := c.drawn(at, from, w)
 	simd.TallyBits(&delta[c.parts[at].kind], now, old, &w.count)
 	copy(old, now)
 }
 
-// Draw redraws the sites of the part with the number at like [Chains.Redraw], but without a tally.
-// It returns the number of sites that changed, summed over the chains 0 … chains−1.
+// Draw redraws the sites of one part, the number at, like [Chains.Redraw] but without a tally. It
+// returns the number of sites that changed, summed over the chains 0 … chains−1.
 func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	now, old := c.drawn(at, from, w)
 	mask := uint64(1)<<chains - 1
@@ -275,9 +275,9 @@ func (c *Chains) Pack(x []int32) {
 	}
 }
 
-// Change holds two numbers from which the change of a chain's energy by redraws follows. Ones is
-// the change in the number of sites in state 1. Near adds, for each site that changed to 1, its
-// number of neighbours that count (see [Layout].Against), and subtracts it for each site that
+// Change describes the effect of redraws on one chain, from which the change of its energy follows.
+// Ones is the change in the number of sites in state 1. Near adds, for each site that changed to 1,
+// its number of neighbours that count (see [Layout].Against), and subtracts it for each site that
 // changed to 0. Both depend only on the states before and after.
 type Change struct{ Ones, Near int }
 

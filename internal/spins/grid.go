@@ -93,14 +93,15 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 }
 
 // Count counts the neighbours in state 1 of each site of strip number job of s, and stores the
-// numbers. The state s must have been proposed from another state, the argument from, for which
-// Count was called before. Count also updates three tallies, which determine the probabilities of
-// the proposal and of its reverse:
+// numbers. It also updates three tallies. They determine the probabilities of the proposal that led
+// from another state, the argument from, to s, and of the reverse proposal:
 //
 //   - back counts all sites by their state and number in s, and as flips those at which the two
 //     states differ;
 //   - forth counts only the flips, by their state and number in the other state;
 //   - still counts the fixed sites, by their state and number in s.
+//
+// Count must have been called for the other state before, unless it is s itself.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]

@@ -176,8 +176,8 @@ func (g *RowGraph) NewChains(chains int) *RowChains {
 	return c
 }
 
-// Redraw redraws the sites of a part, one after the other. It consumes [RowGraph.Groups] groups of
-// random words of the source from, and adds the changes to t.
+// Redraw redraws the sites of a part, one after the other. It draws [RowGraph.Groups] groups of
+// random words from the Source, and adds the changes to t.
 func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowScratch) {
 	p := &c.parts[part]
 	simd.HeatRows(c.rows, c.own, c.visits[p.visit:p.visit+p.visits], c.near[p.near:p.near+p.entries], c.odds, c.valid, t, c.kept, w,

@@ -30,7 +30,7 @@ const mostOdds = 300
 
 // Pairs returns the model as couplings and fields, or nil if that is not possible. Every free site
 // must have two levels. Tables that contain free sites must have one or two sites, finite entries,
-// and energy differences between entries of at most mostOdds.
+// and energy differences between entries of at most 300.
 func (m *Model) Pairs(free []bool) *Pairs {
 	type edge struct {
 		to int32
@@ -310,7 +310,8 @@ func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 // Forward stores in odds the odds of x_i = 1 for each site i of the forest that is outside pendant
 // trees. They are conditioned on the levels of x outside the forest; the sites below i in its tree
 // are summed out. The slice odds has one more entry than there are such sites. Forward processes
-// the sites number lo, …, hi−1 of the forest. Call it for all sites, in ascending order.
+// the sites lo, …, hi−1 in the order of the forest, children first. Call it for all sites in this
+// order.
 //
 // A child multiplies the odds of its parent by
 //

@@ -42,7 +42,8 @@ type Laddered interface {
 	Align(with sampler.Kernel)
 }
 
-// Paired is a kernel that holds two states of every chain and moves each by a kernel of its own.
+// Paired is a kernel that holds two states of every chain and moves each of the two by its own
+// kernel.
 type Paired interface {
 	// Pair returns the kernels that move the first and the second state of the chains.
 	Pair() []sampler.Kernel

@@ -9,8 +9,8 @@ import (
 )
 
 // Cursor records the position of a kernel in a step that was stopped early, so that the next call
-// can make the rest. A step makes several updates, such as redraws of a site, in every chain. Chain
-// is the number of chains that have made all of their updates. Update is the number of updates that
+// can finish it. A step makes several updates, such as redraws of a site, in every chain. Chain is
+// the number of chains that have made all of their updates. Update is the number of updates that
 // the next chain has made. Between steps both numbers are zero.
 //
 // If states are small, several chains move together between two checks for a stop. If a step of one
@@ -20,10 +20,10 @@ type Cursor struct {
 	Info          []sampler.Info // reports on the step so far, one per chain
 	poll
 
-	// stage is the next stage of the update in progress. A chain that stopped between two stages of
-	// an update has two streams: Before, from before the update, and after, from the point of the
-	// stop. The caller and a checkpoint see Before. Both are kept in memory only. A run restored
-	// from a checkpoint starts the update over.
+	// stage is the next stage of the update in progress. A chain that stops between two stages of
+	// an update needs two streams. Before is its stream at the start of the update, and after is
+	// its stream at the stop. The caller and a checkpoint see Before. Both are kept in memory only.
+	// A run restored from a checkpoint starts the update over.
 	stage, Part   int // stage: next stage; Part: progress within a stage that can itself be stopped
 	Before, after sampler.Stream
 
@@ -149,9 +149,10 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Fields reads from a checkpoint, or writes to it, the position of the cursor and, within a step,
-// Info. A kernel calls Fields after it has read or written its own fields, because the cursor comes
-// last in a checkpoint. The argument updates is the number of updates per chain and step.
+// Fields reads or writes the part of a checkpoint that belongs to the cursor: its position and,
+// within a step, Info. A kernel calls Fields after it has read or written its own fields, because
+// the cursor comes last in a checkpoint. The argument updates is the number of updates per chain
+// and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {
 		c.Clear()
@@ -166,8 +167,7 @@ func (c *Cursor) Fields(f *wire.Fields, updates int) {
 // kept lists the errors of chains that a checkpoint can represent.
 var kept = []error{nil, sampler.ErrNaN, sampler.ErrZero}
 
-// InfoFields reads a kernel's reports on a step, one per chain, from a checkpoint, or writes them
-// to it.
+// InfoFields reads or writes a kernel's reports on a step, one per chain.
 func InfoFields(f *wire.Fields, info []sampler.Info) {
 	for s := range info {
 		t := &info[s]
@@ -187,9 +187,9 @@ func InfoFields(f *wire.Fields, info []sampler.Info) {
 	}
 }
 
-// PollWork is the number of elementary operations between two checks for a stop, such as
-// evaluations of a site. They take about a millisecond. Tests lower this number. Results do not
-// depend on it.
+// PollWork is the number of elementary operations, such as evaluations of a site, between two
+// checks for a stop. They take about a millisecond. Tests lower this number. Results do not depend
+// on it.
 var PollWork = 1 << 20
 
 // poll counts work and checks for a stop once per PollWork operations.

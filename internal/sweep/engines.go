@@ -24,7 +24,7 @@ func (s Scan) String() string {
 	return check.Name("Scan", s, "automatic", "systematic", "random", "chromatic")
 }
 
-// Request describes the kernel that a method needs, where the method sweeps over sites.
+// Request describes the kernel that a sweeping method, Gibbs or Metropolis, needs.
 type Request struct {
 	Method string // name of the method, for error messages
 	// true for Metropolis: changes are proposed and then accepted or rejected; false for Gibbs: new

@@ -20,7 +20,8 @@ type Locals struct {
 	conditional   energy.Conditional
 	Sites, Levels int
 	E             []float64 // energy of each chain
-	// slice with the states: the argument of the last step or call of Hold; nil after a Reset
+	// slice with the states: the argument of the last step or call of a kernel's Hold; nil after a
+	// Reset
 	X []int32
 	// cached single-site energies, chains × sites × levels, or one row if Local is nil
 	d       []float64
@@ -87,8 +88,8 @@ type Walker interface {
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
 
-// Make makes a step of every chain, with Updates updates per chain. It returns the number of steps
-// completed: 1, or 0 if the step was stopped before its end. Once in refreshEvery steps it first
+// Make makes a step of every chain, with c.Updates updates per chain. It returns the number of
+// steps completed: 1, or 0 if the step was stopped before its end. Once in 512 steps it first
 // recomputes the caches.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.X = x
@@ -131,7 +132,7 @@ func swap(a, b []int32, s int, moved []int) {
 	Exchange(a, b)
 }
 
-// Store copies the given states to x, unless x is the slice states itself.
+// Store copies the second slice to the first, unless both are the same slice.
 func Store(x, states []int32) {
 	if len(states) > 0 && &x[0] != &states[0] {
 		copy(x, states)
@@ -149,8 +150,8 @@ func MeanAccept(info []sampler.Info, done, updates int) {
 	}
 }
 
-// RowWork returns the estimated number of elementary operations of a call of [Locals.Row], which is
-// also that of a change of one site.
+// RowWork returns the estimated number of elementary operations of a call of [Locals.Row]. A change
+// of one site takes as many.
 func (c *Locals) RowWork() int {
 	if c.Local == nil {
 		return c.Sites * c.Levels // as much as an energy, because nothing is known about the model

@@ -10,10 +10,9 @@
 //
 //	w(x) = ∏_i exp(v[i,x_i]).
 //
-// The states of A are q_0, the start, and q_{i+1}, which the token x_i leads to from q_i. Only the
-// sequences that A accepts count. [Compile] turns A into an immutable [Graph] for given numbers of
-// sites and levels. A [Runner], the workspace of one goroutine, computes over the Graph in three
-// semirings:
+// Only the sequences that A accepts count. [Compile] turns A into an immutable [Graph] for given
+// numbers of sites and levels. A [Runner], the workspace of one goroutine, computes over the Graph
+// in three semirings:
 //
 //   - (log,+): the normaliser Σ_x w(x), exact joint draws, marginals;
 //   - (min,+): the cheapest sequence, and all sequences in order of cost;

@@ -149,13 +149,13 @@ func (g *Graph) States() int { return g.offset[g.sites+1] }
 // Start returns 0, the number of the first node.
 func (g *Graph) Start() int { return 0 }
 
-// Next returns the node that the token leads to from a node, state, or −1 if there is none.
+// Next returns the node that a token leads to, or −1 if there is none.
 func (g *Graph) Next(state int, token int32) int {
 	return g.NextAt(g.site(state), state, token)
 }
 
-// NextAt returns the same as [Graph.Next] for a node, state, of site t. It is faster, because Next
-// must find the site of the node.
+// NextAt returns the same as [Graph.Next] for a node of site t. It is faster, because Next must
+// first find the site of the node.
 func (g *Graph) NextAt(t, state int, token int32) int {
 	if t == g.sites {
 		return none

@@ -708,10 +708,10 @@ func (r *Runner) Marginals(dst []float64) error {
 // ErrStopped is the error of [Runner.FilterUntil] if it was stopped.
 var ErrStopped = errors.New("trellis: stopped")
 
-// FilterUntil is like [Runner.Filter], but stop can end it early with the error [ErrStopped]. If
-// stop is nil, it runs to the end. After ErrStopped, the runner has no results, and those of
-// earlier filters are lost. A call with again = true continues where the last call was stopped; the
-// log-weights v must be unchanged.
+// FilterUntil is like [Runner.Filter], but a [Stopper] can end it early with the error
+// [ErrStopped]. If the Stopper is nil, it runs to the end. After ErrStopped, the runner has no
+// results, and those of earlier filters are lost. A call with again = true continues where the last
+// call was stopped; the log-weights v must be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
 	return r.until(v, stop, again, false)
 }
