@@ -93,8 +93,8 @@ func Score(t Test, m energy.Scored, x []float32) {
 	}
 }
 
-// Bins returns the number of states in x whose first coordinate lies in each cell of width ½ from
-// −4 to 4. The outermost cells also count coordinates beyond that range.
+// Bins returns, for each cell of width ½ from −4 to 4, the number of states in x whose first
+// coordinate lies in it. The outermost cells also count coordinates beyond that range.
 func Bins(x []float32, sites int) []int {
 	c := make([]int, 16)
 	for at := 0; at < len(x); at += sites {

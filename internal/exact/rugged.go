@@ -91,7 +91,7 @@ func (m *Rugged) hash(k, i, l int) float64 {
 	return 2*float64(r.Uint64()>>11)*0x1p-53 - 1
 }
 
-// Ordinal is a [Rugged] model whose levels have numeric values, which are unevenly spaced.
+// Ordinal is a [Rugged] model whose levels have unevenly spaced numeric values.
 type Ordinal struct{ *Rugged }
 
 func (m Ordinal) Values() []float32 {

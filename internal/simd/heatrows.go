@@ -23,9 +23,9 @@ type RowVisit struct {
 	// offset in bytes of the visit's table of odds: the index of the table times RowTable
 	Odds int32
 
-	// Eight is 0, or the position 1 … 8 of the visit in a group of eight consecutive visits that
-	// can be made at once without a change of the results. The sites of the group have consecutive
-	// rows and are not neighbours. Their visits have the same table of odds, and the same Plus and
+	// Eight is 0, or the position 1 … 8 of the visit in a group of eight consecutive visits. They
+	// can be made at once without a change of the results, because their sites have consecutive
+	// rows and are not neighbours. They also have the same table of odds, and the same Plus and
 	// Minus.
 	Eight int32
 	_     [2]int32
@@ -79,9 +79,9 @@ func NewRowOdds(p []uint64) (o RowOdds) {
 // At returns 2⁶⁴ times the probability of state 1 for the sum k over the neighbours.
 func (o *RowOdds) At(k int) uint64 { return o.p[k] }
 
-// RowTally counts, for each chain, the changes by redraws. Moved is the number of sites changed.
-// Sum adds the sum over the neighbours of each site that changed from 0 to 1, and subtracts that of
-// each site that changed from 1 to 0.
+// RowTally counts, for each chain, the changes by redraws. Moved is the number of changed sites.
+// Sum adds a site's sum over its neighbours if the site changed from 0 to 1, and subtracts it if
+// the site changed from 1 to 0.
 type RowTally struct{ Moved, Sum [ChainBits]int32 }
 
 const (

@@ -7,8 +7,8 @@ func SigmoidTo(dst, src []float32) {
 	sigmoid(dst, src)
 }
 
-// Slope replaces every value σ of [SigmoidTo] in s by the derivative σ − σ², where σ² is rounded to
-// float32.
+// Slope replaces every entry σ of s, a result of [SigmoidTo], by the derivative σ − σ², where σ² is
+// rounded to float32.
 func Slope(s []float32) { pull(s, s, s, 0, -1) }
 
 func refSigmoid(dst, src []float32) {
@@ -26,8 +26,8 @@ func GELU(dst, src []float32) {
 	gelu(dst, src)
 }
 
-// GELUSlope multiplies d[i] by the derivative of [GELU] at x[i], which is σ + x·u′·σ·(1−σ) in the
-// notation of GELU. It panics unless len(d) = len(x).
+// GELUSlope multiplies d[i] by the derivative of [GELU] at x[i]. In the notation of GELU, this is σ
+// + x·u′·σ·(1−σ) with σ = σ(u(x)). It panics unless len(d) = len(x).
 func GELUSlope(d, x []float32) {
 	checkLen("d", len(d), len(x))
 	geluSlope(d, x)

@@ -13,8 +13,8 @@ import (
 // MostNear is the maximum number of neighbours that a site of a [Graph] may have.
 const MostNear = 7
 
-// Layout describes the sites of a [Graph] and the probabilities from which their states are
-// redrawn.
+// Layout describes the sites of a [Graph] and the probabilities with which redraws choose their
+// states.
 type Layout struct {
 	Start, Adj []int32 // neighbours of each site, in compressed sparse rows
 	// per entry of Adj: if true, the neighbour counts in state 0 rather than 1; nil means that all

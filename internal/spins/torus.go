@@ -148,7 +148,7 @@ type Source struct {
 }
 
 // Tally holds counts for sites of one colour. Bonds is the number of pairs of neighbours that are
-// both in state 1, Up is the number of sites in state 1, and Moved is the number of sites that a
+// both in state 1. Up is the number of sites in state 1, and Moved is the number of sites that a
 // redraw changed.
 type Tally struct{ Bonds, Up, Moved int }
 
