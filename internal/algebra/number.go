@@ -125,9 +125,9 @@ func (x Number) Less(y Number) bool {
 	return x.M < y.M
 }
 
-// List holds numbers in the form mantissa·2^exponent, where the mantissa is 0 or near 1. The
-// logarithm of a sum of products of such numbers takes a single logarithm, at the end. The zero
-// value is empty.
+// List holds numbers in the form mantissa·2^exponent, where the mantissa is 0 or near 1.
+// [List.LogDot] adds many products of them and takes a single logarithm, at the end. The zero value
+// is empty.
 type List struct {
 	mantissa []float64
 	exponent []int32
