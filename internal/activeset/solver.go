@@ -91,10 +91,10 @@ func New(a Rows) *Solver {
 	}
 }
 
-// Conflict returns rows that no point satisfies together, and their weights w_j. Call it after a
-// Solve that returned [Infeasible]. Σ_j w_j·a_j is zero, but the bounds require Σ_j w_j·(a_j·x) <
-// 0. If any one of these rows is removed, the others can hold together. The slices are valid until
-// the next Solve.
+// Conflict returns rows a_j that no point satisfies together, and their weights w_j. Call it after
+// a Solve that returned [Infeasible]. The weighted sum Σ_j w_j·a_j is zero, but the bounds require
+// Σ_j w_j·(a_j·x) < 0. If any one of these rows is removed, the others can hold together. The
+// slices are valid until the next Solve.
 func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict, s.influence }
 
 // Steps returns the number of iterations of the last Solve.

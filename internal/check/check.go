@@ -130,7 +130,7 @@ func Index(who, name string, i, n int) {
 }
 
 // MaxEntries is the largest permitted number of entries of a table whose size follows from
-// arguments. A larger number is a mistake, because no memory can hold the table.
+// arguments. A greater size must be a mistake, because no memory can hold such a table.
 const MaxEntries = min(math.MaxInt/16, 1<<36)
 
 // Entries returns an error unless each factor is ≥ 0 and their product is at most MaxEntries. The
@@ -147,7 +147,7 @@ func Entries(who, names string, factors ...int) error {
 }
 
 // If returns an error if bad is true, and nil otherwise. Pass several calls to cmp.Or to get the
-// first error. All calls are evaluated, so an argument must not depend on an earlier check. A
+// first error. All of these calls are evaluated, so no argument may rely on an earlier check. A
 // call allocates even if bad is false, so do not use it in a step or in a loop over sites.
 func If(bad bool, format string, args ...any) error {
 	if bad {

@@ -43,7 +43,7 @@ type Polled struct {
 	ended chan struct{}
 }
 
-// NewPolled returns a context derived from ctx that ends at its n-th poll, a call of Err.
+// NewPolled returns a context derived from ctx that ends at the n-th call of its method Err.
 func NewPolled(ctx context.Context, n int) *Polled {
 	p := &Polled{Context: ctx, ended: make(chan struct{})}
 	p.left.Store(int64(n))

@@ -55,12 +55,11 @@ type Checkpoint struct {
 type Session struct {
 	Who        string // prefix of error messages, such as "anneal: AIS"
 	Checkpoint Checkpoint
-	// returns the number of steps made so far; Run increases it, and Checkpoint.Every refers
-	// to it
+	// returns the number of steps made so far; increased by Run and compared with Checkpoint.Every
 	Len func() int
 
-	// Progress, if not nil, is called with the number of steps that a Run has made so far and its
-	// total number of steps.
+	// Progress, if not nil, is called with two numbers of steps of a Run: those made so far, and
+	// their total.
 	Progress func(done, total int)
 
 	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run;
@@ -153,8 +152,8 @@ func (s *Session) End() {
 }
 
 // Run makes n more steps by calling step. Each call of the function step must make at least one
-// step. It must stop at the latest at the step number given by its argument to, because a
-// checkpoint is due there or the Run ends.
+// step. It must not go beyond the step number that it is given, because a checkpoint is due there
+// or the Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -323,7 +322,7 @@ type Frames struct {
 	Frame    func(f *wire.Fields, i int) // reads or writes the fields of frame i
 }
 
-// Write writes a checkpoint. If the function named inside is not nil, its output follows.
+// Write writes a checkpoint. If the function inside is not nil, its output follows.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {
 		return wire.AppendFields(body, func(fields *wire.Fields) { f.Frame(fields, i) })

@@ -31,18 +31,18 @@ type Steps[S energy.Site] interface {
 
 // Policy adapts an [Engine] to one kind of sampler.
 type Policy struct {
-	// Next makes the steps of slot i, in worker w, that are possible without a new prediction. It
-	// sets the time of the slot, to 0 if the sample has ended. Next is called concurrently for
-	// different slots. An error ends the slot.
+	// Next makes the steps of slot i that need no new prediction, in worker w. It sets the time of
+	// the slot. Time 0 means that the sample has ended. Next is called concurrently for different
+	// slots. An error ends the slot.
 	Next func(w, i int) error
 
-	// Most is the largest number of rounds. Slots that are still in progress after that end with an
-	// error. 0 means no limit.
+	// Most is the largest number of rounds; 0 means no limit. A slot that is still in progress
+	// after that many rounds ends with an error.
 	Most int
 
-	// Judge, unless nil, is called after every round, in the goroutine of Run. It may compare all
-	// slots, for instance to weight and resample them. It may also move them further (see
-	// [Engine.Each]) and report progress.
+	// Judge, unless nil, is called after every round, in the goroutine that called Run. It may
+	// compare all slots, for instance to weight and resample them. It may also advance them again
+	// (see [Engine.Each]) and report progress.
 	Judge func() error
 
 	// Retry, unless nil, is called in order for every slot that has ended in a round. The argument
@@ -57,8 +57,8 @@ type Policy struct {
 	Blame bool
 
 	// Shared, unless nil, returns a pointer to the prediction that slot i shares with all slots in
-	// the same state, or nil if it shares none. The slice is nil until the prediction has been
-	// made.
+	// the same state. It returns nil if the slot shares none. The slice is nil until the prediction
+	// has been made.
 	Shared func(i int) *[]float32
 }
 
@@ -92,9 +92,9 @@ type Engine[S energy.Site] struct {
 	Slots []Slot[S]
 	Pool  *pool.Pool
 
-	// Ask stores in v the predictions for the states in q; the number of states per slot is
-	// Shape.Per. New sets it to the Denoise method of the model. If it is nil, the slots move
-	// without predictions.
+	// Ask stores in v the predictions for the states in q, which holds Shape.Per states per slot.
+	// New sets Ask to the Denoise method of the model. If Ask is nil, the slots move without
+	// predictions.
 	Ask func(ctx context.Context, v []float32, q energy.Noised[S]) error
 
 	// passed on to the denoiser in the fields of energy.Noised with the same names
@@ -102,7 +102,7 @@ type Engine[S energy.Site] struct {
 	Guided   bool
 	Reveals  energy.Reveals
 	TimeFree bool // whether a prediction stays valid until the state changes, whatever the time
-	// whether every slot has its own table of predictions, which stays valid after the round
+	// whether every slot has its own table of predictions, so that they stay valid after the round
 	Keep bool
 
 	// Ctx is the context of the current run.
@@ -308,7 +308,7 @@ func MaxSteps(steps any, n int) int {
 	return n
 }
 
-// Goes checks the time t of a slot after its next step. It returns an error if t is NaN or above
+// Goes checks t, the time of a slot after its next step. It returns an error if t is NaN or exceeds
 // the slot's present time, because times must not increase.
 func (s *Slot[S]) Goes(t float64) error {
 	if !(t <= s.Time) {
@@ -325,8 +325,8 @@ func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 	e.Slots[i].Known = e.TimeFree && !changed
 }
 
-// Run makes rounds until all slots with indices in [from, to) that have begun have ended. It
-// returns any error of ctx, the denoiser or the policy.
+// Run makes rounds for the slots with indices in [from, to) until none of them has a sample in
+// progress. It returns any error of ctx, the denoiser or the policy.
 func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	e.Ctx, e.Step = ctx, 0
 	for ; ; e.Step++ {
@@ -373,8 +373,8 @@ func (e *Engine[S]) late(from, to int) {
 }
 
 // Each calls part(w, i) for every slot i in progress, concurrently in several workers w. It then
-// calls Retry of the policy for every slot that has ended. It returns an error of the context or
-// of Retry.
+// calls Policy.Retry for every slot that has ended. It returns any error of the context or of
+// Retry.
 func (e *Engine[S]) Each(part func(w, i int) error) error {
 	e.part = part
 	e.Pool.Each(e.from, e.to, e.one)

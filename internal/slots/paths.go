@@ -33,8 +33,8 @@ type Joint interface {
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
-// Drawer is a copy of the interface diffusion.Drawer, for a projection onto a constraint set. Its
-// method Draw draws a sample from the prediction v given that the constraint holds. LogZ returns
+// Drawer is a copy of the interface diffusion.Drawer, for a projection onto a constraint set. Draw
+// draws a sample from the prediction v under the condition that the constraint holds. LogZ returns
 // the log of the probability of the constraint under v.
 type Drawer interface {
 	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
@@ -291,10 +291,10 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v)
 }
 
-// Normalise returns log Z_C (see [Paths]) for the normalised rows of v. The argument z is log Z_C
-// for the rows as they are in v. The slice lse is scratch, one entry per site. Normalise returns an
-// *[algebra.WeightError] if an entry of v is NaN or +Inf. It checks all entries, because z does not
-// depend on tokens that C never uses.
+// Normalise returns log Z_C (see [Paths]) for the rows of v after normalising them. The argument z
+// is log Z_C for the rows of v as they are. The slice lse is scratch, one entry per site. Normalise
+// returns an *[algebra.WeightError] if any entry of v is NaN or +Inf, even the entry of a token
+// that no sequence in C uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)
@@ -314,20 +314,21 @@ func undefined(row []float32) int {
 	return slices.IndexFunc(row, func(w float32) bool { return w != w || math.IsInf(float64(w), 1) })
 }
 
-// Defence is the weight δ of the defensive part in the mixture of [Mix]. At every site, this is the
-// total probability with which tokens of probability 0 are drawn. Such draws are wasted if later
+// Defence is the weight δ of the defensive part in the mixture of [Mix]. At every site, the tokens
+// with predicted probability 0 are drawn with total probability δ. Such draws are wasted if later
 // predictions exclude these tokens, too. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v, the prediction for each site, to dst. If a row p gives some tokens
+// Mix copies the rows of v, the prediction for each site, to dst. If a row p gives n > 0 tokens
 // probability 0 and the token of its site is not yet known, Mix replaces p by the defensive mixture
 //
-//	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0,
+//	p'(l) = (1−δ)·p(l) if p(l) > 0,  p'(l) = δ/n if p(l) = 0,
 //
-// where δ is [Defence]. A row without any weight becomes uniform, because a later step with another
-// prediction may unmask its site. Rows with a NaN or +Inf are copied unchanged. The argument mask
-// is the level that is not a token, or −1. Mix sets mixed[i] for each site i whose row it changes,
-// and reports whether it changed any row. If it changed no row, the content of dst is undefined.
+// where l is a token and δ is [Defence]. A row without any weight becomes uniform, because a later
+// step with another prediction may unmask its site. Rows with a NaN or +Inf are copied unchanged.
+// The argument mask is the level that is not a token, or −1. Mix sets mixed[i] for each site i
+// whose row it changes, and reports whether it changed any row. If not, the content of dst is
+// undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {
@@ -406,8 +407,8 @@ func (e *Estimate) Add(log float64) {
 	e.Sum, e.square = simd.LogAdd(e.Sum, log), simd.LogAdd(e.square, float64(2*log))
 }
 
-// Mean returns the logarithm of the mean and the relative standard error of the mean. The mean is
-// NaN if there are no numbers. The error is NaN if there are fewer than two numbers.
+// Mean returns the logarithm of the mean, and the relative standard error of the mean. The mean is
+// NaN if there are no numbers. The standard error is NaN if there are fewer than two.
 func (e *Estimate) Mean() (log, stderr float64) {
 	n := float64(e.N)
 	if n == 0 {
