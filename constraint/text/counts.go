@@ -41,9 +41,9 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 // Sentences compiles the language of the token sequences whose text consists of complete sentences.
 // Their number must be in the given range. A sentence begins with a rune that is not white space.
 // It ends with one or more terminators, and possibly closing quotes and brackets, before white
-// space or the end of the text. The terminators are the runes of the last argument, such as ".!?".
-// For example, "3.14" does not end a sentence, and "Dr. No." counts as two sentences. Text that is
-// not UTF-8 is not in the language.
+// space or the end of the text. The last argument, such as ".!?", lists the terminators. For
+// example, "3.14" does not end a sentence, and "Dr. No." counts as two sentences. Text that is not
+// UTF-8 is not in the language.
 //
 // The error is an [*constraint.ArgumentError] if there are no terminators or one is white space.
 // Other errors are the same as for [WordCount].

@@ -100,7 +100,8 @@ func (m *Independent) LogWeights() []float64 {
 	return w
 }
 
-// Energy stores in e the energy −Σ_i w_i[x_i] of every state; it implements [energy.Model].
+// Energy stores in e the energy of every state, minus the sum of the log-weights of its levels. It
+// implements [energy.Model].
 func (m *Independent) Energy(e []float64, x []int32) {
 	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels

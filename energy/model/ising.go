@@ -200,10 +200,10 @@ func (m *Ising) Graph() (start, adj []int32) {
 	return g.start, g.adj
 }
 
-// Torus returns the number of columns of the lattice. It also returns the energy difference d[k] =
-// E(x_i=1) − E(x_i=0) of a site i with k = 0, …, 4 neighbours at level 1. The result ok is true if
-// the topology is a two-dimensional [Lattice] with sides of at least 3 and the field is uniform. It
-// implements [energy.Toroidal].
+// Torus returns the number of columns of the lattice and five energy differences d. The entry d[k]
+// is E(x_i=1) − E(x_i=0) for a site i with k = 0, …, 4 neighbours at level 1. The result ok is true
+// if the topology is a two-dimensional [Lattice] with sides of at least 3 and the field is uniform.
+// It implements [energy.Toroidal].
 func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
 		return 0, d, false

@@ -108,7 +108,7 @@ type quadraticLearner struct {
 }
 
 // Learn returns a copy of the Quadratic whose parameters can change. It implements
-// [energy.Learnable]. In the notation of [Quadratic], the parameters for n sites are, in this
+// [energy.Learnable]. For n sites with the energy vᵀQv + bᵀv + c, the parameters are, in this
 // order,
 //
 //   - the couplings Q_ij + Q_ji for i < j: all n(n−1)/2 couplings of a dense matrix, row by row, or
@@ -343,7 +343,7 @@ type isingLearner struct {
 //
 //	E(s) = −Σ_e J_e s_i s_j − Σ_i h_i s_i.
 //
-// Initially J_e is J·w_ij.
+// Initially J_e is the coupling of the model times the weight of the edge.
 func (m *Ising) Learn() (energy.Parametric, error) {
 	topology := m.topology.graph()
 	own, edge := topology.owned()
@@ -454,7 +454,8 @@ type pottsLearner struct {
 
 // Learn returns a copy of the Potts model whose parameters can change. The parameters are a
 // coupling for each edge, in the order of Graph.Edges, followed by the field of each level.
-// Initially the coupling of edge ij is J·w_ij. It implements [energy.Learnable].
+// Initially the coupling of an edge is the coupling of the model times the weight of the edge.
+// Learn implements [energy.Learnable].
 func (m *Potts) Learn() (energy.Parametric, error) {
 	own, edge := m.topology.owned()
 	l := &pottsLearner{Potts: &Potts{topology: own, graph: own, levels: m.levels, coupling: 1, field: slices.Clone(m.field)}, edge: edge}

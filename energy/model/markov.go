@@ -213,12 +213,13 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Graph returns the neighbours of each site, which are the sites at distance ≤ k. It implements
-// [energy.Graphical].
+// Graph returns the neighbours of each site, the sites at distance ≤ k, where k is the order of the
+// chain. It implements [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
-// Factors returns the table of −log p(x_0 … x_{k−1}) for the first k sites. For each later site, it
-// returns the table of −log p(x_i | the k tokens before it). It implements [energy.Factored].
+// Factors returns the table of −log p(x_0 … x_{k−1}) for the first k sites, where k is the order of
+// the chain. For each later site, it returns the table of −log p(x_i | the k tokens before it). It
+// implements [energy.Factored].
 func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	all := make([]int32, m.sites)
 	for i := range all {

@@ -635,9 +635,9 @@ func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 // padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 
-// FieldFrom stores in e the energies of the states y and in h their fields, computed from the sums
-// of couplings for the earlier states x, which cache holds. Each changed site costs one pass over
-// its couplings. It implements [energy.Incremental].
+// FieldFrom stores the energies of the states y in e, and their fields in h. The slice cache holds
+// the sums of couplings for the earlier states x. Each site that differs between x and y costs one
+// pass over its couplings. It implements [energy.Incremental].
 func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	rows := check.Rows("model", "y", len(y), len(m.linear))
 	check.Len("model", "e", len(e), rows)

@@ -33,8 +33,8 @@ func Check(who string, lambda []float64, equal []bool) error {
 // start is nil. It also returns *bound, or +Inf if bound is nil.
 //
 // Entries of start must lie in [0, *bound]. For equalities, which the slice equal marks, they must
-// lie in [−*bound, *bound]. If equal is nil, there are no equalities. The error begins with the
-// argument who, the name of the configuration.
+// lie in [−*bound, *bound]. If equal is nil, there are no equalities. The error begins with who,
+// the name of the configuration.
 func Range(who string, n int, start []float64, bound *float64, equal []bool) ([]float64, float64, error) {
 	most := math.Inf(1)
 	if bound != nil {

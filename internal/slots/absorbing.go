@@ -19,8 +19,8 @@ type Absorbing struct {
 	Sites, Levels int
 }
 
-// NewAbsorbing returns an Absorbing for the given number of sites and levels. The error begins
-// with the text who and names the setting that is invalid.
+// NewAbsorbing returns an Absorbing for the given number of sites and levels. The error begins with
+// the prefix who and names the setting that is invalid.
 func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
 	c, err := noise.Resolve(who, schedule)
 	if err := cmp.Or(

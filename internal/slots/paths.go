@@ -47,9 +47,9 @@ type committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }
 
-// DrawerOf returns a projection as a Drawer. If the projection is not a Drawer, it returns an error
-// that begins with the text who. It also returns an error if the projection remembers earlier
-// samples, because the weights of [Paths] cannot account for these.
+// DrawerOf returns a projection as a Drawer, or an error if it is not a Drawer. It also returns an
+// error if the projection remembers earlier samples, because the weights of [Paths] cannot account
+// for these. Errors begin with the prefix who.
 func DrawerOf(who string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
 	_, keeps := projection.(committer)
@@ -60,8 +60,8 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 }
 
 // Joints returns the steps of a process as values of the interface [Joint], which the weights of
-// [Paths] need. If a step does not implement diffusion.Joint, it returns an error that begins with
-// the text who.
+// [Paths] need. It returns an error if a step does not implement diffusion.Joint. The error begins
+// with the prefix who.
 func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
@@ -82,9 +82,10 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 // where p is the prediction, i a site, v a token, q the transition probability of the process, and
 // Z_C(p) the total probability of C under p. It follows that
 //
-//	E[W·1[path ends in x]] = p(x, C),
+//	E[W·1[path ends in x]] = p(x)·1[x ∈ C],
 //
-// where W is the weight of the path and 1[…] is 1 if the condition holds and 0 otherwise.
+// where W is the weight of the path, and p(x) the probability that the diffusion without the
+// constraint ends in x. The number 1[…] is 1 if the condition holds and 0 otherwise.
 //
 // This identity holds only if paths can reach every state to which p gives probability. A
 // prediction may contain zeros, for instance if it is restricted to the K likeliest tokens. The
@@ -164,9 +165,8 @@ func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 	return k.v, true
 }
 
-// Weigh updates the path weight of slot i for a new prediction, using the workspace of worker w. It
-// multiplies the weight by Z_C of the prediction and divides it by Z_C(ρ) of the last step (see
-// [Paths]).
+// Weigh updates the path weight of slot i for a new prediction, using the workspace of worker w.
+// The factor is Z_C of the prediction divided by Z_C(ρ) of the last step (see [Paths]).
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
@@ -188,7 +188,7 @@ func (p *Paths) Weigh(w, i int) error {
 // have updated the weight of the slot for the current prediction.
 func (p *Paths) Move(w, i int) error { return p.step(w, i, false) }
 
-// Pass is [Paths.Weigh] and [Paths.Move] in one call, for a prediction that is not used again.
+// Pass is [Paths.Weigh] followed by [Paths.Move], for a prediction that is not used again.
 func (p *Paths) Pass(w, i int) error { return p.step(w, i, true) }
 
 func (p *Paths) step(w, i int, pass bool) error {
@@ -291,10 +291,10 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v)
 }
 
-// Normalise returns log Z_C (see [Paths]) for the rows of v after normalising them. The argument z
-// is log Z_C for the rows of v as they are. The slice lse is scratch, one entry per site. Normalise
-// returns an *[algebra.WeightError] if any entry of v is NaN or +Inf, even the entry of a token
-// that no sequence in C uses.
+// Normalise returns log Z_C, the log-probability of the constraint C (see [Paths]), for the rows of
+// v after normalising them. The argument z is log Z_C for the rows of v as they are. The slice lse
+// is scratch, one entry per site. Normalise returns an *[algebra.WeightError] if any entry of v is
+// NaN or +Inf, even for a token that no sequence in C uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)
