@@ -762,9 +762,10 @@ func (l *rbmLearner) Factors() (cards []int32, scopes [][]int32, tables [][]floa
 }
 
 // ParamGradient adds to g the gradient of the energy with respect to the parameters θ, summed over
-// the states x with weights w. For a state v with activations a, where σ is the logistic function,
-// the gradient is −σ(a)vᵀ for W, −σ(a) for b_h and −v for b_v. The first is computed as a matrix
-// product in float32. It implements [energy.Parametric].
+// the states x with weights w. For a visible state v, the gradient is −σ(a)vᵀ for the weights W,
+// −σ(a) for the hidden biases b_h and −v for the visible biases. Here σ is the logistic function
+// and a = b_h + W·v. The product σ(a)vᵀ is computed in float32. ParamGradient implements
+// [energy.Parametric].
 func (l *rbmLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	visible, hidden := len(l.bias.visible), len(l.bias.hidden)
 	l.states(g, x, w, visible)

@@ -20,8 +20,8 @@ const normTolerance = 1e-6
 // least as far from p as the observed counts. It satisfies P(PValue ≤ r) ≤ r for every r and every
 // number of draws. It is twice the smaller of two p-values:
 //
-//   - The first is the smallest two-sided binomial tail of a cell, times the number of cells with 0
-//     < p < 1.
+//   - The first is the smallest two-sided binomial tail of a cell, times the number of cells whose
+//     p is neither 0 nor 1.
 //   - The second is Fisher's combination of the binomial tails of each cell's count given the
 //     counts before it. Cells that expect fewer than 10 draws are pooled.
 //

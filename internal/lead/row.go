@@ -21,8 +21,9 @@ import (
 //	c = exp[(κ·ln(x_v/κ) + Σ_S ln x)/(κ+|S|)]       reverse.
 //
 // S holds the most likely of the other tokens: as few as possible, such that all tokens outside S
-// have at most c. Then y_u = c on S, y_v = κc and y = x elsewhere. The forward solution sums to
-// one; the reverse one is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) and −log Z.
+// have probability at most c. Then y_u = c on S, y_v = κc and y = x elsewhere. The forward solution
+// sums to one; the reverse one is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) and −log
+// Z.
 //
 // The cost and S grow from one token to the next less likely one. Computing all costs therefore
 // takes one sort and a pass with two pointers. The few cheapest costs take only a part of the

@@ -11,11 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// States is the seed of the random test states whose energies distinguish models. The constant
-// random is the number of these states. They are followed by states in which all sites have the
-// same level: the last level, the level before it, and so on. With two levels, a random state
-// detects a coupling of two sites at level 1 with probability ¼. The state of all ones always
-// detects it.
+// States is the seed of eight random test states, whose energies distinguish models. Up to four
+// states follow in which all sites have the same level: the last level, the level before it, and so
+// on. With two levels, a random state detects a coupling of two sites at level 1 with probability
+// ¼. The state of all ones always detects it.
 const (
 	States   = 4
 	random   = 8 // number of random states

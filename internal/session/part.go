@@ -50,7 +50,7 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 }
 
 // Share divides elements, such as chains, into n parts and returns the first element of part k. The
-// argument all is the number of elements, and also the result for k = n. A part consists of whole
+// first argument is the number of elements, and also the result for k = n. A part consists of whole
 // blocks of the given size, and the first parts may have one extra block.
 func Share(all, size, k, n int) int {
 	if k == n {

@@ -55,11 +55,11 @@ type Checkpoint struct {
 type Session struct {
 	Who        string // prefix of error messages, such as "anneal: AIS"
 	Checkpoint Checkpoint
-	// returns the number of steps made so far; increased by Run and compared with Checkpoint.Every
+	// returns the number of steps made so far, in all Runs together
 	Len func() int
 
-	// Progress, if not nil, is called with two numbers of steps of a Run: those made so far, and
-	// their total.
+	// Progress, if not nil, is called during a Run. The argument done is the number of steps that
+	// this Run has made so far, and total is the number that it will make.
 	Progress func(done, total int)
 
 	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run;
@@ -322,7 +322,7 @@ type Frames struct {
 	Frame    func(f *wire.Fields, i int) // reads or writes the fields of frame i
 }
 
-// Write writes a checkpoint. If the function inside is not nil, its output follows.
+// Write writes a checkpoint, followed by the output of the given function unless it is nil.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {
 		return wire.AppendFields(body, func(fields *wire.Fields) { f.Frame(fields, i) })

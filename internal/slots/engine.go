@@ -31,9 +31,9 @@ type Steps[S energy.Site] interface {
 
 // Policy adapts an [Engine] to one kind of sampler.
 type Policy struct {
-	// Next makes the steps of slot i that need no new prediction, in worker w. It sets the time of
-	// the slot. Time 0 means that the sample has ended. Next is called concurrently for different
-	// slots. An error ends the slot.
+	// Next, called by worker w, makes the steps of slot i that need no new prediction. It sets the
+	// time of the slot. Time 0 means that the sample has ended. Next is called concurrently for
+	// different slots. An error ends the slot.
 	Next func(w, i int) error
 
 	// Most is the largest number of rounds; 0 means no limit. A slot that is still in progress
@@ -238,9 +238,9 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes (clamps) sites of slot i at given values. The values in the argument every apply to
-// all slots. The values in the argument own apply to this slot and take precedence. A blank entry
-// leaves its site free (see [Blank]).
+// Clamp fixes (clamps) sites of slot i at given values. The first slice holds values for all slots.
+// The second holds values for this slot, which take precedence. A blank entry leaves its site free
+// (see [Blank]).
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false
