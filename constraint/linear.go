@@ -212,8 +212,8 @@ type Row struct {
 	Value []float64
 }
 
-// Rows returns the sparse rows of the dense row-major matrix a with the given number of columns.
-// It panics unless columns ≥ 1 divides len(a).
+// Rows returns the sparse rows of the dense row-major matrix a with the given number of columns. It
+// panics unless columns ≥ 1 and len(a) is a multiple of columns.
 func Rows(a []float64, columns int) []Row {
 	if columns < 1 || len(a)%columns != 0 {
 		panic(fmt.Sprintf("constraint: len(a) = %d, want a multiple of columns = %d ≥ 1", len(a), columns))

@@ -621,7 +621,7 @@ func (m *Markov) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams replaces the parameters θ and computes the rows of probabilities from them, normalised.
+// SetParams replaces the parameters θ and computes the normalised rows of probabilities from them.
 // It returns an error if a number is not finite. It implements [energy.Parametric].
 func (l *markovLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {

@@ -132,19 +132,19 @@ func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
-// Field stores the energies in e, and in h the field −b_v − Wᵀσ(a). Here b_v are the visible
-// biases, W the weights, a the activations of the hidden units, and σ is the logistic function. The
-// field is a first-order approximation of the energy differences between levels 1 and 0. Field
-// implements [energy.Binary].
+// Field stores the energies in e and the field −b_v − Wᵀσ(a) in h. Here b_v are the visible biases,
+// W the weights, a the activations of the hidden units, and σ is the logistic function. The field
+// is a first-order approximation of the energy differences between levels 1 and 0. Field implements
+// [energy.Binary].
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "h", len(h), len(x))
 	m.evaluate(e, h, nil, nil, x, nil, nil, nil)
 }
 
-// Gradient stores the energies in e, and in g first-order approximations of the energy differences
-// of all single-site changes. Its entries are (l − x_i)·h_i for sites i and levels l, where h is
-// the field from Field. It implements [energy.Differentiable].
+// Gradient stores the energies in e. It stores in g first-order approximations of the energy
+// differences of all single-site changes. The entries of g are (l − x_i)·h_i for sites i and levels
+// l, where h is the field from Field. Gradient implements [energy.Differentiable].
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "g", len(g), 2*len(x))

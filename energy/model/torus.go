@@ -22,7 +22,7 @@ import (
 //
 // The products with γ_odd run over γ_l for l = 1, 3, …, 2n − 1. The products with γ_even run over
 // γ_l for l = 0, 2, …, 2n − 2. Here cosh γ_l = cosh 2k·coth 2k − cos(πl/n) and γ_0 = 2k + ln tanh
-// k. The energy is −k·(d log Z/dk)/(mn).
+// k. The mean energy per site is −k·(d log Z/dk)/(mn).
 //
 // TorusIsing returns an error unless both sides are at least 3 and k is in (0, 100].
 func TorusIsing(m, n int, k float64) (logZ, perSite float64, err error) {

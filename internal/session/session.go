@@ -58,8 +58,8 @@ type Session struct {
 	// returns the number of steps made so far, in all Runs together
 	Len func() int
 
-	// Progress, if not nil, is called during a Run. The argument done is the number of steps that
-	// this Run has made so far, and total is the number that it will make.
+	// Progress, if not nil, is called during a Run with the number of steps that it has made so far
+	// and the number that it will make.
 	Progress func(done, total int)
 
 	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run;

@@ -54,8 +54,8 @@ func (c *Conditional) Shape() (sites, levels int) { return c.sites, c.levels }
 // String returns the name of the language, as errors show it.
 func (c *Conditional) String() string { return c.name }
 
-// LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]), where C is the language. For v = 0 this is
-// the log-probability of the language.
+// LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]), where p is the hidden Markov model and C the
+// language. For v = 0 this is the log-probability of the language.
 func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 	v = c.weights(v)
 	w, err := c.take(ctx)
