@@ -54,7 +54,7 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh recomputes the data that the solver keeps for row first and all later rows. Call it after
+// Refresh recomputes the data that the solver keeps for rows first, first+1, …. Call it after
 // changing these rows.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N

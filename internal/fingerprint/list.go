@@ -162,10 +162,12 @@ func Compare(saved, here *List) error {
 }
 
 // Energies compares the saved energies of a run with the energies of the present run. It returns a
-// *[Mismatch] for the first energy that differs. The tolerance is 1e-6 times the largest finite
-// absolute value, but at least the argument least. Pass least = 0 for energies that were computed
-// from scratch. Pass least = 1 for energies that were updated as the state changed, because their
-// terms may have cancelled.
+// *[Mismatch] for the first energy that differs by more than
+//
+//	1e-6·max(largest finite |energy|, least).
+//
+// Pass least = 0 for energies that were computed from scratch. Pass least = 1 for energies that
+// were updated as the state changed, because their terms may have cancelled.
 func Energies(name string, saved, here []float64, least float64) error {
 	return rows(name, saved, here, singles, least)
 }
@@ -253,7 +255,7 @@ const most = 8
 //   - A language (with methods States, Start, Next, Accepting) is added by content. Two languages
 //     agree if they accept the same sequences of Sites tokens below Levels.
 //   - A function of an integer, such as a schedule, is added by its values at 0, 1, 2, 4, 8 … 2²⁰.
-//   - A struct without a name that only embeds a value is added as that value.
+//   - A struct that only embeds a value and has no method Name of its own is added as that value.
 //   - Any other struct is added by its name and its fields, prefixed by "name." (at the top level
 //     by the name of the struct: "dmala.StepSize"). Fields of an embedded struct count as its own.
 //     A pointer counts as its target, and a long slice is added by a digest.

@@ -193,8 +193,8 @@ func (r Rule) compile() rule {
 
 // Pool makes v the most likely token of the loaded row, by the margin of the [Rule]. It replaces
 // the log-weights w of the row by the log-probabilities of the nearest such distribution (see
-// [Row]). Call Pool only if [Row.Satisfied] returns false. It returns true after a call of Pool, so
-// projecting a row again changes no bit.
+// [Row]). Call Pool only if [Row.Satisfied] returns false. Satisfied returns true after a call of
+// Pool, so projecting a row again changes no bit.
 func (r *Row) Pool(w []float32, v int32) {
 	if r.Reverse {
 		r.poolReverse(w, v)

@@ -53,9 +53,9 @@ func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
 //	Z = Σ_k exp(−(f0[k] + λᵀg[k])/β).
 //
 // Value is a [concave.Func]. The gradient is E[g], the curvature is Cov(g)/β, and the size of a
-// gradient component is E|g_j − E[g_j]|. These are means over the states, weighted by the terms of
-// Z. Value returns +Inf if λᵀg > 0 in every state. In that case no distribution satisfies the
-// inequalities, and the function grows without bound along λ.
+// gradient component is E|g_j − E[g_j]|. Here E and Cov weight the states by the terms of Z. Value
+// returns +Inf if λᵀg > 0 in every state. In that case no distribution satisfies the inequalities,
+// and the function grows without bound along λ.
 func (t *List) Value(lambda, grad, curv, size []float64) float64 {
 	t.values++
 	logZ, proven := t.weigh(lambda)

@@ -209,24 +209,24 @@ func (f *Fields) Sized(v Binary) {
 	}
 }
 
-// AppendFields appends fields to b and returns the extended slice. The caller's function through
-// writes the fields by calling methods of the Fields that it gets.
+// AppendFields appends fields to b and returns the extended slice. The caller's function writes the
+// fields by calling methods of the Fields that it gets.
 func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
 	f := Appending(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFront reads fields from the front of b and returns the rest of b. The caller's function
-// through reads the fields by calling methods of the Fields that it gets.
+// ReadFront reads fields from the front of b and returns the rest of b. The caller's function reads
+// the fields by calling methods of the Fields that it gets.
 func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFields reads fields from b. The caller's function through reads the fields by calling methods
-// of the Fields that it gets. ReadFields returns an error unless all of b is read.
+// ReadFields reads fields from b. The caller's function reads the fields by calling methods of the
+// Fields that it gets. ReadFields returns an error unless all of b is read.
 func ReadFields(b []byte, through func(*Fields)) error {
 	b, err := ReadFront(b, through)
 	if err == nil {
