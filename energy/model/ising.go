@@ -225,8 +225,8 @@ func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	return float64(2 * float64(m.coupling*w)), []float64{0 - m.field, m.field}, ok && m.fields == nil
 }
 
-// Pairs returns the energy as a quadratic function of the levels x_i ∈ {0, 1}, given by a weight
-// for each edge and a field for each site; it implements [energy.Pairwise].
+// Pairs returns the energy as a quadratic function of the levels x_i ∈ {0, 1}. It returns a weight
+// for each edge and a field for each site. It implements [energy.Pairwise].
 func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	g := m.bonds.graph()
 	weight, field = slices.Clone(g.weight), make([]float64, g.Sites())

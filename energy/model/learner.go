@@ -280,8 +280,8 @@ type denseLearner struct{ *quadraticLearner }
 //
 // and returns that sum (see package dual/fit). The gradient of one state is d·(r_i v_j + r_j v_i)
 // for the coupling of sites i and j, and d·r_i for b_i. Here r_i = x_i − p(x_i = 1 | the other
-// sites), v_i is the numeric value at site i, and d is the value of level 1 minus the value of
-// level 0.
+// sites), and v_i is the numeric value at site i. The number d is the value of level 1 minus the
+// value of level 0.
 func (l denseLearner) PseudoGradient(g []float64, x []int32) float64 {
 	n := len(l.linear)
 	l.states(g, x, nil, n)

@@ -284,8 +284,9 @@ const maxSmoothing = 1 << 53
 // lengths. Sequences with fewer than k tokens are ignored.
 //
 // FitMarkov returns an error if sites < max(1, order), levels < 1 or order < 0, or if the table
-// would have more than 2²⁷ entries. It also returns an error if smoothing is not in 0 … 2⁵³, if a
-// token is out of range, or if a = 0 and no sequence has k tokens.
+// would have more than 2²⁷ entries. It also returns an error if a token is out of range or
+// smoothing lies outside [0, 2⁵³]. With a = 0, it is an error if every sequence has fewer than k
+// tokens.
 func FitMarkov(sites, levels, order int, sequences [][]int32, smoothing float64) (*Markov, error) {
 	m, err := newMarkov("FitMarkov", sites, levels, order, maxFit)
 	if err != nil {

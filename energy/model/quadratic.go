@@ -475,9 +475,9 @@ func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 // pairwiseQuadratic implements [energy.Pairwise] for a Quadratic with two levels.
 type pairwiseQuadratic struct{ *Quadratic }
 
-// Pairs returns the energy as a quadratic function of the levels x_i ∈ {0, 1}, given by a weight
-// for each pair of sites that interact and a field for each site; it implements [energy.Pairwise].
-// A matrix that is stored densely is converted to sparse rows in every call.
+// Pairs returns the energy as a quadratic function of the levels x_i ∈ {0, 1}. It returns a weight
+// for each pair of sites that interact, and a field for each site. Every call converts a dense
+// matrix to sparse rows. Pairs implements [energy.Pairwise].
 func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	step := m.values[1] - m.values[0]
 	unit := float64(step * step)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// TorusIsing returns the exact log Z, and the mean energy per site in nats, of the Ising model
-// without a field on a torus of m × n sites. The model is NewIsing(Lattice{m, n}, k, 0), with the
-// distribution
+// TorusIsing returns the exact log Z of an Ising model, and its mean energy per site in nats. The
+// model is on a torus of m × n sites, without a field. It is NewIsing(Lattice{m, n}, k, 0), with
+// the distribution
 //
 //	p(x) ∝ exp(k·Σ s_i s_j),
 //

@@ -75,9 +75,9 @@ func Nil(v any) bool {
 }
 
 // Shape returns the numbers of sites and levels of a model. It returns an error if the model is nil
-// or has no sites or levels, or if the number of chains is not in the range 1 … most. It also
-// returns an error if chains × sites × levels exceeds [MaxEntries]. Errors begin with the prefix
-// who, such as "mcmc: DMALA".
+// or has no sites or levels. It also returns an error if the number of chains is not in 1 … most,
+// or if chains × sites × levels exceeds [MaxEntries]. Errors begin with the prefix who, such as
+// "mcmc: DMALA".
 func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)

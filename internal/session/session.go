@@ -17,10 +17,10 @@
 //     panic as a *pool.Panic. The next Run continues.
 //   - After any other error, too, the run is as it was before the step. The next Run tries the step
 //     again.
-//   - If the run has a checkpoint path, the file is saved each time Checkpoint.Every steps have
-//     been made, at the end of a Run, and when the context ends a Run. Chains save it at the end
-//     of the round. After any other error it is not saved, unless the steps of the run are
-//     finished samples, which must not be lost. If saving fails, Run returns that error.
+//   - If the run has a checkpoint path, the file is saved after every Checkpoint.Every steps. It is
+//     also saved at the end of a Run, and when the context ends a Run. Chains save it at the end of
+//     the round. After any other error, only runs whose steps are finished samples save it, so that
+//     no sample is lost. If saving fails, Run returns that error.
 //   - While Run is active the checkpoint file is locked. It is an error if another process or
 //     runner has locked the file, or has replaced it since this run loaded it.
 //   - A checkpoint holds the settings, the frames of state, and the checkpoints of inner runs. It
@@ -207,8 +207,8 @@ func (s *Session) Keep() error {
 }
 
 // Finish saves the checkpoint file at the end of a call that has advanced the run, and returns err
-// joined with any error of saving. The argument err is the call's error so far. If err is not nil
-// and the context has not ended, Finish saves nothing. After Finish, call [Session.End].
+// joined with any error of saving. The argument err is the call's error so far. Finish saves
+// nothing after an error, unless the context has ended. After Finish, call [Session.End].
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err

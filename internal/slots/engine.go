@@ -198,10 +198,10 @@ type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)
 }
 
-// Bind calls the method Bind of a process for each of n slots, with the numbers of sites and levels
-// of a model, and returns the steps of the slots. It returns an error if the process is nil, if its
-// Bind fails, or if the model was made for another kind of noise. Messages begin with the prefix
-// who, except those of the process.
+// Bind returns the steps of n slots. It calls the method Bind of a process for each slot, with the
+// numbers of sites and levels of a model. It returns an error if the process is nil, if its Bind
+// fails, or if the model was made for another kind of noise. Messages begin with the prefix who,
+// except those of the process.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", who)

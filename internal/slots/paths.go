@@ -18,8 +18,8 @@ import (
 )
 
 // Renoiser holds the steps of a diffusion process that can move a state towards a given clean
-// sample x0. It is the interface diffusion.Renoiser plus the method Next, which returns the time s
-// to which the next step goes.
+// sample x0. It is the interface diffusion.Renoiser plus the method Next. Next returns the time s
+// at which the next step ends.
 type Renoiser interface {
 	Next(x []int32, t float64, step, steps int, r *sampler.Stream) (s float64)
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
@@ -319,8 +319,9 @@ func undefined(row []float32) int {
 // predictions exclude these tokens, too. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v, the prediction for each site, to dst. If a row p gives n > 0 tokens
-// probability 0 and the token of its site is not yet known, Mix replaces p by the defensive mixture
+// Mix copies the rows of v, the prediction for each site, to dst. Suppose that a row p gives n > 0
+// tokens probability 0, and that the token of its site is not yet known. Mix then replaces p by the
+// defensive mixture
 //
 //	p'(l) = (1−δ)·p(l) if p(l) > 0,  p'(l) = δ/n if p(l) = 0,
 //
