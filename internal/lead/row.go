@@ -171,7 +171,8 @@ func entropyTerm(p, logp float64) float64 {
 type Rule struct {
 	Reverse bool    // minimise KL(y‖x) instead of KL(x‖y)
 	Margin  float64 // margin κ ≥ 1 of the most likely token over each other token; 0 means 1
-	// the cost of token v is max_u x_u − x_v, the gap of probabilities, instead of the divergence
+	// the cost of token v is the gap max_u x_u − x_v in a row x of probabilities, not the
+	// divergence
 	Gap    bool
 	Revive bool // forward only: a token of probability zero may become the most likely one
 }

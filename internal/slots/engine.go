@@ -72,7 +72,7 @@ type Slot[S energy.Site] struct {
 	Known  bool    // whether V holds the prediction for X
 	// whether V still holds what the denoiser computed, without a change by the policy
 	Fresh bool
-	// index of the slot among the slots for which the same call of the denoiser made predictions
+	// index of the slot in the call of the denoiser that made its prediction
 	Row int
 
 	Clean []bool // for each site: whether it is clamped

@@ -183,7 +183,7 @@ const (
 // Optimum is the result of [List.Maximize].
 type Optimum struct {
 	Outcome Outcome
-	Lambda  []float64 // the maximum, or the best multipliers found if there is none
+	Lambda  []float64 // multipliers at the maximum, or the best ones found if there is none
 	// direction u of a proof that there is no maximum, with Σ|u_j| = 1; nil without a proof
 	Direction []float64
 	Margin    float64 // smallest uᵀg over the states; set only for Infeasible
