@@ -27,9 +27,9 @@ type Product interface {
 
 // Intersect returns the language of the sequences that every part accepts; without parts, it is the
 // language of all sequences. A [Product] is replaced by its own parts, and masks are kept separate
-// from the other parts (see [Split]). The error is the error of a part's Validate method, or a
-// [*LimitError] if the product of the numbers of states exceeds 2⁶² (2³⁰ where int has 32 bits). In
-// the latter case, [Compile] a part first.
+// from the other parts (see [Split]). If the product of the numbers of states exceeds 2⁶² (2³⁰
+// where int has 32 bits), the error is a [*LimitError]. In that case, [Compile] a part first. Other
+// errors come from a part's Validate method.
 func Intersect(parts ...Automaton) (*Intersection, error) {
 	if err := given("Intersect", parts); err != nil {
 		return nil, err

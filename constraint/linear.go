@@ -61,8 +61,8 @@ func (l Linear) Validate(n int) error {
 // Len returns the number of rows, each of which is one inequality.
 func (l Linear) Len() int { return len(l.A) }
 
-// Value stores A·v − B in g. It panics if len(g) ≠ Len() or if an index lies outside v. Call
-// [Linear.Validate] first to avoid this.
+// Value stores in g the numbers A·v − B of the inequalities A·v − B ≤ 0. It panics if len(g) ≠
+// Len() or if an index lies outside v. Call [Linear.Validate] first to avoid this.
 func (l Linear) Value(g []float64, v []float32) {
 	l.checkLen("g", len(g), len(l.A))
 	for j, r := range l.A {
@@ -75,7 +75,7 @@ func (l Linear) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds to dst the product Aᵀ·w, which is the gradient of Σ_j w_j·g_j. The values of v are not
+// Pull adds to dst the product Aᵀ·w, the gradient of Σ_j w_j·(A·v − B)_j. The values of v are not
 // used, but v must have the length of dst.
 func (l Linear) Pull(dst, v []float32, w []float64) {
 	l.checkLen("dst", len(dst), len(v))
@@ -91,8 +91,8 @@ func (l Linear) Pull(dst, v []float32, w []float64) {
 	}
 }
 
-// Violation stores A·v − B in g for each sequence in x. Here v is the one-hot table of the sequence
-// or, if Levels = 0, the tokens as numbers.
+// Violation stores in g the numbers A·v − B of the inequalities A·v − B ≤ 0, for each sequence in
+// x. Here v is the one-hot table of the sequence or, if Levels = 0, the tokens as numbers.
 func (l Linear) Violation(g []float64, x []int32) {
 	eachState(len(l.A), g, x, func(g []float64, x []int32) {
 		for j, r := range l.A {
@@ -212,8 +212,8 @@ type Row struct {
 	Value []float64
 }
 
-// Rows returns the sparse rows of the dense row-major matrix a with the given number of columns.
-// It panics unless columns ≥ 1 divides len(a).
+// Rows returns the sparse rows of the dense row-major matrix a with the given number of columns. It
+// panics unless columns ≥ 1 and len(a) is a multiple of columns.
 func Rows(a []float64, columns int) []Row {
 	if columns < 1 || len(a)%columns != 0 {
 		panic(fmt.Sprintf("constraint: len(a) = %d, want a multiple of columns = %d ≥ 1", len(a), columns))

@@ -9,7 +9,7 @@ type Set interface {
 	// Len returns the number of inequalities.
 	Len() int
 
-	// Violation evaluates all inequalities on len(g)/Len() sequences of equal length, which x holds
+	// Violation evaluates all inequalities on len(g)/Len() sequences of equal length, stored in x
 	// one after the other. It stores g_j of sequence s in g[s·Len() + j]. It panics if the lengths
 	// do not divide evenly.
 	Violation(g []float64, x []int32)

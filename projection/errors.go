@@ -58,7 +58,7 @@ type InfeasibleError struct {
 	Constraint string
 
 	// Site is the first site at which no token of positive weight leads to a sequence of the
-	// language. If every site has such a token, but no sequence is accepted, Site is the number of
+	// language. If there is no such site, but still no sequence is accepted, Site is the number of
 	// sites.
 	Site int
 

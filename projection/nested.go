@@ -45,7 +45,7 @@ type runner interface {
 	FilterGiven(v []float32, given []int32) (logZ float64, err error)
 	Draw(x []int32, src rand.Source)
 	MAP(x []int32, v []float32) (float64, error)
-	// Marginals stores the log-probability of each token at each site in dst, sites × levels
+	// Marginals stores in dst (sites × levels) the log-probability of each token at each site.
 	Marginals(dst []float64) error
 	Descending(v []float32) (iter.Seq2[[]int32, float64], error)
 	Ascending(cost []float64) (iter.Seq2[[]int32, float64], error)

@@ -323,8 +323,8 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 	return 0, err
 }
 
-// Nearest replaces v by the log-probabilities of the factorised distribution y that is nearest to p
-// and whose likeliest sequence is in the language,
+// Nearest replaces the log-weights v of a factorised distribution p by the log-probabilities of the
+// nearest factorised distribution y whose likeliest sequence is in the language,
 //
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse).
 //
@@ -459,12 +459,12 @@ func (e *PathProjection) Mean(ctx context.Context, f []float64, v []float32) (fl
 	return sum, nil
 }
 
-// Entropy returns the entropy in nats of p conditioned on the language C:
+// Entropy returns the entropy in nats of the distribution P of [PathProjection.Draw], which is
+// restricted to the language C:
 //
 //	H = −Σ_{x ∈ C} P(x) log P(x) = log Z − E[Σ_i v[i,x_i] | x ∈ C],
 //
-// where P is the distribution of [PathProjection.Draw], and log Z is the result of
-// [PathProjection.LogZ].
+// where log Z is the result of [PathProjection.LogZ].
 func (e *PathProjection) Entropy(ctx context.Context, v []float32) (float64, error) {
 	v = e.weights(v)
 	w, err := e.take(ctx)

@@ -184,8 +184,8 @@ func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, 
 	})
 }
 
-// Draw stores in x0 an exact joint draw of the whole sequence. It returns log Z, which is the sum
-// over all spans and over the sites outside them (see [PathProjection.Draw]).
+// Draw stores in x0 an exact joint draw of the whole sequence. It returns log Z, the sum of the log
+// Z of every span and of the sites outside the spans (see [PathProjection.Draw]).
 func (p *SpansProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Draw(ctx, x0[c.from:c.to], v, src) })

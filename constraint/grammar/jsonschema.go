@@ -97,8 +97,8 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 // rewritten, because of not, oneOf, if or dependencies, are read side by side: one automaton per
 // schema reads the text. The rules then apply jointly to all schemas that are read at one place of
 // the value. A property counts as listed if at least one of these schemas lists it. The schema of
-// one property does not restrict the order of members in the value of another property, except
-// where the schemas of one place have more than five patterns of names.
+// one property restricts the order of members in the value of another property only if the schemas
+// of one place have more than five patterns of names.
 //
 // # Assertions
 //

@@ -76,7 +76,8 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum fixes the sum of channel c to the given value. The sum runs over times t, from ≤ t < to.
+// Sum fixes the sum of channel c to the given value. The sum runs over the times t with from ≤ t <
+// to.
 func (b *Builder) Sum(c, from, to int, value float64) {
 	if b.within("Sum", c, from, to) {
 		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)

@@ -16,8 +16,8 @@ import (
 // bytes of its text. Every way to divide a text into tokens is accepted. Padding may follow if the
 // vocabulary has any.
 //
-// Lift takes at most O(Q·T) steps, where Q is the number of states of the minimal byte automaton
-// and T is the number of prefixes of token texts. The last four large vocabularies are cached by
+// Lift takes at most O(Q·T) steps. Here Q is the number of states of the minimal byte automaton,
+// and T the number of prefixes of token texts. The last four large vocabularies are cached by
 // content, so each is sorted only once.
 //
 // The error wraps [constraint.ErrInfeasible] if no token sequence spells a text of the language. It

@@ -32,8 +32,8 @@ func (e *PatternError) Unwrap() error { return e.Err }
 // The syntax is the same as in package regexp (RE2). The match is anchored at both ends, as if the
 // pattern were \A(?:pattern)\z. Greediness and captures make no difference. ^, $, \b, \B and all
 // flags have the same meaning as in package regexp. The text must be UTF-8, and a rune may be
-// spread over several tokens. Text that is not valid UTF-8 is not in the language, whereas package
-// regexp reads an invalid byte as U+FFFD.
+// spread over several tokens. The language contains only valid UTF-8, whereas package regexp reads
+// an invalid byte as U+FFFD.
 //
 // A pattern has at most 2¹⁶ bytes and, with its repetitions written out, at most 2¹⁶ instructions.
 // A Unicode class such as \pL counts as 256 bytes. If case is ignored, a range that ends beyond

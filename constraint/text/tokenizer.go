@@ -25,8 +25,8 @@ const gaps = 1 << 20
 // A token has the same text at every position. If the decoder treats the ends of a text
 // differently, the vocabulary uses the text that a token has in the middle. With Metaspace,
 // WordPiece and WordLevel, every word, even the first, begins with a blank. With an end-of-word
-// suffix, every word, even the last, ends with a blank. Strip at the ends of the whole text is not
-// applied, nor is the clean-up of blanks before punctuation.
+// suffix, every word, even the last, ends with a blank. Two steps of decoding are not applied:
+// Strip at the ends of the whole text, and the clean-up of blanks before punctuation.
 //
 // A language accepts every sequence of tokens that spells a text, not only the tokenizer's own
 // encoding. Merges and scores are therefore ignored. To encode texts with a byte-level BPE, use

@@ -100,7 +100,8 @@ func (m *Independent) LogWeights() []float64 {
 	return w
 }
 
-// Energy stores in e the energy −Σ_i w_i[x_i] of every state; it implements [energy.Model].
+// Energy stores in e the energy of every state. This is the negative sum of the log-weights of the
+// state's levels. It implements [energy.Model].
 func (m *Independent) Energy(e []float64, x []int32) {
 	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels
@@ -126,8 +127,8 @@ func (m *Independent) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e, and in g the exact energy differences of all single-site
-// changes. It implements [energy.Differentiable].
+// Gradient stores the energies in e and the exact energy differences of all single-site changes
+// in g. It implements [energy.Differentiable].
 func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)
@@ -223,8 +224,8 @@ func step(costs []float64, from, to int) float64 {
 // binaryIndependent implements [energy.Binary] for an Independent with two levels.
 type binaryIndependent struct{ *Independent }
 
-// Field stores the energies in e, and in h the exact differences between levels 1 and 0, rounded to
-// float32. It implements [energy.Binary].
+// Field stores the energies in e and the exact energy differences between levels 1 and 0 in h,
+// rounded to float32. It implements [energy.Binary].
 func (m binaryIndependent) Field(e []float64, h []float32, x []int32) {
 	m.Energy(e, x)
 	check.Len("model", "h", len(h), len(x))

@@ -130,7 +130,7 @@ func (m *Ising) Energy(e []float64, x []int32) {
 	}
 }
 
-// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// Field stores the energies in e and the exact energy differences between levels 1 and 0 in h,
 // rounded to float32. It implements [energy.Binary].
 func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	n := m.sites
@@ -146,8 +146,8 @@ func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e, and in g the exact energy differences of all single-site
-// changes. It implements [energy.Differentiable].
+// Gradient stores the energies in e and the exact energy differences of all single-site changes
+// in g. It implements [energy.Differentiable].
 func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), m.sites)
 	check.Len("model", "g", len(g), 2*len(x))
@@ -200,10 +200,10 @@ func (m *Ising) Graph() (start, adj []int32) {
 	return g.start, g.adj
 }
 
-// Torus returns the number of columns of the lattice. It also returns the energy difference d[k] =
-// E(x_i=1) − E(x_i=0) of a site i with k = 0, …, 4 neighbours at level 1. The result ok is true if
-// the topology is a two-dimensional [Lattice] with sides of at least 3 and the field is uniform. It
-// implements [energy.Toroidal].
+// Torus returns the number of columns of the lattice and five energy differences d. The entry d[k]
+// is E(x_i=1) − E(x_i=0) for a site i with k = 0, …, 4 neighbours at level 1. The result ok is true
+// if the topology is a two-dimensional [Lattice] with sides of at least 3 and the field is uniform.
+// It implements [energy.Toroidal].
 func (m *Ising) Torus() (cols int, d [5]float64, ok bool) {
 	if m.grid == nil || len(m.grid.sides) != 2 || m.grid.degree != 4 || m.fields != nil {
 		return 0, d, false
@@ -225,8 +225,8 @@ func (m *Ising) Matching() (coupling float64, field []float64, ok bool) {
 	return float64(2 * float64(m.coupling*w)), []float64{0 - m.field, m.field}, ok && m.fields == nil
 }
 
-// Pairs returns the energy as a quadratic function of the levels x_i ∈ {0, 1}, given by a weight
-// for each edge and a field for each site; it implements [energy.Pairwise].
+// Pairs returns the energy as a quadratic function of the levels x_i ∈ {0, 1}. It returns a weight
+// for each edge and a field for each site. It implements [energy.Pairwise].
 func (m *Ising) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	g := m.bonds.graph()
 	weight, field = slices.Clone(g.weight), make([]float64, g.Sites())

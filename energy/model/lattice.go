@@ -18,9 +18,8 @@ type Lattice []int
 type FreeLattice []int
 
 // Periodic is implemented by a [Topology] that is a periodic lattice: a [Lattice], a pointer to a
-// Lattice, or a type that embeds a Lattice. It has the same edges as Lattice(Sides()), all of
-// weight 1. If a type that embeds a Lattice has another graph, models use the graph and ignore the
-// sides.
+// Lattice, or a type that embeds a Lattice. Its edges are those of Lattice(Sides()), all of weight
+// 1. If a type that embeds a Lattice has another graph, models use the graph and ignore the sides.
 type Periodic interface {
 	Topology
 

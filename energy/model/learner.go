@@ -108,7 +108,7 @@ type quadraticLearner struct {
 }
 
 // Learn returns a copy of the Quadratic whose parameters can change. It implements
-// [energy.Learnable]. In the notation of [Quadratic], the parameters for n sites are, in this
+// [energy.Learnable]. For n sites with the energy vᵀQv + bᵀv + c, the parameters are, in this
 // order,
 //
 //   - the couplings Q_ij + Q_ji for i < j: all n(n−1)/2 couplings of a dense matrix, row by row, or
@@ -280,8 +280,8 @@ type denseLearner struct{ *quadraticLearner }
 //
 // and returns that sum (see package dual/fit). The gradient of one state is d·(r_i v_j + r_j v_i)
 // for the coupling of sites i and j, and d·r_i for b_i. Here r_i = x_i − p(x_i = 1 | the other
-// sites), v_i is the numeric value at site i, and d is the value of level 1 minus the value of
-// level 0.
+// sites), and v_i is the numeric value at site i. The number d is the value of level 1 minus the
+// value of level 0.
 func (l denseLearner) PseudoGradient(g []float64, x []int32) float64 {
 	n := len(l.linear)
 	l.states(g, x, nil, n)
@@ -343,7 +343,7 @@ type isingLearner struct {
 //
 //	E(s) = −Σ_e J_e s_i s_j − Σ_i h_i s_i.
 //
-// Initially J_e is J·w_ij.
+// Initially J_e is the coupling of the model times the weight of the edge.
 func (m *Ising) Learn() (energy.Parametric, error) {
 	topology := m.topology.graph()
 	own, edge := topology.owned()
@@ -454,7 +454,8 @@ type pottsLearner struct {
 
 // Learn returns a copy of the Potts model whose parameters can change. The parameters are a
 // coupling for each edge, in the order of Graph.Edges, followed by the field of each level.
-// Initially the coupling of edge ij is J·w_ij. It implements [energy.Learnable].
+// Initially the coupling of an edge is the coupling of the model times the weight of the edge.
+// Learn implements [energy.Learnable].
 func (m *Potts) Learn() (energy.Parametric, error) {
 	own, edge := m.topology.owned()
 	l := &pottsLearner{Potts: &Potts{topology: own, graph: own, levels: m.levels, coupling: 1, field: slices.Clone(m.field)}, edge: edge}
@@ -620,7 +621,7 @@ func (m *Markov) Learn() (energy.Parametric, error) {
 	return l, nil
 }
 
-// SetParams replaces the parameters θ and computes the rows of probabilities from them, normalised.
+// SetParams replaces the parameters θ and computes the normalised rows of probabilities from them.
 // It returns an error if a number is not finite. It implements [energy.Parametric].
 func (l *markovLearner) SetParams(theta []float64) error {
 	if err := l.check(theta); err != nil {
@@ -761,9 +762,10 @@ func (l *rbmLearner) Factors() (cards []int32, scopes [][]int32, tables [][]floa
 }
 
 // ParamGradient adds to g the gradient of the energy with respect to the parameters θ, summed over
-// the states x with weights w. For a state v with activations a, where σ is the logistic function,
-// the gradient is −σ(a)vᵀ for W, −σ(a) for b_h and −v for b_v. The first is computed as a matrix
-// product in float32. It implements [energy.Parametric].
+// the states x with weights w. For a visible state v, the gradient is −σ(a)vᵀ for the weights W,
+// −σ(a) for the hidden biases b_h and −v for the visible biases. Here σ is the logistic function
+// and a = b_h + W·v. The product σ(a)vᵀ is computed in float32. ParamGradient implements
+// [energy.Parametric].
 func (l *rbmLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	visible, hidden := len(l.bias.visible), len(l.bias.hidden)
 	l.states(g, x, w, visible)

@@ -193,8 +193,8 @@ func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	d[x[site]] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// Gradient stores the energies in e, and in g the exact energy differences of all single-site
-// changes. It implements [energy.Differentiable].
+// Gradient stores the energies in e and the exact energy differences of all single-site changes
+// in g. It implements [energy.Differentiable].
 func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)
@@ -213,12 +213,13 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Graph returns the neighbours of each site, which are the sites at distance ≤ k. It implements
-// [energy.Graphical].
+// Graph returns the neighbours of each site, the sites at distance ≤ k, where k is the order of the
+// chain. It implements [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
-// Factors returns the table of −log p(x_0 … x_{k−1}) for the first k sites. For each later site, it
-// returns the table of −log p(x_i | the k tokens before it). It implements [energy.Factored].
+// Factors returns the table of −log p(x_0 … x_{k−1}) for the first k sites, where k is the order of
+// the chain. For each later site, it returns the table of −log p(x_i | the k tokens before it). It
+// implements [energy.Factored].
 func (m *Markov) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	all := make([]int32, m.sites)
 	for i := range all {
@@ -283,8 +284,9 @@ const maxSmoothing = 1 << 53
 // lengths. Sequences with fewer than k tokens are ignored.
 //
 // FitMarkov returns an error if sites < max(1, order), levels < 1 or order < 0, or if the table
-// would have more than 2²⁷ entries. It also returns an error if smoothing is not in 0 … 2⁵³, if a
-// token is out of range, or if a = 0 and no sequence has k tokens.
+// would have more than 2²⁷ entries. It also returns an error if a token is out of range or
+// smoothing lies outside [0, 2⁵³]. With a = 0, it is an error if every sequence has fewer than k
+// tokens.
 func FitMarkov(sites, levels, order int, sequences [][]int32, smoothing float64) (*Markov, error) {
 	m, err := newMarkov("FitMarkov", sites, levels, order, maxFit)
 	if err != nil {

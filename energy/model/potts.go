@@ -109,8 +109,8 @@ func (m *Potts) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e, and in g the exact energy differences of all single-site
-// changes. It implements [energy.Differentiable].
+// Gradient stores the energies in e and the exact energy differences of all single-site changes
+// in g. It implements [energy.Differentiable].
 func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.field))
 	n, levels := m.graph.Sites(), m.levels
@@ -215,7 +215,7 @@ func (m *Potts) As(target any) bool {
 // binaryPotts implements [energy.Binary] for a Potts model with two levels.
 type binaryPotts struct{ *Potts }
 
-// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// Field stores the energies in e and the exact energy differences between levels 1 and 0 in h,
 // rounded to float32. It implements [energy.Binary].
 func (m binaryPotts) Field(e []float64, h []float32, x []int32) {
 	n := m.graph.Sites()

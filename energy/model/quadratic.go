@@ -205,8 +205,8 @@ func (m *Quadratic) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e, and in g the exact energy differences of all single-site
-// changes. It implements [energy.Differentiable].
+// Gradient stores the energies in e and the exact energy differences of all single-site changes
+// in g. It implements [energy.Differentiable].
 func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.values))
 	levels := len(m.values)
@@ -462,7 +462,7 @@ func (m *Quadratic) As(target any) bool {
 // binaryQuadratic implements [energy.Binary] for a Quadratic with two levels.
 type binaryQuadratic struct{ *Quadratic }
 
-// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// Field stores the energies in e and the exact energy differences between levels 1 and 0 in h,
 // rounded to float32. It implements [energy.Binary].
 func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.linear))
@@ -475,9 +475,9 @@ func (m binaryQuadratic) Field(e []float64, h []float32, x []int32) {
 // pairwiseQuadratic implements [energy.Pairwise] for a Quadratic with two levels.
 type pairwiseQuadratic struct{ *Quadratic }
 
-// Pairs returns the energy as a quadratic function of the levels x_i ∈ {0, 1}, given by a weight
-// for each pair of sites that interact and a field for each site; it implements [energy.Pairwise].
-// A matrix that is stored densely is converted to sparse rows in every call.
+// Pairs returns the energy as a quadratic function of the levels x_i ∈ {0, 1}. It returns a weight
+// for each pair of sites that interact, and a field for each site. Every call converts a dense
+// matrix to sparse rows. Pairs implements [energy.Pairwise].
 func (m pairwiseQuadratic) Pairs() (start, adj []int32, weight, field []float64, ok bool) {
 	step := m.values[1] - m.values[0]
 	unit := float64(step * step)
@@ -570,8 +570,8 @@ type ordinalQuadratic struct{ *Quadratic }
 // Values returns the numeric value of each level; it implements [energy.Ordinal].
 func (m ordinalQuadratic) Values() []float32 { return m.numbers }
 
-// Window stores the energies in e, and in g the exact energy differences for the levels at most w
-// steps above or below the current level of each site. It implements [energy.Windowed].
+// Window stores the energies in e. It stores in g the exact energy differences for the levels at
+// most w steps above or below the current level of each site. It implements [energy.Windowed].
 func (m ordinalQuadratic) Window(e []float64, g []float32, x []int32, w int) {
 	width := 2*w + 1
 	check.Rows("model", "x", len(x), len(m.linear))
@@ -623,7 +623,7 @@ func (m sparseQuadratic) Graph() (start, adj []int32) { return m.graph.start, m.
 // couplings and two levels.
 type denseQuadratic struct{ *Quadratic }
 
-// Field stores the energies in e, and in h the exact energy differences between levels 1 and 0,
+// Field stores the energies in e and the exact energy differences between levels 1 and 0 in h,
 // rounded to float32. It implements [energy.Binary].
 func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), len(m.linear)))
@@ -635,9 +635,9 @@ func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 // padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 
-// FieldFrom stores in e the energies of the states y and in h their fields, computed from the sums
-// of couplings for the earlier states x, which cache holds. Each changed site costs one pass over
-// its couplings. It implements [energy.Incremental].
+// FieldFrom stores the energies of the states y in e, and their fields in h. The slice cache holds
+// the sums of couplings for the earlier states x. Each site that differs between x and y costs one
+// pass over its couplings. It implements [energy.Incremental].
 func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	rows := check.Rows("model", "y", len(y), len(m.linear))
 	check.Len("model", "e", len(e), rows)

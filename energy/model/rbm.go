@@ -132,8 +132,9 @@ func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
-// Field stores the energies in e, and in h the field −b_v − Wᵀσ(a) in the notation of [RBM]. This
-// is a first-order approximation of the energy differences between levels 1 and 0. It implements
+// Field stores the energies in e and the field −b_v − Wᵀσ(a) in h. Here b_v are the visible biases,
+// W the weights, a the activations of the hidden units, and σ is the logistic function. The field
+// is a first-order approximation of the energy differences between levels 1 and 0. Field implements
 // [energy.Binary].
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
@@ -141,9 +142,9 @@ func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	m.evaluate(e, h, nil, nil, x, nil, nil, nil)
 }
 
-// Gradient stores the energies in e, and in g first-order approximations of the energy differences
-// of all single-site changes. Its entries are (l − x_i)·h_i for sites i and levels l, where h is
-// the field from Field. It implements [energy.Differentiable].
+// Gradient stores the energies in e. It stores in g first-order approximations of the energy
+// differences of all single-site changes. The entries of g are (l − x_i)·h_i for sites i and levels
+// l, where h is the field from Field. Gradient implements [energy.Differentiable].
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "g", len(g), 2*len(x))
@@ -168,8 +169,9 @@ func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	d[0], d[1] = d[0]-own, d[1]-own
 }
 
-// HiddenField stores in f the log-odds of the hidden units. They are the activations b_h + W·v,
-// rounded to float32. It implements [energy.Bipartite].
+// HiddenField stores in f the log-odds of the hidden units, rounded to float32. They are b_h + W·v
+// with the hidden biases b_h, the weights W and the visible states v = x. It implements
+// [energy.Bipartite].
 func (m *RBM) HiddenField(f []float32, x []int32) {
 	n := check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "f", len(f), n*len(m.bias.hidden))
@@ -179,7 +181,8 @@ func (m *RBM) HiddenField(f []float32, x []int32) {
 }
 
 // VisibleField stores in f the log-odds b_v + Wᵀh of the visible units, given states h of the
-// hidden units. It implements [energy.Bipartite].
+// hidden units. Here b_v are the visible biases and W the weights. It implements
+// [energy.Bipartite].
 func (m *RBM) VisibleField(f []float32, h []int32) {
 	n := len(m.bias.hidden)
 	if len(h)%n != 0 {
@@ -234,7 +237,8 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 }
 
 // CacheLen returns the number of float64s cached per state: the activations of the hidden units,
-// the term b_vᵀv of [RBM], and padding. It implements [energy.Incremental].
+// the summed biases of the visible units at level 1, and padding. It implements
+// [energy.Incremental].
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
 // FieldFrom stores the energies of the states y in e, and their fields in h. The slice cache holds

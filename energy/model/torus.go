@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// TorusIsing returns the exact log Z, and the mean energy per site in nats, of the Ising model
-// without a field on a torus of m × n sites. The model is NewIsing(Lattice{m, n}, k, 0), with the
-// distribution
+// TorusIsing returns the exact log Z of an Ising model, and its mean energy per site in nats. The
+// model is on a torus of m × n sites, without a field. It is NewIsing(Lattice{m, n}, k, 0), with
+// the distribution
 //
 //	p(x) ∝ exp(k·Σ s_i s_j),
 //
@@ -22,7 +22,7 @@ import (
 //
 // The products with γ_odd run over γ_l for l = 1, 3, …, 2n − 1. The products with γ_even run over
 // γ_l for l = 0, 2, …, 2n − 2. Here cosh γ_l = cosh 2k·coth 2k − cos(πl/n) and γ_0 = 2k + ln tanh
-// k. The energy is −k·(d log Z/dk)/(mn).
+// k. The mean energy per site is −k·(d log Z/dk)/(mn).
 //
 // TorusIsing returns an error unless both sides are at least 3 and k is in (0, 100].
 func TorusIsing(m, n int, k float64) (logZ, perSite float64, err error) {

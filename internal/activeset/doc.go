@@ -10,17 +10,18 @@
 //
 // The method is that of Goldfarb and Idnani (Mathematical Programming 27, 1983) with the upper
 // limits cap_j on the absolute values of the multipliers u. It maintains x = v − Aᵀu with
-// multipliers of the right sign, adds one violated row at a time, and removes rows whose multiplier
-// would leave its range. The tight rows, which hold with equality, have a thin QR factorisation,
-// built by repeated Gram–Schmidt and updated by rotations. With q tight rows, each row added or
-// removed costs about n·q operations, so the method is meant for n up to some hundreds.
+// multipliers of the right sign. It adds one violated row at a time, and removes rows whose
+// multiplier would leave its range. The tight rows, which hold with equality, have a thin QR
+// factorisation, built by repeated Gram–Schmidt and updated by rotations. With q tight rows, each
+// row added or removed costs about n·q operations, so the method is meant for n up to some
+// hundreds.
 //
 // Four measures prevent failure:
 //
 //   - A row within 1e-6 of the span of the tight rows enters only if it is violated by more than
 //     rounding explains.
 //   - Harris's ratio test chooses the step length; it prefers large pivots among near ties.
-//   - If a tight row drifts from its bound or the problem seems infeasible, a repair computes a new
-//     factorisation and refines the solution against the original rows.
+//   - A repair follows if a tight row drifts from its bound or the problem seems infeasible. It
+//     computes a new factorisation and refines the solution against the original rows.
 //   - The result is computed from the factorisation, not from the sequence of steps.
 package activeset

@@ -3,11 +3,11 @@ package activeset
 import "math"
 
 // Gram solves the problem of a [Metric], a projection in the norm of a matrix P, for larger numbers
-// n of variables. It stores the Cholesky factor of the Gram matrix A_T·P·A_Tᵀ, where T is the set
-// of tight rows, which hold with equality. Rows stay sparse. With q tight rows, an iteration costs
-// about n·q + q² operations, and a new metric costs only the rows of P. But a Gram is less accurate
-// than a Metric: rows that are nearly linearly dependent count as dependent earlier. A Gram is not
-// safe for concurrent use. After the first calls it does not allocate.
+// n of variables. A row is tight if it holds with equality. Gram stores the Cholesky factor of the
+// Gram matrix T·P·Tᵀ, where T holds the tight rows. Rows stay sparse. With q tight rows, an
+// iteration costs about n·q + q² operations, and a new P costs only the products of P with the
+// rows. A Gram is less accurate than a Metric, because it treats more sets of rows as linearly
+// dependent. It is not safe for concurrent use. After the first calls it does not allocate.
 type Gram struct {
 	a      Rows // rows as given to NewGram
 	inner  *Solver
@@ -54,8 +54,8 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh computes the data that the solver keeps for the last rows, from the row with the given
-// number on. Call Refresh after changing these rows.
+// Refresh recomputes the data that the solver keeps for rows first, first+1, …. Call it after
+// changing these rows.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -80,9 +80,9 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve projects the point v to the point z that satisfies the rows. It stores the displacement z −
-// v, which equals −PAᵀu, in the slice change. The other arguments and the result are the same as
-// for [Solver.Solve].
+// Solve projects the point v to the point z that satisfies the rows, in the norm of P. It stores
+// the displacement z − v in the slice change. This is −PAᵀu, where A is the matrix of rows. The
+// other arguments and the result are the same as for [Solver.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)

@@ -7,9 +7,10 @@ import "math"
 //
 //	min_z ½(z−v)ᵀP⁻¹(z−v) + Σ_j cap_j·distance(a_jᵀz, [lo_j, hi_j]),
 //
-// where z − v is in the range of P. The solution is z = v − PAᵀu. With P = LLᵀ and z = v + Lx, this
-// becomes the problem of a [Solver] for x. Its point is 0, and its rows are Lᵀa_j, dense and scaled
-// to norm 1. A Metric is not safe for concurrent use. After the first calls it does not allocate.
+// where z − v is in the range of P, the a_j are the rows of A, and cap_j is a penalty. The solution
+// is z = v − PAᵀu with multipliers u. With P = LLᵀ and z = v + Lx, this becomes the problem of a
+// [Solver] for x: to project the point 0 with the rows Lᵀa_j, dense and scaled to norm 1. A Metric
+// is not safe for concurrent use. After the first calls it does not allocate.
 type Metric struct {
 	a      Rows      // rows as given to NewMetric
 	inner  *Solver   // solver for the dense rows Lᵀa_j
@@ -86,8 +87,8 @@ func (f *Metric) eliminate(k, at int) {
 	f.pivot[at] = math.Inf(-1)
 }
 
-// Refresh transforms the last rows, from the row with the given number on, by the Cholesky factor
-// of P. Call Refresh after changing these rows.
+// Refresh multiplies rows first, first+1, … by the Cholesky factor of P. Call it after changing
+// these rows.
 func (f *Metric) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -107,9 +108,9 @@ func (f *Metric) Refresh(first int) {
 	}
 }
 
-// Solve projects the point v to the point z that satisfies the rows. It stores the displacement z −
-// v, which equals −PAᵀu, in the slice change. The other arguments and the result are the same as
-// for [Solver.Solve].
+// Solve projects the point v to the point z that satisfies the rows, in the norm of P. It stores
+// the displacement z − v in the slice change. This is −PAᵀu, where A is the matrix of rows. The
+// other arguments and the result are the same as for [Solver.Solve].
 func (f *Metric) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	f.scale(u, v, limit, m)
 	status := f.inner.Solve(f.x, f.u, f.zero, f.limit, m, least)

@@ -6,8 +6,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Rows is the system lo ≤ A·x ≤ hi with rows of norm 1 (or 0), sparse or dense. A solver reads the
-// slices in every call, so a caller may change their entries between calls.
+// Rows is the system lo ≤ A·x ≤ hi. The rows of A have norm 1 (or 0) and are sparse or dense. A
+// solver reads the slices in every call, so a caller may change their entries between calls.
 type Rows struct {
 	N          int     // number of variables in x
 	Start, End []int32 // row j has the entries Start[j] … End[j]−1 of Index and Value

@@ -91,10 +91,10 @@ func New(a Rows) *Solver {
 	}
 }
 
-// Conflict returns rows that no point satisfies together, and their weights w_j. Call it after a
-// Solve that returned [Infeasible]. Σ_j w_j·a_j is zero, but the bounds require Σ_j w_j·(a_j·x) <
-// 0. If any one of these rows is removed, the others can hold together. The slices are valid until
-// the next Solve.
+// Conflict returns rows a_j that no point satisfies together, and their weights w_j. Call it after
+// a Solve that returned [Infeasible]. The weighted sum Σ_j w_j·a_j is zero, but the bounds require
+// Σ_j w_j·(a_j·x) < 0. If any one of these rows is removed, the others can hold together. The
+// slices are valid until the next Solve.
 func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict, s.influence }
 
 // Steps returns the number of iterations of the last Solve.
@@ -369,10 +369,10 @@ func (s *Solver) refineInside() {
 }
 
 // Solve projects the point v onto the solutions of rows 0 … m−1 and stores the projection in x. It
-// stores the multipliers of the rows in u, so that x = v − Aᵀu. The search starts from the
-// multipliers that u holds at first. If u_j > 0 in the result, then a_jᵀx ≥ hi_j; if u_j < 0, then
-// a_jᵀx ≤ lo_j. The slice limit holds the penalty cap_j of every row per unit of violation, from 0
-// to +Inf.
+// stores the multipliers of the rows in u, so that x = v − Aᵀu for the matrix A of the rows a_j.
+// The search starts from the multipliers that u holds at first. If u_j > 0 in the result, then
+// a_jᵀx is at least the upper bound of row j. If u_j < 0, it is at most the lower bound. The slice
+// limit holds the penalty of every row per unit of violation, from 0 to +Inf.
 //
 // Tolerances are relative to the scale of the data. The argument least is a lower bound on this
 // scale; 0 means no bound. The slices x and v may be the same.

@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Bonds holds the weights w and fields f of an [energy.Pairwise] model, in compressed sparse
-// rows.
+// Bonds holds the weights w of pairs of sites and the fields f of single sites of an
+// [energy.Pairwise] model. The weights are in compressed sparse rows.
 type Bonds struct {
 	Start, Adj []int32 // neighbours of site i: Adj[Start[i]:Start[i+1]]
 	// weights, parallel to Adj, and the field of every site
@@ -87,7 +87,7 @@ const (
 
 // Integers returns the weights and fields as multiples of their largest common unit, up to
 // rounding. If all numbers are 0, the unit is 1. The result ok is false if there is no common unit,
-// or if changing one site can change the energy by more units than the argument most allows.
+// or if [Bonds.Reach] exceeds unit·most.
 func (b *Bonds) Integers(most int) (weight, field []int32, unit float64, ok bool) {
 	reach := b.Reach()
 	if !(reach <= math.MaxFloat64) {

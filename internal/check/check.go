@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Len panics unless a slice has the required length. The message names the calling package (the
-// argument who) and the slice (the argument name).
+// Len panics unless a slice has the required length. The message begins with who, the name of the
+// calling package, and contains the name of the slice.
 func Len(who, name string, got, want int) {
 	if got != want {
 		panic(fmt.Sprintf("%s: len(%s) = %d, want %d", who, name, got, want))
@@ -20,8 +20,8 @@ func Len(who, name string, got, want int) {
 }
 
 // Rows returns the number of rows in a slice of length got, if each row has n entries. It panics
-// unless n ≥ 1 and n divides got. The message names the calling package (the argument who) and the
-// slice (the argument name).
+// unless n ≥ 1 and n divides got. The message begins with who, the name of the calling package, and
+// contains the name of the slice.
 func Rows(who, name string, got, n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))
@@ -75,9 +75,9 @@ func Nil(v any) bool {
 }
 
 // Shape returns the numbers of sites and levels of a model. It returns an error if the model is nil
-// or has no sites or levels, or if the number of chains is not in the range 1 … most. It also
-// returns an error if chains × sites × levels exceeds [MaxEntries]. The argument who, such as
-// "mcmc: DMALA", begins the error message.
+// or has no sites or levels. It also returns an error if the number of chains is not in 1 … most,
+// or if chains × sites × levels exceeds [MaxEntries]. Errors begin with the prefix who, such as
+// "mcmc: DMALA".
 func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -95,8 +95,7 @@ func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most 
 }
 
 // Given returns an error if a required argument v is nil or an interface that holds a nil pointer.
-// The message contains the argument's name. The argument who, such as "mcmc: Swap", begins the
-// message.
+// The message contains the argument's name. It begins with the prefix who, such as "mcmc: Swap".
 func Given(who, name string, v any) error {
 	if !Nil(v) {
 		return nil
@@ -130,7 +129,7 @@ func Index(who, name string, i, n int) {
 }
 
 // MaxEntries is the largest permitted number of entries of a table whose size follows from
-// arguments. A larger number is a mistake, because no memory can hold the table.
+// arguments. A greater size must be a mistake, because no memory can hold such a table.
 const MaxEntries = min(math.MaxInt/16, 1<<36)
 
 // Entries returns an error unless each factor is ≥ 0 and their product is at most MaxEntries. The
@@ -147,7 +146,7 @@ func Entries(who, names string, factors ...int) error {
 }
 
 // If returns an error if bad is true, and nil otherwise. Pass several calls to cmp.Or to get the
-// first error. All calls are evaluated, so an argument must not depend on an earlier check. A
+// first error. All of these calls are evaluated, so no argument may rely on an earlier check. A
 // call allocates even if bad is false, so do not use it in a step or in a loop over sites.
 func If(bad bool, format string, args ...any) error {
 	if bad {

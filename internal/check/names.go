@@ -21,8 +21,8 @@ func Name[E ~int | ~uint8](kind string, v E, names ...string) string {
 	return names[v]
 }
 
-// MarshalName returns the name of v, or an error unless 0 ≤ v ≤ last. It implements the
-// MarshalText method of an enumeration. The argument what begins the error message.
+// MarshalName returns the name of v, or an error unless 0 ≤ v ≤ last. It implements the MarshalText
+// method of an enumeration. Error messages begin with the first argument.
 func MarshalName[E named](what string, v, last E) ([]byte, error) {
 	if v < 0 || v > last {
 		return nil, fmt.Errorf("%s = %d, want 0 … %d", what, int(v), int(last))
@@ -31,7 +31,7 @@ func MarshalName[E named](what string, v, last E) ([]byte, error) {
 }
 
 // UnmarshalName sets *v to the value between 0 and last that has the given name. It implements the
-// UnmarshalText method of an enumeration. The argument what begins the error message.
+// UnmarshalText method of an enumeration. Error messages begin with the first argument.
 func UnmarshalName[E named](what string, v *E, last E, name []byte) error {
 	var names []string
 	for k := E(0); k <= last; k++ {

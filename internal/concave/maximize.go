@@ -10,7 +10,7 @@ import (
 )
 
 // Func is a smooth function of multipliers λ, to be maximised over λ ≥ 0 or over a part of this
-// set, the domain. It must be concave, or along every line an increasing function of a concave
+// set, the domain. On every line it must be concave, or an increasing function of a concave
 // function.
 //
 // A call returns the value at lambda. It returns −Inf outside the domain, and +Inf if lambda proves
@@ -45,8 +45,8 @@ const (
 	harder       = 8    // factor of μ after a shortened step
 )
 
-// Unbounded is the error that Maximize returns if the function is proven to have no maximum. Lambda
-// is the point that proves this, and Gradient is the gradient at that point.
+// Unbounded is the error of Maximize for a function that provably has no maximum. Lambda is the
+// point that proves this, and Gradient is the gradient at that point.
 type Unbounded struct{ Lambda, Gradient []float64 }
 
 func (e *Unbounded) Error() string {
@@ -249,9 +249,10 @@ func (c *climb) probe(t float64) float64 {
 // count. The slice free marks the coordinates that may be negative. If free is nil, no coordinate
 // may be negative.
 //
-// The size of a component must be on the scale of its rounding error. For a dual function of means
-// of g_j it is the mean deviation E|g_j − E g_j|. The standard deviation is unsuitable: a state of
-// probability 10⁻²⁰ with g_j = 10²⁰ changes the mean by 1 and the standard deviation by 10¹⁰.
+// The size of a component must be on the scale of its rounding error. If the gradient is the mean
+// of functions g_j of a random state, the size is the mean deviation E|g_j − E g_j|. The standard
+// deviation is unsuitable: a state of probability 10⁻²⁰ with g_j = 10²⁰ changes the mean by 1 and
+// the standard deviation by 10¹⁰.
 func Residual(lambda, grad, size []float64, free []bool) float64 {
 	r := 0.0
 	for j, g := range grad {
@@ -266,8 +267,8 @@ func Residual(lambda, grad, size []float64, free []bool) float64 {
 }
 
 // Within reports whether the multipliers λ satisfy the optimality conditions of a problem with
-// inequalities: no entry of violation is positive, and violation[j] is 0 if λ_j > 0. An error of up
-// to tol·unit[j] in condition j is permitted.
+// inequalities. No entry of violation may be positive, and violation[j] must be 0 if λ_j > 0. An
+// error of up to tol·unit[j] in condition j is permitted.
 func Within(lambda, violation, unit []float64, tol float64) bool {
 	for j, v := range violation {
 		if lambda[j] > 0 {

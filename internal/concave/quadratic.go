@@ -8,8 +8,8 @@ import "math"
 //
 // on a box. Here the field Mean holds ḡ, C is a symmetric positive semidefinite n × n matrix, and
 // diag H is the diagonal matrix of H. The function models a dual function near the current
-// multipliers, and δ is the change of the multipliers. A method that updates multipliers maximises
-// a Quadratic in every step. A coordinate with C_jj + H_j = 0 stays at 0.
+// multipliers, and δ is the change of the multipliers. To update multipliers, maximise a Quadratic
+// in every step. A coordinate with C_jj + H_j = 0 stays at 0.
 type Quadratic struct {
 	Mean, C, H []float64
 	Scale      float64

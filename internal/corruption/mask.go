@@ -13,9 +13,9 @@ import (
 // package cannot import.
 type Absorbing interface{ Masks(l int32) bool }
 
-// Check returns an error if the denoiser d and the diffusion process use different mask tokens. The
-// argument steps is the value that the method Bind of the process has returned. A denoiser that
-// does not implement [energy.Masking] passes.
+// Check returns an error if the denoiser d and a diffusion process use different mask tokens. The
+// argument steps is the value returned by the process's method Bind. A denoiser that does not
+// implement [energy.Masking] passes.
 func Check(d, steps any) error {
 	m, ok := energy.As[energy.Masking](d)
 	if !ok || check.Nil(m) {

@@ -189,7 +189,7 @@ const (
 // Value is a JSON value. It is immutable and safe for concurrent use.
 type Value struct {
 	Kind Kind
-	Text string   // text of a string or a number, or true or false
+	Text string   // text of a string or a number; "true" or "false" for a Boolean
 	List []*Value // elements of an array, or values of an object in the order of the text
 	Keys []string // keys of an object, parallel to List
 

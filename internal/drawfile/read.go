@@ -11,13 +11,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Draw is one recorded state of one chain, with what the chain reported about the step that led to
-// the state.
+// Draw is one recorded state of one chain, with the chain's report on the step that led to it.
 type Draw[S energy.Site] struct {
 	Chain, Draw    int     // numbers of the chain and of the draw
 	X              []S     // state; overwritten by the next draw
 	Energy, Accept float64 // energy of X, and mean acceptance probability of the step
-	// number of sites that changed in the step, and number of its invalid proposals
+	// number of sites that changed in the step, and number of invalid proposals in the step
 	Moved, Invalid int
 }
 

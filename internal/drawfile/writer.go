@@ -11,12 +11,12 @@
 //
 // A site takes 1, 2, 4, 8, 16 or 32 bits, depending on the levels of the model; a real takes 32.
 //
-// A run that resumes from a checkpoint repeats some draws. A frame therefore replaces all draws of
-// its block in earlier frames, from its first draw on. If chains have missed draws, a frame without
-// draws precedes the first draw after the gap. An incomplete frame at the end, as a killed process
-// leaves it, is cut off. Any other fault is an error: a frame that is damaged, is out of order, or
-// skips draws. Files of version 1, with 32 bits per site and without frame numbers, can be read but
-// not continued.
+// A run that resumes from a checkpoint repeats some draws. A frame therefore replaces draws of
+// earlier frames: all those of the same block from the frame's first draw on. If chains have missed
+// draws, a frame without draws precedes the first draw after the gap. An incomplete frame at the
+// end, as a killed process leaves it, is cut off. It is an error if any other frame is damaged, is
+// out of order, or skips draws. Files of version 1, with 32 bits per site and without frame
+// numbers, can be read but not continued.
 //
 // A writer locks its file while it is open.
 package drawfile
@@ -143,7 +143,7 @@ func (w *Writer) torn(size int64, start []byte) bool {
 	return string(b) == string(start[:size])
 }
 
-// Have returns the number of draws that the file contains of the given block of chains.
+// Have returns the number of draws of the given block of chains that are in the file.
 func (w *Writer) Have(block int) int { return w.have[block] }
 
 // Sync flushes the file to the disk and returns the first error of Append.
@@ -205,7 +205,7 @@ func (w *Writer) Append(p *Page) {
 	}
 }
 
-// Skip records a gap in the draws of a block. The second argument is the number of the first draw
+// Skip records a gap in the draws of a block. The argument next is the number of the first draw
 // after the gap.
 func (w *Writer) Skip(block, next int) error {
 	w.mutex.Lock()
@@ -260,8 +260,8 @@ func States[S energy.Site](w *Writer, p *Page, draw int, x []S) {
 	}
 }
 
-// Info adds one chain's energy, acceptance and numbers of moved sites and invalid proposals to
-// the draw. Call it once for every chain of the block, in order, after States.
+// Info adds one chain's energy, acceptance, number of moved sites and number of invalid proposals
+// to the draw. Call it once for every chain of the block, in order, after States.
 func (p *Page) Info(energy, accept float64, moved, invalid int) {
 	p.body = wire.AppendInts(wire.AppendFloat64s(p.body, []float64{energy, accept}), moved, invalid)
 }

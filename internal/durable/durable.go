@@ -1,6 +1,6 @@
-// Package durable writes files that survive a crash. A new version (generation) of a file
-// replaces the old one only when it is complete and on disk. The old generation is kept under
-// another name. It also guards reads of files that are mapped into memory.
+// Package durable writes files that survive a crash. A new version (generation) of a file replaces
+// the old one only when it is complete and on disk. The old generation is kept under another name.
+// The package also guards reads of files that are mapped into memory.
 package durable
 
 import (

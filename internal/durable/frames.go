@@ -26,7 +26,7 @@ const settingsLimit = 1 << 20
 
 // Write writes a checkpoint of a run to w. It begins with a frame that holds the settings l of the
 // run. The given number of frames with the state of the run follow. The function state appends the
-// contents of frame i to body and returns the result. The last argument, if not nil, then writes
+// contents of frame i to body and returns the result. The last function, unless nil, then writes
 // the checkpoints of nested runs.
 func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
 	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
@@ -53,8 +53,8 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 }
 
 // ReadSettings reads the first frame of a checkpoint, which holds settings, and returns their
-// digest. If these settings differ from the settings of the present run, the third argument, the
-// error is a [*fingerprint.Mismatch].
+// digest. The third argument holds the settings of the present run. If the two differ, the error is
+// a [*fingerprint.Mismatch].
 func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64, err error) {
 	body, err := wire.Read(r, magic, settingsLimit)
 	if err != nil {
@@ -70,14 +70,14 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 	return saved.Sum(), nil
 }
 
-// Read reads a checkpoint written by [Write]. It polls ctx before every frame. If the settings in
-// the checkpoint differ from the settings of the present run, the fourth argument, the error is a
+// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The fourth argument
+// holds the settings of the present run. If those in the checkpoint differ, the error is a
 // [*fingerprint.Mismatch].
 //
-// The function frames returns the number of frames; it is called before every frame, so that an
+// The function frames returns the number of frames. It is called before every frame, so that an
 // early frame can contain the number. The function state reads the body of frame i and returns the
-// bytes that are left, which is an error if there are any. A body has at most limit bytes, not
-// counting its digest and number.
+// bytes left over. Any bytes left over are an error. A body has at most limit bytes, not counting
+// its digest and number.
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {
@@ -126,9 +126,9 @@ type Checkpointer interface {
 	Load(ctx context.Context, r io.Reader) error
 }
 
-// SaveFile saves a run in the file path by [Save]. If path is a symbolic link, the link's target
-// is replaced. If another run has locked the file, SaveFile returns the error of [Acquire]. The
-// argument who begins the error message.
+// SaveFile saves a run in the file path by [Save]. If path is a symbolic link, the link's target is
+// replaced. If another run has locked the file, SaveFile returns the error of [Acquire]. Error
+// messages begin with the prefix who.
 func SaveFile(who, path string, c Checkpointer) error {
 	l, err := Acquire(path)
 	if err != nil {
@@ -168,8 +168,8 @@ func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
 	return nil
 }
 
-// Foreign reports whether err, an error of loading a checkpoint, means that the checkpoint belongs
-// to another run. Loading the previous generation would then fail, too.
+// Foreign reports whether err, an error from loading a checkpoint, means that the checkpoint
+// belongs to another run. In that case, loading the previous generation would fail, too.
 func Foreign(err error) bool {
 	var other *fingerprint.Mismatch
 	return errors.As(err, &other)

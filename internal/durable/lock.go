@@ -94,8 +94,8 @@ func (l *Lock) Release() {
 	}
 }
 
-// Stamp identifies a generation of a file, that is, the version that one [Save] wrote, so that a
-// replacement of the file can be detected.
+// Stamp identifies a generation of a file, that is, the version that one [Save] wrote. Stamps show
+// whether a file has been replaced.
 type Stamp struct{ info os.FileInfo }
 
 // StampOf returns the stamp of the file path, or the zero value if the file is missing.
@@ -107,8 +107,8 @@ func StampOf(path string) Stamp {
 	return Stamp{info}
 }
 
-// Replaced reports whether the file was replaced between two stamps: s and the later stamp in the
-// argument. If the file was missing at either time, Replaced returns false.
+// Replaced reports whether the file was replaced between two stamps, s and a later one. If the file
+// was missing at either time, Replaced returns false.
 func (s Stamp) Replaced(now Stamp) bool {
 	if s.info == nil || now.info == nil {
 		return false

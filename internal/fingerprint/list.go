@@ -1,5 +1,5 @@
 // Package fingerprint records the settings on which a checkpoint and the run that loads it must
-// agree. A list of named settings is compared one by one, so that an error can name the setting
+// agree. Settings have names and are compared one by one, so that an error can name the setting
 // that differs.
 //
 // A setting is either a text ("DMALA.StepSize" is "0.2"), compared byte by byte, or a row of
@@ -26,8 +26,8 @@ import (
 // List holds the settings of a run in the order in which they were added. A setting on which others
 // depend, such as the method, comes before them. Names are unique.
 type List struct {
-	// If a setting is a language, the list holds a hash of the sequences of Sites tokens below
-	// Levels that the language accepts. They are not settings themselves.
+	// Sites and Levels are not settings. They apply to a setting that is a language: the list holds
+	// a hash of the accepted sequences of Sites tokens below Levels.
 	Sites, Levels int
 
 	all []setting
@@ -47,21 +47,21 @@ const (
 	singles = 1e-6
 )
 
-// Doubles is a row of numbers. [List.Add] adds it by the method [List.Doubles], which compares
-// more strictly than [List.Numbers].
+// Doubles is a row of numbers that [List.Add] adds by the method [List.Doubles]. That method
+// compares more strictly than [List.Numbers].
 type Doubles []float64
 
 // Text adds a setting whose text must agree exactly.
 func (l *List) Text(name, text string) { l.all = append(l.all, setting{name: name, text: text}) }
 
-// Numbers adds a row of numbers that must agree within 1e-6 times the largest finite one. NaN
-// agrees with NaN, and an infinity with itself.
+// Numbers adds a row of numbers. They must agree within 1e-6 times the largest finite absolute
+// value in the row. NaN agrees with NaN, and an infinity with itself.
 func (l *List) Numbers(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v})
 }
 
-// Doubles adds a row of numbers that must agree within 1e-12 times the largest finite one. It is
-// for results of the same float64 computation from the same arguments.
+// Doubles adds a row of numbers. They must agree within 1e-12 times the largest finite absolute
+// value in the row. Use it for results of the same float64 computation from the same arguments.
 func (l *List) Doubles(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v, double: true})
 }
@@ -86,8 +86,8 @@ func (l *List) Sum() uint64 {
 	return h.Sum64()
 }
 
-// Read decodes a list written by [List.Append] from all of b. The memory used is proportional to
-// len(b), whatever lengths b claims.
+// Read decodes b, which must be exactly a list written by [List.Append]. The memory used is
+// proportional to len(b), whatever lengths b claims.
 func Read(b []byte) (*List, error) {
 	if len(b) < 8 {
 		return nil, wire.ErrShort
@@ -128,8 +128,8 @@ func (e *Mismatch) Error() string {
 }
 
 // Compare compares the saved settings of a run with the settings of the present run. It returns a
-// *[Mismatch] for the first present setting that differs, or else for the first saved setting that
-// the present run does not have.
+// *[Mismatch] for the first setting of the present run that differs from the saved one. If there is
+// none, it returns a *[Mismatch] for the first saved setting that the present run lacks.
 func Compare(saved, here *List) error {
 	old := make(map[string]*setting, len(saved.all))
 	for i := range saved.all {
@@ -162,10 +162,12 @@ func Compare(saved, here *List) error {
 }
 
 // Energies compares the saved energies of a run with the energies of the present run. It returns a
-// *[Mismatch] for the first energy that differs. Two energies may differ by 1e-6 times the largest
-// finite energy or the argument least, whichever is larger. Pass least = 0 for energies that were
-// computed from scratch. Pass least = 1 for energies that were updated as the state changed,
-// because their terms may have cancelled.
+// *[Mismatch] for the first energy that differs by more than
+//
+//	1e-6·max(largest finite |energy|, least).
+//
+// Pass least = 0 for energies that were computed from scratch. Pass least = 1 for energies that
+// were updated as the state changed, because their terms may have cancelled.
 func Energies(name string, saved, here []float64, least float64) error {
 	return rows(name, saved, here, singles, least)
 }
@@ -220,8 +222,8 @@ type (
 	}
 )
 
-// Name returns the name of a configured value, such as a method or a projector: the result of its
-// method Name, or its Go type. A pointer has the name of its value.
+// Name returns the name of a configured value, such as a method or a projector. This is the result
+// of its method Name or, without that method, its Go type. A pointer has the name of its value.
 func Name(recipe any) string {
 	if n, ok := recipe.(named); ok && !isNil(recipe) {
 		return n.Name()
@@ -246,18 +248,19 @@ const most = 8
 
 // Add adds a value under the given name, in a form that depends on its type:
 //
-//   - numbers, texts and truth values as they are; a top-level []float64 by [List.Numbers] and a
-//     top-level [Doubles] by [List.Doubles];
-//   - a value with a method Settings by its name and what the method adds;
-//   - a language (States, Start, Next, Accepting) by content: two languages agree if they accept
-//     the same sequences of Sites tokens below Levels, whatever their automata;
-//   - a function of an integer, such as a schedule, by its values at 0, 1, 2, 4, 8 … 2²⁰;
-//   - a struct that only embeds a value and has no name of its own, as that value;
-//   - any other struct by its name and its fields, prefixed by "name." (at the top level by the
-//     name of the struct: "dmala.StepSize"); fields of an embedded struct count as its own, a
-//     pointer as its target, and a long slice by a digest;
-//   - anything else (functions, maps, channels) by its name if it has a method Name, or else as
-//     "func", "map", "chan" or "nil".
+//   - Numbers, texts and truth values are added as they are.
+//   - A top-level []float64 is added by [List.Numbers], and a top-level [Doubles] by
+//     [List.Doubles].
+//   - A value with a method Settings is added by its name and by what the method adds.
+//   - A language (with methods States, Start, Next, Accepting) is added by content. Two languages
+//     agree if they accept the same sequences of Sites tokens below Levels.
+//   - A function of an integer, such as a schedule, is added by its values at 0, 1, 2, 4, 8 … 2²⁰.
+//   - A struct that only embeds a value and has no method Name of its own is added as that value.
+//   - Any other struct is added by its name and its fields, prefixed by "name." (at the top level
+//     by the name of the struct: "dmala.StepSize"). Fields of an embedded struct count as its own.
+//     A pointer counts as its target, and a long slice is added by a digest.
+//   - Anything else (functions, maps, channels) is added by its name if it has a method Name, or
+//     else as "func", "map", "chan" or "nil".
 func (l *List) Add(name string, value any) {
 	switch v := value.(type) {
 	case []float64:

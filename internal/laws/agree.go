@@ -16,15 +16,16 @@ const minExpected = 10
 // probabilities miss 1 by about 1e-7, which millions of draws cannot detect.
 const normTolerance = 1e-6
 
-// PValue returns a bound on the probability that independent draws from the distribution p are as
-// far from p as the observed counts. The bound satisfies P(PValue ≤ r) ≤ r for every r and every
-// number of draws. It is twice the smaller of
+// PValue returns a bound on the probability that independent draws from the distribution p are at
+// least as far from p as the observed counts. It satisfies P(PValue ≤ r) ≤ r for every r and every
+// number of draws. It is twice the smaller of two p-values:
 //
-//   - the number of cells with 0 < p < 1, times the smallest two-sided binomial tail of a cell, and
-//   - Fisher's combination of the binomial tails of each cell's count given the counts before it.
-//     Cells that expect fewer than 10 draws are pooled.
+//   - The first is the smallest two-sided binomial tail of a cell, times the number of cells whose
+//     p is neither 0 nor 1.
+//   - The second is Fisher's combination of the binomial tails of each cell's count given the
+//     counts before it. Cells that expect fewer than 10 draws are pooled.
 //
-// It panics unless len(counts) = len(p), all counts are ≥ 0, all p are ≥ 0 and |Σp − 1| ≤ 1e-6.
+// PValue panics unless len(counts) = len(p), all counts are ≥ 0, all p are ≥ 0 and |Σp − 1| ≤ 1e-6.
 // Without draws it returns 1.
 func PValue(counts []int, p []float64) float64 {
 	checkCells(counts, p)
@@ -67,8 +68,8 @@ func BinomialPValue(k, n int, p float64) float64 {
 	return min(1, 2*min(lower, upper))
 }
 
-// WorstCell returns the cell whose count is the least likely: the one with the smallest two-sided
-// binomial p-value, and this p-value.
+// WorstCell returns the cell whose count is the least likely, and the two-sided binomial p-value of
+// that count. No other cell has a smaller p-value.
 func WorstCell(counts []int, p []float64) (cell int, tail float64) {
 	n := Total(counts)
 	tail = math.Inf(1)

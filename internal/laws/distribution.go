@@ -94,8 +94,8 @@ func Sum(v []float64) float64 {
 	return s.Value()
 }
 
-// Accumulator computes a compensated sum (Neumaier 1974). While the terms' absolute values sum to
-// less than 2⁵³ times the absolute value of the sum, the error is about one rounding of the sum.
+// Accumulator computes a compensated sum (Neumaier 1974). Its error is about one rounding of the
+// sum if Σ|terms| < 2⁵³·|Σ terms|.
 type Accumulator struct{ s, c float64 }
 
 // Add adds v to the sum.

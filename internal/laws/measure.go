@@ -12,8 +12,9 @@ const Rate = 1e-6
 
 // Allocations returns the number of memory allocations in a call of f. It first calls f, so that
 // pools of buffers are filled. It then makes five measurements of twenty calls each and takes the
-// minimum, because a garbage collection may empty the pools and other goroutines may allocate.
-// Under the race detector, whose pools drop items, it calls f once and returns 0.
+// minimum. The others may be too large, because a garbage collection empties the pools or other
+// goroutines allocate. Under the race detector, whose pools drop items, it calls f once and returns
+// 0.
 func Allocations(f func()) float64 {
 	f()
 	if Race {
@@ -43,7 +44,7 @@ type Polled struct {
 	ended chan struct{}
 }
 
-// NewPolled returns a context derived from ctx that ends at its n-th poll, a call of Err.
+// NewPolled returns a context derived from ctx that ends at the n-th call of its method Err.
 func NewPolled(ctx context.Context, n int) *Polled {
 	p := &Polled{Context: ctx, ended: make(chan struct{})}
 	p.left.Store(int64(n))

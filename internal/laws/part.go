@@ -12,8 +12,8 @@ type Part struct {
 	Value   any
 }
 
-// Given returns the value v as a part, or an error if v is nil. The error message contains the
-// names of the test package and of the argument that holds v.
+// Given returns the value v as a part, or an error if v is nil. The argument pkg is the name of the
+// test package, and name is the name of the argument that holds v. The error message contains both.
 func Given(pkg, name string, v any) (Part, error) {
 	return Part{pkg, v}, check.Given(pkg, name, v)
 }

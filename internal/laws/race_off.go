@@ -2,5 +2,5 @@
 
 package laws
 
-// Race reports whether the race detector is on, which makes sync.Pool drop items.
+// Race reports whether the race detector is on. Under the detector, sync.Pool drops items.
 const Race = false

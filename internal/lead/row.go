@@ -21,8 +21,9 @@ import (
 //	c = exp[(κ·ln(x_v/κ) + Σ_S ln x)/(κ+|S|)]       reverse.
 //
 // S holds the most likely of the other tokens: as few as possible, such that all tokens outside S
-// have at most c. Then y_u = c on S, y_v = κc and y = x elsewhere. The forward solution sums to
-// one; the reverse one is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) and −log Z.
+// have probability at most c. Then y_u = c on S, y_v = κc and y = x elsewhere. The forward solution
+// sums to one; the reverse one is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) and −log
+// Z.
 //
 // The cost and S grow from one token to the next less likely one. Computing all costs therefore
 // takes one sort and a pass with two pointers. The few cheapest costs take only a part of the
@@ -170,7 +171,8 @@ func entropyTerm(p, logp float64) float64 {
 type Rule struct {
 	Reverse bool    // minimise KL(y‖x) instead of KL(x‖y)
 	Margin  float64 // margin κ ≥ 1 of the most likely token over each other token; 0 means 1
-	// the cost of token v is max_u x_u − x_v, the gap of probabilities, instead of the divergence
+	// the cost of token v is the gap max_u x_u − x_v in a row x of probabilities, not the
+	// divergence
 	Gap    bool
 	Revive bool // forward only: a token of probability zero may become the most likely one
 }
@@ -190,10 +192,10 @@ func (r Rule) compile() rule {
 	return rule{r, simd.Log(r.Margin), !r.Reverse && r.Margin == 1 && !r.Gap}
 }
 
-// Pool makes v the most likely token of the loaded row, by the margin. It replaces the row's
-// log-weights w by the log-probabilities of the nearest such row (see [Row]). Call Pool only if
-// [Row.Satisfied] returns false. A row that has been projected is satisfied, so projecting it again
-// changes no bit.
+// Pool makes v the most likely token of the loaded row, by the margin of the [Rule]. It replaces
+// the log-weights w of the row by the log-probabilities of the nearest such distribution (see
+// [Row]). Call Pool only if [Row.Satisfied] returns false. Satisfied returns true after a call of
+// Pool, so projecting a row again changes no bit.
 func (r *Row) Pool(w []float32, v int32) {
 	if r.Reverse {
 		r.poolReverse(w, v)
@@ -260,7 +262,8 @@ func (r *Row) poolReverse(w []float32, v int32) {
 	r.lift(w, v, float32(c-logZ))
 }
 
-// Satisfied reports whether v has the greatest log-weight in w, by at least the margin.
+// Satisfied reports whether v has the greatest log-weight in w, by at least the margin of the
+// [Rule].
 func (r *Row) Satisfied(w []float32, v int32) bool {
 	own := float64(w[v])
 	for u, x := range w {
@@ -281,8 +284,8 @@ func (r *Row) lift(w []float32, v int32, logc float32) {
 	}
 }
 
-// At returns the token of the given rank, when tokens are sorted by ascending cost, and the token's
-// cost. The result ok is false if there is no such token or its cost is infinite.
+// At returns the token of the given rank and its cost. Rank 0 is the cheapest token, rank 1 the
+// next, and so on. The result ok is false if there is no such token or its cost is infinite.
 func (r *Row) At(rank int) (token int32, cost float64, ok bool) {
 	if !r.find(rank) {
 		return -1, math.Inf(1), false

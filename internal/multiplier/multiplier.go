@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Check returns an error if a Lagrange multiplier is not finite or is negative. The error begins
-// with the text who. Multipliers of equalities, which the slice equal marks, may be negative. If
-// equal is nil, there are no equalities.
+// Check returns an error if a Lagrange multiplier is not finite or is negative. The slice equal
+// marks the multipliers of equalities, which may be negative. If equal is nil, there are no
+// equalities. The error begins with the prefix who.
 func Check(who string, lambda []float64, equal []bool) error {
 	for j, v := range lambda {
 		if equal != nil && equal[j] {
@@ -28,12 +28,12 @@ func Check(who string, lambda []float64, equal []bool) error {
 }
 
 // Range checks and completes the fields Start and Max of a configuration for n Lagrange
-// multipliers. The argument start is the field Start, their initial values. The argument bound is
-// the field Max, a bound on their absolute values. Range returns a copy of start, or n zeros if
-// start is nil. It also returns the bound, or +Inf if bound is nil.
+// multipliers. The argument start is the field Start, the initial multipliers. The argument bound
+// is the field Max, a bound on their absolute values. Range returns a copy of start, or n zeros if
+// start is nil. It also returns *bound, or +Inf if bound is nil.
 //
-// Entries of start must lie in [0, bound], or in [−bound, bound] for equalities, which the slice
-// equal marks. If equal is nil, there are no equalities. The error begins with the argument who,
+// Entries of start must lie in [0, *bound]. For equalities, which the slice equal marks, they must
+// lie in [−*bound, *bound]. If equal is nil, there are no equalities. The error begins with who,
 // the name of the configuration.
 func Range(who string, n int, start []float64, bound *float64, equal []bool) ([]float64, float64, error) {
 	most := math.Inf(1)

@@ -1,9 +1,9 @@
 // Package npy reads and writes arrays in NumPy's .npy format, versions 1 to 3 (NumPy Enhancement
-// Proposal 1). A file holds one array of float32, float64 or int32 of any shape. In memory
-// arrays are always flat and row-major (C order); reading transposes a file in Fortran order.
+// Proposal 1). A file holds one array of float32, float64 or int32 of any shape. In memory, arrays
+// are always flat and row-major (C order). Files in Fortran order are transposed when read.
 //
-// Headers are not trusted: memory grows with the data that arrives, not with the size that a
-// header claims.
+// Headers are not trusted: memory grows with the data that arrives, not with the size that a header
+// claims.
 package npy
 
 import (
@@ -212,10 +212,10 @@ type Element interface{ float32 | float64 | int32 }
 // and lets the buffer fit in the cache.
 const chunk = 4096
 
-// Read reads one array and returns its shape and its elements in row-major order; a shape without
-// dimensions has one element. Files of float32 and float64 can be read as either type; float64 is
-// rounded to nearest, and overflows to ±Inf. Files of int32 can be read only as int32. Both byte
-// orders are supported.
+// Read reads one array and returns its shape and its elements in row-major order. A shape without
+// dimensions has one element. Files of float32 and float64 can be read as either type. A
+// float64 read as float32 is rounded to nearest and may overflow to ±Inf. Files of int32 can be
+// read only as int32. Both byte orders are supported.
 //
 // Read consumes exactly the bytes of the array, in reads of at most 32 KiB, so several arrays can
 // follow each other in r. The memory used is proportional to the bytes read.
@@ -287,10 +287,9 @@ func transpose[T Element](data []T, shape []int) []T {
 // align is the alignment in bytes of the data in a file, as written by NumPy.
 const align = 64
 
-// Write writes data, which is row-major, as one array of the given shape, in
-// format version 1, C order, little-endian. It returns an error if the shape
-// does not have len(data) elements or has more than 64 dimensions, and the
-// error of w.
+// Write writes data, which is row-major, as one array of the given shape, in format version 1, C
+// order, little-endian. It returns an error if the shape does not have len(data) elements or has
+// more than 64 dimensions. It also returns any error of w.
 func Write[T Element](w io.Writer, data []T, shape ...int) error {
 	if w == nil {
 		return fmt.Errorf("npy: w = nil")

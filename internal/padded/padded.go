@@ -9,7 +9,7 @@ import "unsafe"
 // with it.
 const line = 128
 
-// Make returns a slice of n zeros that shares no cache line with other values.
+// Make returns a slice of n zero values that shares no cache line with other values.
 func Make[T any](n int) []T {
 	size := max(1, int(unsafe.Sizeof(*new(T))))
 	gap := (line + size - 1) / size

@@ -210,7 +210,8 @@ func repanic() {
 	}
 }
 
-// Throw panics with a *[Panic] that holds v, a panic value that its caller has recovered.
+// Throw panics again with v, a panic value that its caller has recovered. It puts v into a
+// *[Panic].
 func Throw(v any) { panic(panicked(v).panicked) }
 
 // ending describes how a job ended that did not return.

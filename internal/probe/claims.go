@@ -11,12 +11,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Claims tests whether the optional methods of a model agree with its energy. It changes the state
-// x at one or two random sites and compares the results of these methods with energies:
+// Claims tests whether the optional methods of a model agree with its energy. It compares these
+// methods with the energies of x and of copies of x in which one or two random sites have changed.
+// It tests
 //
-//   - the energy differences of single sites, and their updates after a change;
+//   - the energy differences of single sites, and how the model updates them after a change;
 //   - the energies that are returned with tables of differences;
-//   - that sites without an edge between them do not interact;
+//   - whether sites without an edge between them do not interact;
 //   - the formula of a special form (torus, matching, pairs, clamp or layers), if the model
 //     declares one.
 //

@@ -1,5 +1,5 @@
-// Package probe examines models. It describes a model and a method for a checkpoint, in enough
-// detail to distinguish them from other models and methods with the same numbers of sites and
+// Package probe examines models. It describes a model and a method for a checkpoint. The
+// description distinguishes them from other models and methods with the same numbers of sites and
 // levels. It also tests whether the optional methods of a model agree with its energies.
 package probe
 
@@ -11,10 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// States is the seed of the random states whose energies distinguish models. Their number is the
-// constant random. They are followed by states in which all sites have the same level: the last
-// level, the level before it, and so on. With two levels, a random state detects a coupling of two
-// sites at level 1 with probability ¼. The state in which all sites have level 1 always detects it.
+// States is the seed of eight random test states, whose energies distinguish models. Up to four
+// states follow in which all sites have the same level: the last level, the level before it, and so
+// on. With two levels, a random state detects a coupling of two sites at level 1 with probability
+// ¼. The state of all ones always detects it.
 const (
 	States   = 4
 	random   = 8 // number of random states
@@ -31,7 +31,7 @@ type Named interface{ Name() string }
 //   - the number of levels, the method with all its fields, and the model's name if it has one;
 //   - the instruction set, for an energy.Bipartite model;
 //   - the model's energies at test states (see [States]);
-//   - its energy differences (its field or its table) at one of these states.
+//   - the model's energy differences (its field or its table) at one of these states.
 //
 // The function intN draws the random states. If the model is energy.Supported, its method Repair
 // makes the probability of all test states positive.
@@ -111,7 +111,8 @@ func sample(g []float32) []float64 {
 	return Spread([]float64{sum}, g, shown)
 }
 
-// Spread appends to v evenly spaced entries of g. The argument most is their largest number.
+// Spread appends evenly spaced entries of g to v. The argument most is the maximum number of
+// entries that it appends.
 func Spread(v []float64, g []float32, most int) []float64 {
 	for i := 0; i < len(g); i += (len(g) + most - 1) / most {
 		v = append(v, float64(g[i]))

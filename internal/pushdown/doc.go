@@ -20,10 +20,11 @@
 //
 // # The sum
 //
-// Let R[c][s][κ][e] be the total weight of all runs that enter a level in its start state s at site
-// c and leave the level through the exit κ at site e. An exit is a return symbol. For each pair (c,
-// s), from the last site to the first, a chart computes R from the sums of nested levels. F holds
-// the sums of states, K the sums of calls, X the sums of returns, and W the edge weights:
+// Let R[c][s][κ][e] be the total weight of all runs through a level. These runs enter it in its
+// start state s at site c and leave it through the exit κ, a return symbol, at site e. For each
+// pair (c, s), from the last site to the first, a chart computes R from the sums of nested levels.
+// F holds the sums of states, K the sums of calls, X the sums of returns, and W the edge weights.
+// With sites j, states q and r, and calls k, the chart computes
 //
 //	F[j+1][r] += F[j][q]·W_j[q→r]
 //	K[j][k]   += F[j][q]·W_j[q→k]                      a call

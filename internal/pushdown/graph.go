@@ -204,9 +204,8 @@ func (g *Graph) enter(need []bool, lv int32, k int, next, called [][]bool) {
 	}
 }
 
-// Count returns the number of accepted sequences of the given length. It counts only sequences for
-// which the function named may returns true at every site. The only error is the cause of the
-// context's end.
+// Count returns the number of accepted sequences of the given length. It counts only sequences x
+// for which may(i, x_i) is true at every site i. The only error is the cause of the context's end.
 func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token int32) bool) (*big.Int, error) {
 	f := newFilter[*big.Int, algebra.Counts](g, sites)
 	f.meter = new(poll.Meter)
@@ -236,7 +235,7 @@ func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token i
 }
 
 // Cells returns the maximum number of sums that a [Runner] stores for sequences of the given
-// length. Each is a sum over the ways to read one span, a part of the sequence.
+// length. Each sum covers the ways to read one span, a part of the sequence.
 func (g *Graph) Cells(sites int) int {
 	n := 0
 	for _, s := range g.order {

@@ -351,7 +351,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 // vocabulary can be used for many calls of Lift. It is immutable.
 type Vocabulary struct {
 	Tokens []string // text of each token
-	// tokens that may follow an accepted text; nothing else may follow such a token
+	// padding tokens: they may follow an accepted text, and only padding may follow them
 	Pad   []int32
 	order []int32 // tokens that spell a text, sorted by text
 	// for each token in order, the number of leading bytes shared with the previous token

@@ -19,9 +19,9 @@ type Move struct {
 	To     int32 // next state; unused for Return
 }
 
-// Machine is a deterministic pushdown automaton over bytes without ε-moves. The machine accepts a
-// text if, after the last byte, the state is accepting (see Accept) and the stack is empty. A
-// Machine is immutable.
+// Machine is a deterministic pushdown automaton over bytes. Every move reads one byte. The machine
+// accepts a text if, after the last byte, the state is accepting (see Accept) and the stack is
+// empty. A Machine is immutable.
 type Machine struct {
 	// Class[b] < Classes is the class of byte b.
 	Class   [256]uint8
@@ -34,8 +34,8 @@ type Machine struct {
 	// has returned symbol ρ. It is −1 if the caller then rejects the text.
 	Resume [][]int32
 
-	// Level[q] < Levels is the level of state q. Moves of kind Inside, and the states in
-	// Resume, stay in the level of the caller.
+	// Level[q] < Levels is the level of state q. A move of kind Inside stays in its level. The
+	// states Resume[γ] are in the level of the states that push γ.
 	Level  []int32
 	Levels int
 

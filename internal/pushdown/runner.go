@@ -63,8 +63,8 @@ func NewRunner(g *Graph, sites, levels int) *Runner {
 	return &Runner{g: g, sites: sites, levels: levels, tile: tileSites, least: aheadLeast}
 }
 
-// Watch makes later calls, except Draw, fail with the cause of ctx once ctx has ended. After such
-// an error, the results of the last Filter are lost.
+// Watch makes later calls, except Draw, fail with the cause of ctx once ctx has ended. After such a
+// failure, the results of the last Filter are lost.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
 // Unwatch ends the effect of [Runner.Watch]: later calls ignore the context.
@@ -277,8 +277,8 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Nu
 	return algebra.Exp(top).Times(algebra.Number{M: s})
 }
 
-// Best stores in x the sequence of the language with the greatest sum of weight(i, x_i) and returns
-// the sum. Among sequences with equal sums, it chooses the first in the order in which the
+// Best stores in x the sequence of the language with the greatest sum Σ_i weight(i, x_i) and
+// returns the sum. Among sequences with equal sums, it chooses the first in the order in which the
 // automaton stores its edges and tokens. Best calls the function weight once for every token at
 // every site, site by site.
 func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (float64, error) {

@@ -1,5 +1,5 @@
-// Package scratch provides pools of buffers. A method of a value that several goroutines share
-// borrows its buffers while it runs.
+// Package scratch provides pools of buffers. They serve values that several goroutines share: a
+// method of such a value borrows its buffers while it runs.
 package scratch
 
 import (

@@ -25,9 +25,9 @@ func Block(chains int) int {
 }
 
 // Cut divides a run into n nearly equal parts and computes part k, counted from 0. It stores the
-// first chain of this part in *first and its number of chains in *count. If *chains is 0, Cut sets
-// it to the argument usual, the default. The argument size is the number of chains in a block; 0
-// means the result of [Block] for the number of chains.
+// first chain of this part in *first and its number of chains in *count. The argument usual is the
+// default number of chains: if *chains is 0, Cut sets it to usual. The argument size is the number
+// of chains in a block; 0 means the result of [Block] for the number of chains.
 //
 // Cut returns an error if *first or *count is not 0, that is, if the run is already a part. It also
 // returns an error if *chains < 1, or if k or n is out of range. There are at most as many parts as
@@ -49,9 +49,9 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 	return nil
 }
 
-// Share divides elements, such as chains, into n parts and returns the first element of part k. A
-// part consists of whole blocks of the given size, and the first parts may have one extra block.
-// For k = n, Share returns the argument all, the number of elements.
+// Share divides elements, such as chains, into n parts and returns the first element of part k. The
+// first argument is the number of elements, and also the result for k = n. A part consists of whole
+// blocks of the given size, and the first parts may have one extra block.
 func Share(all, size, k, n int) int {
 	if k == n {
 		return all
@@ -61,9 +61,9 @@ func Share(all, size, k, n int) int {
 }
 
 // Count returns the number of chains in a part of a run. The argument first is the number of its
-// first chain. The result is the argument count or, if count is 0, the number of all chains from
-// the first chain on. The argument size is the number of chains in a block. Count returns an error
-// if first or count is out of range or if the part would not consist of whole blocks.
+// first chain. If count is not 0, the result is count. Otherwise it is the number of all chains
+// from the first chain on. The argument size is the number of chains in a block. Count returns an
+// error if first or count is out of range or if the part would not consist of whole blocks.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first
 	count = cmp.Or(count, rest)

@@ -17,10 +17,10 @@
 //     panic as a *pool.Panic. The next Run continues.
 //   - After any other error, too, the run is as it was before the step. The next Run tries the step
 //     again.
-//   - If the run has a checkpoint path, the file is saved each time Checkpoint.Every steps have
-//     been made, at the end of a Run, and when the context ends a Run. Chains save it at the end
-//     of the round. After any other error it is not saved, unless the steps of the run are
-//     finished samples, which must not be lost. If saving fails, Run returns that error.
+//   - If the run has a checkpoint path, the file is saved after every Checkpoint.Every steps. It is
+//     also saved at the end of a Run, and when the context ends a Run. Chains save it at the end of
+//     the round. After any other error, only runs whose steps are finished samples save it, so that
+//     no sample is lost. If saving fails, Run returns that error.
 //   - While Run is active the checkpoint file is locked. It is an error if another process or
 //     runner has locked the file, or has replaced it since this run loaded it.
 //   - A checkpoint holds the settings, the frames of state, and the checkpoints of inner runs. It
@@ -55,12 +55,11 @@ type Checkpoint struct {
 type Session struct {
 	Who        string // prefix of error messages, such as "anneal: AIS"
 	Checkpoint Checkpoint
-	// returns the number of steps made so far; Run increases it, and Checkpoint.Every refers
-	// to it
+	// returns the number of steps made so far, in all Runs together
 	Len func() int
 
-	// Progress, if not nil, is called with the number of steps that a Run has made so far and its
-	// total number of steps.
+	// Progress, if not nil, is called during a Run with the number of steps that it has made so far
+	// and the number that it will make.
 	Progress func(done, total int)
 
 	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run;
@@ -153,8 +152,8 @@ func (s *Session) End() {
 }
 
 // Run makes n more steps by calling step. Each call of the function step must make at least one
-// step. It must stop at the latest at the step number given by its argument to, because a
-// checkpoint is due there or the Run ends.
+// step. It must not go beyond the step number that it is given, because a checkpoint is due there
+// or the Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -208,8 +207,8 @@ func (s *Session) Keep() error {
 }
 
 // Finish saves the checkpoint file at the end of a call that has advanced the run, and returns err
-// joined with any error of saving. The argument err is the call's error so far. If err is not nil
-// and the context has not ended, Finish saves nothing. After Finish, call [Session.End].
+// joined with any error of saving. The argument err is the call's error so far. Finish saves
+// nothing after an error, unless the context has ended. After Finish, call [Session.End].
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err
@@ -323,7 +322,7 @@ type Frames struct {
 	Frame    func(f *wire.Fields, i int) // reads or writes the fields of frame i
 }
 
-// Write writes a checkpoint. If the function named inside is not nil, its output follows.
+// Write writes a checkpoint, followed by the output of the given function unless it is nil.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {
 		return wire.AppendFields(body, func(fields *wire.Fields) { f.Frame(fields, i) })

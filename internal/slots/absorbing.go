@@ -19,8 +19,8 @@ type Absorbing struct {
 	Sites, Levels int
 }
 
-// NewAbsorbing returns an Absorbing for the given number of sites and levels. The error begins
-// with the text who and names the setting that is invalid.
+// NewAbsorbing returns an Absorbing for the given number of sites and levels. The error begins with
+// the prefix who and names the setting that is invalid.
 func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
 	c, err := noise.Resolve(who, schedule)
 	if err := cmp.Or(
@@ -62,8 +62,8 @@ func (m *Absorbing) Left(x []int32) int {
 // Condition turns the prediction v of a denoiser, one row of log-weights per site, into the
 // posterior distribution of each site's token given the state x. The row of an unmasked token
 // becomes one-hot: only this token keeps a weight. In the other rows, the mask loses its weight.
-// Predictions that ignore each site's own token need no other rule, because a mask carries no
-// information about the token.
+// The last argument says whether predictions ignore each site's own token. It has no effect,
+// because a mask carries no information about the token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
 	for i, l := range x {

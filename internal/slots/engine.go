@@ -31,18 +31,18 @@ type Steps[S energy.Site] interface {
 
 // Policy adapts an [Engine] to one kind of sampler.
 type Policy struct {
-	// Next makes the steps of slot i, in worker w, that are possible without a new prediction. It
-	// sets the time of the slot, to 0 if the sample has ended. Next is called concurrently for
+	// Next, called by worker w, makes the steps of slot i that need no new prediction. It sets the
+	// time of the slot. Time 0 means that the sample has ended. Next is called concurrently for
 	// different slots. An error ends the slot.
 	Next func(w, i int) error
 
-	// Most is the largest number of rounds. Slots that are still in progress after that end with an
-	// error. 0 means no limit.
+	// Most is the largest number of rounds; 0 means no limit. A slot that is still in progress
+	// after that many rounds ends with an error.
 	Most int
 
-	// Judge, unless nil, is called after every round, in the goroutine of Run. It may compare all
-	// slots, for instance to weight and resample them. It may also move them further (see
-	// [Engine.Each]) and report progress.
+	// Judge, unless nil, is called after every round, in the goroutine that called Run. It may
+	// compare all slots, for instance to weight and resample them. It may also advance them again
+	// (see [Engine.Each]) and report progress.
 	Judge func() error
 
 	// Retry, unless nil, is called in order for every slot that has ended in a round. The argument
@@ -57,8 +57,8 @@ type Policy struct {
 	Blame bool
 
 	// Shared, unless nil, returns a pointer to the prediction that slot i shares with all slots in
-	// the same state, or nil if it shares none. The slice is nil until the prediction has been
-	// made.
+	// the same state. It returns nil if the slot shares none. The slice is nil until the prediction
+	// has been made.
 	Shared func(i int) *[]float32
 }
 
@@ -72,7 +72,7 @@ type Slot[S energy.Site] struct {
 	Known  bool    // whether V holds the prediction for X
 	// whether V still holds what the denoiser computed, without a change by the policy
 	Fresh bool
-	// index of the slot among the slots for which the same call of the denoiser made predictions
+	// index of the slot in the call of the denoiser that made its prediction
 	Row int
 
 	Clean []bool // for each site: whether it is clamped
@@ -92,9 +92,9 @@ type Engine[S energy.Site] struct {
 	Slots []Slot[S]
 	Pool  *pool.Pool
 
-	// Ask stores in v the predictions for the states in q; the number of states per slot is
-	// Shape.Per. New sets it to the Denoise method of the model. If it is nil, the slots move
-	// without predictions.
+	// Ask stores in v the predictions for the states in q, which holds Shape.Per states per slot.
+	// New sets Ask to the Denoise method of the model. If Ask is nil, the slots move without
+	// predictions.
 	Ask func(ctx context.Context, v []float32, q energy.Noised[S]) error
 
 	// passed on to the denoiser in the fields of energy.Noised with the same names
@@ -102,7 +102,7 @@ type Engine[S energy.Site] struct {
 	Guided   bool
 	Reveals  energy.Reveals
 	TimeFree bool // whether a prediction stays valid until the state changes, whatever the time
-	// whether every slot has its own table of predictions, which stays valid after the round
+	// whether every slot has its own table of predictions, so that they stay valid after the round
 	Keep bool
 
 	// Ctx is the context of the current run.
@@ -162,7 +162,7 @@ func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
 // Model returns the numbers of sites and levels of a denoiser. It returns an error if the denoiser
 // is nil or has no sites or levels. If the denoiser is a [noise.Checked], Model also returns the
-// error of its Check method. Messages begin with the text who.
+// error of its Check method. Messages begin with the prefix who.
 func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
 	if check.Nil(model) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -198,10 +198,10 @@ type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)
 }
 
-// Bind calls the method Bind of a process for each of n slots, with the numbers of sites and levels
-// of a model, and returns the steps of the slots. It returns an error if the process is nil, if its
-// Bind fails, or if the model was made for another kind of noise. The argument who is the prefix of
-// error messages, except those of the process.
+// Bind returns the steps of n slots. It calls the method Bind of a process for each slot, with the
+// numbers of sites and levels of a model. It returns an error if the process is nil, if its Bind
+// fails, or if the model was made for another kind of noise. Messages begin with the prefix who,
+// except those of the process.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", who)
@@ -238,9 +238,9 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes (clamps) sites of slot i at given values. The values in the argument every apply to
-// all slots. The values in the argument own apply to this slot and take precedence. A blank entry
-// leaves its site free (see [Blank]).
+// Clamp fixes (clamps) sites of slot i at given values. The first slice holds values for all slots.
+// The second holds values for this slot, which take precedence. A blank entry leaves its site free
+// (see [Blank]).
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
 		e.clamped = false
@@ -259,9 +259,9 @@ func (e *Engine[S]) Clamp(i int, every, own []S) {
 	}
 }
 
-// CheckClamp checks a clamp, which fixes the levels of some sites. It returns an error unless the
-// clamp is nil or has one entry per site: a level, or −1 for a free site. The error begins with
-// the text who.
+// CheckClamp checks a clamp, which fixes the levels of some sites. A nil clamp is valid. Otherwise
+// the clamp must have one entry per site: a level, or −1 for a free site. The error begins with the
+// prefix who.
 func CheckClamp(who string, clamp []int32, sites, levels int) error {
 	if clamp != nil && len(clamp) != sites {
 		return fmt.Errorf("%s = (%d entries), want %d entries", who, len(clamp), sites)
@@ -308,7 +308,7 @@ func MaxSteps(steps any, n int) int {
 	return n
 }
 
-// Goes checks the time t of a slot after its next step. It returns an error if t is NaN or above
+// Goes checks t, the time of a slot after its next step. It returns an error if t is NaN or exceeds
 // the slot's present time, because times must not increase.
 func (s *Slot[S]) Goes(t float64) error {
 	if !(t <= s.Time) {
@@ -325,8 +325,8 @@ func (e *Engine[S]) Moved(i int, t float64, changed bool) {
 	e.Slots[i].Known = e.TimeFree && !changed
 }
 
-// Run makes rounds until all slots with indices in [from, to) that have begun have ended. It
-// returns any error of ctx, the denoiser or the policy.
+// Run makes rounds for the slots with indices in [from, to) until none of them has a sample in
+// progress. It returns any error of ctx, the denoiser or the policy.
 func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 	e.Ctx, e.Step = ctx, 0
 	for ; ; e.Step++ {
@@ -373,8 +373,8 @@ func (e *Engine[S]) late(from, to int) {
 }
 
 // Each calls part(w, i) for every slot i in progress, concurrently in several workers w. It then
-// calls Retry of the policy for every slot that has ended. It returns an error of the context or
-// of Retry.
+// calls Policy.Retry for every slot that has ended. It returns any error of the context or of
+// Retry.
 func (e *Engine[S]) Each(part func(w, i int) error) error {
 	e.part = part
 	e.Pool.Each(e.from, e.to, e.one)

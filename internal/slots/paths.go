@@ -18,8 +18,8 @@ import (
 )
 
 // Renoiser holds the steps of a diffusion process that can move a state towards a given clean
-// sample x0. It is the interface diffusion.Renoiser plus the method Next, which returns the time s
-// to which the next step goes.
+// sample x0. It is the interface diffusion.Renoiser plus the method Next. Next returns the time s
+// at which the next step ends.
 type Renoiser interface {
 	Next(x []int32, t float64, step, steps int, r *sampler.Stream) (s float64)
 	Condition(v []float32, x []int32, t float64, leaveOneOut bool)
@@ -33,8 +33,8 @@ type Joint interface {
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
-// Drawer is a copy of the interface diffusion.Drawer, for a projection onto a constraint set. Its
-// method Draw draws a sample from the prediction v given that the constraint holds. LogZ returns
+// Drawer is a copy of the interface diffusion.Drawer, for a projection onto a constraint set. Draw
+// draws a sample from the prediction v under the condition that the constraint holds. LogZ returns
 // the log of the probability of the constraint under v.
 type Drawer interface {
 	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
@@ -47,9 +47,9 @@ type committer interface {
 	Commit(ctx context.Context, x []int32, v []float32, src rand.Source) error
 }
 
-// DrawerOf returns a projection as a Drawer. If the projection is not a Drawer, it returns an error
-// that begins with the text who. It also returns an error if the projection remembers earlier
-// samples, because the weights of [Paths] cannot account for these.
+// DrawerOf returns a projection as a Drawer, or an error if it is not a Drawer. It also returns an
+// error if the projection remembers earlier samples, because the weights of [Paths] cannot account
+// for these. Errors begin with the prefix who.
 func DrawerOf(who string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
 	_, keeps := projection.(committer)
@@ -60,8 +60,8 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 }
 
 // Joints returns the steps of a process as values of the interface [Joint], which the weights of
-// [Paths] need. If a step does not implement diffusion.Joint, it returns an error that begins with
-// the text who.
+// [Paths] need. It returns an error if a step does not implement diffusion.Joint. The error begins
+// with the prefix who.
 func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
@@ -82,9 +82,10 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 // where p is the prediction, i a site, v a token, q the transition probability of the process, and
 // Z_C(p) the total probability of C under p. It follows that
 //
-//	E[W·1[path ends in x]] = p(x, C),
+//	E[W·1[path ends in x]] = p(x)·1[x ∈ C],
 //
-// where W is the weight of the path and 1[…] is 1 if the condition holds and 0 otherwise.
+// where W is the weight of the path, and p(x) the probability that the diffusion without the
+// constraint ends in x. The number 1[…] is 1 if the condition holds and 0 otherwise.
 //
 // This identity holds only if paths can reach every state to which p gives probability. A
 // prediction may contain zeros, for instance if it is restricted to the K likeliest tokens. The
@@ -164,9 +165,8 @@ func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 	return k.v, true
 }
 
-// Weigh updates the path weight of slot i for a new prediction, using the workspace of worker w. It
-// multiplies the weight by Z_C of the prediction and divides it by Z_C(ρ) of the last step (see
-// [Paths]).
+// Weigh updates the path weight of slot i for a new prediction, using the workspace of worker w.
+// The factor is Z_C of the prediction divided by Z_C(ρ) of the last step (see [Paths]).
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
@@ -188,7 +188,7 @@ func (p *Paths) Weigh(w, i int) error {
 // have updated the weight of the slot for the current prediction.
 func (p *Paths) Move(w, i int) error { return p.step(w, i, false) }
 
-// Pass is [Paths.Weigh] and [Paths.Move] in one call, for a prediction that is not used again.
+// Pass is [Paths.Weigh] followed by [Paths.Move], for a prediction that is not used again.
 func (p *Paths) Pass(w, i int) error { return p.step(w, i, true) }
 
 func (p *Paths) step(w, i int, pass bool) error {
@@ -291,10 +291,10 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v)
 }
 
-// Normalise returns log Z_C (see [Paths]) for the normalised rows of v. The argument z is log Z_C
-// for the rows as they are in v. The slice lse is scratch, one entry per site. Normalise returns an
-// *[algebra.WeightError] if an entry of v is NaN or +Inf. It checks all entries, because z does not
-// depend on tokens that C never uses.
+// Normalise returns log Z_C, the log-probability of the constraint C (see [Paths]), for the rows of
+// v after normalising them. The argument z is log Z_C for the rows of v as they are. The slice lse
+// is scratch, one entry per site. Normalise returns an *[algebra.WeightError] if any entry of v is
+// NaN or +Inf, even for a token that no sequence in C uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)
@@ -314,20 +314,22 @@ func undefined(row []float32) int {
 	return slices.IndexFunc(row, func(w float32) bool { return w != w || math.IsInf(float64(w), 1) })
 }
 
-// Defence is the weight δ of the defensive part in the mixture of [Mix]. At every site, this is the
-// total probability with which tokens of probability 0 are drawn. Such draws are wasted if later
+// Defence is the weight δ of the defensive part in the mixture of [Mix]. At every site, the tokens
+// with predicted probability 0 are drawn with total probability δ. Such draws are wasted if later
 // predictions exclude these tokens, too. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v, the prediction for each site, to dst. If a row p gives some tokens
-// probability 0 and the token of its site is not yet known, Mix replaces p by the defensive mixture
+// Mix copies the rows of v, the prediction for each site, to dst. Suppose that a row p gives n > 0
+// tokens probability 0, and that the token of its site is not yet known. Mix then replaces p by the
+// defensive mixture
 //
-//	p'(l) = (1−δ)·p(l),  p'(l) = δ/n for each of n tokens with p(l) = 0,
+//	p'(l) = (1−δ)·p(l) if p(l) > 0,  p'(l) = δ/n if p(l) = 0,
 //
-// where δ is [Defence]. A row without any weight becomes uniform, because a later step with another
-// prediction may unmask its site. Rows with a NaN or +Inf are copied unchanged. The argument mask
-// is the level that is not a token, or −1. Mix sets mixed[i] for each site i whose row it changes,
-// and reports whether it changed any row. If it changed no row, the content of dst is undefined.
+// where l is a token and δ is [Defence]. A row without any weight becomes uniform, because a later
+// step with another prediction may unmask its site. Rows with a NaN or +Inf are copied unchanged.
+// The argument mask is the level that is not a token, or −1. Mix sets mixed[i] for each site i
+// whose row it changes, and reports whether it changed any row. If not, the content of dst is
+// undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {
@@ -406,8 +408,8 @@ func (e *Estimate) Add(log float64) {
 	e.Sum, e.square = simd.LogAdd(e.Sum, log), simd.LogAdd(e.square, float64(2*log))
 }
 
-// Mean returns the logarithm of the mean and the relative standard error of the mean. The mean is
-// NaN if there are no numbers. The error is NaN if there are fewer than two numbers.
+// Mean returns the logarithm of the mean, and the relative standard error of the mean. The mean is
+// NaN if there are no numbers. The standard error is NaN if there are fewer than two.
 func (e *Estimate) Mean() (log, stderr float64) {
 	n := float64(e.N)
 	if n == 0 {

@@ -67,9 +67,9 @@ type Basis struct {
 // Rank returns the rank q.
 func (b *Basis) Rank() int { return len(b.Lead) }
 
-// Solve solves the equations rows·x = y for c = U·x, the coordinates of x in the basis. Rows that
-// depend on others give equations that c may violate. The result off is the largest violation of
-// such an equation, relative to the size of its terms.
+// Solve solves the equations rows·x = y for c = U·x, the coordinates of x in the basis. If rows are
+// linearly dependent, c may violate some of the equations. The result off is the largest violation,
+// relative to the size of the equation's terms.
 func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	q := b.Rank()
 	c = make([]float64, q)
@@ -92,9 +92,9 @@ func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	return c, off
 }
 
-// LogVolume returns Σ_k log T[Lead[k], k]. It is the logarithm of the factor by which the map from
-// U·x to the independent rows scales volumes. If all rows are independent, the log-density of
-// rows·x is the log-density of U·x minus this value.
+// LogVolume returns Σ_k log T[Lead[k], k], the logarithm of a change of volume. The map from U·x to
+// the independent rows of rows·x multiplies volumes by its exponential. If all rows are
+// independent, the log-density of rows·x is the log-density of U·x minus LogVolume.
 func (b *Basis) LogVolume() float64 {
 	v := 0.0
 	for k, j := range b.Lead {

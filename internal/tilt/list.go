@@ -48,11 +48,14 @@ func (t *List) Beta() float64 { return t.beta }
 // row returns the values g of the inequalities in state k.
 func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
 
-// Value returns the dual function −β log Z(λ) at the multipliers λ = lambda. The method is a
-// [concave.Func]. The gradient is E_λ[g], and the curvature is Cov_λ(g)/β. The size of a gradient
-// component is E_λ|g_j − E_λ[g_j]|. Here E_λ is the mean under p_λ. Value returns +Inf if λᵀg > 0
-// in every state. In that case no distribution satisfies the inequalities, and the function grows
-// without bound along λ.
+// Value returns the dual function −β log Z at the multipliers λ = lambda, where
+//
+//	Z = Σ_k exp(−(f0[k] + λᵀg[k])/β).
+//
+// Value is a [concave.Func]. The gradient is E[g], the curvature is Cov(g)/β, and the size of a
+// gradient component is E|g_j − E[g_j]|. Here E and Cov weight the states by the terms of Z. Value
+// returns +Inf if λᵀg > 0 in every state. In that case no distribution satisfies the inequalities,
+// and the function grows without bound along λ.
 func (t *List) Value(lambda, grad, curv, size []float64) float64 {
 	t.values++
 	logZ, proven := t.weigh(lambda)
@@ -180,7 +183,7 @@ const (
 // Optimum is the result of [List.Maximize].
 type Optimum struct {
 	Outcome Outcome
-	Lambda  []float64 // the maximum, or the best multipliers found if there is none
+	Lambda  []float64 // multipliers at the maximum, or the best ones found if there is none
 	// direction u of a proof that there is no maximum, with Σ|u_j| = 1; nil without a proof
 	Direction []float64
 	Margin    float64 // smallest uᵀg over the states; set only for Infeasible

@@ -15,16 +15,17 @@ const Target = 0.574
 
 // Tuner adapts the step size α of a Markov chain method during warm-up, until the mean acceptance
 // probability equals a target. It uses Robbins and Monro's stochastic approximation on log α. After
-// step n
+// step n of a block of chains
 //
 //	log α ← log α + γ_n (mean acceptance of the block − target),  γ_n = (1 + n/50)^(−0.6).
 //
 // At the end of warm-up, log α becomes its average over the second half of warm-up (Polyak and
 // Juditsky 1992). The gain γ_n is initially 1, so any start in [1e−3, 1e3] converges within some
-// tens of steps. The exponent lies in (½, 1], as convergence requires.
+// tens of steps. Convergence requires an exponent in (½, 1], here 0.6. The bounds of α are 1e−4 and
+// 1e4.
 //
-// A proposal that changes nothing is accepted whatever the step size. If such proposals are more
-// frequent than the target, no step size reaches the target, and α would move to its bound. They
+// A proposal that changes nothing is accepted whatever the step size. If the fraction of such
+// proposals exceeds the target, no step size reaches the target, and α would move to a bound. They
 // are therefore ignored while their fraction over about the last 50 steps exceeds the target.
 type Tuner struct {
 	target    float64
@@ -114,10 +115,10 @@ func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 	return simd.Exp(t.logAlpha)
 }
 
-// AdaptTo adapts the step size like [Tuner.Adapt], given a summary of the step's proposals. It
+// AdaptTo adapts the step size α like [Tuner.Adapt], given a summary of the step's proposals. It
 // ignores proposals that change nothing if their fraction over about the last 50 steps exceeds the
-// target. If no proposal changes anything, α grows slowly: log α then changes by a fiftieth of its
-// change after a step in which all proposals are accepted.
+// target. If no proposal is left, it increases log α by γ·(1 − target)/50, where γ is the gain of
+// the step (see [Tuner]).
 func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
 	t.still += (1 - p.Changing - t.still) / memory
 	accept := p.Accept

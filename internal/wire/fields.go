@@ -47,7 +47,7 @@ func read[T any](f *Fields, v []T, from func([]byte, []T) ([]byte, error)) {
 }
 
 // Int appends or reads *v in eight bytes. A value that is read must be in [least, most], where
-// least ≥ 0. The argument what names the value in the error.
+// least ≥ 0. The first argument names the value in errors.
 func (f *Fields) Int(what string, v *int, least, most int) {
 	*v = int(f.word(what, uint64(*v), uint64(least), uint64(most)))
 }
@@ -74,8 +74,8 @@ func (f *Fields) word(what string, v, least, most uint64) uint64 {
 	return w[0]
 }
 
-// Tag appends or reads a number that identifies a format. If it reads another number, the error
-// states that the checkpoint is of another kind, described by the argument foreign.
+// Tag appends or reads a number that identifies a format. If Tag reads a different number, the
+// error states that the checkpoint is of another kind, described by the argument foreign.
 func (f *Fields) Tag(tag uint64, foreign string) {
 	if got := f.word("", tag, 0, math.MaxUint64); got != tag {
 		f.Fail(fmt.Errorf("the checkpoint is of %s: format %d, want %d", foreign, got, tag))
@@ -199,8 +199,8 @@ func (f *Fields) Binary(v Binary, size int) {
 	}
 }
 
-// Sized appends the length of v's encoding and then the encoding. When reading, it decodes v from
-// that form.
+// Sized appends the length of v's encoding and then the encoding. When reading, it reads the length
+// and decodes v from that many bytes.
 func (f *Fields) Sized(v Binary) {
 	at, size := len(f.body), 0
 	f.Int("bytes of a part", &size, 0, math.MaxInt)
@@ -209,24 +209,24 @@ func (f *Fields) Sized(v Binary) {
 	}
 }
 
-// AppendFields appends fields to b and returns the extended b. It calls the function given as the
-// argument through, which writes the fields with the methods of its argument.
+// AppendFields appends fields to b and returns the extended slice. The caller's function writes the
+// fields by calling methods of the Fields that it gets.
 func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
 	f := Appending(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFront reads fields from the front of b and returns the rest of b. It calls the function given
-// as the argument through, which reads the fields with the methods of its argument.
+// ReadFront reads fields from the front of b and returns the rest of b. The caller's function reads
+// the fields by calling methods of the Fields that it gets.
 func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFields reads fields from b. It calls the function given as the argument through, which reads
-// the fields with the methods of its argument. ReadFields returns an error unless all of b is read.
+// ReadFields reads fields from b. The caller's function reads the fields by calling methods of the
+// Fields that it gets. ReadFields returns an error unless all of b is read.
 func ReadFields(b []byte, through func(*Fields)) error {
 	b, err := ReadFront(b, through)
 	if err == nil {

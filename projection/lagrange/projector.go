@@ -73,14 +73,14 @@ type Projector struct {
 	// Tolerance ≥ 0 is the largest violation at which the constraint counts as satisfied.
 	Tolerance float64
 
-	// Step is the size of a gradient step on the logits; 0 means 0.2 (the paper's value for texts;
-	// it uses 1 for molecules).
+	// Step is the size of a gradient step on the logits; 0 means 0.2. Cardei et al. 2025 use 0.2
+	// for texts and 1 for molecules.
 	Step float64
-	// number of gradient steps in an outer loop, all with the same Gumbel noise; 0 means 10 (the
-	// paper's value for texts; it uses 100 for molecules)
+	// number of gradient steps in an outer loop, all with the same Gumbel noise; 0 means 10. Cardei
+	// et al. 2025 use 10 for texts and 100 for molecules.
 	Inner int
-	// maximum number of outer loops of the search (see [Projector]); 0 means 1000 (the paper's
-	// value)
+	// maximum number of outer loops of the search (see [Projector]); 0 means 1000, as in Cardei et
+	// al. 2025
 	Outer int
 
 	// temperature of the softmax that stands in for a draw of tokens (see [Projector]); 0 means 1

@@ -51,7 +51,8 @@ func (p Projector) Bind(_ context.Context, sites, levels, samples int) (projecti
 }
 
 // Compile returns a solver for states of n ≥ 1 entries. It returns an error if n is out of range,
-// if there are no equations or more than n equations, or if Tolerance is negative or not finite.
+// or if there are no equations or more than n. It also returns an error if Tolerance is negative or
+// not finite.
 func (p Projector) Compile(n int) (*Solver, error) {
 	switch {
 	case n < 1:

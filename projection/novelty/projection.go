@@ -76,8 +76,8 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 }
 
 // Commit adds the finished sequence x to the set. If the set already contains x, Commit first
-// replaces x by the new sequence of least cost (see [Projection.Nearest]) under v, the last
-// log-weights of the sample. Commit does not modify v. If it returns an error, the set is
+// replaces x by the new sequence of least cost (see [Projection.Nearest]). The cost is under v, the
+// last log-weights of the sample. Commit does not modify v. If it returns an error, the set is
 // unchanged.
 //
 // Call Commit for one sample at a time. Results depend on the order of the calls, so the order must

@@ -54,8 +54,8 @@ func (c *Conditional) Shape() (sites, levels int) { return c.sites, c.levels }
 // String returns the name of the language, as errors show it.
 func (c *Conditional) String() string { return c.name }
 
-// LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]), where C is the language. For v = 0 this is
-// the log-probability of the language.
+// LogZ returns log Σ_{x∈C} p(x)·∏_i exp(v[i,x_i]), where p is the hidden Markov model and C the
+// language. For v = 0 this is the log-probability of the language.
 func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 	v = c.weights(v)
 	w, err := c.take(ctx)
@@ -66,15 +66,15 @@ func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 	return w.filter(v)
 }
 
-// Draw stores in x0 an exact draw from P and returns log Z, the result of [Conditional.LogZ].
-// Draw does not modify v. Draw uses three random numbers per site.
+// Draw stores in x0 an exact draw from the distribution P of [Conditional], and returns log Z, the
+// result of [Conditional.LogZ]. Draw does not modify v and uses three random numbers per site.
 func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("prior", "x0", len(x0), c.sites)
 	return c.Sample(ctx, x0, v, src)
 }
 
-// Sample stores len(dst)/sites independent exact draws from P in dst, one after the other, and
-// returns log Z. The sums are computed only once.
+// Sample stores len(dst)/sites independent exact draws in dst, one after the other, and returns log
+// Z. Each is distributed as in [Conditional.Draw]. The sums are computed only once.
 func (c *Conditional) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	if len(dst)%c.sites != 0 {
 		panic(fmt.Sprintf("prior: len(dst) = %d, want a multiple of %d", len(dst), c.sites))
@@ -97,8 +97,8 @@ func (c *Conditional) Sample(ctx context.Context, dst []int32, v []float32, src 
 	return logZ, nil
 }
 
-// LogProb returns log P(x), which is −Inf if x is not in the language or is impossible under
-// the model.
+// LogProb returns log P(x), where P is the distribution of [Conditional]. It is −Inf if x is not in
+// the language or is impossible under the model.
 func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (float64, error) {
 	check.Len("prior", "x", len(x), c.sites)
 	var dst [1]float64
@@ -106,8 +106,8 @@ func (c *Conditional) LogProb(ctx context.Context, x []int32, v []float32) (floa
 	return dst[0], err
 }
 
-// LogProbs stores in dst the log-probability log P of every sequence in x, which holds the
-// sequences one after the other. The sums are computed only once for all sequences.
+// LogProbs stores in dst the result of [Conditional.LogProb] for every sequence in x. The sequences
+// are stored in x one after the other. The sums are computed only once for all sequences.
 func (c *Conditional) LogProbs(ctx context.Context, dst []float64, x []int32, v []float32) error {
 	check.Len("prior", "x", len(x), len(dst)*c.sites)
 	v = c.weights(v)
@@ -129,7 +129,8 @@ func (c *Conditional) LogProbs(ctx context.Context, dst []float64, x []int32, v 
 	return nil
 }
 
-// Marginals stores in dst (sites × levels) the probabilities P(x_i = l).
+// Marginals stores in dst (sites × levels) the probabilities P(x_i = l), where P is the
+// distribution of [Conditional].
 func (c *Conditional) Marginals(ctx context.Context, dst []float64, v []float32) error {
 	err := c.LogMarginals(ctx, dst, v)
 	if err == nil {
@@ -140,8 +141,8 @@ func (c *Conditional) Marginals(ctx context.Context, dst []float64, v []float32)
 	return err
 }
 
-// LogMarginals stores in dst (sites × levels) the logarithms log P(x_i = l). They are −Inf for
-// tokens that cannot occur.
+// LogMarginals stores in dst (sites × levels) the logarithms of [Conditional.Marginals]. They are
+// −Inf for tokens that cannot occur.
 func (c *Conditional) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("prior", "dst", len(dst), c.sites*c.levels)
 	v = c.weights(v)
@@ -169,10 +170,10 @@ func (c *Conditional) weights(v []float32) []float32 {
 // Advance stores in dst, one entry per level, the log-probabilities of the next token of a sequence
 // that begins with prefix,
 //
-//	P(x_n = l | x_0 … x_{n−1} = prefix),  n = len(prefix) < sites,
+//	P(x_n = l | x_0 … x_{n−1} = prefix),  n = len(prefix) < sites.
 //
-// under P with v = 0. Ctrl-G conditions a language model q on the language by weighting its next
-// token l:
+// Here P is the hidden Markov model p restricted to the language. Ctrl-G conditions a language
+// model q on the language by weighting its next token l:
 //
 //	q(l | prefix)·P(l | prefix)/p(l | prefix).
 //
@@ -199,9 +200,10 @@ func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32
 	return nil
 }
 
-// Project replaces v by the logarithms of the marginals of P. Of all factorised distributions y,
-// the product of these marginals has the smallest KL(P‖y). The likeliest sequence under y need not
-// be in the language, but draws from P always are. The returned violation is always 0.
+// Project replaces v by the logarithms of the marginals of P, the distribution of [Conditional]. Of
+// all factorised distributions y, the product of these marginals has the smallest KL(P‖y). The
+// likeliest sequence under y need not be in the language, but draws from P always are. The returned
+// violation is always 0.
 func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("prior", "v", len(v), c.sites*c.levels)
 	dst := make([]float64, len(v))

@@ -124,7 +124,8 @@ func (p Path) check(sites, levels int) (h, k int, err error) {
 //
 //	p(x) = Σ_z start(z_0)·emit(z_0; x_0)·∏_{i≥1} trans(z_{i−1}; z_i)·emit(z_i; x_i),
 //
-// where z_i is the hidden state at site i, and start, trans and emit are entries of the fields.
+// where z_i is the hidden state at site i. The numbers start, trans and emit are entries of the
+// fields Start, Trans and Emit.
 type HMM struct {
 	Start []float64 // initial probabilities of the h hidden states
 	Trans []float64 // transition probabilities, h × h, one row per hidden state

@@ -18,8 +18,8 @@ type Gamma func(from, to float64) float64
 //	γ = min(exp(1/(1−ᾱ)), limit),
 //
 // where ᾱ is the signal level after the step. The function alpha returns the signal level at a
-// given time. The schedule starts near e and reaches its limit once ᾱ > 1 − 1/log limit. A limit of
-// 0 means their value, 1e5.
+// given time. The schedule starts near γ = 2.7 and reaches its limit once ᾱ > 1 − 1/log limit. A
+// limit of 0 means 1e5, as in the paper.
 func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
 	if limit == 0 {
 		limit = SoftGamma
@@ -38,8 +38,8 @@ func ExpGamma(alpha func(t float64) float64, limit float64) Gamma {
 //
 //	γ = limit·(1−t)^power,
 //
-// where t is the time after the step. It is linear for power 1 and quadratic for power 2. A limit
-// of 0 means 1e5. PowerGamma panics unless power > 0.
+// where t is the time after the step. The schedule is linear for power 1 and quadratic for power 2.
+// A limit of 0 means 1e5. PowerGamma panics unless power > 0.
 func PowerGamma(power, limit float64) Gamma {
 	if !(power > 0) {
 		panic(fmt.Sprintf("proximal: PowerGamma: power = %v, want > 0", power))

@@ -418,8 +418,8 @@ type Certificate struct {
 	// refers to the last linearisation.
 	//
 	// Gap is ≥ 0. It includes an allowance for rounding errors, 2⁻⁵⁰ of the sum of its terms. The
-	// allowance is noticeable only if rows contradict each other and γ is so large that violations
-	// outweigh the distance by a factor of more than 2⁵⁰.
+	// allowance is noticeable only if rows contradict each other and the penalty exceeds the
+	// distance term by a factor of more than 2⁵⁰.
 	Gap float64
 
 	// Contradiction is true if no z satisfies the linear inequalities. The solution then belongs to

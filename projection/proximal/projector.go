@@ -40,10 +40,10 @@ type Projector struct {
 
 	// Metric, unless nil, replaces the squared distance ‖z−ẑ‖² between the solution z and the
 	// prediction ẑ by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The function stores the product
-	// P·v for the diffusion time t in dst. If the clean series given the noisy series is Gaussian
-	// with covariance P, the projection onto equations is its conditional mean. Metric must be safe
-	// for concurrent use, and P·v must depend only on v and t. For series of up to 1000 entries it
-	// is called with all unit vectors at every new t.
+	// P·v for the diffusion time t in dst. Suppose that the clean series, given the noisy series,
+	// is Gaussian with covariance P. Then the projection onto equations is its mean given the
+	// equations. Metric must be safe for concurrent use, and P·v must depend only on v and t. For
+	// series of up to 1000 entries it is called with all unit vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
 	// Soften accepts linear inequalities that contradict each other. [Solver.Solve] then returns

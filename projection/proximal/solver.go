@@ -202,8 +202,8 @@ func (s *Solver) limit(kappa float64) {
 	}
 }
 
-// At sets the diffusion time at which the Metric is evaluated, which is initially 1. It keeps the
-// multipliers. If there is no Metric, At does nothing.
+// At sets the diffusion time at which the Metric is evaluated. Initially the time is 1. At keeps
+// the multipliers. If there is no Metric, At does nothing.
 func (s *Solver) At(t float64) {
 	if s.metric == nil || s.iter.apply != nil && s.time == t {
 		return

@@ -6,8 +6,8 @@ import "github.com/gibbsite-go/gibbsite/constraint"
 // [constraint.Linear], [constraint.Slabs] and *series.System implement it. Linear inequalities
 // are satisfied exactly, and are checked for contradictions when the [Projector] is compiled.
 type Splitter interface {
-	// Split returns the linear inequalities, which come first in the numbering of the set,
-	// and the other inequalities, or nil if there are no others. The caller does not modify
+	// Split returns the linear inequalities and the other inequalities, or nil if there are no
+	// others. The linear ones come first in the numbering of the set. The caller does not modify
 	// the result.
 	Split() (linear constraint.Slabs, curved constraint.Curved)
 }

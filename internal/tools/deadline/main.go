@@ -1,10 +1,10 @@
 // Command deadline checks that a deadline stops long work. It starts each job under a context of 50
-// ms. It prints the job's time and the memory of the process so far. The time is the minimum of
-// three trials, because the machine may be busy. If a job completes before the deadline, it prints
-// "done". If a job is rejected, it prints the reason.
+// ms. It prints the job's time, the minimum of three trials, and the memory of the process so far.
+// If a job completes before the deadline, it prints "done". If a job is rejected, it prints the
+// reason.
 //
-// The exit status is 1 if a job takes more than 150 ms or fails with any other error, or if the
-// process uses more than a gigabyte. The jobs cover long work and malicious inputs for every
+// The exit status is 1 if a job takes more than 150 ms or fails with any other error. It is also 1
+// if the process uses more than a gigabyte. The jobs cover long work and malicious inputs for every
 // compiler. Arguments select jobs by words of their names. Under GOOS=js nothing interrupts a busy
 // goroutine:
 //

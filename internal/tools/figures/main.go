@@ -1,14 +1,14 @@
-// Command figures compares the tables of documents with the output of programs. A comment before
-// a table names the command, without "go run", that prints the table's figures:
+// Command figures compares the tables of documents with the output of programs. A comment before a
+// table names the command, without "go run", that prints the table's figures:
 //
 //	<!-- figures: -C examples ./infill -json -->
 //
 // Several comments name several commands. All figures of a row must occur on one line of the
-// commands' output, rounded to the digits shown. The first column and columns of times and of
-// other people's results are exempt. In a transposed table, the figures of every column must
-// occur on one line instead. With "figures anywhere:" they may come from different lines.
-// Percentages also match fractions of 1. Commands marked "nightly figures:" take longer than a
-// minute and run only with -nightly.
+// commands' output, rounded to the digits shown. The first column is exempt, as are columns of
+// times and of other people's results. In a transposed table, the figures of every column must
+// occur on one line instead. If the comment begins with "figures anywhere:", they may come from
+// different lines. Percentages also match fractions of 1. Commands marked "nightly figures:" take
+// longer than a minute and run only with -nightly.
 //
 //	go run ./internal/tools/figures [-nightly] [-run regexp] file ...
 //

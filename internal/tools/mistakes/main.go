@@ -4,7 +4,7 @@
 //
 //	go run ./internal/tools/mistakes [-only regexp] [-list]
 //
-// It fails if a mistake is not detected, does not compile, or changes text that no longer exists.
+// It fails if a mistake is not detected, does not compile, or is in text that no longer exists.
 package main
 
 import (

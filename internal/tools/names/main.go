@@ -6,8 +6,9 @@
 // With -internal it lists the names of the packages in internal instead. Folders are relative to
 // the current folder, which must be the root of the module, and include everything below them.
 // Without arguments all folders are searched. Public packages are all packages outside internal
-// except commands. Users are the other packages of the module and of the modules in its workspace,
-// with their tests. The package's own external tests also count, because they see what a user sees.
+// except commands. Uses count in other packages of the module and of the modules in its workspace,
+// with their tests. Uses in the package's own external tests count too, because these see what a
+// user sees.
 //
 // Some things are used without being named. These count as used:
 //
@@ -15,8 +16,8 @@
 //   - a method by which its type satisfies an interface, of these modules or of a package that they
 //     import, and the methods of an interface itself;
 //   - an interface that a type of another package satisfies;
-//   - the documented fields of a struct that is a result: some exported function or method returns
-//     it, or it is an error;
+//   - the documented fields of a struct that an exported function or method returns, or that is an
+//     error;
 //   - all fields of a struct that is created by a literal without keys;
 //   - a constant of an enumeration of which another constant is used.
 package main

@@ -46,8 +46,8 @@ func main() {
 type listed struct {
 	ImportPath, Dir string
 	GoFiles         []string
-	ImportMap       map[string]string // import paths in the source that stand for others
-	DepOnly         bool              // whether no pattern matches it
+	ImportMap       map[string]string // for some import paths in the source, the paths that are meant
+	DepOnly         bool              // whether the package matches no pattern and is only a dependency
 }
 
 // list returns the packages that match the patterns, their tests and all dependencies, as they are
