@@ -172,11 +172,11 @@ func (c *Certificate) Holds(tol float64) bool {
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. If all samples were drawn at λ̄ (see
-// Certificate.Frozen) and their mean violations satisfy the constraints, the objective at λ̄
-// exceeds the optimum by at most the gap. The reason is weak duality: the objective at λ̄ is the
-// dual value D(λ̄) plus the gap, and D(λ̄) does not exceed the optimum. The standard error is an
-// upper bound, because it treats the errors of the slacks as fully correlated.
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error, where λ̄ are the multipliers and g_j the
+// violations. If all samples were drawn at λ̄ (see Certificate.Frozen) and their mean violations
+// satisfy the constraints, the objective at λ̄ exceeds the optimum by at most the gap. The
+// standard error is an upper bound, because it treats the errors of the slacks as fully
+// correlated.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v

@@ -21,7 +21,7 @@ type Report struct {
 	States int `json:"states,omitempty"` // number of states measured per step
 }
 
-// Line reports on one constraint. A range, a constraint with two bounds, has two rows (see [Row])
+// Line reports on one constraint. A range (a constraint with two bounds) has two rows (see [Row])
 // but one line.
 type Line struct {
 	Name  string

@@ -144,8 +144,8 @@ type Control struct {
 	Company []Block
 }
 
-// Block is a group of chains that the kernel of another block moves; see Control.Company. Kernel is
-// the group's own kernel. Info, X and R are the arguments of its Step.
+// Block is a group of chains that has its own kernel (the field Kernel). The kernel of another
+// block can move the group; see Control.Company. Info, X and R are the arguments for Kernel.Step.
 type Block struct {
 	Kernel Kernel
 	Info   []Info
@@ -321,8 +321,8 @@ type Exchanger interface {
 	// one can exchange with. The methods below are called only for such kernels.
 	Exchanges(with Exchanger, beta float64) bool
 
-	// Hold converts the states x to the private format and keeps them, unless the kernel already
-	// holds them. A later call of Show stores them in x.
+	// Hold converts the states x to the kernel's private format and keeps them, unless the
+	// kernel already holds them. A later call of Show stores them in x.
 	Hold(x []int32)
 
 	// Exchange swaps the states of the listed chains with those of the given kernel. If moved is

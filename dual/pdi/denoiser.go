@@ -310,8 +310,7 @@ func (d *Denoiser) Average() []float64 {
 // The factors are exact if the constraints are linear and the base distribution is normal with
 // independent coordinates of variance v. The samples then have the same mean as a run at the fixed
 // multipliers Σ_t w_t·λ_t (see [Denoiser.Tilt]), up to the error of finitely many steps. In other
-// cases the factors are a rough measure. Hadou et al. (2026) use similar factors to bound the
-// effect of multipliers other than the optimum λ*.
+// cases the factors are a rough measure.
 //
 // Stability returns nil before the first step, and an error unless variance is finite and > 0.
 func (d *Denoiser) Stability(variance float64) ([]float64, error) {

@@ -39,8 +39,8 @@ type Likelihood struct {
 }
 
 // NewLikelihood returns the distribution of the samples that a masked diffusion generates with the
-// denoiser d. The argument mask is the level of a masked token. The seed determines the K random
-// orders in which tokens are revealed; K is given by orders.
+// denoiser d. The argument mask is the level of a masked token. Tokens are revealed in random
+// orders, which the seed determines. The argument orders is their number.
 //
 // NewLikelihood returns an error if orders < 1 or there are too many orders to store. It also
 // returns an error if d is nil, mask is not a level, d has another mask, or predictions of d depend

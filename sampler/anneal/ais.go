@@ -135,10 +135,10 @@ type AISResult struct {
 	// of the states that are possible under the model. It is 1 if no state has probability zero.
 	LogWeights []float64
 
-	// ESS is the effective number of chains, (Σw)²/Σw². If Population is set, it is the effective
-	// number of populations, and w is the mean weight of a population. Below a few tens, Value and
-	// StdErr are unreliable: use more stages, or more populations. ESS is 0 if all weights of a
-	// part are 0.
+	// ESS is the effective number of chains, (Σw)²/Σw², where w are their weights. If Population
+	// is set, it is the effective number of populations, and w are their mean weights. Below a few
+	// tens, Value and StdErr are unreliable: use more stages, or more populations. ESS is 0 if all
+	// weights of a part are 0.
 	ESS float64
 
 	// States holds the last states of the chains, chains × sites. Weighted by w, they represent the

@@ -249,8 +249,8 @@ const (
 type Reason struct {
 	Row string // name of the function; empty if the reason concerns the whole run
 	// Figure is the name of the statistic: "rhat", "ess_bulk", "ess_tail", "ess_mean", "invalid" or
-	// "visits". The statistic "visits" is the number of stretches of draws that differ from the
-	// most frequent value.
+	// "visits". The statistic "visits" counts the stretches of consecutive draws in which the value
+	// is not the most frequent one.
 	Figure string
 	Value  float64 // value of the statistic named by Figure; 0 if it is undefined
 	Limit  float64 // bound that Value should not cross

@@ -97,10 +97,10 @@ type Config struct {
 	// fails with an error that wraps constraint.ErrInfeasible (see [Runner.Sample]).
 	Projector Projector
 
-	// ProjectStart limits projections to steps that begin at a time t ≤ ProjectStart; 0 means 1,
-	// all steps. ProjectEvery limits them to every k-th step, where k = ProjectEvery; 0 means 1,
-	// and −1 means no step. The last step of a sample is always projected. A step without
-	// projection may lead to a state from which the set cannot be reached; the sample then fails.
+	// ProjectStart limits projections to steps that begin at a time t ≤ ProjectStart; 0 means all
+	// steps. If ProjectEvery is k, only every k-th step projects; 0 means every step, and −1
+	// means none. The last step of a sample is always projected. A step without projection may
+	// lead to a state from which the set cannot be reached; the sample then fails.
 	ProjectStart float64
 	ProjectEvery int
 

@@ -39,10 +39,9 @@ import (
 //	ε drawn anew each round  .40  .47  .49  .50
 //	ε kept (PCFM)            2.2  8.7  25   79
 //
-// These values follow from a recursion, which a test of this package evaluates. With Mix 5 and ε
-// kept, the variance is three times as large. Directions in which the model is narrow suffer less.
-// Gaussian with noise.Straight and a projector has neither error. Package twisted draws from the
-// conditional distribution itself.
+// With Mix 5 and ε kept, the variance is three times as large. Directions in which the model is
+// narrow suffer less. Gaussian with noise.Straight and a projector has neither error. Package
+// twisted draws from the conditional distribution itself.
 type ECI struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.Straight{}
 

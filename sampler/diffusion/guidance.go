@@ -342,8 +342,8 @@ func (g ClassifierFree) Shape() (sites, levels int) {
 	return g.Conditional.Shape()
 }
 
-// TimeFree reports whether the guided prediction does not depend on time: both denoisers are
-// time-free and AtPosterior is not set.
+// TimeFree reports whether the guided prediction is independent of time. This holds if both
+// denoisers are time-free and AtPosterior is not set.
 func (g ClassifierFree) TimeFree() bool {
 	return !g.AtPosterior && energy.TimeFree(g.Conditional) && energy.TimeFree(g.Unconditional)
 }
@@ -357,8 +357,8 @@ func (g ClassifierFree) As(target any) bool {
 	return ok && energy.Give(target, m)
 }
 
-// Guidance returns Scale and Unconditional if AtPosterior is set, so that the runner steers the
-// reverse step, and zero values otherwise. It implements [Guide].
+// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Unconditional, and
+// the runner steers the reverse step by them. Otherwise it returns zero values.
 func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -404,8 +404,9 @@ func (g ClassifierFree) Check() error {
 	return checkPair("ClassifierFree", g.Conditional, g.Unconditional)
 }
 
-// CheckInside is Check for a denoiser inside another one. It also rejects AtPosterior, because the
-// guidance would ignore the changes that the outer denoiser makes.
+// CheckInside does the checks of Check for a denoiser that is used inside another one. It also
+// rejects AtPosterior, because the guidance would ignore the changes that the outer denoiser
+// makes.
 func (g ClassifierFree) CheckInside() error {
 	if g.AtPosterior {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errInside)
@@ -455,8 +456,8 @@ func (g ClassifierGuided) As(target any) bool {
 	return ok && energy.Give(target, m)
 }
 
-// Guidance returns Scale and Classifier if AtPosterior is set, so that the runner steers the
-// reverse step, and zero values otherwise. It implements [Guide].
+// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Classifier, and
+// the runner steers the reverse step by them. Otherwise it returns zero values.
 func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -497,8 +498,9 @@ func (g ClassifierGuided) Check() error {
 	return cmp.Or(checkInside("ClassifierGuided", g.Denoiser), checkScale("ClassifierGuided", g.Scale))
 }
 
-// CheckInside is Check for a denoiser inside another one. It also rejects AtPosterior, because the
-// guidance would ignore the changes that the outer denoiser makes.
+// CheckInside does the checks of Check for a denoiser that is used inside another one. It also
+// rejects AtPosterior, because the guidance would ignore the changes that the outer denoiser
+// makes.
 func (g ClassifierGuided) CheckInside() error {
 	if g.AtPosterior {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errInside)

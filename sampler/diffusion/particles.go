@@ -112,10 +112,9 @@ type Weights struct {
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Results do not depend on
 // Workers or Batch.
 //
-// If the predictions for a sample's particles fit in 512 MiB, all are kept for the next step.
-// Otherwise the denoiser receives smaller batches that fit, and no prediction is kept. A particle
-// then moves before resampling instead of after it. The variance is slightly larger; estimates
-// remain unbiased and the limit is the same.
+// If the predictions for a sample's particles exceed 512 MiB, the denoiser receives smaller
+// batches. The variance is then slightly larger; estimates remain unbiased and the limit is the
+// same.
 type Particles struct {
 	run       *Runner[int32]
 	paths     *slots.Paths

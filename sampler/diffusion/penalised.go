@@ -27,7 +27,7 @@ type Penalised struct {
 	// Set holds the constraints g_j ≤ 0 on the entries of a sample.
 	Set constraint.Smooth
 
-	// Weight is the factor of the gradient, not negative; 0 means 0.1.
+	// Weight is the factor ≥ 0 of the gradient; 0 means 0.1.
 	Weight float64
 
 	// Covariance, if not nil, stores P·v in dst, where P is the covariance of x_0 given x_t at the

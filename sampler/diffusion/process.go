@@ -99,7 +99,7 @@ type Renoiser interface {
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// IntactSteps is a [Renoiser] that lists the intact tokens, those known to be uncorrupted. Its
+// IntactSteps is a [Renoiser] that lists the intact tokens (those known to be uncorrupted). Its
 // Condition must treat every site independently. Neither Reverse nor Renoise may read v at intact
 // sites. A [GivenDrawer] can then skip these sites.
 type IntactSteps interface {
@@ -168,8 +168,8 @@ func gridTime(step, steps int) float64 {
 // wraps [constraint.ErrInfeasible] if Empty is true.
 type PredictionError struct {
 	Site int
-	// Empty reports whether every level of the site has weight zero. Otherwise a log-weight is NaN
-	// or +Inf, or a real is not finite.
+	// Empty reports whether every level of the site has weight zero. If Empty is false, a
+	// log-weight is NaN or +Inf, or a real is not finite.
 	Empty bool
 }
 

@@ -20,7 +20,8 @@ const (
 	// and σ_max the largest possible probability.
 	RemaskCap RemaskRule = iota
 
-	// RemaskRescale masks each unmasked token with probability σ = η·σ_max, where η is Remask.Eta.
+	// RemaskRescale masks each unmasked token with probability σ = η·σ_max, where η is Remask.Eta
+	// and σ_max the largest possible probability.
 	RemaskRescale
 
 	// RemaskConfidence prefers to mask tokens that were unlikely when they were drawn. A token that

@@ -40,8 +40,8 @@ type DUPS struct {
 	StepSize float64
 
 	// Exact, if true, computes the energy differences from the model's single-site energies instead
-	// of its table; see [LocallyBalanced]. If the table is only approximate, the error vanishes as
-	// α → 0 only with Exact.
+	// of its table; see [LocallyBalanced]. If the table is only approximate, the bias vanishes at
+	// small step sizes only with Exact.
 	Exact bool
 }
 

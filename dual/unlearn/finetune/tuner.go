@@ -71,8 +71,7 @@ type Config[S energy.Site] struct {
 	//	√((1−ε)/(ε·Final)).
 	//
 	// Run draws Final/4 samples with each of two sets of weights, and then 3·Final/4 samples with
-	// each of one to four sets. For Final = 1638, these draws usually take a tenth of the network
-	// passes of a pre-training of 2000 steps with 64 states of 14 tokens each.
+	// each of one to four sets.
 	Final int
 
 	// Observe, if not nil, is called with the result of every round. It must not keep the slices of
@@ -450,13 +449,13 @@ func (t *Tuner[S]) taught(j int) float64 {
 //
 // A network cannot generate less of a concept than its own errors produce. For example, a small
 // network trained from the start on names without doubled letters still doubled a letter in 4.8 %
-// of its names. Fine-tuning took a network from 18 % to 5 %, in as many steps as pre-training and
-// at the same rate.
+// of its names.
 type GapError struct {
 	Concept string
 	Step    int
 	Lambda  float64
-	// shares in the training rows at Lambda and in the network's samples, and the bound
+	// share of the concept in the training rows at Lambda, its share in the network's
+	// samples, and the bound
 	Taught, Share, Bound float64
 }
 
@@ -695,10 +694,8 @@ func mean(v []float64) float64 {
 
 // Lambda returns a copy of the multipliers λ, one per concept. During the run, they are the
 // multipliers of the next training steps. After the run, they are a weighted mean over the second
-// half of the steps, with more weight on earlier steps. The learning rate falls in about the same
-// way, so this mean is close to the λ that shaped the weights. The λ of the last step is not close
-// to it: at the end of the run the network hardly follows λ, which drifts with the noise of the
-// draws.
+// half of the steps, with more weight on earlier steps. This mean is close to the λ that shaped
+// the weights. The λ of the last step is not, because it drifts with the noise of the draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns, for every concept, its mean share in the samples of the network. During the run it

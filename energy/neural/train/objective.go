@@ -139,7 +139,8 @@ func checkCorrupt(who string, x []int32, weight []float64, clean []int32, r *ran
 //
 //	z = (1−s)·x_0 + s·ε
 //
-// for a clean state x_0, s uniform over [0, 1), and ε standard normal. It learns the velocity
+// where x_0 is a clean state, s is uniform over [0, 1), and ε is standard normal. It learns the
+// velocity
 //
 //	u(z, s) = E[ε − x_0 | z],
 //

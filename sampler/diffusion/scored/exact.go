@@ -53,8 +53,8 @@ type ExactConfig struct {
 //
 // # Method
 //
-// Exact proposes paths, sequences of steps from all masks to a complete state. At site i a path
-// reveals a token v drawn from q ∝ p_i·ψ, where p_i is the prediction. The factor ψ comes from
+// Exact proposes paths. A path is a sequence of steps from all masks to a complete state. At site i
+// it reveals a token v drawn from q ∝ p_i·ψ, where p_i is the prediction. The factor ψ comes from
 // looking ahead: as in [Runner], each candidate v is completed several times, and the completions
 // get scores S. Let
 //

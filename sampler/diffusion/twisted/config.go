@@ -76,9 +76,9 @@ type Config struct {
 	// number (Σw)²/Σw², where w are the weights, falls below this fraction of their number.
 	Threshold float64
 
-	// Width turns narrow two-sided inequalities into equations: those whose bounds differ by at
-	// most Width become equations at their middle. A narrow inequality that is kept loses some
-	// particles in the last step.
+	// Width turns narrow two-sided inequalities into equations. If the bounds of an inequality
+	// differ by at most Width, it becomes an equation at their middle. A narrow inequality that
+	// is kept loses some particles in the last step.
 	Width float64
 
 	// Full requests the covariance of the clean state in all directions, not only along the rows of

@@ -36,8 +36,8 @@ type Planned struct {
 	Schedule noise.Schedule
 
 	// Planner ranks the sites. If it is nil, the score of a site is the log-probability of its
-	// token under the denoiser. A denoiser that repeats the unmasked tokens with certainty then
-	// never masks them again.
+	// token under the denoiser. If the denoiser repeats unmasked tokens with certainty, they
+	// are then never masked again.
 	Planner Planner
 
 	// Keep is added to the scores of unmasked tokens. If it is +Inf, no token is masked again.

@@ -167,7 +167,7 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 //	KL(p‖q) ≤ Bound × the mean number of steps.
 //
 // With Bound 0, EntropyBound samples from p, yet a single step reveals all sites whose tokens are
-// certain. With a projection these bounds do not hold, but the constraint of the projection does.
+// certain. With a projection these bounds do not hold, but samples satisfy its constraint.
 type EntropyBound struct {
 	Mask int32
 	// Schedule gives the probability α(t) that a token is unmasked at time t; nil means

@@ -46,7 +46,8 @@ type PDHAMS struct {
 	// 0. See [DHAMS].
 	Persistence, Relaxation float64
 
-	// Correction is φ, the factor of the change of the gradient in the new momentum; see [DHAMS].
+	// Correction is φ, by which the new momentum multiplies the change of the gradient; see
+	// [DHAMS].
 	Correction float64
 }
 
