@@ -160,7 +160,7 @@ func (c *Certificate) Converged() bool {
 //
 //   - the chains agree (see [Certificate.Converged]);
 //   - every mean violation is at most the constraint's own tolerance, or tol if it has none;
-//   - every slack, a multiplier times its mean violation, is within ±tol.
+//   - every slack (a multiplier times its mean violation) is within ±tol.
 //
 // Violations and absolute slacks are increased by two standard errors before the comparison.
 func (c *Certificate) Holds(tol float64) bool {
@@ -173,10 +173,10 @@ func (c *Certificate) Holds(tol float64) bool {
 }
 
 // Gap returns −Σ_j λ̄_j E[g_j] and its standard error, where λ̄ are the multipliers and g_j the
-// violations. If all samples were drawn at λ̄ (see Certificate.Frozen) and their mean violations
-// satisfy the constraints, the objective at λ̄ exceeds the optimum by at most the gap. The
-// standard error is an upper bound, because it treats the errors of the slacks as fully
-// correlated.
+// violations. Suppose that all samples were drawn at λ̄ (see Certificate.Frozen) and that their
+// mean violations satisfy the constraints. The objective at λ̄ then exceeds the optimum by at
+// most the gap. The standard error is an upper bound, because it treats the errors of the slacks
+// as fully correlated.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v

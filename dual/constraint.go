@@ -26,8 +26,8 @@ import (
 //
 // On tokens (S = int32), a statistic may be any energy.Model or a function (see [Statistic]). If
 // all statistics are models, a [Lagrangian] supports the interfaces that the base and the models
-// support: fields, exact conditionals, cached tables, a graph. Energies must be finite wherever the
-// base has positive probability. On reals (S = float32), statistics are energies with scores
+// support (fields, exact conditionals, cached tables, a graph). Energies must be finite wherever
+// the base has positive probability. On reals (S = float32), statistics are energies with scores
 // (energy.Scored).
 //
 // A Constraint is also a constraint.Set. As a Set it bounds the value h(x) of each single state

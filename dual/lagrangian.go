@@ -27,8 +27,8 @@ import (
 // initially 0. At λ = 0 and β = 1 the energy equals f0, bit for bit. The values g_j must be finite
 // wherever the base has positive probability.
 //
-// A Lagrangian is a weighted sum of energies, an energy.Affine whose weights change (see
-// energy.Varying), and supports the same optional interfaces. Inequalities made of models
+// A Lagrangian is a weighted sum of energies (an energy.Affine) whose weights change (see
+// energy.Varying). It supports the same optional interfaces. Inequalities made of models
 // ([Constraint], constraint.Count, a [Modelled] set) support the interfaces of these models. For
 // instance, a torus model (a periodic lattice) under a constraint.Count remains a torus model at
 // every λ, so kernels for tori accept it. Other sets only compute values. Their energy differences

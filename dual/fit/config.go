@@ -47,8 +47,8 @@ type Config struct {
 	Observe func(step int, theta, gradient []float64)
 
 	// Checkpoint, if its Path is set, saves the fit to that file and keeps the previous file as
-	// Path.old. It saves when Run ends, even if the context ended Run. If Every is not 0, it also
-	// saves each time that number of steps has been made. If saving fails, Run returns the error.
+	// Path.old. It saves when Run ends, even if the context ended Run. If Every is k > 0, it also
+	// saves after every k steps. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

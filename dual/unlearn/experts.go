@@ -99,8 +99,8 @@ func (m *Experts) Len() int { return len(m.lambda) }
 // Sites returns the number of sites of a state.
 func (m *Experts) Sites() int { return m.sites }
 
-// Beta returns 1 − Σλ_i, the temperature that a [dual.Rule] needs: the Hessian of the dual function
-// is −Cov(g)/(1−Σλ_i), where g are the violations.
+// Beta returns 1 − Σλ_i. This is the temperature for a [dual.Rule], because the Hessian of the dual
+// function is −Cov(g)/(1−Σλ_i), where g are the violations.
 func (m *Experts) Beta() float64 { return rest(m.lambda) }
 
 // rest returns 1 − Σλ_i.
@@ -197,9 +197,9 @@ func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32
 	return h.Named("log q/q_i", "nats", 0)
 }
 
-// Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation, where q is
-// the distribution to start from, and q_i is a distribution to move away from. The arguments q and
-// qi are models with the log partition functions logZq and logZi. The ratio overflows to +Inf where
+// Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation. Here q is the
+// distribution to start from, and q_i is a distribution to move away from. The arguments q and qi
+// are models with the log partition functions logZq and logZi. The ratio overflows to +Inf where
 // q_i exceeds q by a factor of more than e^709.
 func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Constraint[int32], error) {
 	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {

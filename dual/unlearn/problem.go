@@ -63,8 +63,8 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 // For ForwardKL, q_i is the sample weighted by the ratios after smoothing of the largest ratios.
 // [Problem.Tails] shows whether the sample is large enough to determine the mean of the ratios.
 //
-// FromRatios returns an error unless every distribution has the same number of ratios, all ratios
-// are ≥ 0, and the mean ratio of every distribution is positive and finite.
+// FromRatios returns an error unless every distribution has the same number of ratios. Ratios
+// must be ≥ 0, and the mean ratio of every distribution must be positive and finite.
 func FromRatios(ratios ...[]float64) (*Problem, error) {
 	if len(ratios) == 0 || len(ratios[0]) == 0 {
 		return nil, fmt.Errorf("unlearn: FromRatios: no ratios")
@@ -159,8 +159,8 @@ func (u *Problem) check(f Formulation) error {
 }
 
 // Law returns the distribution p_λ of a formulation at the multipliers lambda. It returns an error
-// if the distributions do not satisfy the conditions of the formulation (see [New]), or if lambda
-// does not hold one finite λ_i ≥ 0 per distribution. It also returns an error if p_λ is not a
+// if the distributions do not satisfy the conditions of the formulation (see [New]). The slice
+// lambda must hold one finite λ_i ≥ 0 per distribution. It is also an error if p_λ is not a
 // distribution. This occurs for ReverseKL and ForwardKL if Σλ ≥ 1, and for ForwardKL if a
 // probability would be negative.
 func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
@@ -828,7 +828,7 @@ type Solution struct {
 // holds one bound per distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
 //
 // Solve returns an error if the distributions do not satisfy the conditions of the formulation (see
-// [New]), if the number of bounds is wrong, or if a bound is not finite. It returns these typed
+// [New]). The number of bounds must be right, and bounds must be finite. It returns these typed
 // errors:
 //
 //   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if
@@ -1116,8 +1116,8 @@ func (e *UnreachableError) Error() string {
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. For any other error there
-// are no points. Such an error occurs if a level is out of range, the context ended, or the
-// distributions do not satisfy the conditions of a formulation or of LikelihoodRatio.
+// are no points. Such an error occurs if a level is out of range or the context ended. It also
+// occurs if the distributions do not satisfy the conditions of a formulation or of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

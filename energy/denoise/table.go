@@ -78,8 +78,8 @@ func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	return d, nil
 }
 
-// Shape returns the shape of predictions: the shape of the model, plus one level for the mask if
-// the corruption is Absorbing.
+// Shape returns the numbers of sites and levels of the model. If the corruption is Absorbing,
+// the mask is an additional level.
 func (d *Table) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
 // TimeFree reports whether predictions are independent of time: true for Absorbing, false for

@@ -111,8 +111,9 @@ func (m *Potential) Shape() (sites, levels int) { return m.sites, m.levels }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *Potential) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, x, nil) }
 
-// Gradient stores the energies in e, and in g first-order approximations of the energy differences
-// of all single-site changes, computed by backpropagation. It implements [energy.Differentiable].
+// Gradient stores the energies in e. It stores in g first-order approximations of the energy
+// differences of all single-site changes, computed by backpropagation. It implements
+// [energy.Differentiable].
 func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), len(x)*m.levels)
 	b := scratch.Float32s.Get(len(x) / m.sites * m.in)

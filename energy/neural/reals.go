@@ -63,10 +63,10 @@ func (d *Reals) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 	return d.engine.denoise(ctx, v, q)
 }
 
-// Pullback stores predictions in v, and in dst vector–Jacobian products of the predictions with
-// respect to the noisy states; it implements denoise.Differentiable. It makes one forward pass per
-// state and one backward pass per vector of the state. It returns an error that names the state if
-// its noise level or outputs are not finite.
+// Pullback stores predictions in v. It stores in dst vector–Jacobian products of the predictions
+// with respect to the noisy states. It implements denoise.Differentiable. It makes one forward
+// pass per state and one backward pass per vector of the state. It returns an error that names the
+// state if its noise level or outputs are not finite.
 func (d *Reals) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
 	e, p := d.engine, d.pull
 	sites, _ := e.shape()

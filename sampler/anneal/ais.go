@@ -109,9 +109,8 @@ type AISConfig struct {
 	Exact []int32
 
 	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no
-	// checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
-	// saves each time all chains have completed Every more stages. If saving fails, Run returns the
-	// error.
+	// checkpoints. Run saves when it ends, even if the context ended. If Every is k > 0, it also
+	// saves after every k stages. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -66,8 +66,8 @@ type Job struct {
 
 // Chains adds a job of Markov chains ([shard.Chains]) to a pipeline. The result is a collection of
 // one element, the tally of the whole run in the format of [diagnose.Tally.AppendBinary]. The tally
-// holds the statistics of all draws. Chains returns an error if the run is not a [shard.Chains], if
-// it cannot be built in this process or if Parts is out of range.
+// holds the statistics of all draws. Chains returns an error if the run is not a [shard.Chains] or
+// cannot be built in this process, or if Parts is out of range.
 //
 // In the pipeline, an error of a part fails its bundle. The runner may repeat the bundle, which
 // gives the same bits. A tally with a missing or repeated part is an error.

@@ -26,8 +26,8 @@ import (
 // which makes Euler steps.
 //
 // With Resample −1 and the projector of package projection/newton, ECI is physics-constrained flow
-// matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1) with
-// the penalty λ of its relaxed correction set to 0.
+// matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1). The
+// penalty λ of its relaxed correction is then 0.
 //
 // # Caveats
 //

@@ -459,11 +459,11 @@ func (p *Particles) Save(w io.Writer) error { return p.run.Save(w) }
 // Load restores a checkpoint written by Save, under the rules of [Runner.Load].
 func (p *Particles) Load(ctx context.Context, r io.Reader) error { return p.run.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path. It keeps the previous checkpoint as path.old, so
-// that at least one of the two files survives any failure.
+// SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as
+// path.old. At least one of the two files survives any failure.
 func (p *Particles) SaveFile(path string) error { return p.run.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by [Particles.SaveFile], or path.old if the file path is
+// LoadFile restores a checkpoint written by [Particles.SaveFile], or path.old if that file is
 // missing or damaged.
 func (p *Particles) LoadFile(ctx context.Context, path string) error {
 	return p.run.LoadFile(ctx, path)

@@ -41,7 +41,7 @@ type Steps[S energy.Site] interface {
 	// Alpha returns the signal level at time t (see [noise.Schedule]).
 	Alpha(t float64) float64
 
-	// Prior begins a sample. It stores a draw of pure noise, the state x_1, in x.
+	// Prior begins a sample. It stores in x a draw of pure noise, which is the state x_1.
 	Prior(x []S, r *sampler.Stream)
 
 	// Next returns the time s ≤ t to which the next step moves the state x from time t. A step may

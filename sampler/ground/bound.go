@@ -54,7 +54,7 @@ type Certificate struct {
 //     energies of the single bonds.
 //
 // All bounds are computed in integers. If weights and fields are not multiples of a common unit,
-// they are rounded to multiples of one, and the largest possible effect of the rounding is
+// they are rounded to multiples of one. The largest possible effect of the rounding is then
 // subtracted from the bound.
 //
 // Before Bound returns, separate code checks the dual solution of the matching, the packing, or the

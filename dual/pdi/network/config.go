@@ -58,9 +58,9 @@ type Config struct {
 	// pdi.Config.Domain. It applies to the predictions of the teacher and of the network.
 	Domain func(x []float32)
 
-	// Chains is the number of samples of a diffusion, and Path the number of its steps; 0 means 64
-	// and 32, respectively. A round runs two diffusions for each entry of Bounds, and the network
-	// is trained on all their states.
+	// Chains is the number of samples of a diffusion; 0 means 64. Path is the number of its steps;
+	// 0 means 32. A round runs two diffusions for each entry of Bounds, and the network is trained
+	// on all their states.
 	Chains, Path int
 
 	// Train holds the settings of the optimiser. Train.Steps must be Rounds × PerRound or
@@ -69,8 +69,7 @@ type Config struct {
 
 	// Checkpoint, if its Path is set, saves the whole training to that file and keeps the previous
 	// file as Path.old. It saves at the end of every Run, even if the context ended Run. If Every
-	// is not 0, it also saves each time that number of rounds is complete. If saving fails, Run
-	// returns the error.
+	// is k > 0, it also saves after every k rounds. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

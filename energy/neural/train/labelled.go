@@ -94,9 +94,9 @@ func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	return o.Labels[row]
 }
 
-// Classify is the objective that trains a [neural.Classifier]: the cross-entropy, in nats, of the
-// class of a state given the corrupted state. The field Objective corrupts the states, except that
-// a state of L tokens stays clean with probability 1/(L+1).
+// Classify is the objective that trains a [neural.Classifier]. Its loss is the cross-entropy, in
+// nats, of the class of a state given the corrupted state. The field Objective corrupts the
+// states, except that a state of L tokens stays clean with probability 1/(L+1).
 type Classify struct {
 	Objective // corrupts the states; its loss is not used
 

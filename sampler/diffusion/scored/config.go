@@ -51,10 +51,10 @@ type Config struct {
 	// an error.
 	Judge constraint.Set
 
-	// Guide, if not nil, replaces Judge when the sampler looks ahead, that is, completes the sample
-	// for each candidate token and scores the completions. It is a cheaper set, such as a surrogate
-	// of Judge. Judge still decides about the last token of a sample and about tokens that were
-	// masked again.
+	// Guide, if not nil, replaces Judge when the sampler looks ahead. (To look ahead is to complete
+	// the sample for each candidate token and to score the completions.) It is a cheaper set, such
+	// as a surrogate of Judge. Judge still decides about the last token of a sample and about
+	// tokens that were masked again.
 	Guide constraint.Set
 
 	// Within, if not nil, is a projector, such as a projection.Path. Samples must then also belong
@@ -68,8 +68,8 @@ type Config struct {
 	// site, all of them are candidates instead.
 	Candidates int
 
-	// Completions is the number of times that the other masks are filled in for each candidate when
-	// the sampler looks ahead; 0 means 8 for a [Runner] and 128 for [Exact].
+	// Completions is the number of completions for each candidate when the sampler looks ahead. A
+	// completion fills in the other masks. 0 means 8 for a [Runner] and 128 for [Exact].
 	Completions int
 
 	// Rounds limits how often a [Runner] masks tokens of a sample again; 0 means 50, −1 means

@@ -141,7 +141,7 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 }
 
 // Sample fills x with samples, each with one entry per site. The length of x determines how many
-// samples. A call begins with a new cloud, a set of particles that are weighted together, and takes
+// samples. A call begins with a new cloud (a set of particles that are weighted together). It takes
 // Config.PerCloud samples from each cloud. If the model fails or ctx ends, the error names the
 // cloud and the step. If no particle of a cloud ends in the [Set], the error wraps
 // constraint.ErrInfeasible.

@@ -56,7 +56,7 @@ type DHAMS struct {
 	// 0.574, which is also the default of mcmc.DMALA.
 	Target float64
 
-	// Persistence is ρ, in [0, 1): the fraction of its momentum that a site keeps in a step.
+	// Persistence is ρ in [0, 1), the fraction of its momentum that a site keeps in a step.
 	Persistence float64
 
 	// Correction is φ, by which the new momentum multiplies the change of the gradient (see
