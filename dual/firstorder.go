@@ -103,7 +103,8 @@ type PI struct {
 	Integral Schedule // step size η_t; nil means the default of [Ascent]
 	// factor κ ≥ 0 of the term that damps oscillations (see [PI]); 0 means 1, −1 means none
 	Proportional float64
-	// weight ν of the previous ξ in the running mean ξ of the violations (see [PI]), in [0, 1)
+	// weight ν in [0, 1) of the previous value in the running mean ξ of the violations (see
+	// [PI])
 	Smooth float64
 }
 

@@ -104,8 +104,8 @@ func (c *Config) newState(ctx context.Context, lambda []float64, states int) (s 
 // sampler and must draw from t. If p is [Energetic], such as the chains of package sampler,
 // NewInference checks this: it rejects a primal whose energies do not change with λ.
 //
-// NewInference returns an error if an argument is nil, a field is out of range, the rule returns an
-// error, or p is rejected.
+// NewInference returns an error if an argument is nil, if a field is out of range, if the rule
+// returns an error, or if p is rejected.
 func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
 	if check.Nil(t) || check.Nil(p) {
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")

@@ -66,8 +66,8 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 // the constraints on average.
 //
 // SolveStates returns an error if there are no states, or if len(h) is not m·len(f0) for a whole
-// number m ≥ 1. It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not
-// positive and finite.
+// number m ≥ 1. It also returns an error if len(rows) ≠ m or a number is not finite. The
+// temperature beta must be positive and finite.
 //
 // If no distribution satisfies the constraints, the error is a [*DivergedError] in which Proven is
 // true. It wraps constraint.ErrInfeasible. If only distributions on part of the states satisfy the

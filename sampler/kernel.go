@@ -327,7 +327,7 @@ type Exchanger interface {
 
 	// Exchange swaps the states of the listed chains with those of the given kernel. If moved is
 	// not nil, Exchange adds to moved[c] the number of sites at which the two states of chain c
-	// differ. A later call of Show on either kernel stores the states that it received.
+	// differ. A later call of Show on either kernel stores its new states.
 	Exchange(with Exchanger, chains []int, moved []int)
 
 	// Energies evaluates the states of the given kernel under this kernel's model, and stores the

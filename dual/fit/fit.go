@@ -105,8 +105,9 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 // the model has the present parameters, and the chains have been Reset to them.
 //
 // If the context ends, Run returns the context's error, and a later Run continues the interrupted
-// step. Run also returns an error if the gradient is not finite, the model rejects the parameters,
-// or the chains return an error. In these cases the failed step does not change the parameters.
+// step. Run also returns an error if the gradient is not finite, if the model rejects the
+// parameters, or if the chains return an error. In these cases the failed step does not change the
+// parameters.
 func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }

@@ -279,8 +279,8 @@ func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alp
 }
 
 // Predict stores in v the estimated posterior means; it implements [Predictor]. It returns an error
-// if every candidate of a state has energy +Inf, an energy is NaN, or a multiplier is not finite. A
-// negative multiplier of an inequality is also an error.
+// if every candidate of a state has energy +Inf, if an energy is NaN, or if a multiplier is not
+// finite. A negative multiplier of an inequality is also an error.
 func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	n := g.l.Sites()
 	check.Len("pdi", "v", len(v), len(x))

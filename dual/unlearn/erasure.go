@@ -69,9 +69,9 @@ type ErasureConfig struct {
 // to start from. The slice away holds the denoisers of the distributions q_i to move away from. The
 // slice b holds one bound on KL(p‖q_i) for each of them.
 //
-// NewErasure returns an error if a denoiser is nil, shapes differ, the number of bounds is wrong,
-// or a bound is invalid. It also returns an error if the mask is not a level, or differs from the
-// mask of a denoiser that is [energy.Masking].
+// NewErasure returns an error if a denoiser is nil, if shapes differ, or if the bounds are invalid.
+// It also returns an error if the mask is not a level, or differs from the mask of a denoiser that
+// is [energy.Masking].
 func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
 	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
 		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))

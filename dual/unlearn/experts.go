@@ -48,8 +48,8 @@ type Experts struct {
 // like [dual.Thermodynamic]. NewExperts calls logZ once per model to move away from, and every
 // SetLambda calls it once.
 //
-// NewExperts returns an error if an argument is nil, shapes differ, the bounds are invalid, or logZ
-// returns an error.
+// NewExperts returns an error if an argument is nil, if shapes differ, if the bounds are invalid,
+// or if logZ returns an error.
 func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(energy.Model) (float64, error)) (*Experts, error) {
 	if _, _, err := check.Model("unlearn", "NewExperts", "q", q); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func expert(lambda []float64) error {
 }
 
 // SetLambda sets the multipliers and computes log Z_λ. It returns an error and changes nothing if
-// a multiplier is negative, their sum is not below 1, or log Z_λ cannot be found. It panics
+// a multiplier is negative, if their sum is not below 1, or if log Z_λ cannot be found. It panics
 // unless there is one multiplier per distribution.
 func (m *Experts) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(m.lambda))

@@ -820,7 +820,7 @@ type Solution struct {
 	Cost float64
 
 	// Value holds the bounded quantity for each distribution. Depending on the formulation it
-	// is KL(p‖q_i), KL(q_i‖p), E_p[q_i], E_p[r_i] or E_p[log q/q_i].
+	// is KL(p‖q_i), KL(q_i‖p), E_p[q_i], E_p[q_i/q] or E_p[log q/q_i].
 	Value []float64
 }
 

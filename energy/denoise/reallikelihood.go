@@ -42,8 +42,8 @@ type RealLikelihood struct {
 // steps. The argument paths is the number of random noise paths for each state. The seed
 // determines these paths.
 //
-// NewRealLikelihood returns an error if d is not a denoiser of reals, alpha does not decrease
-// strictly within (0, 1), or paths < 1.
+// NewRealLikelihood returns an error unless d is a denoiser of reals, alpha decreases strictly
+// within (0, 1), and paths ≥ 1.
 func NewRealLikelihood(d energy.Denoiser[float32], alpha []float64, paths int, seed uint64) (*RealLikelihood, error) {
 	if err := check.Given("denoise: NewRealLikelihood", "d", d); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type Table struct {
 
 // NewTable returns the exact denoiser for clean states distributed as the model m and noise of the
 // kind c. It lists all levels^sites states. It returns an error if levels^sites·sites exceeds 2²⁶,
-// an energy is NaN or −Inf, or no state has positive probability.
+// if an energy is NaN or −Inf, or if no state has positive probability.
 func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	sites, levels, err := check.Model("denoise", "NewTable", "m", m)
 	if err != nil {

@@ -220,8 +220,8 @@ func (p *Pass) classify(class []int32) {
 }
 
 // Forward runs the network up to its last linear layer, which [Pass.Output] then computes. It keeps
-// a reference to the input until the next call. It panics if lengths do not match, the batch is too
-// large for the pass, or a token is out of range.
+// a reference to the input until the next call. It panics if lengths do not match, if the batch is
+// too large for the pass, or if a token is out of range.
 func (p *Pass) Forward(in Input) {
 	p.take(in)
 	c, b := p.net.cfg, &p.net.body

@@ -43,9 +43,9 @@ type Posterior struct {
 // of the energy. The argument batch is the number of rows drawn for an estimate of the field; 0
 // means no estimates (see [energy.Stochastic]).
 //
-// NewPosterior returns an error if y is empty or an argument is out of range: hidden must be ≥ 1,
-// weight > 0 and finite, batch in 0 … len(y), and len(x) a positive multiple of len(y). It also
-// returns an error if a number is not finite or a derivative could overflow float32.
+// NewPosterior returns an error if y is empty, if an argument is out of range, or if a number is
+// not finite. The ranges are hidden ≥ 1, weight > 0 and 0 ≤ batch ≤ len(y); len(x) must be a
+// positive multiple of len(y). It is also an error if a derivative could overflow float32.
 func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Posterior, error) {
 	const caller = "neural: NewPosterior"
 	rows := len(y)

@@ -45,7 +45,8 @@ type potentialParts struct {
 // given width and number of blocks. Its weights are drawn from src. In a layer with n inputs,
 // the weights have standard deviation 1/√n. In the second layer of each block and in the last
 // layer, they have a tenth of that. Biases are 0, so energies begin near 0. NewPotential returns
-// an error if sites, levels or width < 1, blocks < 0, or there would be more than 2²⁸ weights.
+// an error if sites, levels or width is below 1, if blocks < 0, or if there would be more than
+// 2²⁸ weights.
 func NewPotential(sites, levels, width, blocks int, src rand.Source) (*Potential, error) {
 	switch {
 	case sites < 1 || levels < 1:

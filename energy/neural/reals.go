@@ -25,9 +25,9 @@ type Reals struct {
 }
 
 // NewReals returns the denoiser of a network whose outputs are the clean state. If opt.Level is
-// nil, the network receives the noise level 1000·t at the time t, the step number in a diffusion of
-// a thousand steps. NewReals returns an error if net is nil, is a network of tokens or does not
-// have one output per channel.
+// nil, the network receives the noise level 1000·t at the time t. This is the step number in a
+// diffusion of a thousand steps. NewReals returns an error if net is nil, is a network of tokens or
+// does not have one output per channel.
 func NewReals(net *Transformer, opt Options) (*Reals, error) {
 	switch {
 	case net == nil:

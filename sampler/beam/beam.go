@@ -47,8 +47,8 @@ func init() {
 type Job struct {
 	Run shard.Job
 
-	// Parts is the number of parts into which the run is divided; 0 means the number of the run's
-	// blocks, the largest possible number (see [shard.Run]). A worker makes consecutive parts
+	// Parts is the number of parts into which the run is divided; 0 means one part per block of
+	// the run, the largest possible number (see [shard.Run]). A worker makes consecutive parts
 	// together, some 50 ms of work at a time. A runner may move parts that have not begun to
 	// another worker. Results do not depend on Parts.
 	Parts int

@@ -330,9 +330,9 @@ type ClassifierFree struct {
 	// Scale is the weight γ ≥ 0 of the guidance.
 	Scale float64
 
-	// AtPosterior applies the guidance to the reverse step instead of to the prediction. The steps
-	// must be [Factorised], or those of [Masked] with FirstHitting. AtPosterior cannot be combined
-	// with projections. A wrapper of the denoiser must forward energy.As; see [Guide].
+	// AtPosterior applies the guidance to the reverse step instead of to the prediction. The
+	// process must have [Factorised] steps, or be [Masked] with FirstHitting. AtPosterior cannot
+	// be combined with projections. A wrapper of the denoiser must forward energy.As; see [Guide].
 	AtPosterior bool
 }
 
@@ -432,9 +432,9 @@ type ClassifierGuided struct {
 	// Scale is the weight γ ≥ 0 of the guidance.
 	Scale float64
 
-	// AtPosterior applies the guidance to the reverse step instead of to the prediction. The steps
-	// must be [Factorised], or those of [Masked] with FirstHitting. AtPosterior cannot be combined
-	// with projections. A wrapper of the denoiser must forward energy.As; see [Guide].
+	// AtPosterior applies the guidance to the reverse step instead of to the prediction. The
+	// process must have [Factorised] steps, or be [Masked] with FirstHitting. AtPosterior cannot
+	// be combined with projections. A wrapper of the denoiser must forward energy.As; see [Guide].
 	AtPosterior bool
 }
 

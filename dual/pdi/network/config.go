@@ -42,9 +42,9 @@ type Config struct {
 	// constant step size should be proportionally larger than in later runs.
 	Inference pdi.Config
 
-	// The network is a chain of Blocks blocks (see neural.Config). Width is the number of features
-	// between them, and Cond is the number of features that encode the noise level. 0 means a Width
-	// of 128, 2 Blocks and a Cond of 64.
+	// The network is a chain of blocks (see neural.Config). Blocks is their number; 0 means 2.
+	// Width is the number of features between them; 0 means 128. Cond is the number of features
+	// that encode the noise level; 0 means 64.
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the

@@ -111,7 +111,8 @@ func (l *seriesLoader) left(network, key string, blocks int) error {
 	return nil
 }
 
-// Length returns the number of rows (times) of a window, the stretch of a series that is one state.
+// Length returns the number of rows (times) of a window. A window is the stretch of a series that
+// is one state.
 func (s *Series) Length() int {
 	length, _ := s.net.shape()
 	return length

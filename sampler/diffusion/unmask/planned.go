@@ -31,8 +31,8 @@ type Planner interface {
 // again and every step reveals one site. Otherwise the distribution depends on the planner.
 type Planned struct {
 	Mask int32
-	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
-	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
+	// Schedule is the schedule of α, the probability that a token is unmasked. From the number
+	// of masks left, it gives the time that the denoiser receives; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 
 	// Planner ranks the sites. If it is nil, the score of a site is the log-probability of its

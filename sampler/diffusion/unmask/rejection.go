@@ -29,7 +29,7 @@ type RejectionConfig struct {
 	Tuning int
 
 	// Excess is the share of the total weight of paths that may lie above the cap c (see
-	// [Rejection]), in (0, 1); 0 means 0.002. If the share is larger, the error is an
+	// [Rejection]). It is in (0, 1); 0 means 0.002. If the share is larger, the error is an
 	// [*ExcessError].
 	Excess float64
 

@@ -22,8 +22,8 @@ import (
 // diffusion.Ordered.
 type Threshold struct {
 	Mask int32
-	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
-	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
+	// Schedule is the schedule of α, the probability that a token is unmasked. From the number
+	// of masks left, it gives the time that the denoiser receives; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 	Reveal   float64 // smallest probability at which a token is revealed; 0 means 0.9
 	// Edit is the smallest probability for an edit; 0 means no edits. It must be above ½, so that
