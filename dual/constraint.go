@@ -18,7 +18,7 @@ import (
 //
 // where E_k is the energy of the statistic Of[k], which is a model or a function of the state.
 // [AtMost], [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound. Low must be ≤
-// High, and at least one of them finite. At least one statistic is required.
+// High, and at least one of them must be finite. At least one statistic is required.
 //
 // A constraint has one Lagrange multiplier and one [Row] for each finite bound. If both bounds are
 // finite, the row of High comes first. If Low = High, the constraint is an equality with one

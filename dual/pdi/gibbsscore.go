@@ -95,9 +95,9 @@ type GibbsOptions struct {
 	// Score estimates the posterior mean from ŝ, the estimated score of the noisy state (see
 	// [GibbsScore]), as in the paper. Otherwise the estimate is the weighted mean Σ w_k y_k of
 	// the candidates. With few effective candidates, ŝ is unreliable, because it rests on the
-	// score of one remote candidate, times σ²/α. On mixtures in many dimensions with a single
-	// effective candidate, the estimate from ŝ is nevertheless more accurate than Σ w_k y_k,
-	// because the multipliers correct the error.
+	// score of one remote candidate. On mixtures in many dimensions with a single effective
+	// candidate, the estimate from ŝ is nevertheless more accurate than Σ w_k y_k, because the
+	// multipliers correct the error.
 	Score bool
 
 	// Control adds a control variate to the weighted mean Σ w_k y_k of the candidates. The control

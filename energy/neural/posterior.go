@@ -38,10 +38,10 @@ type Posterior struct {
 	y      []float32
 }
 
-// NewPosterior returns the posterior given the inputs x and the targets y in [0, 1]. The slice x is
-// a row-major array of len(y) × inputs. Both slices are copied. The argument weight is the factor w
-// of the energy. The argument batch is the number of rows drawn for an estimate of the field; 0
-// means no estimates (see [energy.Stochastic]).
+// NewPosterior returns the posterior given the inputs x and the targets y in [0, 1]. The slice x
+// holds one row of inputs for each entry of y. Both slices are copied. The argument weight is the
+// factor w of the energy. The argument batch is the number of rows drawn for an estimate of the
+// field; 0 means no estimates (see [energy.Stochastic]).
 //
 // NewPosterior returns an error if y is empty, if an argument is out of range, or if a number is
 // not finite. The ranges are hidden ≥ 1, weight > 0 and 0 ≤ batch ≤ len(y); len(x) must be a

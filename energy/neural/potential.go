@@ -22,11 +22,11 @@ import (
 // the SiLU activation, and K is the number of residual blocks. Without blocks the network is a
 // perceptron with one hidden layer. The other letters are weights and biases.
 //
-// Potential implements [energy.Differentiable] and [energy.Learnable], and [energy.As] finds
-// [energy.Binary] if it has two levels. Energy differences are first-order approximations, computed
-// by backpropagation. It is immutable and safe for concurrent use. Activations are float32, so
-// results are reproducible only on processors with the same vector instructions. Results do not
-// depend on the batch.
+// Potential implements [energy.Differentiable] and [energy.Learnable]. If there are two levels,
+// [energy.As] also finds [energy.Binary]. Energy differences are first-order approximations,
+// computed by backpropagation. It is immutable and safe for concurrent use. Activations are
+// float32, so results are reproducible only on processors with the same vector instructions.
+// Results do not depend on the batch.
 type Potential struct {
 	sites, levels, in, width int
 	weights                  []float32

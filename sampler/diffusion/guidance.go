@@ -19,7 +19,7 @@ import (
 // Guide is a denoiser that is steered (guided) towards a condition, such as a label, in the reverse
 // step. The runner then steers the draw of the next state instead of the prediction of the clean
 // sample. This is called guidance at the posterior. It needs [Factorised] steps, which move every
-// site independently, or those of [Masked] with FirstHitting.
+// site independently, or [Masked] with FirstHitting.
 //
 // A runner finds a Guide through energy.As, so a wrapper of a denoiser must forward As. The runner
 // sets the field Guided of energy.Noised to announce that it applies the guidance. It then receives

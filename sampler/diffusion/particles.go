@@ -149,8 +149,8 @@ type Particles struct {
 var _ crowd = (*Particles)(nil)
 
 // NewParticles returns particles that sample from the model by the given process. They obey the
-// constraint of cfg.Projector, are weighted by cfg.Potential, or both. It calls the Bind method of
-// the projector, which can take long and stops when ctx ends.
+// constraint of cfg.Projector, are weighted by cfg.Potential, or both. NewParticles calls the Bind
+// method of the projector, which can take long and stops when ctx ends.
 //
 // NewParticles returns the same errors as [New]. It also returns an error in these cases:
 //

@@ -40,8 +40,8 @@ import (
 //
 // The next table shows the total variation distance between π and the stationary distribution
 // (TestZeroBias). The targets are six independent sites, the 3×3 Ising torus, and a Curie–Weiss and
-// a cubic energy of eight sites each. The step size is such that ε = exp(−1/(2α)), the odds of a
-// flip that does not change the energy, is 2⁻⁸:
+// a cubic energy of eight sites each. Let ε = exp(−1/(2α)) be the odds of a flip that does not
+// change the energy. The step size is such that ε = 2⁻⁸:
 //
 //	               independent  Ising  Curie–Weiss  cubic
 //	table, Sqrt       .0020     .0048     .0035     .0137

@@ -4,7 +4,7 @@
 // Use a [Sampler] where a projection is not exact. Projections move every prediction to the
 // feasible set. That is exact only for Gaussian data and linear equations; if the data have several
 // modes, the modes get wrong weights. A Sampler runs particles whose reverse steps are twisted,
-// that is, shifted towards the constraint as the denoiser predicts it (Wu, Trippe, Naesseth, Blei,
+// that is, shifted towards the constraint by means of the prediction (Wu, Trippe, Naesseth, Blei,
 // Cunningham 2023). It weights the particles to correct the error of the twist, and resamples them.
 //
 // A Sampler needs the covariance of the clean state given the noisy one, in the directions that the

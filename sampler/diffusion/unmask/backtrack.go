@@ -53,7 +53,7 @@ type BacktrackConfig struct {
 // gives these tokens a small share of the probability, as diffusion.Particles does, and refuses
 // some moves to stay reversible. A walk costs one prediction for every new state on its path.
 //
-// Walk i draws from stream (Seed, i). Walks advance in batches on the goroutine of Sample.
+// Walk i draws from stream (Seed, i).
 type Backtrack struct {
 	e      *slots.Engine[int32]
 	masks  masks

@@ -86,8 +86,8 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 
 // Divergence returns E KL(p‖q) in nats, where p is the denoiser's distribution and q the
 // distribution of the samples that [Scheduled] draws. In step k, Scheduled reveals counts[k] masks.
-// It assumes that predictions are exact and that the random order of the sites is known. The result
-// is
+// Divergence assumes that predictions are exact and that the random order of the sites is known.
+// The result is
 //
 //	Σ_steps Σ_{n=a}^{b−1} (c[a] − c[n]),
 //

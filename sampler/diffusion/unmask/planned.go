@@ -27,8 +27,8 @@ type Planner interface {
 // sites that were unmasked before, so tokens with a low rank are drawn again. This is path planning
 // (P2; Peng et al. 2025) and think-while-you-generate (DDPD; Liu et al. 2024).
 //
-// Planned samples from the denoiser's distribution p if the ranks are random, no site is masked
-// again and every step reveals one site. Otherwise the distribution depends on the planner.
+// Planned samples from the denoiser's distribution p if the ranks are random, if no site is masked
+// again, and if every step reveals one site. Otherwise the distribution depends on the planner.
 type Planned struct {
 	Mask int32
 	// Schedule is the schedule of α, the probability that a token is unmasked. From the number
