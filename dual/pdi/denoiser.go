@@ -298,8 +298,8 @@ func (d *Denoiser) Average() []float64 {
 
 // Stability returns the stability factors of the last batch, one per step, which add up to 1. The
 // factor of a step measures how much its multipliers influence the distribution of the samples. Let
-// v be the argument, the variance of a coordinate under the base distribution. For the DDPM step
-// from t to s, x_s = A_t·x_t + B_t·x̂_0 + noise, the factor is
+// v be the argument variance, that is, the variance of a coordinate under the base distribution.
+// For the DDPM step from t to s, x_s = A_t·x_t + B_t·x̂_0 + noise, the factor is
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
 //	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ),

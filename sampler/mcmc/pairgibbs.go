@@ -29,7 +29,7 @@ import (
 // This holds for
 //
 //   - Every constraint.Count, with or without a constraint.Mask. To go from x to y, first change
-//     the sites that keep the count. Then change pairs of sites, one that raises the count and one
+//     the sites that keep the count. Then change sites in pairs, one that raises the count with one
 //     that lowers it. Change the remaining sites one at a time.
 //   - Every language in which any site may be set to level 0, such as constraint.Avoids of words
 //     without a 0 (independent sets). Single changes lead from every state to the all-zero state

@@ -150,7 +150,7 @@ type Regress struct {
 }
 
 // Check returns an error unless a network of configuration c has one output. It also checks that
-// the field Objective matches its tokens and that all targets are finite.
+// the field Objective matches the network's tokens and that all targets are finite.
 func (o Regress) Check(c neural.Config) error {
 	if c.Outputs != 1 {
 		return fmt.Errorf("train: Regress: the network has %d outputs, want 1", c.Outputs)

@@ -59,7 +59,7 @@ type DHAMS struct {
 	// Persistence is ρ in [0, 1), the fraction of its momentum that a site keeps in a step.
 	Persistence float64
 
-	// Correction is φ, by which the new momentum multiplies the change of the gradient (see
+	// Correction is the factor φ of the gradient term in the formula for the new momentum (see
 	// [DHAMS]). It must be finite; 0 omits the gradient. Use 0 for models with states of
 	// probability zero. With any other value, a chain gets stuck next to such a state, because the
 	// energy difference there is infinite.

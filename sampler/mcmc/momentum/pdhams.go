@@ -46,7 +46,7 @@ type PDHAMS struct {
 	// 0. See [DHAMS].
 	Persistence, Relaxation float64
 
-	// Correction is φ, by which the new momentum multiplies the change of the gradient; see
+	// Correction is the factor φ of the gradient term in the formula for the new momentum; see
 	// [DHAMS].
 	Correction float64
 }
