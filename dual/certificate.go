@@ -17,7 +17,7 @@ import (
 // 0 (see [Row]). All numbers are estimates with Monte Carlo errors.
 type Certificate struct {
 	Lambda []float64 // multipliers λ̄: their mean over the steps or, if Frozen, their fixed values
-	// mean of each g_j; ≤ 0 if the constraint holds (0 for an equality)
+	// mean of each violation g_j; ≤ 0 if the constraint holds (0 for an equality)
 	Violation   []float64
 	ViolationSE []float64 // standard error of each Violation
 	// λ̄_j times the mean violation of row j, in units of the base energy f0; 0 at the optimum

@@ -41,7 +41,7 @@ type Line struct {
 	// has reached.
 	Price float64
 
-	// R-hat of the chains, 1 if they agree, and their effective sample size; NaN if undefined
+	// R-hat of the chains (1 if they agree) and their effective sample size; NaN if undefined
 	RHat, ESS float64
 
 	// Status is one of

@@ -15,7 +15,7 @@ type Solution struct {
 	Lambda []float64 // optimal multipliers λ*
 	// value D(λ*) of the dual function, equal to the optimum of the constrained problem
 	Dual      float64
-	Violation []float64 // mean violation E[g] at λ*; entry j is 0 where λ*_j ≠ 0
+	Violation []float64 // mean violation E[g] at the multipliers λ*; entry j is 0 where λ*_j ≠ 0
 	Rows      []Row     // description of each constraint
 }
 

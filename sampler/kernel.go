@@ -379,7 +379,7 @@ type Observer func(chain, draw int, x []int32, info *Info)
 // RealObserver is an [Observer] of chains whose states are real-valued.
 type RealObserver func(chain, draw int, x []float32, info *Info)
 
-// And returns an observer that calls both given observers, o first. Either may be nil.
+// And returns an observer that calls o and then next. Either may be nil.
 func (o Observer) And(next Observer) Observer {
 	if o == nil || next == nil {
 		if o == nil {

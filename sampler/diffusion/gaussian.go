@@ -34,7 +34,7 @@ import (
 type Gaussian struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.LinearBeta{}
 
-	// Eta is η, the share of fresh noise, in [0, 1].
+	// Eta is η in [0, 1], the share of fresh noise.
 	Eta float64
 
 	// Wide replaces the variance σ² of the added noise by β = 1 − ᾱ_t/ᾱ_s, the variance of the

@@ -351,7 +351,7 @@ func (g ClassifierFree) TimeFree() bool {
 // LeaveOneOut reports whether Conditional predicts each site from the other sites only.
 func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
 
-// As gives access to one optional interface of Conditional, [energy.Masking], which names the mask.
+// As gives access to the interface [energy.Masking] of Conditional, which names the mask.
 func (g ClassifierFree) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Conditional)
 	return ok && energy.Give(target, m)
@@ -450,7 +450,7 @@ func (g ClassifierGuided) TimeFree() bool { return false }
 // LeaveOneOut reports whether Denoiser predicts each site from the other sites only.
 func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
 
-// As gives access to one optional interface of Denoiser, [energy.Masking], which names the mask.
+// As gives access to the interface [energy.Masking] of Denoiser, which names the mask.
 func (g ClassifierGuided) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Denoiser)
 	return ok && energy.Give(target, m)

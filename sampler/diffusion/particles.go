@@ -66,8 +66,8 @@ type ParticlesConfig struct {
 // resampled.
 type Weights struct {
 	Sample, Step int
-	Effective    float64 // effective number of particles, (Σw)²/Σw²
-	Largest      float64 // largest share of the weight in one particle, max w/Σw
+	Effective    float64 // effective number of particles, (Σw)²/Σw² for the weights w
+	Largest      float64 // largest share of the total weight in one particle
 	// Resampled reports whether the particles are resampled next. At the end of a sample, it
 	// reports whether the sample is drawn from them.
 	Resampled bool

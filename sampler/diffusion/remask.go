@@ -70,7 +70,7 @@ func (r *RemaskRule) UnmarshalText(name []byte) error {
 // exclude the constraint, but under Remask such a state can recover.)
 type Remask struct {
 	Mask     int32
-	Schedule noise.Schedule // schedule of α; nil means noise.LogLinear{}
+	Schedule noise.Schedule // schedule of α, the probability that a token is unmasked; nil means noise.LogLinear{}
 	Rule     RemaskRule
 
 	// Eta is η in (0, 1], which determines how often tokens are masked again (see [RemaskRule]). 0

@@ -13,7 +13,7 @@ type Conv struct {
 	Rows, Cols int // size of the grid; 0 rows mean 1
 	In, Out    int
 
-	// Kernel is the odd width of the window.
+	// Kernel is the width of the window, an odd number.
 	Kernel int
 
 	// Dilation is the distance between adjacent taps; 0 means 1.

@@ -174,7 +174,7 @@ type EntropyBound struct {
 	// noise.LogLinear{}. The denoiser is given the time t at which (1−α(t))/(1−α(1)) is the share of
 	// masked sites.
 	Schedule noise.Schedule
-	Bound    float64 // bound on Σ H_i − max H_i in every step, in nats, ≥ 0
+	Bound    float64 // bound ≥ 0, in nats, on Σ H_i − max H_i for the entropies H_i at the revealed sites
 }
 
 // Bind returns the steps of the process, or an error if a field is out of range. It implements
