@@ -437,8 +437,8 @@ func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
 	return err
 }
 
-// NotConverged is the error of a loop that still misses its optimality conditions after the allowed
-// steps. The loop keeps its state. The field Certificate describes all samples so far.
+// NotConverged is the error of a loop whose optimality conditions do not hold after the allowed
+// number of steps. The loop keeps its state. The field Certificate describes all samples so far.
 type NotConverged struct {
 	Steps int // total number of steps made
 	// requested tolerance; 0 if Run returned the error because multipliers are at Config.Max

@@ -83,15 +83,15 @@ func newTrace(functions int) *Trace {
 
 // NewStreamingTrace returns a trace that needs constant memory, 1.6 KB per chain and function. The
 // functions f must satisfy the rules of [NewTrace]. The length of the run need not be known. The
-// values of a function on a chain are condensed into 32 to 64 batches of consecutive draws; when
-// there would be more, the batch size doubles. The [Summary] of the trace has
+// values of a function on a chain are condensed into 32 to 64 batches of consecutive draws. The
+// batch size doubles when there would be more than 64. The [Summary] of the trace has
 //
 //   - the mean and the standard deviation of all draws,
 //   - MCSE and ESSMean by batch means, see below,
 //   - MCSEChains from the variance of the chain means alone,
 //   - RHatNested,
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013). It compares the first
-//     half of the complete batches with the second half, and so omits at most 2 batches in 34.
+//     half of the complete batches with the second half.
 //
 // It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
 //
