@@ -57,8 +57,8 @@ func (b *Batch) Measure(g []float64) error {
 }
 
 // Variance stores in v the variance of each violation g_j over the batch. It is the diagonal of the
-// field Cov or, if Cov is nil, computed from the field G with the divisor States − 1. If G is nil
-// too, or States = 1, all variances are 0.
+// field Cov. If Cov is nil, it is computed from the field G with the divisor States − 1. If G is
+// nil too, or States = 1, all variances are 0.
 func (b *Batch) Variance(v []float64) {
 	n := len(b.Mean)
 	clear(v)
@@ -83,7 +83,7 @@ func (b *Batch) Variance(v []float64) {
 }
 
 // Covariance stores in c, n × n for n = len(Mean), the covariance of the violations over the batch.
-// It is a copy of the field Cov or, if Cov is nil, computed from the field G with the divisor
+// It is a copy of the field Cov. If Cov is nil, it is computed from the field G with the divisor
 // States − 1. If G is nil too, or States = 1, it is 0. The cost is O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)

@@ -17,7 +17,7 @@ import (
 // 0 (see [Row]). All numbers are estimates with Monte Carlo errors.
 type Certificate struct {
 	Lambda []float64 // multipliers λ̄: their mean over the steps or, if Frozen, their fixed values
-	// mean of each g_j; ≤ 0 if the constraint holds (0 for an equality)
+	// mean of each violation g_j; ≤ 0 if the constraint holds (0 for an equality)
 	Violation   []float64
 	ViolationSE []float64 // standard error of each Violation
 	// λ̄_j times the mean violation of row j, in units of the base energy f0; 0 at the optimum
@@ -160,7 +160,7 @@ func (c *Certificate) Converged() bool {
 //
 //   - the chains agree (see [Certificate.Converged]);
 //   - every mean violation is at most the constraint's own tolerance, or tol if it has none;
-//   - every slack, a multiplier times its mean violation, is within ±tol.
+//   - every slack (a multiplier times its mean violation) is within ±tol.
 //
 // Violations and absolute slacks are increased by two standard errors before the comparison.
 func (c *Certificate) Holds(tol float64) bool {
@@ -172,11 +172,11 @@ func (c *Certificate) Holds(tol float64) bool {
 	return true
 }
 
-// Gap returns −Σ_j λ̄_j E[g_j] and its standard error. If all samples were drawn at λ̄ (see
-// Certificate.Frozen) and their mean violations satisfy the constraints, the objective at λ̄
-// exceeds the optimum by at most the gap. The reason is weak duality: the objective at λ̄ is the
-// dual value D(λ̄) plus the gap, and D(λ̄) does not exceed the optimum. The standard error is an
-// upper bound, because it treats the errors of the slacks as fully correlated.
+// Gap returns −Σ_j λ̄_j E[g_j] and its standard error, where λ̄ are the multipliers and g_j the
+// violations. Suppose that all samples were drawn at λ̄ (see Certificate.Frozen) and that their
+// mean violations satisfy the constraints. The objective at λ̄ then exceeds the optimum by at
+// most the gap. The standard error is an upper bound, because it treats the errors of the slacks
+// as fully correlated.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v

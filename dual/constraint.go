@@ -18,7 +18,7 @@ import (
 //
 // where E_k is the energy of the statistic Of[k], which is a model or a function of the state.
 // [AtMost], [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound. Low must be ≤
-// High, and at least one of them finite. At least one statistic is required.
+// High, and at least one of them must be finite. At least one statistic is required.
 //
 // A constraint has one Lagrange multiplier and one [Row] for each finite bound. If both bounds are
 // finite, the row of High comes first. If Low = High, the constraint is an equality with one
@@ -26,8 +26,8 @@ import (
 //
 // On tokens (S = int32), a statistic may be any energy.Model or a function (see [Statistic]). If
 // all statistics are models, a [Lagrangian] supports the interfaces that the base and the models
-// support: fields, exact conditionals, cached tables, a graph. Energies must be finite wherever the
-// base has positive probability. On reals (S = float32), statistics are energies with scores
+// support (fields, exact conditionals, cached tables, a graph). Energies must be finite wherever
+// the base has positive probability. On reals (S = float32), statistics are energies with scores
 // (energy.Scored).
 //
 // A Constraint is also a constraint.Set. As a Set it bounds the value h(x) of each single state

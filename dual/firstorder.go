@@ -23,7 +23,7 @@ import (
 // is the mean variance of the violation g_j over earlier batches. This is a Newton step with a
 // diagonal Hessian and does not depend on the units of g_j.
 type Ascent struct {
-	// step size η_t at dual step t; nil means β/(v_j·√(1+t)) for multiplier j (see [Ascent])
+	// step size η_t at dual step t; nil means the default, a Newton step (see [Ascent])
 	Step Schedule
 }
 
@@ -53,7 +53,7 @@ func (a *ascent) Update(lambda []float64, b *Batch) error {
 // Each update of λ takes two dual steps, one for each ḡ. The rule is slower than Ascent if Ascent
 // converges, but remains stable at step sizes at which Ascent oscillates.
 type Extragradient struct {
-	Step Schedule // step size η_t; nil means the default of [Ascent]
+	Step Schedule // step size η_t at dual step t; nil means the default of [Ascent]
 }
 
 // Bind returns a new updater for n multipliers; it implements [Rule].
@@ -100,10 +100,11 @@ func (e *extragradient) fields(f *wire.Fields) {
 // in the violation and damps the oscillation of λ around the optimum. The clipped λ is itself the
 // integral, so nothing accumulates while a multiplier stays at a bound (no windup).
 type PI struct {
-	Integral Schedule // step size η_t; nil means the default of [Ascent]
+	Integral Schedule // step size η_t at dual step t; nil means the default of [Ascent]
 	// factor κ ≥ 0 of the term that damps oscillations (see [PI]); 0 means 1, −1 means none
 	Proportional float64
-	// weight ν of the previous ξ in the running mean ξ of the violations (see [PI]), in [0, 1)
+	// weight ν in [0, 1) of the previous value in the running mean ξ of the violations (see
+	// [PI])
 	Smooth float64
 }
 

@@ -46,9 +46,8 @@ type Config struct {
 	Observe func(step int, lambda, mean []float64)
 
 	// Checkpoint, if its Path is set, saves the loop to that file and keeps the previous file as
-	// Path.old. It saves at the end of every Run, even if the context ended Run. If Every is not 0,
-	// it also saves each time that number of steps has been made. If saving fails, Run returns the
-	// error.
+	// Path.old. It saves at the end of every Run, even if the context ended Run. If Every is k > 0,
+	// it also saves after every k steps. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -105,8 +104,8 @@ func (c *Config) newState(ctx context.Context, lambda []float64, states int) (s 
 // sampler and must draw from t. If p is [Energetic], such as the chains of package sampler,
 // NewInference checks this: it rejects a primal whose energies do not change with λ.
 //
-// NewInference returns an error if an argument is nil, a field is out of range, the rule returns an
-// error, or p is rejected.
+// NewInference returns an error if an argument is nil, if a field is out of range, if the rule
+// returns an error, or if p is rejected.
 func NewInference[S energy.Site](ctx context.Context, t Target[S], p Primal[S], cfg Config) (*Inference[S], error) {
 	if check.Nil(t) || check.Nil(p) {
 		return nil, fmt.Errorf("dual: NewInference: target or primal is nil")
@@ -358,10 +357,10 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. The arguments discard and draws are numbers of draws per
-// chain. The first is for the initial draws, which are ignored. The second is for the draws that
-// follow. The certificate includes the dual value if the target can be enumerated and has at most
-// 2²² states. The next dual step uses the multipliers of the loop again.
+// [Inference.Average] if lambda is nil. The argument discard is the number of initial draws per
+// chain, which are ignored. The argument draws is the number of draws per chain that follow. The
+// certificate includes the dual value if the target can be enumerated and has at most 2²² states.
+// The next dual step uses the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.
@@ -438,8 +437,8 @@ func (i *Inference[S]) dualValue(ctx context.Context, c *Certificate) error {
 	return err
 }
 
-// NotConverged is the error of a loop that still misses its optimality conditions after the allowed
-// steps. The loop keeps its state. The field Certificate describes all samples so far.
+// NotConverged is the error of a loop whose optimality conditions do not hold after the allowed
+// number of steps. The loop keeps its state. The field Certificate describes all samples so far.
 type NotConverged struct {
 	Steps int // total number of steps made
 	// requested tolerance; 0 if Run returned the error because multipliers are at Config.Max
@@ -567,11 +566,11 @@ func (i *Inference[S]) Save(w io.Writer) error { return i.life.Save(w) }
 // of the loop's last step.
 func (i *Inference[S]) Load(ctx context.Context, r io.Reader) error { return i.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
-// that at least one of the two files survives any failure. See [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as
+// path.old. At least one of the two files survives any failure. See [sampler.Runner.SaveFile].
 func (i *Inference[S]) SaveFile(path string) error { return i.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by [Inference.SaveFile]. If the file path is missing or
+// LoadFile restores a checkpoint written by [Inference.SaveFile]. If the file is missing or
 // damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Inference.Load]
 // apply.
 func (i *Inference[S]) LoadFile(ctx context.Context, path string) error {

@@ -27,8 +27,8 @@ import (
 // initially 0. At λ = 0 and β = 1 the energy equals f0, bit for bit. The values g_j must be finite
 // wherever the base has positive probability.
 //
-// A Lagrangian is a weighted sum of energies, an energy.Affine whose weights change (see
-// energy.Varying), and supports the same optional interfaces. Inequalities made of models
+// A Lagrangian is a weighted sum of energies (an energy.Affine) whose weights change (see
+// energy.Varying). It supports the same optional interfaces. Inequalities made of models
 // ([Constraint], constraint.Count, a [Modelled] set) support the interfaces of these models. For
 // instance, a torus model (a periodic lattice) under a constraint.Count remains a torus model at
 // every λ, so kernels for tori accept it. Other sets only compute values. Their energy differences
@@ -402,10 +402,10 @@ func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 // violations, and u holds one weight per multiplier, with u_j ≥ 0 for inequalities. A positive
 // margin proves that no distribution satisfies the constraints.
 //
-// If the inequalities are sums over sites, the minimum is over all states, including those of
-// probability zero, and therefore a lower bound. Otherwise it is over the states of positive
-// probability, and ok is false if the base has more than 2²² states. After [Lagrangian.Within],
-// both minima are over the language only.
+// If the inequalities are sums over sites, the minimum is over all states. It is then a lower
+// bound, because states of probability zero are included. Otherwise it is over the states of
+// positive probability, and ok is false if the base has more than 2²² states. After
+// [Lagrangian.Within], both minima are over the language only.
 //
 // Margin returns an error if an evaluation gives NaN or the context ends.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {

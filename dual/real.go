@@ -31,9 +31,9 @@ type RealLagrangian struct {
 }
 
 // NewRealLagrangian returns the Lagrangian of base and constraints at λ = 0 and temperature beta.
-// It returns an error if base is nil, beta is not positive and finite, or there are no constraints.
-// It also returns an error if a constraint is invalid (see [Constraint]), if a statistic has no
-// score, or if the numbers of sites differ.
+// It returns an error if base is nil, if beta is not positive and finite, or if there are no
+// constraints. Constraints must be valid (see [Constraint]), statistics must have scores, and the
+// numbers of sites must agree.
 func NewRealLagrangian(base energy.Scored, beta float64, constraints ...Constraint[float32]) (*RealLagrangian, error) {
 	if check.Nil(base) || len(constraints) == 0 {
 		return nil, fmt.Errorf("dual: NewRealLagrangian: base set = %t and %d constraints, want a base and ≥ 1", !check.Nil(base), len(constraints))

@@ -21,7 +21,7 @@ type Report struct {
 	States int `json:"states,omitempty"` // number of states measured per step
 }
 
-// Line reports on one constraint. A range, a constraint with two bounds, has two rows (see [Row])
+// Line reports on one constraint. A range (a constraint with two bounds) has two rows (see [Row])
 // but one line.
 type Line struct {
 	Name  string
@@ -41,7 +41,7 @@ type Line struct {
 	// has reached.
 	Price float64
 
-	// R-hat of the chains, 1 if they agree, and their effective sample size; NaN if undefined
+	// R-hat of the chains (1 if they agree) and their effective sample size; NaN if undefined
 	RHat, ESS float64
 
 	// Status is one of

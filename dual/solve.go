@@ -15,7 +15,7 @@ type Solution struct {
 	Lambda []float64 // optimal multipliers λ*
 	// value D(λ*) of the dual function, equal to the optimum of the constrained problem
 	Dual      float64
-	Violation []float64 // mean violation E[g] at λ*; entry j is 0 where λ*_j ≠ 0
+	Violation []float64 // mean violation E[g] at the multipliers λ*; entry j is 0 where λ*_j ≠ 0
 	Rows      []Row     // description of each constraint
 }
 
@@ -66,8 +66,8 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 // the constraints on average.
 //
 // SolveStates returns an error if there are no states, or if len(h) is not m·len(f0) for a whole
-// number m ≥ 1. It also returns an error if len(rows) ≠ m, a number is not finite, or beta is not
-// positive and finite.
+// number m ≥ 1. It also returns an error if len(rows) ≠ m or a number is not finite. The
+// temperature beta must be positive and finite.
 //
 // If no distribution satisfies the constraints, the error is a [*DivergedError] in which Proven is
 // true. It wraps constraint.ErrInfeasible. If only distributions on part of the states satisfy the

@@ -18,9 +18,9 @@ type Target[S energy.Site] interface {
 }
 
 // Prover is a target that can minimise uᵀg(x), a weighted sum of its violations g, over the states
-// x of positive probability. The weights satisfy u_j ≥ 0 for inequalities. The result margin is
-// this minimum. If it is positive, no distribution satisfies the constraints, and [Inference]
-// returns a [DivergedError]. Margin returns ok = false if the target has no exact method.
+// x of positive probability. The weights satisfy u_j ≥ 0 for inequalities. Margin returns this
+// minimum, or ok = false if the target has no exact method. If the minimum is positive, no
+// distribution satisfies the constraints, and [Inference] returns a [DivergedError].
 type Prover interface {
 	Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error)
 }

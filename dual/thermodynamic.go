@@ -14,8 +14,8 @@ import (
 // Path holds the settings of [Thermodynamic], which estimates log Z(λ) by integration along the
 // straight line from the multipliers 0 to λ. The zero value is the recommended setting.
 type Path struct {
-	// number of points of the trapezoid rule between the multipliers 0 and λ, both included, at
-	// least 2; 0 means 16
+	// number of points of the trapezoid rule from multipliers 0 to λ (both included), at least
+	// 2; 0 means 16
 	Points int
 	// number of draws per chain that are discarded at each point before the counted draws; 0 means
 	// 50, −1 means none

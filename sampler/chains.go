@@ -100,10 +100,10 @@ type System[S energy.Site] interface {
 	// Energy stores the energies of the states x in e, one per state.
 	Energy(e []float64, x []S)
 
-	// Settings calls the function add with each name and value that identifies the system in a
-	// checkpoint. These are the method (see [Method]) and data of the target. Load refuses a
-	// checkpoint in which one of these values differs. Values of type []float64 are compared up to
-	// rounding, others exactly. The runner adds the number of sites and its Config.
+	// Settings calls the function add with the name and value of each setting that identifies the
+	// system in a checkpoint. These settings are the method (see [Method]) and data of the target.
+	// Load refuses a checkpoint in which one of these values differs. Values of type []float64 are
+	// compared up to rounding, others exactly. The runner adds the number of sites and its Config.
 	Settings(add func(name string, value any))
 }
 

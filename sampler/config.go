@@ -76,8 +76,8 @@ type Config struct {
 	Observe Observer
 
 	// Checkpoint makes Run save the chains to the file Path, as SaveFile does. An empty Path means
-	// no checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
-	// saves after every Every draws, but at most once every few milliseconds. If saving fails, Run
+	// no checkpoints. Run saves when it ends, even if the context ended. If Every is k > 0, it also
+	// saves after every k draws, but at most once every few milliseconds. If saving fails, Run
 	// returns the error.
 	//
 	// To resume, create chains with the same settings and call LoadFile before Run. Observe then

@@ -144,8 +144,8 @@ type Control struct {
 	Company []Block
 }
 
-// Block is a group of chains that the kernel of another block moves; see Control.Company. Kernel is
-// the group's own kernel. Info, X and R are the arguments of its Step.
+// Block is a group of chains that has its own kernel (the field Kernel). The kernel of another
+// block can move the group; see Control.Company. Info, X and R are the arguments for Kernel.Step.
 type Block struct {
 	Kernel Kernel
 	Info   []Info
@@ -321,13 +321,13 @@ type Exchanger interface {
 	// one can exchange with. The methods below are called only for such kernels.
 	Exchanges(with Exchanger, beta float64) bool
 
-	// Hold converts the states x to the private format and keeps them, unless the kernel already
-	// holds them. A later call of Show stores them in x.
+	// Hold converts the states x to the kernel's private format and keeps them, unless the
+	// kernel already holds them. A later call of Show stores them in x.
 	Hold(x []int32)
 
 	// Exchange swaps the states of the listed chains with those of the given kernel. If moved is
 	// not nil, Exchange adds to moved[c] the number of sites at which the two states of chain c
-	// differ. A later call of Show on either kernel stores the states that it received.
+	// differ. A later call of Show on either kernel stores its new states.
 	Exchange(with Exchanger, chains []int, moved []int)
 
 	// Energies evaluates the states of the given kernel under this kernel's model, and stores the
@@ -379,7 +379,7 @@ type Observer func(chain, draw int, x []int32, info *Info)
 // RealObserver is an [Observer] of chains whose states are real-valued.
 type RealObserver func(chain, draw int, x []float32, info *Info)
 
-// And returns an observer that calls both given observers, o first. Either may be nil.
+// And returns an observer that calls o and then next. Either may be nil.
 func (o Observer) And(next Observer) Observer {
 	if o == nil || next == nil {
 		if o == nil {

@@ -548,10 +548,9 @@ func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
 // reads no more of r than the checkpoint. On an error the chains are unchanged.
 func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path. At any moment either the new checkpoint or the
-// previous one is intact on disk. SaveFile writes path.tmp, syncs it and reads it back, renames an
-// existing path to path.old, and then renames path.tmp to path. It needs memory for one more block
-// of chains.
+// SaveFile saves a checkpoint to the file at the given path. At any moment either the new
+// checkpoint or the previous one is intact on disk. SaveFile first writes and checks path.tmp. It
+// then renames an existing path to path.old, and path.tmp to path.
 func (c *Runner[S]) SaveFile(path string) error { return c.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint that SaveFile saved; see Load. If the file is missing or damaged,

@@ -16,10 +16,10 @@ import (
 // The generator is Philox4x32-10 unless [Stream.SeedOf] selects ARS4x32-7 (both by Salmon, Moraes,
 // Dror and Shaw 2011). From a key and a counter of two 64-bit numbers, it computes a block of four
 // words. The key is the seed; for ARS it is the 128-bit pair (seed, 0x243F6A8885A308D3), where the
-// constant holds digits of π. The chain is the second number of the counter. Words are computed in
-// groups of 64 from sixteen counters, as suits vector units. Word j of the stream is word
+// constant holds digits of π. The chain is the second number of the counter. Word j of the stream
+// is one of the four words of a block. Its number in the block, and the counter of the block, are
 //
-//	⌊(j mod 64)/16⌋ of the block with counter (16⌊j/64⌋ + j mod 16, chain).
+//	⌊(j mod 64)/16⌋ and (16⌊j/64⌋ + j mod 16, chain).
 //
 // A 64-bit number consists of two words, the lower half first. The period is 2⁶⁶ words.
 type Stream struct {

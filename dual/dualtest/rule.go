@@ -17,8 +17,8 @@ type Options struct {
 	// Rest, unless nil, measures how far a multiplier λ < Max is from a point at which the rule
 	// leaves it unchanged. It depends on λ and on the mean violation of the multiplier's
 	// constraint, and is zero at such a point. Set it for a rule that does not converge to the
-	// optimum. If Rest is nil, the measure is the distance between λ and λ + ḡ clipped to the
-	// bounds, where ḡ is the mean violation.
+	// optimum. If Rest is nil, the measure is |λ − clip(λ + ḡ)|, where ḡ is the mean violation
+	// and clip limits its argument to the bounds.
 	Rest func(lambda, mean float64) float64
 }
 

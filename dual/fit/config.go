@@ -29,9 +29,10 @@ type Config struct {
 	// faster.
 	Memory float64
 
-	// L1 and L2 are the weights λ₁ and λ₂ of the penalties λ₁·Σ_k c_k|θ_k| and (λ₂/2)·Σ_k c_k θ_k²,
-	// in nats per row of data. A proximal step, scaled per parameter, applies them after each step
-	// of Adam. L1 therefore gives exact zeros, and the optimum does not depend on the rate.
+	// L1 and L2 are the weights λ₁ and λ₂ of the penalties λ₁·Σ_k c_k|θ_k| and (λ₂/2)·Σ_k c_k θ_k²
+	// of the parameters θ, in nats per row of data. The factors c_k are in Penalty. A proximal
+	// step, scaled per parameter, applies them after each step of Adam. L1 therefore gives exact
+	// zeros, and the optimum does not depend on the rate.
 	L1, L2 float64
 
 	// Penalty holds the factor c_k ≥ 0 of both penalties for each parameter k (see L1); nil means 1
@@ -46,8 +47,8 @@ type Config struct {
 	Observe func(step int, theta, gradient []float64)
 
 	// Checkpoint, if its Path is set, saves the fit to that file and keeps the previous file as
-	// Path.old. It saves when Run ends, even if the context ended Run. If Every is not 0, it also
-	// saves each time that number of steps has been made. If saving fails, Run returns the error.
+	// Path.old. It saves when Run ends, even if the context ended Run. If Every is k > 0, it also
+	// saves after every k steps. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

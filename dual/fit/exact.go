@@ -19,8 +19,8 @@ import (
 // A model with more than 4,096 states is summed by variable elimination, if its factors (see
 // [Factored]) are finite and form a graph of low tree-width. Examples are a chain, a tree and a
 // narrow lattice. The number of states is then unlimited. A step costs one pass of elimination, and
-// one ParamGradient for each pair of levels of each pair of neighbouring sites. All other models
-// are enumerated and may have at most 2²² states.
+// one call of ParamGradient for each pair of levels of each pair of neighbouring sites. All other
+// models are enumerated and may have at most 2²² states.
 type Exact struct{}
 
 const (

@@ -59,10 +59,10 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 // level per site; the fit keeps a reference to it and does not modify it. The fit starts from the
 // present parameters of p.
 //
-// New returns an error if the model is nil or has no parameters, data is empty or does not consist
-// of whole rows, or a field of the configuration is out of range. It also returns an error if a
-// level is out of range or a row has probability zero, and names the row. Errors of the objective
-// are also returned.
+// New returns an error if the model is nil or has no parameters, or if a field of the
+// configuration is out of range. The data must consist of one or more whole rows. If a level is
+// out of range or a row has probability zero, the error names the row. Errors of the objective are
+// also returned.
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {
@@ -105,8 +105,9 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 // the model has the present parameters, and the chains have been Reset to them.
 //
 // If the context ends, Run returns the context's error, and a later Run continues the interrupted
-// step. Run also returns an error if the gradient is not finite, the model rejects the parameters,
-// or the chains return an error. In these cases the failed step does not change the parameters.
+// step. Run also returns an error if the gradient is not finite, if the model rejects the
+// parameters, or if the chains return an error. In these cases the failed step does not change the
+// parameters.
 func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }
@@ -327,12 +328,12 @@ func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 // returns an error, nothing has changed.
 func (f *Fit) Load(ctx context.Context, r io.Reader) error { return f.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
-// that at least one of the two files survives any failure.
+// SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as
+// path.old. At least one of the two files survives any failure.
 func (f *Fit) SaveFile(path string) error { return f.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by [Fit.SaveFile]. If the file path is missing or
-// damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Fit.Load] apply.
+// LoadFile restores a checkpoint written by [Fit.SaveFile]. If the file is missing or damaged,
+// LoadFile restores the previous checkpoint, path.old. The rules of [Fit.Load] apply.
 func (f *Fit) LoadFile(ctx context.Context, path string) error { return f.life.LoadFile(ctx, path) }
 
 // settings returns the settings that must be equal in a checkpoint and in the fit that loads the

@@ -60,7 +60,8 @@ type Exponential interface {
 }
 
 // Factored is implemented by models whose energy at the present θ has factors (energy.Factored).
-// [Exact] sums over their states by variable elimination if their graph has a low tree-width.
+// [Exact] sums over the states of such a model by variable elimination, if the graph of the
+// factors has a low tree-width.
 type Factored interface {
 	energy.Parametric
 

@@ -8,12 +8,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Guided is a baseline for comparisons: a denoiser whose predictions are moved by one gradient step
-// that reduces a penalty on violations,
+// Guided is a baseline for comparisons. It is a denoiser that moves each prediction by one gradient
+// step, which reduces a penalty on violations:
 //
-//	x̂_0 ← x̂_0 − w·∇ ½Σ_j max(0, g_j(x̂_0))²,
+//	x̂_0 ← x̂_0 − w·∇ ½Σ_j max(0, g_j(x̂_0))².
 //
-// for each sample, where x̂_0 is the prediction, w the step size and g_j ≤ 0 are the constraints.
+// Here x̂_0 is the prediction for a sample, w is the step size, and g_j ≤ 0 are the constraints.
 // This is diffusion posterior sampling (Chung et al. 2023) without the derivative of the denoiser.
 // Guided guarantees neither average nor hard constraints.
 type Guided struct {

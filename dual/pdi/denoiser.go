@@ -297,9 +297,9 @@ func (d *Denoiser) Average() []float64 {
 }
 
 // Stability returns the stability factors of the last batch, one per step, which add up to 1. The
-// factor of a step measures how much its multipliers influence the distribution of the samples. The
-// formulas call the argument v; it is the variance of a coordinate under the base distribution. For
-// the DDPM step from t to s, x_s = A_t·x_t + B_t·x̂_0 + noise, the factor is
+// factor of a step measures how much its multipliers influence the distribution of the samples. Let
+// v be the argument variance, that is, the variance of a coordinate under the base distribution.
+// For the DDPM step from t to s, x_s = A_t·x_t + B_t·x̂_0 + noise, the factor is
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
 //	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ),
@@ -310,8 +310,7 @@ func (d *Denoiser) Average() []float64 {
 // The factors are exact if the constraints are linear and the base distribution is normal with
 // independent coordinates of variance v. The samples then have the same mean as a run at the fixed
 // multipliers Σ_t w_t·λ_t (see [Denoiser.Tilt]), up to the error of finitely many steps. In other
-// cases the factors are a rough measure. Hadou et al. (2026) use similar factors to bound the
-// effect of multipliers other than the optimum λ*.
+// cases the factors are a rough measure.
 //
 // Stability returns nil before the first step, and an error unless variance is finite and > 0.
 func (d *Denoiser) Stability(variance float64) ([]float64, error) {

@@ -16,12 +16,13 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Tilted is a target with the energy
+// Tilted is a target that can compute its energy
 //
 //	E(x, λ) = (f0(x) + λᵀg(x))/β
 //
-// that can compute E and its score, the gradient of −E with respect to x. A [dual.RealLagrangian]
-// is Tilted. You can write your own type, for instance if one pass over x can compute all g.
+// and its score, the gradient of −E with respect to x. Here f0 is the base energy, λ are the
+// multipliers of the constraints g ≤ 0, and β is the temperature. A [dual.RealLagrangian] is
+// Tilted. You can write your own type, for instance if one pass over x can compute all g.
 type Tilted interface {
 	dual.Target[float32]
 	energy.Scored
@@ -83,8 +84,8 @@ type GibbsOptions struct {
 	// the base distribution exp(−f0/β), for better candidates. They hold one entry per coordinate,
 	// or a single entry for all coordinates. Constraints of type continuous.Linear tilt this
 	// Gaussian by their multipliers. Candidates are drawn from its posterior given the noisy state
-	// x_t, and the weights correct for the difference. With many candidates the estimate tends to
-	// the same limit, whatever the guess.
+	// x_t, and the weights correct for the error of the guess. With many candidates the estimate
+	// tends to the same limit, whatever the guess.
 	Center, Spread []float64
 
 	// Antithetic draws candidates in pairs whose noise is +ε and −ε. Errors that are odd in ε then
@@ -92,18 +93,19 @@ type GibbsOptions struct {
 	Antithetic bool
 
 	// Score estimates the posterior mean from ŝ, the estimated score of the noisy state (see
-	// [GibbsScore]), as in the paper. Otherwise the estimate is Σ w_k y_k. With few effective
-	// candidates, ŝ is unreliable, because it rests on the score of one remote candidate, times
-	// σ²/α. On mixtures in many dimensions with a single effective candidate, the estimate from ŝ
-	// is nevertheless more accurate than Σ w_k y_k, because the multipliers correct the error.
+	// [GibbsScore]), as in the paper. Otherwise the estimate is the weighted mean Σ w_k y_k of
+	// the candidates. With few effective candidates, ŝ is unreliable, because it rests on the
+	// score of one remote candidate. On mixtures in many dimensions with a single effective
+	// candidate, the estimate from ŝ is nevertheless more accurate than Σ w_k y_k, because the
+	// multipliers correct the error.
 	Score bool
 
-	// Control adds a control variate to the weighted mean Σ w_k y_k: c times the difference between
-	// the weighted mean and the estimate from ŝ (see Score). The mean of this difference is zero
-	// (Stein's identity). The factor c is determined by least squares over the candidates. On a
-	// Gaussian target the result has no variance, even with few effective candidates. On a mixture
-	// with a single effective candidate Control may not help, and the estimate of the paper is
-	// best.
+	// Control adds a control variate to the weighted mean Σ w_k y_k of the candidates. The control
+	// variate is c times the difference between the weighted mean and the estimate from ŝ (see
+	// Score). The mean of this difference is zero (Stein's identity). The factor c is determined by
+	// least squares over the candidates. On a Gaussian target the result has no variance, even with
+	// few effective candidates. On a mixture with a single effective candidate Control may not
+	// help, and the estimate of the paper is best.
 	Control bool
 }
 
@@ -277,8 +279,8 @@ func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alp
 }
 
 // Predict stores in v the estimated posterior means; it implements [Predictor]. It returns an error
-// if every candidate of a state has energy +Inf, an energy is NaN, or a multiplier is not finite. A
-// negative multiplier of an inequality is also an error.
+// if every candidate of a state has energy +Inf, if an energy is NaN, or if a multiplier is not
+// finite. A negative multiplier of an inequality is also an error.
 func (g *GibbsScore) Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error {
 	n := g.l.Sites()
 	check.Len("pdi", "v", len(v), len(x))

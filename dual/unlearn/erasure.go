@@ -66,12 +66,12 @@ type ErasureConfig struct {
 }
 
 // NewErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the distribution
-// to start from. The slice away holds the denoisers of the distributions q_i to move away from, and
-// b holds one bound on KL(p‖q_i) for each of these.
+// to start from. The slice away holds the denoisers of the distributions q_i to move away from. The
+// slice b holds one bound on KL(p‖q_i) for each of them.
 //
-// NewErasure returns an error if a denoiser is nil, shapes differ, the number of bounds is wrong,
-// or a bound is invalid. It also returns an error if the mask is not a level, or differs from the
-// mask of a denoiser that is [energy.Masking].
+// NewErasure returns an error if a denoiser is nil, if shapes differ, or if the bounds are invalid.
+// It also returns an error if the mask is not a level, or differs from the mask of a denoiser that
+// is [energy.Masking].
 func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
 	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
 		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))
@@ -406,10 +406,11 @@ func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how 
 	return nil
 }
 
-// Violation stores in g the violations of each of the most recent samples: b_i minus the path
-// divergence (see [Erasure]). After [Erasure.Terminal] they are b_i − log(p_λ(x)/q_i(x)) instead.
-// The slice x must hold these samples in the order in which the diffusion began them. Violation
-// panics if fewer samples have been drawn since SetLambda, or if the lengths do not match.
+// Violation stores in g the violations of each of the most recent samples. A violation is b_i
+// minus the path divergence (see [Erasure]). After [Erasure.Terminal] it is b_i −
+// log(p_λ(x)/q_i(x)) instead. The slice x must hold these samples in the order in which the
+// diffusion began them. Violation panics if fewer samples have been drawn since SetLambda, or if
+// the lengths do not match.
 func (e *Erasure) Violation(g []float64, x []int32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)

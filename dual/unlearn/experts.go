@@ -48,8 +48,8 @@ type Experts struct {
 // like [dual.Thermodynamic]. NewExperts calls logZ once per model to move away from, and every
 // SetLambda calls it once.
 //
-// NewExperts returns an error if an argument is nil, shapes differ, the bounds are invalid, or logZ
-// returns an error.
+// NewExperts returns an error if an argument is nil, if shapes differ, if the bounds are invalid,
+// or if logZ returns an error.
 func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(energy.Model) (float64, error)) (*Experts, error) {
 	if _, _, err := check.Model("unlearn", "NewExperts", "q", q); err != nil {
 		return nil, err
@@ -99,8 +99,8 @@ func (m *Experts) Len() int { return len(m.lambda) }
 // Sites returns the number of sites of a state.
 func (m *Experts) Sites() int { return m.sites }
 
-// Beta returns 1 − Σλ_i, the temperature that a [dual.Rule] needs: the Hessian of the dual function
-// is −Cov(g)/(1−Σλ_i), where g are the violations.
+// Beta returns 1 − Σλ_i. This is the temperature for a [dual.Rule], because the Hessian of the dual
+// function is −Cov(g)/(1−Σλ_i), where g are the violations.
 func (m *Experts) Beta() float64 { return rest(m.lambda) }
 
 // rest returns 1 − Σλ_i.
@@ -126,7 +126,7 @@ func expert(lambda []float64) error {
 }
 
 // SetLambda sets the multipliers and computes log Z_λ. It returns an error and changes nothing if
-// a multiplier is negative, their sum is not below 1, or log Z_λ cannot be found. It panics
+// a multiplier is negative, if their sum is not below 1, or if log Z_λ cannot be found. It panics
 // unless there is one multiplier per distribution.
 func (m *Experts) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(m.lambda))
@@ -197,9 +197,9 @@ func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32
 	return h.Named("log q/q_i", "nats", 0)
 }
 
-// Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation, where q is
-// the distribution to start from, and q_i is a distribution to move away from. The arguments q and
-// qi are models with the log partition functions logZq and logZi. The ratio overflows to +Inf where
+// Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation. Here q is the
+// distribution to start from, and q_i is a distribution to move away from. The arguments q and qi
+// are models with the log partition functions logZq and logZi. The ratio overflows to +Inf where
 // q_i exceeds q by a factor of more than e^709.
 func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Constraint[int32], error) {
 	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {

@@ -63,8 +63,8 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 // For ForwardKL, q_i is the sample weighted by the ratios after smoothing of the largest ratios.
 // [Problem.Tails] shows whether the sample is large enough to determine the mean of the ratios.
 //
-// FromRatios returns an error unless every distribution has the same number of ratios, all ratios
-// are ≥ 0, and the mean ratio of every distribution is positive and finite.
+// FromRatios returns an error unless every distribution has the same number of ratios. Ratios
+// must be ≥ 0, and the mean ratio of every distribution must be positive and finite.
 func FromRatios(ratios ...[]float64) (*Problem, error) {
 	if len(ratios) == 0 || len(ratios[0]) == 0 {
 		return nil, fmt.Errorf("unlearn: FromRatios: no ratios")
@@ -159,8 +159,8 @@ func (u *Problem) check(f Formulation) error {
 }
 
 // Law returns the distribution p_λ of a formulation at the multipliers lambda. It returns an error
-// if the distributions do not satisfy the conditions of the formulation (see [New]), or if lambda
-// does not hold one finite λ_i ≥ 0 per distribution. It also returns an error if p_λ is not a
+// if the distributions do not satisfy the conditions of the formulation (see [New]). The slice
+// lambda must hold one finite λ_i ≥ 0 per distribution. It is also an error if p_λ is not a
 // distribution. This occurs for ReverseKL and ForwardKL if Σλ ≥ 1, and for ForwardKL if a
 // probability would be negative.
 func (u *Problem) Law(f Formulation, lambda []float64) ([]float64, error) {
@@ -350,9 +350,9 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 // array of n × len(b). The multipliers move as with a sampler, but without noise, and approach the
 // optimum of [Problem.Solve].
 //
-// The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. The
-// number most ≥ 0 limits every multiplier; +Inf means no limit. For ReverseKL this limit must keep
-// Σλ below 1, and +Inf means 0.99.
+// The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. Every
+// multiplier stays within [0, most], where most = +Inf means no limit. For ReverseKL this limit
+// must keep Σλ below 1, and +Inf means 0.99.
 //
 // Ascend returns the error of the context or of the rule. It also returns the error of
 // [Problem.Law] if p_λ does not exist at the multipliers of a step.
@@ -428,8 +428,8 @@ type CriticalError struct {
 	Supremum float64
 	Lambda   []float64 // multipliers at which the dual function approaches Supremum
 	Value    []float64 // divergences KL(q_i‖p_λ) at Lambda, for ForwardKL
-	// for ForwardKL: change of each Value that the rounding of λ causes; at least one change
-	// exceeds the error allowed in a solution
+	// for ForwardKL: error of each Value due to the rounding of λ; at least one is larger
+	// than allowed in a solution
 	Blur []float64
 }
 
@@ -690,16 +690,13 @@ func (u *Problem) forwardDual(b []float64) concave.Func {
 // every subset of these states.
 const maxFaces = 20
 
-// Global returns the optimum of min KL(p‖q) subject to KL(p‖q_1) ≥ b on a small space. It also
-// works beyond the critical bound b_crit (see [CriticalError]). There no multiplier gives the
-// optimum, and the optimum has probability 0 at some states. In the solution, Cost and Value are as
-// for [ReverseKL], and Lambda is nil.
+// Global returns the distribution p on a small space that minimises KL(p‖q) subject to KL(p‖q_1) ≥
+// b. It also works beyond the critical bound b_crit (see [CriticalError]). There no multiplier
+// gives the optimum, and the optimum has probability 0 at some states. In the solution, Cost and
+// Value are as for [ReverseKL], and Lambda is nil.
 //
-// The feasible set is not convex, so Global searches every face of the simplex, that is, every
-// subset of states. Within a face, a stationary point is q^{1/(1−λ)} q_1^{−λ/(1−λ)} restricted to
-// the face, for some λ. It is a minimum only if λ < 1. On a face of two states, the bound alone
-// leaves finitely many points, and Global tries them all. The search takes time 2^n for n states
-// with q > 0, at most 20.
+// The feasible set is not convex, so Global searches every subset of states. This takes time 2^n
+// for n states with q > 0, at most 20.
 //
 // Global returns an error if there are several distributions to move away from, more than 20
 // states, or a bound that no distribution satisfies. Such a bound exceeds the largest possible
@@ -823,7 +820,7 @@ type Solution struct {
 	Cost float64
 
 	// Value holds the bounded quantity for each distribution. Depending on the formulation it
-	// is KL(p‖q_i), KL(q_i‖p), E_p[q_i], E_p[r_i] or E_p[log q/q_i].
+	// is KL(p‖q_i), KL(q_i‖p), E_p[q_i], E_p[q_i/q] or E_p[log q/q_i].
 	Value []float64
 }
 
@@ -831,7 +828,7 @@ type Solution struct {
 // holds one bound per distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
 //
 // Solve returns an error if the distributions do not satisfy the conditions of the formulation (see
-// [New]), if the number of bounds is wrong, or if a bound is not finite. It returns these typed
+// [New]). The number of bounds must be right, and bounds must be finite. It returns these typed
 // errors:
 //
 //   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if
@@ -1119,8 +1116,8 @@ func (e *UnreachableError) Error() string {
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. For any other error there
-// are no points. This is so if a level is out of range, the context ended, or the distributions do
-// not satisfy the conditions of a formulation or of LikelihoodRatio.
+// are no points. Such an error occurs if a level is out of range or the context ended. It also
+// occurs if the distributions do not satisfy the conditions of a formulation or of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

@@ -60,11 +60,11 @@ type realRecord struct {
 }
 
 // NewRealErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the
-// distribution to start from. The denoisers in away predict the distributions q_i. The
+// distribution to start from. The denoisers in the slice away predict the distributions q_i. The
 // distance from each of them is bounded from below: KL(p‖q_i) ≥ b[i], in nats.
 //
-// NewRealErasure returns an error if a denoiser is nil or has more than one level, shapes differ,
-// the number of bounds is wrong, or a bound is not finite.
+// NewRealErasure returns an error if a denoiser is nil or has more than one level, or if shapes
+// differ. It also returns an error if the number of bounds is wrong or a bound is not finite.
 func NewRealErasure(q energy.Denoiser[float32], away []energy.Denoiser[float32], b []float64) (*RealErasure, error) {
 	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
 		return nil, fmt.Errorf("unlearn: NewRealErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))
@@ -175,10 +175,10 @@ func (e *RealErasure) record(sample int, snr float64) (*realRecord, error) {
 	return r, nil
 }
 
-// Violation stores in g the violations of each of the most recent samples: b_i minus the path
-// divergence (see [RealErasure]). The slice x must hold these samples in the order in which the
-// diffusion began them. Violation panics if fewer samples have been drawn since SetLambda, or if
-// the lengths do not match.
+// Violation stores in g the violations of each of the most recent samples. A violation is b_i
+// minus the path divergence (see [RealErasure]). The slice x must hold these samples in the
+// order in which the diffusion began them. Violation panics if fewer samples have been drawn
+// since SetLambda, or if the lengths do not match.
 func (e *RealErasure) Violation(g []float64, x []float32) {
 	n, states := len(e.lambda), len(x)/e.sites
 	check.Len("unlearn", "g", len(g), states*n)

@@ -24,10 +24,9 @@ import (
 // an error if an acceptance is above 1 or NaN; no distribution p_λ then exists at this λ. After an
 // error, the draws in progress are lost.
 //
-// The result depends on the draws and the random source, not on the number of states, because the
-// k-th number from the source decides on the k-th draw. If the acceptance is unchanged, a Run first
-// uses the draws left over from the previous Run. Methods must not be called concurrently with each
-// other.
+// The k-th number from the random source decides on the k-th draw. The result therefore does not
+// depend on the number of states. If the acceptance is unchanged, a Run first uses the draws left
+// over from the previous Run. Methods must not be called concurrently with each other.
 type Rejection[S energy.Site] struct {
 	*dual.Resampler[S]
 	draw   func(ctx context.Context, x []S) error

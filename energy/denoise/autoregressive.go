@@ -29,8 +29,8 @@ type Autoregressive struct {
 
 // NewAutoregressive returns the denoiser of series that have the given length and channels. It
 // returns an error if there is no channel, or if the length is at most the number of coefficients.
-// It also returns an error if a number is not finite, a variance is negative, or the coefficients
-// do not define a stationary process.
+// It also returns an error if a number is not finite or a variance is negative. The coefficients
+// must define a stationary process.
 func NewAutoregressive(length int, channels ...Channel) (*Autoregressive, error) {
 	if length < 1 || len(channels) == 0 {
 		return nil, fmt.Errorf("denoise: NewAutoregressive: length = %d with %d channels, want both ≥ 1", length, len(channels))

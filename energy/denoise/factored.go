@@ -87,8 +87,8 @@ func (d *Factored) newPosteriors(scopes [][]int32) *posteriors {
 	return r
 }
 
-// Shape returns the shape of predictions: the shape of the model, plus one level for the mask if
-// the corruption is Absorbing.
+// Shape returns the numbers of sites and levels of the model. If the corruption is Absorbing,
+// the mask is an additional level.
 func (d *Factored) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
 // TimeFree reports whether predictions are independent of time: true for Absorbing, false for

@@ -25,8 +25,8 @@ type HMM struct {
 }
 
 // NewHMM returns the exact denoiser of a hidden Markov model for sequences with the given number of
-// sites and noise of the kind c. The table start holds one probability per hidden state. For each
-// hidden state, trans holds a row of transition probabilities, and emit a row of token
+// sites and noise of the kind c. The argument start holds one probability per hidden state. For
+// each hidden state, trans holds a row of transition probabilities, and emit holds a row of token
 // probabilities. The tables are copied.
 //
 // NewHMM returns an error if sites < 1, a length does not match or c is unknown. It also returns an

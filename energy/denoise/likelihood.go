@@ -39,12 +39,12 @@ type Likelihood struct {
 }
 
 // NewLikelihood returns the distribution of the samples that a masked diffusion generates with the
-// denoiser d. The argument mask is the level of a masked token. The seed determines the K random
-// orders in which tokens are revealed; K is given by orders.
+// denoiser d. The argument mask is the level of a masked token. Tokens are revealed in random
+// orders, which the seed determines. The argument orders is their number.
 //
 // NewLikelihood returns an error if orders < 1 or there are too many orders to store. It also
-// returns an error if d is nil, mask is not a level, d has another mask, or predictions of d depend
-// on more than the states (energy.TimeFree).
+// returns an error if d is nil, or if mask is not a level or not the mask of d. The predictions of
+// d must depend on the states alone (energy.TimeFree).
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err

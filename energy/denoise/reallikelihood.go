@@ -39,10 +39,11 @@ type RealLikelihood struct {
 
 // NewRealLikelihood returns an estimator of the density of the samples that a Gaussian diffusion
 // generates with the denoiser d. The argument alpha holds the signal levels ᾱ_1 > … > ᾱ_T of the
-// steps. The seed determines the K random noise paths of each state; K is given by paths.
+// steps. The argument paths is the number of random noise paths for each state. The seed
+// determines these paths.
 //
-// NewRealLikelihood returns an error if d is not a denoiser of reals, alpha does not decrease
-// strictly within (0, 1), or paths < 1.
+// NewRealLikelihood returns an error unless d is a denoiser of reals, alpha decreases strictly
+// within (0, 1), and paths ≥ 1.
 func NewRealLikelihood(d energy.Denoiser[float32], alpha []float64, paths int, seed uint64) (*RealLikelihood, error) {
 	if err := check.Given("denoise: NewRealLikelihood", "d", d); err != nil {
 		return nil, err
@@ -171,8 +172,8 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t).
 //
-// Here x_t is the state after t steps of noise. The predictions from x_t are x̂_0 by d, and x̂′_0
-// by the other denoiser. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and β̃_t.
+// Here x_t is the state after t steps of noise. From x_t, d predicts x̂_0, and the other denoiser
+// predicts x̂′_0. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and β̃_t.
 //
 // If d is exact, the mean over samples is the divergence between the distributions of whole paths
 // (Khalafi, Ribeiro and Ding 2026, Lemma 3). This is an upper bound on the divergence of the final

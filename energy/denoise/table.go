@@ -31,7 +31,7 @@ type Table struct {
 
 // NewTable returns the exact denoiser for clean states distributed as the model m and noise of the
 // kind c. It lists all levels^sites states. It returns an error if levels^sites·sites exceeds 2²⁶,
-// an energy is NaN or −Inf, or no state has positive probability.
+// if an energy is NaN or −Inf, or if no state has positive probability.
 func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	sites, levels, err := check.Model("denoise", "NewTable", "m", m)
 	if err != nil {
@@ -78,8 +78,8 @@ func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	return d, nil
 }
 
-// Shape returns the shape of predictions: the shape of the model, plus one level for the mask if
-// the corruption is Absorbing.
+// Shape returns the numbers of sites and levels of the model. If the corruption is Absorbing,
+// the mask is an additional level.
 func (d *Table) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
 // TimeFree reports whether predictions are independent of time: true for Absorbing, false for

@@ -82,8 +82,8 @@ func (d Tempered) As(target any) bool {
 	return ok && energy.Give(target, m)
 }
 
-// Denoise stores in v the sharpened predictions; it implements [energy.Denoiser]. It does not
-// change rows that contain a NaN or +Inf, or only −Inf.
+// Denoise stores in v the sharpened predictions; it implements [energy.Denoiser]. It leaves a
+// row unchanged if the row contains a NaN or +Inf, or if all its entries are −Inf.
 func (d Tempered) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := d.Check(); err != nil {
 		return err

@@ -289,8 +289,8 @@ func (w *Windows) place(dst, x []float32, alpha float64) {
 // weight is ∝ exp(−(distance moved)²/2h²), where h is the bandwidth. Windows whose weight is below
 // e⁻⁷⁰⁰ of the largest are omitted. Predictions and draws satisfy the equations exactly.
 //
-// Where returns an error if h = 0, R has no row, lengths do not match, a number is not finite, or
-// rows are linearly dependent.
+// Where returns an error if h = 0 or lengths do not match. R must have at least one row, its rows
+// must be linearly independent, and all numbers must be finite.
 func (w *Windows) Where(rows, values []float64) (given *Windows, logp float64, err error) {
 	n, q, before := w.sites, len(values), len(w.target)
 	switch {

@@ -220,8 +220,8 @@ func (p *Pass) classify(class []int32) {
 }
 
 // Forward runs the network up to its last linear layer, which [Pass.Output] then computes. It keeps
-// a reference to the input until the next call. It panics if lengths do not match, the batch is too
-// large for the pass, or a token is out of range.
+// a reference to the input until the next call. It panics if lengths do not match, if the batch is
+// too large for the pass, or if a token is out of range.
 func (p *Pass) Forward(in Input) {
 	p.take(in)
 	c, b := p.net.cfg, &p.net.body
@@ -420,9 +420,9 @@ func (p *Pass) rowsBack(dx []float32) {
 
 // InputGradient stores in dst the gradient of the last Backward with respect to the input. For
 // [Input.Reals] it has states × Length × Channels entries. For tokens it has states × Length ×
-// Levels entries: it is the gradient with respect to [Input.Rows] or, if Rows is nil, to the
-// one-hot encoding of the tokens. InputGradient panics unless the pass was made by
-// [Transformer.NewTraining].
+// Levels entries. It is then the gradient with respect to [Input.Rows]. If Rows is nil, it is
+// the gradient with respect to the one-hot encoding of the tokens. InputGradient panics unless
+// the pass was made by [Transformer.NewTraining].
 func (p *Pass) InputGradient(dst []float32) {
 	c := p.net.cfg
 	if p.use == predicting {

@@ -38,15 +38,14 @@ type Posterior struct {
 	y      []float32
 }
 
-// NewPosterior returns the posterior given the inputs x, a row-major array of len(y) × inputs, and
-// the targets y in [0, 1]. Both are copied. The argument weight is the factor w of the energy. The
-// argument batch is the number of rows drawn for an estimate of the field; 0 means no estimates
-// (see [energy.Stochastic]).
+// NewPosterior returns the posterior given the inputs x and the targets y in [0, 1]. The slice x
+// holds one row of inputs for each entry of y. Both slices are copied. The argument weight is the
+// factor w of the energy. The argument batch is the number of rows drawn for an estimate of the
+// field; 0 means no estimates (see [energy.Stochastic]).
 //
-// NewPosterior returns an error if y is empty or not in [0, 1], or len(x) is not a positive
-// multiple of len(y). It also returns an error if hidden < 1, weight is not > 0, or batch is not in
-// 0 … len(y). Finally, it returns an error if a number is not finite or a derivative could overflow
-// float32.
+// NewPosterior returns an error if y is empty, if an argument is out of range, or if a number is
+// not finite. The ranges are hidden ≥ 1, weight > 0 and 0 ≤ batch ≤ len(y); len(x) must be a
+// positive multiple of len(y). It is also an error if a derivative could overflow float32.
 func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Posterior, error) {
 	const caller = "neural: NewPosterior"
 	rows := len(y)
@@ -104,16 +103,16 @@ func (m *Posterior) Shape() (sites, levels int) { return (m.inputs+2)*m.hidden +
 // implements [energy.Model].
 func (m *Posterior) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
 
-// Field stores the energies in e, and in h first-order approximations of the energy differences
-// between levels 1 and 0. It implements [energy.Binary].
+// Field stores the energies in e. It stores in h first-order approximations of the energy
+// differences between levels 1 and 0. It implements [energy.Binary].
 func (m *Posterior) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, x)
 }
 
-// Gradient stores the energies in e, and in g first-order approximations of the energy differences
-// of all single-site changes. For sites i and levels l they are g[i,l] = (l − x_i)·h_i, where h is
-// the field of [Posterior.Field]. It implements [energy.Differentiable].
+// Gradient stores the energies in e. It stores in g first-order approximations of the energy
+// differences of all single-site changes. For sites i and levels l they are g[i,l] = (l −
+// x_i)·h_i, where h is the field of [Posterior.Field]. It implements [energy.Differentiable].
 func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), 2*len(x))
 	m.evaluate(e, g[len(x):], x)

@@ -22,11 +22,11 @@ import (
 // the SiLU activation, and K is the number of residual blocks. Without blocks the network is a
 // perceptron with one hidden layer. The other letters are weights and biases.
 //
-// Potential implements [energy.Differentiable] and [energy.Learnable], and [energy.As] finds
-// [energy.Binary] if it has two levels. Energy differences are first-order approximations, computed
-// by backpropagation. It is immutable and safe for concurrent use. Activations are float32, so
-// results are reproducible only on processors with the same vector instructions. Results do not
-// depend on the batch.
+// Potential implements [energy.Differentiable] and [energy.Learnable]. If there are two levels,
+// [energy.As] also finds [energy.Binary]. Energy differences are first-order approximations,
+// computed by backpropagation. It is immutable and safe for concurrent use. Activations are
+// float32, so results are reproducible only on processors with the same vector instructions.
+// Results do not depend on the batch.
 type Potential struct {
 	sites, levels, in, width int
 	weights                  []float32
@@ -42,10 +42,11 @@ type potentialParts struct {
 }
 
 // NewPotential returns a network for states with the given sites and levels. The network has the
-// given width and number of blocks. Its weights are drawn from src. The weights of a layer have
-// standard deviation 1/√inputs, or a tenth of that in the second layer of each block and in the
-// last layer. Biases are 0, so energies begin near 0. NewPotential returns an error if sites,
-// levels or width < 1, blocks < 0, or there would be more than 2²⁸ weights.
+// given width and number of blocks. Its weights are drawn from src. In a layer with n inputs,
+// the weights have standard deviation 1/√n. In the second layer of each block and in the last
+// layer, they have a tenth of that. Biases are 0, so energies begin near 0. NewPotential returns
+// an error if sites, levels or width is below 1, if blocks < 0, or if there would be more than
+// 2²⁸ weights.
 func NewPotential(sites, levels, width, blocks int, src rand.Source) (*Potential, error) {
 	switch {
 	case sites < 1 || levels < 1:
@@ -111,8 +112,9 @@ func (m *Potential) Shape() (sites, levels int) { return m.sites, m.levels }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *Potential) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, x, nil) }
 
-// Gradient stores the energies in e, and in g first-order approximations of the energy differences
-// of all single-site changes, computed by backpropagation. It implements [energy.Differentiable].
+// Gradient stores the energies in e. It stores in g first-order approximations of the energy
+// differences of all single-site changes, computed by backpropagation. It implements
+// [energy.Differentiable].
 func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), len(x)*m.levels)
 	b := scratch.Float32s.Get(len(x) / m.sites * m.in)

@@ -46,8 +46,8 @@ const longestHeader = 100_000_000
 
 // ReadFile reads the header of a .safetensors file of the given size from r. The numbers are read
 // later, by [File.Read], so r must stay open. The argument name identifies the file in errors.
-// ReadFile returns an error if the header extends beyond the end, the JSON is invalid, or a
-// tensor's shape, type and position do not agree.
+// ReadFile returns an error if the header is invalid or extends beyond the end, or if a tensor's
+// shape, type and position do not agree.
 func ReadFile(name string, r io.ReaderAt, size int64) (*File, error) {
 	fail := func(format string, args ...any) (*File, error) {
 		return nil, fmt.Errorf("neural: %s: %w", name, fmt.Errorf(format, args...))
@@ -193,8 +193,9 @@ func (f *File) Source(name string) string {
 	return f.name
 }
 
-// Read stores the numbers of a tensor in dst. It returns an error if there is no such tensor, its
-// type is unknown, or it does not have len(dst) numbers. The error names the tensor and the file.
+// Read stores the numbers of a tensor in dst. It returns an error if there is no such tensor, if
+// its type is unknown, or if it does not have len(dst) numbers. The error names the tensor and
+// the file.
 func (f *File) Read(dst []float32, name string) error {
 	e, ok := f.entries[name]
 	if !ok {

@@ -27,10 +27,10 @@ type Transformer struct {
 }
 
 // New returns a network with random initial weights drawn from src, distributed as in the diffusion
-// transformer DiT (Peebles and Xie 2023). Weights of linear layers are normal with variance
-// 1/inputs, and embeddings are normal with variance 0.02². Gains are 1. The last layer is 0, as are
-// the weights that turn the noise level into shifts, scales and gates. New returns an error if a
-// field of cfg is out of range or src is nil.
+// transformer DiT (Peebles and Xie 2023). Weights of a linear layer with n inputs are normal with
+// variance 1/n, and embeddings are normal with variance 0.02². Gains are 1. The last layer is 0, as
+// are the weights that turn the noise level into shifts, scales and gates. New returns an error if
+// a field of cfg is out of range or src is nil.
 func New(cfg Config, src rand.Source) (*Transformer, error) {
 	cfg, err := cfg.resolve("New")
 	if err != nil {

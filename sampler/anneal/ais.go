@@ -22,30 +22,30 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// AIS estimates log Z, where Z = Σ_x exp(−E(x)) is the normaliser of a model, by annealed
-// importance sampling (Neal 2001). Every chain starts at a draw x_0 from the base distribution. It
-// then passes through stages k = 1 … K, in which an inverse temperature rises from β_0 = 0 to β_K =
-// 1. The energy at stage k is
+// AIS estimates log Z, where Z = Σ_x exp(−E(x)) is the normaliser of a model, by annealed importance
+// sampling (Neal 2001). Every chain starts at a draw x_0 from the base distribution. It then passes
+// through stages k = 1 … K, in which an inverse temperature rises from β_0 = 0 to β_K = 1. The energy
+// at stage k is
 //
 //	E_k = (1 − β_k)·E_base + β_k·E,
 //
-// where E_base = 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E
-// itself. The weight w of the chain starts at Z_0, the normaliser of the base. A stage first
-// updates the weight and then moves the chain,
+// where E_base = 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
+// The weight w of the chain starts at Z_0, the normaliser of the base. A stage first updates the
+// weight and then moves the chain,
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← state after some steps of the method on E_k.
 //
 // The number of steps is AISConfig.Moves. The last stage does not move the chain.
 //
-// If the method leaves its target invariant (mcmc.DULA does not), the weights are unbiased, E[w] =
-// Z, however badly the chains mix. The logarithms of the weights are biased downwards. Methods do
-// not tune themselves in this run, because that would bias the weights. Set their step sizes.
+// If the method leaves its target invariant (mcmc.DULA does not), the weights are unbiased, E[w] = Z,
+// however badly the chains mix. The logarithms of the weights are biased downwards. Methods do not
+// tune themselves in this run, because that would bias the weights. Set their step sizes.
 //
 // If AISConfig.Population is set, AIS becomes population annealing (Hukushima and Iba 2003; Machta
-// 2010). A population is a group of consecutive chains. It is resampled whenever its effective
-// number of chains, (Σw)²/Σw², falls below half of its size. The chains are then replaced by copies
-// of chains drawn in proportion to their weights (systematic resampling), and each gets the mean
-// weight. The weights stay unbiased. Populations are independent of each other.
+// 2010). A population is a group of consecutive chains. It is resampled whenever its effective number
+// of chains, (Σw)²/Σw², falls below half of its size. The chains are then replaced by copies of chains
+// drawn in proportion to their weights (systematic resampling), and each gets the mean weight. The
+// weights stay unbiased. Populations are independent of each other.
 //
 // Chains that start at a state of probability zero have weight 0. If almost all states have
 // probability zero, almost all weights are 0.
@@ -53,9 +53,10 @@ import (
 // The weights, the estimate, its error and the effective sample size have the same bits on every
 // processor.
 //
-// AIS returns an error if a setting is out of range, the method does not fit the model, an energy
-// is NaN or −Inf, a step fails or the context ends. It returns [sampler.ErrZero] if all chains
-// start at states of probability zero. Use an [AISRunner] for a run that can stop and resume.
+// AIS returns an error if a setting is out of range, if the method does not fit the model, or if an
+// energy is NaN or −Inf. It also returns an error if a step fails or the context ends. It returns
+// [sampler.ErrZero] if all chains start at states of probability zero. Use an [AISRunner] for a run
+// that can stop and resume.
 func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
 	a, err := NewAIS(m, method, cfg)
 	if err != nil {
@@ -109,9 +110,8 @@ type AISConfig struct {
 	Exact []int32
 
 	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no
-	// checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
-	// saves each time all chains have completed Every more stages. If saving fails, Run returns the
-	// error.
+	// checkpoints. Run saves when it ends, even if the context ended. If Every is k > 0, it also
+	// saves after every k stages. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -135,10 +135,10 @@ type AISResult struct {
 	// of the states that are possible under the model. It is 1 if no state has probability zero.
 	LogWeights []float64
 
-	// ESS is the effective number of chains, (Σw)²/Σw². If Population is set, it is the effective
-	// number of populations, and w is the mean weight of a population. Below a few tens, Value and
-	// StdErr are unreliable: use more stages, or more populations. ESS is 0 if all weights of a
-	// part are 0.
+	// ESS is the effective number of chains, (Σw)²/Σw², where w are their weights. If Population
+	// is set, it is the effective number of populations, and w are their mean weights. Below a few
+	// tens, Value and StdErr are unreliable: use more stages, or more populations. ESS is 0 if all
+	// weights of a part are 0.
 	ESS float64
 
 	// States holds the last states of the chains, chains × sites. Weighted by w, they represent the

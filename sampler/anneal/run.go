@@ -29,8 +29,8 @@ func (r *saved) Save(w io.Writer) error { return r.life.Save(w) }
 // unchanged.
 func (r *saved) Load(ctx context.Context, in io.Reader) error { return r.life.Load(ctx, in) }
 
-// SaveFile saves a checkpoint to the file path. It keeps the previous checkpoint as path.old, so
-// that at least one of the two files survives any failure; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as
+// path.old. At least one of the two files survives any failure; see [sampler.Runner.SaveFile].
 func (r *saved) SaveFile(path string) error { return r.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint that SaveFile saved; see Load. If the file is missing or damaged,

@@ -59,8 +59,8 @@ type Config struct {
 	Schedule Schedule
 
 	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no
-	// checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
-	// saves each time it has made Every more steps. If saving fails, Run returns the error.
+	// checkpoints. Run saves when it ends, even if the context ended. If Every is k > 0, it also
+	// saves after every k steps. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

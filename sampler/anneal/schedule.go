@@ -68,8 +68,7 @@ const (
 // states, Cooling uses it instead.
 //
 // This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile replaces
-// the smallest difference, and the probability is divided by the number of sites. (A probability of
-// 1 % per site leaves hundreds of sites excited on a large model.)
+// the smallest difference, and the probability is divided by the number of sites.
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {

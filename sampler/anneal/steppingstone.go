@@ -73,9 +73,8 @@ type SteppingStoneConfig struct {
 	Base energy.Model // distribution at β = 0; nil means uniform; see [AISConfig]
 
 	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no
-	// checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
-	// saves each time every chain has made Every more draws. If saving fails, Run returns the
-	// error.
+	// checkpoints. Run saves when it ends, even if the context ended. If Every is k > 0, it also
+	// saves after every k draws of each chain. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

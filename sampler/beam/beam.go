@@ -47,8 +47,8 @@ func init() {
 type Job struct {
 	Run shard.Job
 
-	// Parts is the number of parts into which the run is divided; 0 means the number of the run's
-	// blocks, the largest possible number (see [shard.Run]). A worker makes consecutive parts
+	// Parts is the number of parts into which the run is divided; 0 means one part per block of
+	// the run, the largest possible number (see [shard.Run]). A worker makes consecutive parts
 	// together, some 50 ms of work at a time. A runner may move parts that have not begun to
 	// another worker. Results do not depend on Parts.
 	Parts int
@@ -66,8 +66,8 @@ type Job struct {
 
 // Chains adds a job of Markov chains ([shard.Chains]) to a pipeline. The result is a collection of
 // one element, the tally of the whole run in the format of [diagnose.Tally.AppendBinary]. The tally
-// holds the statistics of all draws. Chains returns an error if the run is not a [shard.Chains], if
-// it cannot be built in this process or if Parts is out of range.
+// holds the statistics of all draws. Chains returns an error if the run is not a [shard.Chains] or
+// cannot be built in this process, or if Parts is out of range.
 //
 // In the pipeline, an error of a part fails its bundle. The runner may repeat the bundle, which
 // gives the same bits. A tally with a missing or repeated part is an error.

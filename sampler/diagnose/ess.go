@@ -17,7 +17,8 @@ const MinDraws = 6
 // variance is not. Each chain is split in half, and the draws are replaced by normal scores of
 // their ranks. The result is the effective sample size of the mean of these scores.
 //
-// For m half-chains of n draws, S = mn draws in all, the effective sample size is S/τ̂,
+// Let there be m half-chains of n draws each, and let S = mn. The effective sample size is S/τ̂,
+// with
 //
 //	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n).
 //

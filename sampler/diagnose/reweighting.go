@@ -21,8 +21,8 @@ type Average struct {
 //
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n).
 //
-// Here A_n and E_n are the values of the function and the energy at draw n, N_k is the number of
-// draws at β_k, and f_k is the free energy at β_k.
+// Here A_n and E_n are the values of the function and the energy at draw n. N_k is the number of
+// draws at β_k, and f_k is the free energy there.
 //
 // Standard errors come from the variation between at least 32 parts of the run. The parts are the
 // chains or, if there are few chains, consecutive stretches of each chain. They are assumed to be

@@ -18,8 +18,8 @@ type Row struct {
 	// is S − 1.
 	Mean, SD Estimate
 	MCSE     Estimate // Monte Carlo standard error of Mean, see [MCSEMean]
-	// MCSEChains is the standard error of Mean, estimated from the means of the chains alone: their
-	// standard deviation divided by √chains.
+	// MCSEChains is the standard error of Mean, estimated from the means of the chains alone. It is
+	// the standard deviation of these means divided by √chains.
 	MCSEChains   Estimate
 	Q5, Q50, Q95 Estimate // 5 %, 50 % and 95 % quantiles of all draws, interpolated linearly
 	// RHat is R-hat as the function [RHat] computes it. In streaming mode and for a [Tally], it is

@@ -52,7 +52,7 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 //   - an evaluation that returned NaN,
 //   - an R-hat above 1.01, or undefined,
 //   - an effective sample size below 400, or at its cap,
-//   - a function that left its usual value only once, for one stretch of one chain.
+//   - a function that left its usual value in only one stretch of one chain.
 func (s Summary) Reasons() []Reason {
 	var w []Reason
 	for _, r := range s.Rows {
@@ -249,8 +249,8 @@ const (
 type Reason struct {
 	Row string // name of the function; empty if the reason concerns the whole run
 	// Figure is the name of the statistic: "rhat", "ess_bulk", "ess_tail", "ess_mean", "invalid" or
-	// "visits". The statistic "visits" is the number of stretches of draws that differ from the
-	// most frequent value.
+	// "visits". The statistic "visits" counts the stretches of consecutive draws in which the value
+	// is not the most frequent one.
 	Figure string
 	Value  float64 // value of the statistic named by Figure; 0 if it is undefined
 	Limit  float64 // bound that Value should not cross

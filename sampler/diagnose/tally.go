@@ -78,7 +78,7 @@ var ErrRanks = errors.New("ranks do not merge")
 // Merge adds the chains of o, another part of the same run, to t. It does not change o. It takes
 // some microseconds per function.
 //
-// It is an error if t has some of the chains already, if o belongs to a run with other settings, or
+// It is an error if o belongs to a run with other settings, if t and o have a chain in common, or
 // if a chain lacks some of its draws. On an error t is unchanged.
 func (t *Tally) Merge(o *Tally) error {
 	if err := t.merge(o); err != nil {
@@ -201,9 +201,9 @@ func (t *Tally) Covers(first, count int) bool {
 // Chains returns the number of finished chains that t counts.
 func (t *Tally) Chains() int { return t.done.chains() }
 
-// Digest returns 64 hexadecimal digits that identify what t observed: the values of every function
-// at every draw of every chain, and the states at the last draws. Two runs with equal digests had
-// the same bits. The digest does not depend on the order of merging.
+// Digest returns 64 hexadecimal digits that identify what t observed. They cover the values of
+// every function at every draw of every chain, and the states at the last draws. Two runs with
+// equal digests had the same bits. The digest does not depend on the order of merging.
 func (t *Tally) Digest() string { return t.bits.String() }
 
 // Missing returns nil if t counts all chains of the run. Otherwise it returns an error that names

@@ -83,15 +83,15 @@ func newTrace(functions int) *Trace {
 
 // NewStreamingTrace returns a trace that needs constant memory, 1.6 KB per chain and function. The
 // functions f must satisfy the rules of [NewTrace]. The length of the run need not be known. The
-// values of a function on a chain are condensed into 32 to 64 batches of consecutive draws; when
-// there would be more, the batch size doubles. The [Summary] of the trace has
+// values of a function on a chain are condensed into 32 to 64 batches of consecutive draws. The
+// batch size doubles when there would be more than 64. The [Summary] of the trace has
 //
 //   - the mean and the standard deviation of all draws,
 //   - MCSE and ESSMean by batch means, see below,
 //   - MCSEChains from the variance of the chain means alone,
 //   - RHatNested,
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013). It compares the first
-//     half of the complete batches with the second half, and so omits at most 2 batches in 34.
+//     half of the complete batches with the second half.
 //
 // It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
 //
@@ -595,8 +595,8 @@ func (t *Trace) sites() int {
 // and none may be x if states are kept. For any other name WriteCSV returns an error before it
 // writes anything.
 //
-// The argument chain counts the recorded chains from 0, in the order of their numbers. WriteCSV
-// panics if there is no such chain. A streaming trace gives [ErrStreaming].
+// The argument chain is an index, from 0, into the recorded chains in the order of their numbers.
+// WriteCSV panics if there is no such chain. A streaming trace gives [ErrStreaming].
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
 		return err
@@ -741,13 +741,13 @@ func errNotKept(what, how string) error {
 	return errors.New("diagnose: " + what + ": not kept, want " + how + " before the first draw")
 }
 
-// SaveNPY writes the output of [Trace.WriteNPY] to the file path. Until the file is complete, its
-// name is path.partial. On an error, the partial file is removed and an existing file at path is
-// unchanged.
+// SaveNPY writes the output of [Trace.WriteNPY] to the file at the given path. Until the file is
+// complete, its name is path.partial. On an error, the partial file is removed and an existing
+// file at path is unchanged.
 func (t *Trace) SaveNPY(path string) error { return saveFile(path, t.WriteNPY) }
 
-// SaveStatesNPY writes the output of [Trace.WriteStatesNPY] to the file path, in the same way as
-// [Trace.SaveNPY].
+// SaveStatesNPY writes the output of [Trace.WriteStatesNPY] to the file at the given path, in
+// the same way as [Trace.SaveNPY].
 func (t *Trace) SaveStatesNPY(path string) error { return saveFile(path, t.WriteStatesNPY) }
 
 // SaveCSV writes each chain with [Trace.WriteCSV], to the files prefix_1.csv, prefix_2.csv, …, and
@@ -887,8 +887,8 @@ func (t *Trace) WriteInferenceData(w io.Writer) error {
 	return nil
 }
 
-// SaveInferenceData writes the output of [Trace.WriteInferenceData] to the file path, in the same
-// way as [Trace.SaveNPY].
+// SaveInferenceData writes the output of [Trace.WriteInferenceData] to the file at the given
+// path, in the same way as [Trace.SaveNPY].
 func (t *Trace) SaveInferenceData(path string) error { return saveFile(path, t.WriteInferenceData) }
 
 func (t *Trace) writeInferenceData(w io.Writer) error {

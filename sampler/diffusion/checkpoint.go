@@ -36,12 +36,12 @@ func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 // used any more.
 func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error { return d.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path. It keeps the previous checkpoint as path.old, so
-// that at least one of the two files survives any failure. See [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as
+// path.old. At least one of the two files survives any failure. See [sampler.Runner.SaveFile].
 func (d *Runner[S]) SaveFile(path string) error { return d.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint written by [Runner.SaveFile], under the rules of [Runner.Load]. If
-// the file path is missing or damaged, LoadFile restores the previous checkpoint, path.old.
+// the file is missing or damaged, LoadFile restores the previous checkpoint, path.old.
 func (d *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return d.life.LoadFile(ctx, path)
 }

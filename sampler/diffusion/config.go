@@ -70,10 +70,10 @@ type Config struct {
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
 
-	// First and Count select a part of a run: the samples First, First+1, …, with the same bits as
-	// in the whole run. A part makes at most Count samples; a Count of 0 sets no limit. Parts may
-	// have any size and run anywhere, in any order. A projection that remembers earlier samples (a
-	// [Committer]) cannot be used with parts.
+	// First and Count select a part of a run, the samples from number First on. They have the same
+	// bits as in the whole run. A part makes at most Count samples; a Count of 0 sets no limit.
+	// Parts may have any size and run anywhere, in any order. A projection that remembers earlier
+	// samples (a [Committer]) cannot be used with parts.
 	First, Count int
 
 	Meta any // conditioning, such as a label or a prompt, that is passed to the denoiser
@@ -97,10 +97,10 @@ type Config struct {
 	// fails with an error that wraps constraint.ErrInfeasible (see [Runner.Sample]).
 	Projector Projector
 
-	// ProjectStart limits projections to steps that begin at a time t ≤ ProjectStart; 0 means 1,
-	// all steps. ProjectEvery limits them to every k-th step, where k = ProjectEvery; 0 means 1,
-	// and −1 means no step. The last step of a sample is always projected. A step without
-	// projection may lead to a state from which the set cannot be reached; the sample then fails.
+	// ProjectStart limits projections to steps that begin at a time t ≤ ProjectStart; 0 means all
+	// steps. If ProjectEvery is k, only every k-th step projects; 0 means every step, and −1
+	// means none. The last step of a sample is always projected. A step without projection may
+	// lead to a state from which the set cannot be reached; the sample then fails.
 	ProjectStart float64
 	ProjectEvery int
 
@@ -135,10 +135,10 @@ type Config struct {
 	// empty Path means no checkpoints. The previous file is kept as Path.old. For a failed sample,
 	// the file holds the text of the error and whether the error wrapped constraint.ErrInfeasible.
 	//
-	// Sample and Fill save when they end, even if the context ended. If Every is not 0, they also
-	// save each time Every more samples are finished. Every save writes all samples, so Every
-	// should grow with their number. If saving fails, the call ends. To identify the model, New
-	// asks it for two predictions and saves them with the settings.
+	// Sample and Fill save when they end, even if the context ended. If Every is k > 0, they also
+	// save after every k samples. Every save writes all samples, so Every should grow with their
+	// number. If saving fails, the call ends. To identify the model, New asks it for two
+	// predictions and saves them with the settings.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -31,10 +31,10 @@ const (
 // earlier steps and leave the distribution of x_t nearly unchanged. Their error is of the order of
 // Size: at pure noise, the stationary variance of the moves is 1/(1 − Size/2).
 //
-// Every move takes a prediction, so a sample of n steps takes n·(Moves + 1). Config.ProjectEvery
-// and the step numbers in a [Snapshot] count moves as steps.
+// Every move takes a prediction, so a sample of n steps takes n·(Moves + 1) predictions.
+// Config.ProjectEvery and the step numbers in a [Snapshot] count moves as steps.
 type Corrected struct {
-	Process Process[float32] // process whose steps the moves precede; nil means Gaussian{}
+	Process Process[float32] // process to which the moves are added; nil means Gaussian{}
 
 	Moves int     // number of moves before each step, at most 1024; 0 means 1
 	Size  float64 // size of a move as a fraction of 1−ᾱ, in (0, 1]; 0 means 0.1

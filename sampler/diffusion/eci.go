@@ -26,8 +26,8 @@ import (
 // which makes Euler steps.
 //
 // With Resample −1 and the projector of package projection/newton, ECI is physics-constrained flow
-// matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1) with
-// the penalty λ of its relaxed correction set to 0.
+// matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1). The
+// penalty λ of its relaxed correction is then 0.
 //
 // # Caveats
 //
@@ -39,10 +39,9 @@ import (
 //	ε drawn anew each round  .40  .47  .49  .50
 //	ε kept (PCFM)            2.2  8.7  25   79
 //
-// These values follow from a recursion, which a test of this package evaluates. With Mix 5 and ε
-// kept, the variance is three times as large. Directions in which the model is narrow suffer less.
-// Gaussian with noise.Straight and a projector has neither error. Package twisted draws from the
-// conditional distribution itself.
+// With Mix 5 and ε kept, the variance is three times as large. Directions in which the model is
+// narrow suffer less. Gaussian with noise.Straight and a projector has neither error. Package
+// twisted draws from the conditional distribution itself.
 type ECI struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.Straight{}
 

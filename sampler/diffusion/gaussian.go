@@ -34,13 +34,13 @@ import (
 type Gaussian struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.LinearBeta{}
 
-	// Eta is η, the share of fresh noise, in [0, 1].
+	// Eta is η in [0, 1], the share of fresh noise.
 	Eta float64
 
 	// Wide replaces the variance σ² of the added noise by β = 1 − ᾱ_t/ᾱ_s, the variance of the
-	// forward step (the other choice of Ho et al. 2020). It requires η = 1. The larger variance, β,
-	// is exact if clean samples have unit variance; σ² is exact if the clean sample is known. The
-	// last step adds no noise.
+	// forward step (the other choice of Ho et al. 2020). It requires Eta = 1. The larger variance,
+	// β, is exact if clean samples have unit variance; σ² is exact if the clean sample is known.
+	// The last step adds no noise.
 	Wide bool
 
 	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's own;

@@ -19,7 +19,7 @@ import (
 // Guide is a denoiser that is steered (guided) towards a condition, such as a label, in the reverse
 // step. The runner then steers the draw of the next state instead of the prediction of the clean
 // sample. This is called guidance at the posterior. It needs [Factorised] steps, which move every
-// site independently, or those of [Masked] with FirstHitting.
+// site independently, or [Masked] with FirstHitting.
 //
 // A runner finds a Guide through energy.As, so a wrapper of a denoiser must forward As. The runner
 // sets the field Guided of energy.Noised to announce that it applies the guidance. It then receives
@@ -330,9 +330,9 @@ type ClassifierFree struct {
 	// Scale is the weight γ ≥ 0 of the guidance.
 	Scale float64
 
-	// AtPosterior applies the guidance to the reverse step instead of to the prediction. The steps
-	// must be [Factorised], or those of [Masked] with FirstHitting. AtPosterior cannot be combined
-	// with projections. A wrapper of the denoiser must forward energy.As; see [Guide].
+	// AtPosterior applies the guidance to the reverse step instead of to the prediction. The
+	// process must have [Factorised] steps, or be [Masked] with FirstHitting. AtPosterior cannot
+	// be combined with projections. A wrapper of the denoiser must forward energy.As; see [Guide].
 	AtPosterior bool
 }
 
@@ -342,8 +342,8 @@ func (g ClassifierFree) Shape() (sites, levels int) {
 	return g.Conditional.Shape()
 }
 
-// TimeFree reports whether the guided prediction does not depend on time: both denoisers are
-// time-free and AtPosterior is not set.
+// TimeFree reports whether the guided prediction is independent of time. This holds if both
+// denoisers are time-free and AtPosterior is not set.
 func (g ClassifierFree) TimeFree() bool {
 	return !g.AtPosterior && energy.TimeFree(g.Conditional) && energy.TimeFree(g.Unconditional)
 }
@@ -351,14 +351,14 @@ func (g ClassifierFree) TimeFree() bool {
 // LeaveOneOut reports whether Conditional predicts each site from the other sites only.
 func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
 
-// As gives access to one optional interface of Conditional, [energy.Masking], which names the mask.
+// As gives access to the interface [energy.Masking] of Conditional, which names the mask.
 func (g ClassifierFree) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Conditional)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance returns Scale and Unconditional if AtPosterior is set, so that the runner steers the
-// reverse step, and zero values otherwise. It implements [Guide].
+// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Unconditional, and
+// the runner steers the reverse step by them. Otherwise it returns zero values.
 func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -404,8 +404,9 @@ func (g ClassifierFree) Check() error {
 	return checkPair("ClassifierFree", g.Conditional, g.Unconditional)
 }
 
-// CheckInside is Check for a denoiser inside another one. It also rejects AtPosterior, because the
-// guidance would ignore the changes that the outer denoiser makes.
+// CheckInside does the checks of Check for a denoiser that is used inside another one. It also
+// rejects AtPosterior, because the guidance would ignore the changes that the outer denoiser
+// makes.
 func (g ClassifierFree) CheckInside() error {
 	if g.AtPosterior {
 		return fmt.Errorf("diffusion: ClassifierFree: %w", errInside)
@@ -431,9 +432,9 @@ type ClassifierGuided struct {
 	// Scale is the weight γ ≥ 0 of the guidance.
 	Scale float64
 
-	// AtPosterior applies the guidance to the reverse step instead of to the prediction. The steps
-	// must be [Factorised], or those of [Masked] with FirstHitting. AtPosterior cannot be combined
-	// with projections. A wrapper of the denoiser must forward energy.As; see [Guide].
+	// AtPosterior applies the guidance to the reverse step instead of to the prediction. The
+	// process must have [Factorised] steps, or be [Masked] with FirstHitting. AtPosterior cannot
+	// be combined with projections. A wrapper of the denoiser must forward energy.As; see [Guide].
 	AtPosterior bool
 }
 
@@ -449,14 +450,14 @@ func (g ClassifierGuided) TimeFree() bool { return false }
 // LeaveOneOut reports whether Denoiser predicts each site from the other sites only.
 func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
 
-// As gives access to one optional interface of Denoiser, [energy.Masking], which names the mask.
+// As gives access to the interface [energy.Masking] of Denoiser, which names the mask.
 func (g ClassifierGuided) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Denoiser)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance returns Scale and Classifier if AtPosterior is set, so that the runner steers the
-// reverse step, and zero values otherwise. It implements [Guide].
+// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Classifier, and
+// the runner steers the reverse step by them. Otherwise it returns zero values.
 func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -497,8 +498,9 @@ func (g ClassifierGuided) Check() error {
 	return cmp.Or(checkInside("ClassifierGuided", g.Denoiser), checkScale("ClassifierGuided", g.Scale))
 }
 
-// CheckInside is Check for a denoiser inside another one. It also rejects AtPosterior, because the
-// guidance would ignore the changes that the outer denoiser makes.
+// CheckInside does the checks of Check for a denoiser that is used inside another one. It also
+// rejects AtPosterior, because the guidance would ignore the changes that the outer denoiser
+// makes.
 func (g ClassifierGuided) CheckInside() error {
 	if g.AtPosterior {
 		return fmt.Errorf("diffusion: ClassifierGuided: %w", errInside)

@@ -66,8 +66,8 @@ type ParticlesConfig struct {
 // resampled.
 type Weights struct {
 	Sample, Step int
-	Effective    float64 // effective number of particles, (Σw)²/Σw²
-	Largest      float64 // largest share of the weight in one particle, max w/Σw
+	Effective    float64 // effective number of particles, (Σw)²/Σw² for the weights w
+	Largest      float64 // largest share of the total weight in one particle
 	// Resampled reports whether the particles are resampled next. At the end of a sample, it
 	// reports whether the sample is drawn from them.
 	Resampled bool
@@ -112,10 +112,9 @@ type Weights struct {
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Results do not depend on
 // Workers or Batch.
 //
-// If the predictions for a sample's particles fit in 512 MiB, all are kept for the next step.
-// Otherwise the denoiser receives smaller batches that fit, and no prediction is kept. A particle
-// then moves before resampling instead of after it. The variance is slightly larger; estimates
-// remain unbiased and the limit is the same.
+// If the predictions for a sample's particles exceed 512 MiB, the denoiser receives smaller
+// batches. The variance is then slightly larger; estimates remain unbiased and the limit is the
+// same.
 type Particles struct {
 	run       *Runner[int32]
 	paths     *slots.Paths
@@ -150,8 +149,8 @@ type Particles struct {
 var _ crowd = (*Particles)(nil)
 
 // NewParticles returns particles that sample from the model by the given process. They obey the
-// constraint of cfg.Projector, are weighted by cfg.Potential, or both. It calls the Bind method of
-// the projector, which can take long and stops when ctx ends.
+// constraint of cfg.Projector, are weighted by cfg.Potential, or both. NewParticles calls the Bind
+// method of the projector, which can take long and stops when ctx ends.
 //
 // NewParticles returns the same errors as [New]. It also returns an error in these cases:
 //
@@ -460,11 +459,11 @@ func (p *Particles) Save(w io.Writer) error { return p.run.Save(w) }
 // Load restores a checkpoint written by Save, under the rules of [Runner.Load].
 func (p *Particles) Load(ctx context.Context, r io.Reader) error { return p.run.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path. It keeps the previous checkpoint as path.old, so
-// that at least one of the two files survives any failure.
+// SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as
+// path.old. At least one of the two files survives any failure.
 func (p *Particles) SaveFile(path string) error { return p.run.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by [Particles.SaveFile], or path.old if the file path is
+// LoadFile restores a checkpoint written by [Particles.SaveFile], or path.old if that file is
 // missing or damaged.
 func (p *Particles) LoadFile(ctx context.Context, path string) error {
 	return p.run.LoadFile(ctx, path)

@@ -27,13 +27,13 @@ type Penalised struct {
 	// Set holds the constraints g_j ≤ 0 on the entries of a sample.
 	Set constraint.Smooth
 
-	// Weight is the factor of the gradient, not negative; 0 means 0.1.
+	// Weight is the factor ≥ 0 of the gradient; 0 means 0.1.
 	Weight float64
 
 	// Covariance, if not nil, stores P·v in dst, where P is the covariance of x_0 given x_t at the
-	// signal level ᾱ = alpha. The derivative of the prediction by x_t is then √ᾱ/(1−ᾱ)·P. If
-	// Covariance is nil, this derivative is replaced by the identity. Covariance may be called at
-	// the same time for different samples.
+	// signal level ᾱ = alpha. The derivative of the prediction with respect to x_t is then
+	// √ᾱ/(1−ᾱ)·P. If Covariance is nil, this derivative is replaced by the identity. Covariance
+	// may be called at the same time for different samples.
 	Covariance func(dst, v []float64, alpha float64)
 }
 

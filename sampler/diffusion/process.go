@@ -41,7 +41,7 @@ type Steps[S energy.Site] interface {
 	// Alpha returns the signal level at time t (see [noise.Schedule]).
 	Alpha(t float64) float64
 
-	// Prior begins a sample. It stores a draw of pure noise, the state x_1, in x.
+	// Prior begins a sample. It stores in x a draw of pure noise, which is the state x_1.
 	Prior(x []S, r *sampler.Stream)
 
 	// Next returns the time s ≤ t to which the next step moves the state x from time t. A step may
@@ -99,7 +99,7 @@ type Renoiser interface {
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// IntactSteps is a [Renoiser] that lists the intact tokens, those known to be uncorrupted. Its
+// IntactSteps is a [Renoiser] that lists the intact tokens (those known to be uncorrupted). Its
 // Condition must treat every site independently. Neither Reverse nor Renoise may read v at intact
 // sites. A [GivenDrawer] can then skip these sites.
 type IntactSteps interface {
@@ -168,8 +168,8 @@ func gridTime(step, steps int) float64 {
 // wraps [constraint.ErrInfeasible] if Empty is true.
 type PredictionError struct {
 	Site int
-	// Empty reports whether every level of the site has weight zero. Otherwise a log-weight is NaN
-	// or +Inf, or a real is not finite.
+	// Empty reports whether every level of the site has weight zero. If Empty is false, a
+	// log-weight is NaN or +Inf, or a real is not finite.
 	Empty bool
 }
 

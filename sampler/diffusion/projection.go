@@ -5,8 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// Projection moves predictions to the feasible set, the set of allowed samples. It is an alias of
-// an interface literal, so that package projection can implement it without importing this package.
+// Projection moves predictions to the feasible set, the set of allowed samples.
 type Projection = interface {
 	// Project replaces the prediction v for one sample by one that satisfies the constraint, and
 	// returns the violation that remains. The slice v holds sites × levels log-weights for tokens,

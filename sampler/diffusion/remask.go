@@ -20,19 +20,21 @@ const (
 	// and σ_max the largest possible probability.
 	RemaskCap RemaskRule = iota
 
-	// RemaskRescale masks each unmasked token with probability σ = η·σ_max, where η is Remask.Eta.
+	// RemaskRescale masks each unmasked token with probability σ = η·σ_max, where η is Remask.Eta
+	// and σ_max the largest possible probability.
 	RemaskRescale
 
 	// RemaskConfidence prefers to mask tokens that were unlikely when they were drawn. A token that
 	// was drawn with probability ψ is masked with a probability in proportion to e^{−ψ}, at most
-	// σ_max. On average, n·min(η, σ_max) of n unmasked tokens are masked, where η is Remask.Eta.
-	// The result does not follow the denoiser's distribution in any limit, because the masks depend
-	// on the draws.
+	// the largest possible probability σ_max. On average, n·min(η, σ_max) of n unmasked tokens are
+	// masked, where η is Remask.Eta. Samples do not follow the denoiser's distribution in any
+	// limit, because the masks depend on the draws.
 	RemaskConfidence
 
-	// RemaskLoop is masked diffusion with a pause: for a share of the steps (Remask.Between) the
-	// time stays at Remask.Hold. Each of these steps masks tokens with probability σ = min(η,
-	// σ_max), where η is Remask.Eta, and reveals masks again.
+	// RemaskLoop is masked diffusion with a pause. For a share of the steps (Remask.Between),
+	// the time stays at Remask.Hold. Each of these steps masks tokens and reveals masks again.
+	// The probability of masking is min(η, σ_max), where η is Remask.Eta and σ_max the largest
+	// possible probability.
 	RemaskLoop
 )
 
@@ -68,10 +70,10 @@ func (r *RemaskRule) UnmarshalText(name []byte) error {
 // exclude the constraint, but under Remask such a state can recover.)
 type Remask struct {
 	Mask     int32
-	Schedule noise.Schedule // schedule of α; nil means noise.LogLinear{}
+	Schedule noise.Schedule // schedule of α, the probability that a token is unmasked; nil means noise.LogLinear{}
 	Rule     RemaskRule
 
-	// Eta is η, which determines how often tokens are masked again (see [RemaskRule]), in (0, 1]; 0
+	// Eta is η in (0, 1], which determines how often tokens are masked again (see [RemaskRule]). 0
 	// means 0.02.
 	Eta float64
 

@@ -1,7 +1,7 @@
 // Package diffusion draws samples by reversing a process that gradually turns data into noise. A
 // [Runner] moves each sample from pure noise at time 1 to a clean sample at time 0, in steps of a
-// [Process]. In every step it asks an energy.Denoiser to predict the clean sample: for tokens the
-// log-weight of every token at each site, for reals one number per site.
+// [Process]. In every step it asks an energy.Denoiser to predict the clean sample. For tokens, a
+// prediction is the log-weight of every token at each site. For reals it is one number per site.
 //
 // Choose a process by what you need. On tokens, [Masked] with FirstHitting follows the denoiser's
 // distribution exactly, with one prediction per token. Masked without FirstHitting needs fewer

@@ -69,9 +69,9 @@ func (e SampleErrors) Unwrap() []error {
 }
 
 // Unfinished is returned by a call that stopped early after some samples had already failed. A call
-// stops early if its context ends, the denoiser returns an error, or a checkpoint cannot be saved.
-// errors.Is and errors.As examine the error that stopped the call, and not the errors of the
-// samples.
+// stops early if its context ends, if the denoiser returns an error, or if a checkpoint cannot be
+// saved. Functions such as errors.Is examine the error that stopped the call, and not the errors of
+// the samples.
 type Unfinished struct {
 	Err error // error that ended the call
 	// Finished has one entry for each sample finished before, in order: the error of the sample, or

@@ -27,8 +27,7 @@ import (
 //
 //	(1 − mean k)·(1/n + 1/m),
 //
-// where mean k is the mean of the kernel. For two samples of 500 states with many independent
-// sites, this difference is e^−6.5. The mean of the biased statistic is never below the difference.
+// where mean k is the mean of the kernel.
 //
 // MMD compares n·m + (n² + m²)/2 pairs of states. It returns an error if sites < 1 or if a sample
 // does not consist of at least two whole states.

@@ -15,7 +15,7 @@ import (
 //
 // Use it to compare linear methods on Gaussian distributions without sampling. Covariances are n ×
 // n, row-major, with n = len(meanA); they may be singular. FrechetGaussian panics if lengths do not
-// match. It returns an error if a covariance is not symmetric, to 1e-9 of its largest entry, or if
+// match. It returns an error if a covariance is not symmetric (to 1e-9 of its largest entry), or if
 // eigenvalues do not converge.
 //
 // For equal singular distributions the result is not 0 but about 1e-7 of the trace, because the

@@ -22,8 +22,8 @@ type Certificate struct {
 	Energy float64
 	Method string // name of the bound: "planar matching", "toroidal matching", "odd cycles" or "roof duality"
 
-	// State is a state whose energy equals the bound, and which is therefore a state of least
-	// energy. It is nil if none was constructed.
+	// State is a state of least energy: its energy equals the bound. State is nil if none was
+	// constructed.
 	State []int32
 
 	// Fixed holds for each site the level that it has in every state of least energy, or −1 if none
@@ -40,13 +40,11 @@ type Certificate struct {
 //
 //   - For a planar graph and for a lattice with periodic boundaries (torus), the bound by a perfect
 //     matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton
-//     2007). A face is frustrated if an odd number of its bonds favour opposite levels. In any
-//     state, the unsatisfied bonds form paths between these faces in the dual graph, and the
-//     matching gives their least weight. If there are fields, the graph has one more vertex, joined
-//     to all sites that have a field. On a planar graph the bound is the lowest energy, and State
-//     is a state of that energy. On a torus the bound is the lowest energy over four boundary
-//     conditions, and State is set if the matching belongs to the periodic one. Sites of a torus
-//     must be numbered row by row.
+//     2007). A face is frustrated if an odd number of its bonds favour opposite levels. If there
+//     are fields, the graph has one more vertex, joined to all sites that have a field. On a planar
+//     graph the bound is the lowest energy, and State is a state of that energy. On a torus the
+//     bound is the lowest energy over four boundary conditions, and State is set if the matching
+//     belongs to the periodic one. Sites of a torus must be numbered row by row.
 //   - For other graphs of at most 2¹⁷ bonds, a nearly optimal packing of frustrated closed walks,
 //     by a primal-dual method (Barahona and Mahjoub 1986). At least one bond of such a walk is
 //     unsatisfied, because an odd number of its bonds favour opposite levels. On the union of two
@@ -56,7 +54,7 @@ type Certificate struct {
 //     energies of the single bonds.
 //
 // All bounds are computed in integers. If weights and fields are not multiples of a common unit,
-// they are rounded to multiples of one, and the largest possible effect of the rounding is
+// they are rounded to multiples of one. The largest possible effect of the rounding is then
 // subtracted from the bound.
 //
 // Before Bound returns, separate code checks the dual solution of the matching, the packing, or the

@@ -34,8 +34,8 @@ type Config struct {
 	Stop func(energy float64) bool
 
 	// Checkpoint makes Run save the search to the file Path, as SaveFile does. An empty Path means
-	// no checkpoints. Run saves when it ends, even if the context ended. If Every is not 0, it also
-	// saves each time it has made Every more rounds. If saving fails, Run returns the error.
+	// no checkpoints. Run saves when it ends, even if the context ended. If Every is k > 0, it also
+	// saves after every k rounds. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

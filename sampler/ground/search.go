@@ -63,13 +63,13 @@ import (
 //     exact distribution given the other sites (Hamze and de Freitas 2004). The forest contains
 //     some 85 % of the sites.
 //   - If penalties tie groups of sites, every second sweep flips a site together with a strongly
-//     bound neighbour. In such a model, for example, exactly one site of each group must have level
-//     1. Pairs are flipped only if, at local minima, this costs much less than any single flip.
+//     bound neighbour. An example is a model in which exactly one site of each group must be at
+//     level one. Pairs are flipped only if, at local minima, this costs much less than any single
+//     flip.
 //   - On a square lattice without fields, open or periodic, with sites numbered row by row, every
 //     fourth round of the best search begins with a window. A window is a part of at most 4,096
 //     sites that omits at least one row and one column. It is set to its optimum given the levels
-//     outside, by a minimum-weight perfect matching of frustrated faces, see [Bound]. Some ten
-//     windows of 0.2 s each reach the ground state of ±1 bonds on 50 × 100 sites. The end of a
+//     outside, by a minimum-weight perfect matching of frustrated faces, see [Bound]. The end of a
 //     context does not interrupt a window.
 //
 // Energy differences are exact integers if all weights and fields of the model are multiples of one
@@ -314,8 +314,8 @@ func (s *Search) Save(w io.Writer) error { return s.life.Save(w) }
 // the first such setting. On an error the search is unchanged.
 func (s *Search) Load(ctx context.Context, r io.Reader) error { return s.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path. It keeps the previous checkpoint as path.old, so
-// that at least one of the two files survives any failure; see [sampler.Runner.SaveFile].
+// SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as
+// path.old. At least one of the two files survives any failure; see [sampler.Runner.SaveFile].
 func (s *Search) SaveFile(path string) error { return s.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint that SaveFile saved; see Load. If the file is missing or damaged,

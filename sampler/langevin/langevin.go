@@ -36,7 +36,7 @@ type Config struct {
 	Target float64
 
 	// Unadjusted omits the acceptance step (ULA). The stationary distribution then has an error of
-	// O(h).
+	// O(h), where h is the step size.
 	Unadjusted bool
 
 	// Project, if not nil, replaces the state of an unadjusted chain after each step by its

@@ -36,10 +36,10 @@ type Cyclical struct {
 	// StepSize is α_max, the largest step size of a cycle; see [DULA] for its unit. If it is 0,
 	// warm-up tunes both step sizes:
 	//
-	//   - In the first third of warm-up, β is ½, and α_min is tuned until the acceptance
-	//     probability is Target.
-	//   - In the second third, β is β_0, and α_max is tuned until the acceptance probability is
-	//     half of Target.
+	//   - In the first third of warm-up, the factor β of the energy differences is ½, and the
+	//     smallest step size α_min is tuned until the acceptance probability is Target.
+	//   - In the second third, β is Balance, and α_max is tuned until the acceptance
+	//     probability is half of Target.
 	//
 	// If there is no warm-up, α_min is 0.2 and α_max is 2.
 	StepSize float64

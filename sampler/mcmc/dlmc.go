@@ -37,8 +37,8 @@ import (
 // periodic lattice), states are stored as bits under the conditions stated in [DMALA].
 type DLMC struct {
 	// StepSize is the time τ for which the jump process of a proposal runs. Its unit is such that a
-	// jump to a level of the same energy has rate g(1). If StepSize is 0, τ starts at 0.2 and is
-	// tuned during warm-up.
+	// jump to a level of the same energy has rate g(1), where g is Balance. If StepSize is 0, τ
+	// starts at 0.2 and is tuned during warm-up.
 	StepSize float64
 
 	// Target is the mean acceptance probability to which warm-up tunes the jump time τ (StepSize);

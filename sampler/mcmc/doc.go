@@ -15,8 +15,8 @@
 //   - a nearly linear energy, or a mean-field one: [DMAPS];
 //   - a dense quadratic energy of some hundred sites: momentum.PDHAMS;
 //   - states that no change of a single site reaches: [HammingBall], [BlockGibbs];
-//   - a constraint on the whole state, such as a fixed count: the field Within of [DMALA] and
-//     [DULA], [PairGibbs], [Swap], [BlockGibbs].
+//   - a constraint on the whole state, such as a fixed count: [PairGibbs], [Swap], [BlockGibbs], or
+//     the field Within of [DMALA] or [DULA].
 //
 // auto.Method tries the methods that fit the model and keeps the best one.
 //

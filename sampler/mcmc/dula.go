@@ -40,8 +40,8 @@ import (
 //
 // The next table shows the total variation distance between π and the stationary distribution
 // (TestZeroBias). The targets are six independent sites, the 3×3 Ising torus, and a Curie–Weiss and
-// a cubic energy of eight sites each. The step size is such that ε = exp(−1/(2α)), the odds of a
-// flip that does not change the energy, is 2⁻⁸:
+// a cubic energy of eight sites each. Let ε = exp(−1/(2α)) be the odds of a flip that does not
+// change the energy. The step size is such that ε = 2⁻⁸:
 //
 //	               independent  Ising  Curie–Weiss  cubic
 //	table, Sqrt       .0020     .0048     .0035     .0137
@@ -63,9 +63,9 @@ type DULA struct {
 	// the bias on the paper's Ising model is below 2.2 % in total absolute probability.
 	StepSize float64
 
-	// Preconditioner holds a factor g_i for the step size of each site i, so that the exponent is
-	// δ²/(2α g_i); nil means 1 everywhere. Section 6 of the paper has the same exponent. Its
-	// Appendix H has g_i² instead of g_i, which contradicts the example there.
+	// Preconditioner holds a factor g_i for the step size α of each site i; nil means 1
+	// everywhere. The exponent of the proposal in [DULA] is then δ²/(2α g_i), as in section 6 of
+	// the paper. Appendix H of the paper has g_i² instead of g_i.
 	Preconditioner []float32
 
 	// Window, if positive, limits proposals to levels l with |l − x_i| ≤ Window; 0 means no limit.
@@ -87,8 +87,8 @@ type DULA struct {
 
 	// Exact, if true, computes the energy differences from the model's single-site energies instead
 	// of its table; see [LocallyBalanced]. With Exact, the error of the stationary distribution
-	// vanishes as α → 0 for every model and every Balance. Without it, this holds only if the table
-	// is exact.
+	// vanishes as the step size α → 0, for every model and every Balance. Without it, this holds
+	// only if the table is exact.
 	Exact bool
 
 	// Within, if not nil, confines the chain to a language of package constraint; see [DMALA].

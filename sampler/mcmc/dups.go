@@ -40,8 +40,8 @@ type DUPS struct {
 	StepSize float64
 
 	// Exact, if true, computes the energy differences from the model's single-site energies instead
-	// of its table; see [LocallyBalanced]. If the table is only approximate, the error vanishes as
-	// α → 0 only with Exact.
+	// of its table; see [LocallyBalanced]. If the table is only approximate, the bias vanishes at
+	// small step sizes only with Exact.
 	Exact bool
 }
 
@@ -74,8 +74,8 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 // is 1 if sites are independent and their levels are unordered or only two.
 //
 // A step costs two evaluations of the model: the differences at y and the energy at x'. With the
-// best step size for each method, DMAPS mixes faster per step than [DMALA]. In TestProximalMixing
-// it is 1.2 to 1.5 times as fast on rings and 1.3 to 2.1 times on Curie–Weiss models.
+// best step size for each method, DMAPS mixes faster per step than [DMALA]. It is 1.2 to 1.5 times
+// as fast on rings, and 1.3 to 2.1 times as fast on Curie–Weiss models (TestProximalMixing).
 type DMAPS struct {
 	// StepSize is the step size α; see [DULA] for its unit. If it is 0, the step size starts at 0.2
 	// and is tuned during warm-up. A positive value stays fixed.

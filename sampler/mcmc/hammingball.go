@@ -35,7 +35,7 @@ type HammingBall struct {
 	// number of sites in the block of an update; 0 means 8, or all sites if there are fewer
 	Block int
 	// Radius is the radius of the Hamming ball: the largest number of sites at which a state in the
-	// ball differs from the centre. 0 means 2, or 1 if Block is 1.
+	// ball differs from the centre. The default 0 means 2; if Block is 1, it means 1.
 	Radius  int
 	Updates int // number of updates per step; 0 means ⌈sites/Block⌉
 }

@@ -25,10 +25,8 @@ type Metropolis struct {
 	// reversible.
 	//
 	// Systematic and Chromatic are many times faster than Random on energy.Matching models of two
-	// levels (Ising). They look up acceptance probabilities, rounded to multiples of 2⁻⁶⁴, by the
-	// number of neighbours at level 1. Chromatic is a hundred times faster on an energy.Toroidal
-	// model with even sides and at least 32 sites. It then stores a site as a bit and proposes
-	// hundreds of changes at once, on several cores if there are fewer chains than cores.
+	// levels (Ising). Chromatic is a hundred times faster on an energy.Toroidal model with even
+	// sides and at least 32 sites.
 	//
 	// In a fixed order, a change that costs no energy is always made. If most changes cost no
 	// energy, as without couplings, the chains then cycle instead of exploring the target. Random

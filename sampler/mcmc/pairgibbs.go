@@ -28,20 +28,14 @@ import (
 // Chains reach all of C if π is positive there and changes of at most two sites connect all states.
 // This holds for
 //
-//   - Every constraint.Count, which allows an interval of counts, possibly of length one. Let x and
-//     y be in C. At each site where they differ, changing x_i to y_i raises the count, lowers it or
-//     keeps it. First change the sites that keep the count, one at a time. Then change sites in
-//     pairs, one that raises the count and one that lowers it. If sites of only one kind remain,
-//     change them one at a time. The count then moves monotonically to the count of y, within the
-//     interval. So at most as many moves as there are sites lead from x to y, all inside C.
-//   - Every language that is closed under setting a site to level 0, such as constraint.Avoids of
-//     words without a 0 (independent sets). Single changes lead from every state to the all-zero
-//     state and from there to any other.
-//   - Independent sets of a fixed size on a path. Moving the first occupied site to 0, the second
-//     to 2 and so on, in order, never makes two occupied sites adjacent. So all states are
-//     connected to the state with sites 0, 2, … occupied.
-//   - A constraint.Count with a constraint.Mask. The moves described for a Count only change sites
-//     to their levels in y, which the mask allows.
+//   - Every constraint.Count, with or without a constraint.Mask. To go from x to y, first change
+//     the sites that keep the count. Then change sites in pairs, one that raises the count with one
+//     that lowers it. Change the remaining sites one at a time.
+//   - Every language in which any site may be set to level 0, such as constraint.Avoids of words
+//     without a 0 (independent sets). Single changes lead from every state to the all-zero state
+//     and from there to any other.
+//   - Independent sets of a fixed size on a path. Every state can reach the one with sites 0, 2, …
+//     occupied, by moving the first occupied site to 0, the second to 2 and so on.
 //
 // Other languages can be disconnected. An example is the language {000, 111}. Some languages of
 // constraint.Residue, and of constraint.Sum with unequal weights, are also disconnected. Chains

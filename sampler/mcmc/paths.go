@@ -38,8 +38,8 @@ type Paths struct {
 	// and is tuned during warm-up.
 	Length int
 
-	// Target is the mean acceptance probability to which warm-up tunes Length, the mean length of a
-	// path; 0 means 0.574, the optimum for this sampler on targets of independent sites (Sun, Dai
+	// Target is the mean acceptance probability to which warm-up tunes Length (the mean length of a
+	// path). 0 means 0.574, the optimum for this sampler on targets of independent sites (Sun, Dai
 	// and Schuurmans 2022).
 	Target float64
 

@@ -17,24 +17,24 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Subgraph redraws many sites at once from their exact joint distribution given the others (Hamze
-// and de Freitas 2004),
+// Subgraph redraws many sites at once from their exact joint distribution given the others (Hamze and
+// de Freitas 2004),
 //
 //	p(x_B | rest) ∝ exp(−E(x)).
 //
-// The set B is chosen such that its sites form a graph of low tree-width. Such sites can be summed
-// out one after the other, and their levels can be drawn in reverse order. The model must be
+// The set B is chosen such that its sites form a graph of low tree-width. Such sites can be summed out
+// one after the other, and their levels can be drawn in reverse order. The model must be
 // energy.Factored, without hidden units.
 //
-// Width bounds the number of sites on which an intermediate sum depends; sets of width 1 are
-// forests. Kernel chooses the sets, the same in every run: about five forests for models of pairs of
+// Width bounds the number of sites on which an intermediate sum depends; sets of width 1 are forests.
+// Kernel chooses the same sets in every run. It chooses about five forests for models of pairs of
 // two-level sites, and about twenty sets otherwise. Two or three successive sets cover all sites that
 // have more than one allowed level. A step redraws one set, and successive steps cycle through the
 // sets.
 //
-// On a square lattice a set contains about 63 % of the sites at width 1, 75 % at width 3 and 81 %
-// at width 8. On a random graph with three neighbours a site it contains 82 % at width 1. At width
-// 10 it contains 86 %, a gain that is not worth its cost.
+// On a square lattice a set contains about 63 % of the sites at width 1, 75 % at width 3 and 81 % at
+// width 8. On a random graph with three neighbours a site it contains 82 % at width 1. At width 10 it
+// contains 86 %, a gain that is not worth its cost.
 //
 // # When to use it
 //
@@ -46,26 +46,26 @@ import (
 //
 // With three neighbours a site, the gain at β = 1 is 9 times in blocks of sixteen and 39 times in
 // blocks of four; it differs widely between graphs and runs. At stronger couplings, chains of both
-// methods stay in one valley of the energy, and forests only explore it faster. There, make
-// Subgraph the Base of [Tempering]. At β = 1.5 this gave 1 to 12 times as many effective draws as
-// [Tempering] of Gibbs on eight graphs (median 4), and fewer on a ninth. Use it in the same way for
-// spin glasses on lattices, with wider sets.
+// methods stay in one valley of the energy, and forests only explore it faster. There, make Subgraph
+// the Base of [Tempering]. At β = 1.5 this gave 1 to 12 times as many effective draws as [Tempering] of
+// Gibbs on eight graphs (median 4), and fewer on a ninth. Use it in the same way for spin glasses on
+// lattices, with wider sets.
 //
 // On ferromagnets near their critical temperature, the sites around a set hold it in place. There,
 // Gibbs and the cluster methods (package cluster) are faster.
 //
 // # Cost
 //
-// For forests of two-level pair models, a step costs 4 ns per site, or up to 10 ns if most trees
-// have neighbours outside the forest. With AVX-512 it costs 1.1 ns to 1.9 ns in blocks of four
-// chains and 0.7 ns to 1 ns in blocks of eight or more, and gives the same results. For other models
-// it costs 100 ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A site has at most
-// levels^Width entries, and far fewer on average.
+// For forests of two-level pair models, a step costs 4 ns per site, or up to 10 ns if most trees have
+// neighbours outside the forest. With AVX-512 it costs 1.1 ns to 1.9 ns in blocks of four chains and
+// 0.7 ns to 1 ns in blocks of eight or more, and gives the same results. For other models it costs 100
+// ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A site has at most levels^Width
+// entries, and far fewer on average.
 type Subgraph struct {
-	// Width is the maximum number of sites on which an intermediate sum depends when the sites of a
-	// set are summed out; 1 means forests. If Width is 0, it is 1 for graphs with at most 3
-	// neighbours a site on average. For other graphs it is then the largest width with levels^Width
-	// ≤ 256.
+	// Width limits the sets of sites that a step redraws. A step sums out the sites of a set one by
+	// one, and each intermediate sum depends on at most Width sites. Width 1 means forests. The
+	// default 0 means 1 for graphs with at most 3 neighbours per site on average. For other graphs
+	// it means the largest width with levels^Width ≤ 256.
 	Width int
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states

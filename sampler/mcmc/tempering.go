@@ -45,7 +45,7 @@ type Tempering struct {
 	Base sampler.Method
 
 	// Betas is the ladder of inverse temperatures, descending from 1, all ≥ 0. If it is nil, the
-	// ladder starts with Rungs equally spaced values from 1 to 0 and is tuned. The first half of
+	// number of values is Rungs. They are at first equally spaced from 1 to 0. The first half of
 	// warm-up moves the inner values four times, to make all swaps equally likely.
 	Betas []float64
 

@@ -105,8 +105,8 @@ var all = []law{
 // TestMethod checks that a method meets the following requirements, in this order, and returns an
 // error for the first violation:
 //
-//   - arguments: Kernel returns an error for a nil model, for fewer than one chain and for more
-//     than sampler.BlockSize.
+//   - arguments: Kernel returns an error for a nil model, for fewer than one chain, and for more
+//     than sampler.BlockSize chains.
 //   - invariance: states drawn from the target still have the target's distribution after one step
 //     and after several. This also holds with caches that are some steps old, and after a Reset to
 //     other states.

@@ -33,8 +33,8 @@ type AIS struct {
 func (a AIS) Kind() string { return "ais" }
 
 // Size returns the number of chains of the run and the number of chains in a block. Blocks are
-// never divided between parts. If Config.Population is set, the elements are populations, and Size
-// returns their number and the block size 1.
+// never divided between parts. If Config.Population is set, Size returns the number of populations
+// and the block size 1.
 func (a AIS) Size() (n, block int) {
 	whole, _ := a.Config.Part(0, 1) // fills in the default of Chains; method Part reports errors
 	if each := whole.Population; each > 0 {

@@ -61,7 +61,7 @@ func (s Samples[S]) Size() (n, block int) {
 // Part prepares a part of the run; it implements [Run]. The arguments are the number of its first
 // sample and the number of its samples. Part returns an empty [diagnose.Tally] and a function that
 // makes the samples and records them in the tally. The function writes them as a .npy file of int32
-// or float32, samples × sites. Part passes ctx to New.
+// or float32, samples × sites. Part passes ctx to the field New.
 func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	n, block := s.Size()
 	if err := cmp.Or(

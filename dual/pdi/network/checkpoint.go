@@ -127,11 +127,11 @@ func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 // error names the first setting that differs or describes the damage.
 func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
-// that at least one of the two files survives any failure.
+// SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as
+// path.old. At least one of the two files survives any failure.
 func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by [Trainer.SaveFile]. If the file path is missing or
+// LoadFile restores a checkpoint written by [Trainer.SaveFile]. If the file is missing or
 // damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Trainer.Load]
 // apply.
 func (t *Trainer) LoadFile(ctx context.Context, path string) error { return t.life.LoadFile(ctx, path) }

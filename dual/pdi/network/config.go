@@ -42,9 +42,9 @@ type Config struct {
 	// constant step size should be proportionally larger than in later runs.
 	Inference pdi.Config
 
-	// The network is a chain of Blocks blocks (see neural.Config). Width is the number of features
-	// between them, and Cond is the number of features that encode the noise level. 0 means a Width
-	// of 128, 2 Blocks and a Cond of 64.
+	// The network is a chain of blocks (see neural.Config). Blocks is their number; 0 means 2.
+	// Width is the number of features between them; 0 means 128. Cond is the number of features
+	// that encode the noise level; 0 means 64.
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the
@@ -58,9 +58,9 @@ type Config struct {
 	// pdi.Config.Domain. It applies to the predictions of the teacher and of the network.
 	Domain func(x []float32)
 
-	// Chains is the number of samples of a diffusion, and Path the number of its steps; 0 means 64
-	// and 32, respectively. A round runs two diffusions for each entry of Bounds, and the network
-	// is trained on all their states.
+	// Chains is the number of samples of a diffusion; 0 means 64. Path is the number of its steps;
+	// 0 means 32. A round runs two diffusions for each entry of Bounds, and the network is trained
+	// on all their states.
 	Chains, Path int
 
 	// Train holds the settings of the optimiser. Train.Steps must be Rounds × PerRound or
@@ -69,8 +69,7 @@ type Config struct {
 
 	// Checkpoint, if its Path is set, saves the whole training to that file and keeps the previous
 	// file as Path.old. It saves at the end of every Run, even if the context ended Run. If Every
-	// is not 0, it also saves each time that number of rounds is complete. If saving fails, Run
-	// returns the error.
+	// is k > 0, it also saves after every k rounds. If saving fails, Run returns the error.
 	Checkpoint struct {
 		Path  string
 		Every int

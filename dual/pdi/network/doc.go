@@ -1,6 +1,6 @@
 // Package network trains networks that make the predictions of primal–dual inference (PDI-Net:
 // Hadou, Uslu and Ribeiro 2026, Algorithm 1). The multipliers λ are inputs of the network, so one
-// network serves several bounds. It replaces a Monte Carlo estimate in every step.
+// network serves several bounds. In every step, its prediction replaces a Monte Carlo estimate.
 //
 // A [Trainer] learns from a teacher, which is any other predictor of package pdi:
 //

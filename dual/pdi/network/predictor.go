@@ -111,8 +111,8 @@ func (p *Predictor) Outside(lambda []float64) error {
 
 // Predict stores in v the network's predictions of the clean states, given the noisy states x. It
 // implements [pdi.Predictor] and ignores src. It returns an error if a multiplier is negative or
-// not finite, or if a prediction is NaN or infinite. It panics if the lengths do not match or an
-// entry of alpha is not in 0 … 1.
+// not finite, or if a prediction is not finite. It panics if the lengths do not match, or if an
+// entry of alpha is outside [0, 1].
 func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Source) error {
 	check.Len("network", "x", len(x), len(alpha)*p.Sites())
 	check.Len("network", "v", len(v), len(x))

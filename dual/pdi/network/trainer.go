@@ -15,8 +15,8 @@ import (
 )
 
 // Trainer trains one network in rounds. A round fills a buffer with noisy states, their noise
-// levels and multipliers, and the predictions of the teacher, the predictor from which the network
-// learns. It then trains the network on the buffer (see [Config]). The states come from diffusions
+// levels and multipliers, and the predictions of the teacher (the predictor from which the network
+// learns). It then trains the network on the buffer (see [Config]). The states come from diffusions
 // that use the teacher's predictions in the first round, and the network's predictions in later
 // rounds.
 //

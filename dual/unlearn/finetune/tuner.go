@@ -71,8 +71,7 @@ type Config[S energy.Site] struct {
 	//	√((1−ε)/(ε·Final)).
 	//
 	// Run draws Final/4 samples with each of two sets of weights, and then 3·Final/4 samples with
-	// each of one to four sets. For Final = 1638, these draws usually take a tenth of the network
-	// passes of a pre-training of 2000 steps with 64 states of 14 tokens each.
+	// each of one to four sets.
 	Final int
 
 	// Observe, if not nil, is called with the result of every round. It must not keep the slices of
@@ -80,8 +79,8 @@ type Config[S energy.Site] struct {
 	Observe func(r Round)
 
 	// Checkpoint, if its Path is set, saves the run to that file and keeps the previous file as
-	// Path.old. It saves at the end of Run, even if the context ended Run. If Every is not 0, it
-	// also saves each time that number of rounds is complete.
+	// Path.old. It saves at the end of Run, even if the context ended Run. If Every is k > 0, it
+	// also saves after every k rounds.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -155,8 +154,8 @@ type state struct {
 // New returns a tuner for net, which must have been trained on similar data. The tuner modifies the
 // weights of net. New computes the initial λ from the data.
 //
-// New returns an error if a field is out of range or unset, or if the Model has another shape than
-// net or does not change with the weights of net. Every concept must occur in some but not all rows
+// New returns an error if a field is out of range or unset. The Model must have the same shape as
+// net, and must change with the weights of net. Every concept must occur in some but not all rows
 // of the data, and a reweighting of the data must satisfy the bounds. Errors of train.New are
 // returned too.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
@@ -282,21 +281,21 @@ func (c *Config[S]) fill() error {
 		check.Number("Final", &c.Final, 0, final), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0))
 }
 
-// Run trains for the remaining Train.Steps and then chooses the final weights. After a completed
-// run it does nothing. For the fraction Freeze of the steps, λ is constant. After that, it changes
-// once in every Inner steps. The change is half a Newton step towards the bounds, limited to one nat:
+// Run trains for the remaining Train.Steps and then chooses the final weights. After a completed run
+// it does nothing. For the fraction Freeze of the steps, λ is constant. After that, it changes once
+// in every Inner steps. The change is half a Newton step towards the bounds, limited to one nat:
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
-// Here ε_i is the bound of concept i, and ŝ_i is its smoothed share in the network's draws: the mean
-// of the previous ŝ_i and of the share in the latest Config.Draws draws.
+// Here ε_i is the bound of concept i, and ŝ_i is its smoothed share in the network's draws. An update
+// first replaces ŝ_i by the mean of ŝ_i and the share in the latest Config.Draws draws.
 //
 // These updates measure the current weights. The average of the weights over the steps is a better
 // network but lags behind. At the end, Run therefore searches the line through the initial weights
-// and the average for a point at which all shares have reached their bounds. It measures shares
-// with Final draws, and with up to four times as many if the point is hard to find. If the point is
-// far beyond the average, the shares in fresh draws tend to exceed their bounds. In this case,
-// train for more steps.
+// and the average for a point at which all shares have reached their bounds. It measures shares with
+// Final draws, and with up to four times as many if the point is hard to find. If the point is far
+// beyond the average, the shares in fresh draws tend to exceed their bounds. In this case, train for
+// more steps.
 //
 // If the network satisfies all bounds before the first step, Run does not train. It then leaves the
 // weights unchanged and sets λ to 0.
@@ -304,8 +303,8 @@ func (c *Config[S]) fill() error {
 // If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
 // means that the network does not follow its data. Run also returns the errors of Sample and of the
 // training. After an error, the network has the weights of the training step that the error names,
-// and the next Run continues from there. To be able to return to the initial weights, keep a Clone
-// of the network.
+// and the next Run continues from there. To be able to return to the initial weights, keep a Clone of
+// the network.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
@@ -450,13 +449,13 @@ func (t *Tuner[S]) taught(j int) float64 {
 //
 // A network cannot generate less of a concept than its own errors produce. For example, a small
 // network trained from the start on names without doubled letters still doubled a letter in 4.8 %
-// of its names. Fine-tuning took a network from 18 % to 5 %, in as many steps as pre-training and
-// at the same rate.
+// of its names.
 type GapError struct {
 	Concept string
 	Step    int
 	Lambda  float64
-	// shares in the training rows at Lambda and in the network's samples, and the bound
+	// share of the concept in the training rows at Lambda, its share in the network's
+	// samples, and the bound
 	Taught, Share, Bound float64
 }
 
@@ -695,10 +694,8 @@ func mean(v []float64) float64 {
 
 // Lambda returns a copy of the multipliers λ, one per concept. During the run, they are the
 // multipliers of the next training steps. After the run, they are a weighted mean over the second
-// half of the steps, with more weight on earlier steps. The learning rate falls in about the same
-// way, so this mean is close to the λ that shaped the weights. The λ of the last step is not close
-// to it: at the end of the run the network hardly follows λ, which drifts with the noise of the
-// draws.
+// half of the steps, with more weight on earlier steps. This mean is close to the λ that shaped
+// the weights. The λ of the last step is not, because it drifts with the noise of the draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns, for every concept, its mean share in the samples of the network. During the run it
@@ -785,12 +782,12 @@ func (t *Tuner[S]) Save(w io.Writer) error { return t.life.Save(w) }
 // the error names the first setting that differs or describes the damage.
 func (t *Tuner[S]) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old, so
-// that at least one of the two files survives any failure.
+// SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as
+// path.old. At least one of the two files survives any failure.
 func (t *Tuner[S]) SaveFile(path string) error { return t.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by [Tuner.SaveFile]. If the file path is missing or
-// damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Tuner.Load] apply.
+// LoadFile restores a checkpoint written by [Tuner.SaveFile]. If the file is missing or damaged,
+// LoadFile restores the previous checkpoint, path.old. The rules of [Tuner.Load] apply.
 func (t *Tuner[S]) LoadFile(ctx context.Context, path string) error {
 	return t.life.LoadFile(ctx, path)
 }

@@ -103,7 +103,7 @@ func (m MLP) Forward(y, pre, act, x []float32) {
 
 // Backward adds the gradient of the input to dx and the gradient of the weights to grad, given the
 // gradient dy of the output. The slices pre and act hold what Forward stored for x. The slices dact
-// and work are scratch: dact has len(act) entries, and work at least max(len(act), len(dy)).
+// and work are scratch: dact has len(act) entries, and work has at least max(len(act), len(dy)).
 func (m MLP) Backward(dx []float32, grad MLP, dy, x, pre, act, dact, work []float32) {
 	if len(work) < max(len(dy), len(dact)) {
 		panic(fmt.Sprintf("layer: MLP: len(work) = %d, want ≥ %d", len(work), max(len(dy), len(dact))))

@@ -13,7 +13,7 @@ type Conv struct {
 	Rows, Cols int // size of the grid; 0 rows mean 1
 	In, Out    int
 
-	// Kernel is the odd width of the window.
+	// Kernel is the width of the window, an odd number.
 	Kernel int
 
 	// Dilation is the distance between adjacent taps; 0 means 1.
@@ -63,8 +63,8 @@ func (c Conv) Forward(y, windows, x []float32) {
 	c.linear().Forward(y, windows)
 }
 
-// Backward adds the gradient of the input to dx, unless dx is nil, and the gradient of the weights
-// to grad. The slice dy is the gradient of the output. Backward reads the windows that Forward
+// Backward adds the gradient of the weights to grad. Unless dx is nil, it adds the gradient of the
+// input to dx. The slice dy is the gradient of the output. Backward reads the windows that Forward
 // stored, and overwrites them. The slice work is scratch, as long as dy.
 func (c Conv) Backward(dx []float32, grad Conv, dy, windows, work []float32) {
 	l, g := c.linear(), grad.linear()

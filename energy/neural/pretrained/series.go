@@ -20,8 +20,8 @@ import (
 // Series is the denoiser of a published network for time series: Diffusion-TS (Yuan and Qiao 2024)
 // or CSDI (Tashiro et al. 2021). A state is a window of a series: Length rows of Channels numbers,
 // in the units of the data on which the network was trained. Any noise schedule may be used: signal
-// levels are converted to numbers of training steps. CSDI receives the number of the nearest step,
-// Diffusion-TS a number between two steps.
+// levels are converted to numbers of training steps. CSDI receives the number of the nearest step.
+// Diffusion-TS may receive a number between two steps.
 //
 // It is safe for concurrent use. Concurrent calls run one after another. Calls allocate nothing.
 type Series struct {
@@ -111,7 +111,8 @@ func (l *seriesLoader) left(network, key string, blocks int) error {
 	return nil
 }
 
-// Length returns the number of rows (times) of a window, the stretch of a series that is one state.
+// Length returns the number of rows (times) of a window. A window is the stretch of a series that
+// is one state.
 func (s *Series) Length() int {
 	length, _ := s.net.shape()
 	return length

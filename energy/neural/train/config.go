@@ -19,8 +19,8 @@ type Config struct {
 	Batch int
 
 	// Rate is the learning rate after Warmup steps. It then falls along a cosine, to a
-	// hundredth at the end (Loshchilov and Hutter 2017). A Rate of 0 means 1e-3. A Warmup of 0
-	// means 5 % of Steps, and −1 means none.
+	// hundredth of Rate at the end (Loshchilov and Hutter 2017). A Rate of 0 means 1e-3. A
+	// Warmup of 0 means 5 % of Steps, and −1 means none.
 	Rate   float64
 	Warmup int
 

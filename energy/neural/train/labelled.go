@@ -94,9 +94,9 @@ func (o Classes) Tell(row int, r *rand.Rand) int32 {
 	return o.Labels[row]
 }
 
-// Classify is the objective that trains a [neural.Classifier]: the cross-entropy, in nats, of the
-// class of a state given the corrupted state. The field Objective corrupts the states, except that
-// a state of L tokens stays clean with probability 1/(L+1).
+// Classify is the objective that trains a [neural.Classifier]. Its loss is the cross-entropy, in
+// nats, of the class of a state given the corrupted state. The field Objective corrupts the
+// states, except that a state of L tokens stays clean with probability 1/(L+1).
 type Classify struct {
 	Objective // corrupts the states; its loss is not used
 
@@ -149,8 +149,8 @@ type Regress struct {
 	Targets []float64
 }
 
-// Check returns an error unless a network of configuration c has one output, the field Objective
-// matches its tokens, and all targets are finite.
+// Check returns an error unless a network of configuration c has one output. It also checks that
+// the field Objective matches the network's tokens and that all targets are finite.
 func (o Regress) Check(c neural.Config) error {
 	if c.Outputs != 1 {
 		return fmt.Errorf("train: Regress: the network has %d outputs, want 1", c.Outputs)

@@ -19,10 +19,10 @@ type Objective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
 
-	// Corrupt stores in x a corrupted copy of the clean state, and in weight the weight of the loss
-	// at each position. The weight is 0 where the prediction is not needed. Corrupt returns the
-	// noise level for the network. The argument u in [0, 1) is the strength of the corruption; a
-	// batch has evenly spread values of u.
+	// Corrupt stores a corrupted copy of the clean state in x. It stores the weight of the loss at
+	// each position in the slice weight. The weight is 0 where the prediction is not needed.
+	// Corrupt returns the noise level for the network. The argument u in [0, 1) is the strength of
+	// the corruption; a batch has evenly spread values of u.
 	Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -34,9 +34,9 @@ type RealObjective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
 
-	// Corrupt stores in x a corrupted copy of the clean state, and in target the desired output of
-	// the network. It returns the noise level for the network. The argument u in [0, 1) is the
-	// strength of the corruption; a batch has evenly spread values of u.
+	// Corrupt stores a corrupted copy of the clean state in x. It stores the desired output of the
+	// network in target, and returns the noise level for the network. The argument u in [0, 1) is
+	// the strength of the corruption; a batch has evenly spread values of u.
 	Corrupt(x, target, clean []float32, u float64, r *rand.Rand) (level float64)
 }
 
@@ -139,7 +139,8 @@ func checkCorrupt(who string, x []int32, weight []float64, clean []int32, r *ran
 //
 //	z = (1−s)·x_0 + s·ε
 //
-// for a clean state x_0, s uniform over [0, 1), and ε standard normal. It learns the velocity
+// where x_0 is a clean state, s is uniform over [0, 1), and ε is standard normal. It learns the
+// velocity
 //
 //	u(z, s) = E[ε − x_0 | z],
 //

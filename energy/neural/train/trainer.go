@@ -42,10 +42,10 @@ type Trainer struct {
 // New returns a trainer of the network net on data, which holds rows of Length tokens. It keeps a
 // reference to data.
 //
-// New returns an error if cfg is out of range, net is a network of reals, or the objective does not
-// match the network. Unless the objective is [Pooled], the network's Outputs must equal its Levels.
-// Data must be one or more whole rows of valid tokens, and an objective with labels must have one
-// label per row.
+// New returns an error if cfg is out of range, if net is a network of reals, or if the objective
+// does not match the network. Unless the objective is [Pooled], the network's Outputs must equal
+// its Levels. Data must be one or more whole rows of valid tokens, and an objective with labels
+// must have one label per row.
 func New(net *neural.Transformer, objective Objective, data []int32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -61,7 +61,7 @@ func New(net *neural.Transformer, objective Objective, data []int32, cfg Config)
 // NewReals returns a trainer of a network of reals on data, which holds rows of Length × Channels
 // numbers. It keeps a reference to data.
 //
-// NewReals returns an error if cfg is out of range, the network is a network of tokens, or the
+// NewReals returns an error if cfg is out of range, if net is a network of tokens, or if the
 // objective does not match the network. The network's Outputs must equal its Channels. Data must be
 // one or more whole rows of finite numbers.
 func NewReals(net *neural.Transformer, objective RealObjective, data []float32, cfg Config) (*Trainer, error) {
@@ -80,8 +80,8 @@ func NewReals(net *neural.Transformer, objective RealObjective, data []float32, 
 // change entries of pairs between calls of Run, as in a replay buffer. A checkpoint holds only the
 // number of pairs, so restore the pairs yourself after loading it.
 //
-// NewPairs returns an error if cfg is out of range, net or pairs is nil, or net is a network of
-// tokens. It also returns an error if a length does not match or a number is not finite.
+// NewPairs returns an error if cfg is out of range, if net or pairs is nil, or if net is a network
+// of tokens. Lengths must match, and numbers must be finite.
 func NewPairs(net *neural.Transformer, pairs *Pairs, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -170,7 +170,7 @@ func (t *Trainer) Reweight(weight []float64) error {
 
 // Run makes n steps. If ctx ends, Run stops early and returns the error of ctx; the trainer stays
 // valid. If the loss or the gradient of a step is not finite, Run returns an error that names the
-// step and leaves the weights as they were before that step. Run also returns an error if another
+// step. The weights are then as they were before that step. Run also returns an error if another
 // Run is in progress.
 func (t *Trainer) Run(ctx context.Context, n int) error {
 	return t.life.Run(ctx, n, func(int) error { return t.next() })
@@ -445,11 +445,11 @@ func (t *Trainer) Save(w io.Writer) error { return t.life.Save(w) }
 // error names the first setting that differs or describes the damage.
 func (t *Trainer) Load(ctx context.Context, r io.Reader) error { return t.life.Load(ctx, r) }
 
-// SaveFile saves a checkpoint to the file path and keeps the previous checkpoint as path.old. At
-// least one of the two files survives any failure.
+// SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as
+// path.old. At least one of the two files survives any failure.
 func (t *Trainer) SaveFile(path string) error { return t.life.SaveFile(path) }
 
-// LoadFile restores a checkpoint written by [Trainer.SaveFile]. If the file path is missing or
+// LoadFile restores a checkpoint written by [Trainer.SaveFile]. If the file is missing or
 // damaged, LoadFile restores the previous checkpoint, path.old. The rules of [Trainer.Load]
 // apply.
 func (t *Trainer) LoadFile(ctx context.Context, path string) error { return t.life.LoadFile(ctx, path) }

@@ -1,8 +1,8 @@
-// Command digests checks that results do not depend on how a run is divided. It runs one job of
-// every kind in 1, 7 and 100 shards, on every engine and instruction set. It then compares the
-// digests of these runs. A digest covers every draw of every chain and the last states. Each row of
-// the output is a separate run. The command fails if two runs of a kind have different digests or
-// different merged tallies.
+// Digests checks that results do not depend on how a run is divided. It runs one job of every kind
+// in 1, 7 and 100 shards, on every engine and instruction set. It then compares the digests of
+// these runs. A digest covers every draw of every chain and the last states. Each row of the output
+// is a separate run. The command fails if two runs of a kind have different digests or different
+// merged tallies.
 //
 //	go -C sampler/beam run ./digests
 //

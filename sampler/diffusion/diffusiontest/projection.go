@@ -16,7 +16,8 @@ import (
 // it. If only Accepts is set, the projector is for tokens and promises one thing: the most likely
 // sequence of a projected prediction is feasible.
 type ProjectionOptions struct {
-	// Sites and Levels are the shape of a sample; 0 means 4 and 3. Levels is 1 for reals.
+	// Sites and Levels are the shape of a sample; 0 means 4 sites and 3 levels. For reals,
+	// Levels is 1.
 	Sites, Levels int
 
 	// Accepts reports whether a sequence is feasible. It is required for tokens, and should not

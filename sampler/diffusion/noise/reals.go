@@ -15,7 +15,7 @@ import (
 // where β_1 … β_T are evenly spaced. At time t it is ᾱ_{tT}, interpolated geometrically between
 // whole steps. The zero value has β from 1e-4 to 0.02 in T = 1000 steps.
 type LinearBeta struct {
-	From, To float64 // β_1 and β_T; 0 means 1e-4 and 0.02, respectively
+	From, To float64 // β_1 and β_T in the formula of [LinearBeta]; 0 means 1e-4 and 0.02
 	// Steps is the number T of steps, at most 2²²; 0 means 1000. A call of Alpha takes T
 	// multiplications.
 	Steps int
@@ -133,8 +133,8 @@ const gridTolerance = 1e-9
 // but at least MinAlpha. Here σ is the logistic function, and b, e and τ are the fields Begin, End
 // and Tau. The zero value has b = −3, e = 3, τ = 1.
 type SigmoidBar struct {
-	Begin, End float64 // b and e in the formula; both 0 mean −3 and 3
-	Tau        float64 // τ in the formula; 0 means 1
+	Begin, End float64 // b and e in the formula of [SigmoidBar]; if both are 0, they mean −3 and 3
+	Tau        float64 // τ in the formula of [SigmoidBar]; 0 means 1
 	MinAlpha   float64 // smallest ᾱ; 0 means 1e-9 (see [CosineBar])
 }
 
@@ -208,7 +208,7 @@ func (Straight) Time(alpha float64) float64 {
 //
 // but at least MinAlpha. The zero value has s = 0.008.
 type CosineBar struct {
-	Offset float64 // s in the formula; 0 means 0.008
+	Offset float64 // s in the formula of [CosineBar]; 0 means 0.008
 
 	// MinAlpha is the smallest ᾱ; 0 means 1e-9. Without it, ᾱ(1) would be 0 and 1/√ᾱ infinite. The
 	// default is near the ᾱ(1) that results from the usual bound β ≤ 0.999 in 1000 steps.
@@ -259,10 +259,11 @@ func (c CosineBar) Check() error {
 // stochastic localization (Montanari 2023).
 //
 // In a run of T evenly spaced steps, the first step ends at the ratio Max/T^Power. With Power 1,
-// choose Max at most a few times T. Otherwise the first step decides too much of the sample.
+// choose Max no larger than a few times T. Otherwise the first step decides too much of the
+// sample.
 type PolynomialSNR struct {
 	Power    float64 // exponent > 0; 0 means 4
-	Max      float64 // signal-to-noise ratio as t → 0, > 0; 0 means 1e4
+	Max      float64 // signal-to-noise ratio as t → 0; 0 means 1e4
 	MinAlpha float64 // smallest ᾱ; 0 means 1e-9 (see [CosineBar])
 }
 

@@ -40,8 +40,8 @@ type Tabulated interface {
 
 // Resolve returns the schedule to use for c, the field Schedule of a process. A nil c means
 // LogLinear{}. A [Tabulated] c is replaced by its table. Resolve returns an error if a [Checked]
-// schedule is invalid, if α(0) ≠ 1, or if α(1) is outside [0, 1). Pass the name of the process,
-// such as "diffusion: Masked", as who; error messages begin with it.
+// schedule is invalid, if α(0) ≠ 1, or if α(1) is outside [0, 1). Error messages begin with the
+// string who, the name of the process, such as "diffusion: Masked".
 func Resolve(who string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil

@@ -2,12 +2,12 @@
 // constraint.Set that scores whole sequences. It may be a black box or a network, and need not be a
 // language.
 //
-// Most programs want a [Runner]. It finds feasible samples, those that the judge accepts, at about
-// the cost of a plain run, and needs no derivatives. It looks ahead before it reveals a token, and
-// masks tokens again when no acceptable token remains. [Exact] draws from the distribution of the
-// denoiser given that the sample is feasible, by guided rejection. It reports a bound on its error
-// and the probability of a feasible sample, and costs several times as much. [Potential] turns a
-// score into the weights of diffusion.Particles.
+// Most programs want a [Runner]. It finds feasible samples (samples that the judge accepts) at
+// about the cost of a plain run, and needs no derivatives. It looks ahead before it reveals a
+// token, and masks tokens again when no acceptable token remains. [Exact] draws from the
+// distribution of the denoiser given that the sample is feasible, by guided rejection. It reports a
+// bound on its error and the probability of a feasible sample, and costs several times as much.
+// [Potential] turns a score into the weights of diffusion.Particles.
 //
 // A projection is no substitute under masks: it changes predictions, but an unmasked token is never
 // reconsidered. With uniform noise, where every token can change until the end, use
@@ -51,16 +51,16 @@ type Config struct {
 	// an error.
 	Judge constraint.Set
 
-	// Guide, if not nil, replaces Judge when the sampler looks ahead, that is, completes the sample
-	// for each candidate token and scores the completions. It is a cheaper set, such as a surrogate
-	// of Judge. Judge still decides about the last token of a sample and about tokens that were
-	// masked again.
+	// Guide, if not nil, replaces Judge when the sampler looks ahead. (To look ahead is to complete
+	// the sample for each candidate token and to score the completions.) It is a cheaper set, such
+	// as a surrogate of Judge. Judge still decides about the last token of a sample and about
+	// tokens that were masked again.
 	Guide constraint.Set
 
 	// Within, if not nil, is a projector, such as a projection.Path. Samples must then also belong
 	// to the projector's language, a set of sequences. When the sampler looks ahead, it fills in
-	// masks by joint draws within the language. The projection must be a diffusion.Drawer and not
-	// remember earlier samples.
+	// masks by joint draws within the language. The projection must be a diffusion.Drawer and must
+	// not remember earlier samples.
 	Within diffusion.Projector
 
 	// Candidates is the number of candidate tokens among which the sampler chooses by looking
@@ -68,8 +68,8 @@ type Config struct {
 	// site, all of them are candidates instead.
 	Candidates int
 
-	// Completions is the number of times that the other masks are filled in for each candidate when
-	// the sampler looks ahead; 0 means 8 for a [Runner] and 128 for [Exact].
+	// Completions is the number of completions for each candidate when the sampler looks ahead. A
+	// completion fills in the other masks. 0 means 8 for a [Runner] and 128 for [Exact].
 	Completions int
 
 	// Rounds limits how often a [Runner] masks tokens of a sample again; 0 means 50, −1 means

@@ -33,8 +33,8 @@ type ExactConfig struct {
 	// paths (see [Exact]); 0 means 512. If all paths fail, the number is doubled, up to four times.
 	Tuning int
 
-	// Excess determines the cap c (see [Exact]): it is the share of the total weight of the tuning
-	// run's paths that may lie above c, in (0, 1); 0 means 0.002. A smaller share is more accurate
+	// Excess determines the cap c (see [Exact]). It is the share of the weight of the tuning run's
+	// paths that may lie above c. It is in (0, 1); 0 means 0.002. A smaller share is more accurate
 	// and more expensive.
 	Excess float64
 
@@ -53,8 +53,8 @@ type ExactConfig struct {
 //
 // # Method
 //
-// Exact proposes paths, sequences of steps from all masks to a complete state. At site i a path
-// reveals a token v drawn from q ∝ p_i·ψ, where p_i is the prediction. The factor ψ comes from
+// Exact proposes paths. A path is a sequence of steps from all masks to a complete state. At site i
+// it reveals a token v drawn from q ∝ p_i·ψ, where p_i is the prediction. The factor ψ comes from
 // looking ahead: as in [Runner], each candidate v is completed several times, and the completions
 // get scores S. Let
 //
@@ -129,7 +129,7 @@ func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 // weights. This ratio bounds the total variation distance between the samples' distribution and the
 // target (see [Exact]). The first result is the estimate. The second is the number to quote: the
 // estimate plus three standard errors, but at least ExactConfig.Excess. Both results come from the
-// paths of the samples, not of the tuning run, and are NaN if no sample has been made.
+// paths of the samples, without those of the tuning run. They are NaN if no sample has been made.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))

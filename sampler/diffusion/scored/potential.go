@@ -23,14 +23,14 @@ type Potential struct {
 	Score       constraint.Set
 	Temperature float64 // temperature T ≥ 0, in units of the score
 
-	// Value, if not nil, steers the particles. For states x_t at times t > 0 it stores the values
-	// log G_t(x_t) in logG. The ideal value is the log of the mean of G_0 given x_t, learned or
-	// computed. Without Value, states are weighted only at the end.
+	// Value, if not nil, steers the particles. It stores in logG the log-weights log G_t(x_t) of
+	// states x_t at times t > 0. The ideal G_t(x_t) is the mean of the final weight G_0 given
+	// x_t. Without Value, states are weighted only at the end.
 	Value func(logG []float64, x []int32, t []float64)
 }
 
-// Validate returns an error unless Score is a valid set that can judge sequences and Temperature is
-// finite and ≥ 0.
+// Validate returns an error unless Score is a valid set that can judge sequences, and Temperature
+// is finite and ≥ 0.
 func (p Potential) Validate() error {
 	if err := check.Given("scored: Potential", "Score", p.Score); err != nil {
 		return err

@@ -34,9 +34,8 @@ import (
 // sixteenth round it masks all sites. After Config.Rounds rounds the sample fails with a
 // *[NotConverged].
 //
-// The processes diffusion.Ordered, and diffusion.Remask with the rule RemaskConfidence, decide by
-// the drawn tokens which sites to reveal or mask. In a Runner they decide by the tokens found by
-// looking ahead.
+// Two processes choose sites by the drawn tokens: diffusion.Ordered, and diffusion.Remask with the
+// rule RemaskConfidence. In a Runner they choose by the tokens found by looking ahead.
 //
 // # Reproducibility
 //
@@ -147,8 +146,8 @@ type Report struct {
 
 	// Predictions is the number of predictions made for this sample alone, without shared ones.
 	// Samples share predictions only if the denoiser is time-free (its predictions do not depend on
-	// time). They then share the prediction for the state without tokens, and those for states with
-	// one token if all of these fit in 64 MiB.
+	// time). They then share the prediction for the state without tokens. They also share the
+	// predictions for states with one token, if all of these fit in 64 MiB.
 	Predictions int
 }
 

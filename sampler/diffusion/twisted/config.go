@@ -4,7 +4,7 @@
 // Use a [Sampler] where a projection is not exact. Projections move every prediction to the
 // feasible set. That is exact only for Gaussian data and linear equations; if the data have several
 // modes, the modes get wrong weights. A Sampler runs particles whose reverse steps are twisted,
-// that is, shifted towards the constraint as the denoiser predicts it (Wu, Trippe, Naesseth, Blei,
+// that is, shifted towards the constraint by means of the prediction (Wu, Trippe, Naesseth, Blei,
 // Cunningham 2023). It weights the particles to correct the error of the twist, and resamples them.
 //
 // A Sampler needs the covariance of the clean state given the noisy one, in the directions that the
@@ -76,9 +76,9 @@ type Config struct {
 	// number (Σw)²/Σw², where w are the weights, falls below this fraction of their number.
 	Threshold float64
 
-	// Width turns narrow two-sided inequalities into equations: those whose bounds differ by at
-	// most Width become equations at their middle. A narrow inequality that is kept loses some
-	// particles in the last step.
+	// Width turns narrow two-sided inequalities into equations. If the bounds of an inequality
+	// differ by at most Width, it becomes an equation at their middle. A narrow inequality that
+	// is kept loses some particles in the last step.
 	Width float64
 
 	// Full requests the covariance of the clean state in all directions, not only along the rows of

@@ -42,9 +42,9 @@ import (
 //	cps-metric        33         Gaussian.Recompute, projecting in the posterior's metric
 //	noise-corrected   34         Gaussian.Recompute, projecting in the Euclidean metric
 //
-// The table is the output of go test -run Table -table 8 -samples 2000 -seeds 2 -v, which names the
-// settings. The next table is for 10,000 samples and the inequalities (flag -inequalities) in the
-// first column. It uses 8 seeds for the particles and 8 to 32 for the other methods:
+// The command go test -run Table -table 8 -samples 2000 -seeds 2 -v prints this table and its
+// settings. The next table is for 10,000 samples. The first column gives the numbers of dimensions
+// and of inequalities (flag -inequalities):
 //
 //	dimensions, inequalities   closed form   ancestral     particles
 //	8, 0                       0.86 ± .07    1.25 ± .16    0.92 ± .16
@@ -87,7 +87,7 @@ func (begun) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 // sampler uses its moments. If the model is a denoise.Differentiable (see energy.As), the sampler
 // uses its derivatives. For any other model it uses differences of predictions.
 //
-// New returns an error if the model or the set is nil, or a field of the configuration is out of
+// New returns an error if the model or the set is nil, or if a field of the configuration is out of
 // range. It also returns an error if the set has nonlinear (curved) rows, rows of a wrong length,
 // or no rows with bounds. If the equations contradict each other, the error wraps
 // constraint.ErrInfeasible.
@@ -141,7 +141,7 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 }
 
 // Sample fills x with samples, each with one entry per site. The length of x determines how many
-// samples. A call begins with a new cloud, a set of particles that are weighted together, and takes
+// samples. A call begins with a new cloud (a set of particles that are weighted together). It takes
 // Config.PerCloud samples from each cloud. If the model fails or ctx ends, the error names the
 // cloud and the step. If no particle of a cloud ends in the [Set], the error wraps
 // constraint.ErrInfeasible.

@@ -19,8 +19,8 @@ import (
 type BacktrackConfig struct {
 	Config
 	Mask int32
-	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
-	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
+	// Schedule is the schedule of α, the probability that a token is unmasked. From the number
+	// of masks left, it gives the time that the denoiser receives; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 
 	// Visits is the number of complete states that a walk visits before it ends; 0 means 8. The
@@ -53,7 +53,7 @@ type BacktrackConfig struct {
 // gives these tokens a small share of the probability, as diffusion.Particles does, and refuses
 // some moves to stay reversible. A walk costs one prediction for every new state on its path.
 //
-// Walk i draws from stream (Seed, i). Walks advance in batches on the goroutine of Sample.
+// Walk i draws from stream (Seed, i).
 type Backtrack struct {
 	e      *slots.Engine[int32]
 	masks  masks

@@ -86,9 +86,10 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 
 // Divergence returns E KL(p‖q) in nats, where p is the denoiser's distribution and q the
 // distribution of the samples that [Scheduled] draws. In step k, Scheduled reveals counts[k] masks.
-// Predictions are assumed to be exact and the random order of the sites to be known. The result is
+// Divergence assumes that predictions are exact and that the random order of the sites is known.
+// The result is
 //
-//	Σ_steps Σ_{n=a}^{b−1} (Curve[a] − Curve[n]),
+//	Σ_steps Σ_{n=a}^{b−1} (c[a] − c[n]),
 //
 // where a and b are the numbers of unmasked sites before and after a step (the inference schedules
 // of Chen et al. 2025). Divergence panics unless the counts are ≥ 1 and their sum is the number of

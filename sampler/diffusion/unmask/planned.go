@@ -27,17 +27,17 @@ type Planner interface {
 // sites that were unmasked before, so tokens with a low rank are drawn again. This is path planning
 // (P2; Peng et al. 2025) and think-while-you-generate (DDPD; Liu et al. 2024).
 //
-// Planned samples from the denoiser's distribution p if the ranks are random, no site is masked
-// again and every step reveals one site. Otherwise the distribution depends on the planner.
+// Planned samples from the denoiser's distribution p if the ranks are random, if no site is masked
+// again, and if every step reveals one site. Otherwise the distribution depends on the planner.
 type Planned struct {
 	Mask int32
-	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
-	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
+	// Schedule is the schedule of α, the probability that a token is unmasked. From the number
+	// of masks left, it gives the time that the denoiser receives; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 
 	// Planner ranks the sites. If it is nil, the score of a site is the log-probability of its
-	// token under the denoiser. A denoiser that repeats the unmasked tokens with certainty then
-	// never masks them again.
+	// token under the denoiser. If the denoiser repeats unmasked tokens with certainty, they
+	// are then never masked again.
 	Planner Planner
 
 	// Keep is added to the scores of unmasked tokens. If it is +Inf, no token is masked again.

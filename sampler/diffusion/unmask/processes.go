@@ -167,14 +167,14 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 //	KL(p‖q) ≤ Bound × the mean number of steps.
 //
 // With Bound 0, EntropyBound samples from p, yet a single step reveals all sites whose tokens are
-// certain. With a projection these bounds do not hold, but the constraint of the projection does.
+// certain. With a projection these bounds do not hold, but samples satisfy its constraint.
 type EntropyBound struct {
 	Mask int32
 	// Schedule gives the probability α(t) that a token is unmasked at time t; nil means
 	// noise.LogLinear{}. The denoiser is given the time t at which (1−α(t))/(1−α(1)) is the share of
 	// masked sites.
 	Schedule noise.Schedule
-	Bound    float64 // bound on Σ H_i − max H_i in every step, in nats, ≥ 0
+	Bound    float64 // bound ≥ 0, in nats, on Σ H_i − max H_i for the entropies H_i at the revealed sites
 }
 
 // Bind returns the steps of the process, or an error if a field is out of range. It implements

@@ -29,7 +29,7 @@ type RejectionConfig struct {
 	Tuning int
 
 	// Excess is the share of the total weight of paths that may lie above the cap c (see
-	// [Rejection]), in (0, 1); 0 means 0.002. If the share is larger, the error is an
+	// [Rejection]). It is in (0, 1); 0 means 0.002. If the share is larger, the error is an
 	// [*ExcessError].
 	Excess float64
 
@@ -66,8 +66,7 @@ const (
 // most Excess/2 of their weight lies above it. Otherwise all paths so far form a new tuning run,
 // twice as large. [Rejection.Excess] estimates the bound from all later paths.
 //
-// Paths run in batches on the goroutine of Sample. Samples come in the order of their paths, so
-// results do not depend on Batch.
+// Samples come in the order of their paths, so results do not depend on Batch.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig

@@ -13,17 +13,17 @@ import (
 // Threshold draws a token for every mask and reveals the tokens with a probability of at least
 // Reveal. If no token is that likely, it reveals the most likely one (on ties, the first).
 //
-// If Edit is set, it also edits unmasked tokens (LLaDA 2, Bie et al. 2025): the most likely token
-// at a site replaces the present one if its probability is at least Edit. Edits need a denoiser
-// that predicts unmasked tokens from the other tokens. A denoiser that repeats them causes no
-// edits.
+// If Edit is set, it also edits unmasked tokens (LLaDA 2, Bie et al. 2025). The most likely token
+// at a site then replaces the present one if its probability is at least Edit. Edits need a
+// denoiser that predicts unmasked tokens from the other tokens. A denoiser that repeats them
+// causes no edits.
 //
-// Threshold does not sample from the denoiser's distribution: likely tokens are favoured, as in
+// Threshold does not sample from the denoiser's distribution. It favours likely tokens, like
 // diffusion.Ordered.
 type Threshold struct {
 	Mask int32
-	// Schedule is the schedule of α, the probability that a token is unmasked. It gives the time
-	// passed to the denoiser for each number of masks left; nil means noise.LogLinear{}.
+	// Schedule is the schedule of α, the probability that a token is unmasked. From the number
+	// of masks left, it gives the time that the denoiser receives; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 	Reveal   float64 // smallest probability at which a token is revealed; 0 means 0.9
 	// Edit is the smallest probability for an edit; 0 means no edits. It must be above ½, so that

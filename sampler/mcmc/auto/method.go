@@ -300,7 +300,7 @@ type Candidate struct {
 	Left string
 
 	Steps int     // number of steps in trials, from which Cost and Time are computed
-	Cost  float64 // counted cost of a step of one chain, approximately in nanoseconds
+	Cost  float64 // cost of a step of one chain, roughly in nanoseconds; counted, not measured
 	Time  float64 // τ, the number of steps per effectively independent draw; 0 if unknown
 }
 

@@ -18,7 +18,4 @@
 // leaves the distribution π of its model invariant under the transition matrix P of a step:
 //
 //	πP = π,  π(x) ∝ exp(−E(x)).
-//
-// Probabilities are rounded to multiples of 2⁻⁵³, like the uniform numbers with which they are
-// compared.
 package cluster

@@ -19,8 +19,8 @@ import (
 // Houdayer gives every chain a second replica y of its state x and exchanges clusters of sites
 // between the two (Houdayer 2001). A step first moves each replica once by Base. It then picks a
 // random site at which the replicas differ. The cluster C is the connected component of that site
-// among all sites at which they differ. The step exchanges the levels x_C and y_C. At all
-// neighbours of C outside C, x and y are equal. The new states x' and y' therefore have
+// among all sites at which they differ. The step exchanges the levels x_C and y_C. At all neighbours
+// of C outside C, x and y are equal. The new states x' and y' therefore have
 //
 //	E(x') + E(y') = E(x) + E(y),
 //
@@ -37,14 +37,13 @@ import (
 //
 //	cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}}}
 //
-// Every chain then has two ladders of temperatures. They exchange clusters at every temperature,
-// and the replicas of both ladders travel. If warm-up tunes the temperatures, both ladders use the
+// Every chain then has two ladders of temperatures. They exchange clusters at every temperature, and
+// the replicas of both ladders travel. If warm-up tunes the temperatures, both ladders use the
 // temperatures of the first. The other order, Houdayer as the Base of mcmc.Tempering, also works,
 // but its second replicas never change their temperature.
 //
-// With two ladders, several exchanges a step are worth their cost, because both ladders swap
-// temperatures between exchanges. This was measured in ±J glasses of 8 × 8 × 8 spins. There were 16
-// temperatures from 0.5 to 2. Twelve exchanges a step gave nearly five times as many round trips per
+// With two ladders, several exchanges per step are worth their cost. In ±J glasses of 8 × 8 × 8
+// spins at 16 temperatures, twelve exchanges per step gave nearly five times as many round trips per
 // second as tempering alone.
 //
 // Round trips of replicas overstate the gain. At a high temperature clusters are large, and an
@@ -53,15 +52,13 @@ import (
 // # Requirements and cost
 //
 // The model must be energy.Graphical. If an exchange leads to a state from which Base cannot start,
-// such as one that its field Within does not allow, the exchange is undone. This leaves p
-// restricted to the allowed states invariant. The states and energies of the chain are those of x;
-// Info.Rungs shows both replicas, at β = 1.
+// such as one that its field Within does not allow, the exchange is undone. This leaves p restricted
+// to the allowed states invariant. The states and energies of the chain are those of x; Info.Rungs
+// shows both replicas, at β = 1.
 //
 // A step costs two steps of Base. An exchange also costs an energy and a Reset of Base for each
 // replica. Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and
-// temperatures at once. This costs about a third of a sweep per replica. These kernels draw up
-// to eight sites until the replicas differ at one. If the cluster has more than half of all sites,
-// they exchange the other differing sites instead, which gives the same two states.
+// temperatures at once. This costs about a third of a sweep per replica.
 //
 // Base must reach every state from which it can start. mcmc.Swap is rejected: it conserves the
 // number of sites at each level, but an exchange can change this number in x and y.

@@ -38,9 +38,8 @@ import (
 // acceptance uses the exact energy (generalised detailed balance). If E is linear, every proposal
 // is accepted. A step costs one evaluation of the model.
 //
-// With ρ near 1, DHAMS is Adler's over-relaxation. After an accepted move with φ = 0, the centre of
-// the next proposal is then the mirror image about v* of the last centre. The field Relaxation has
-// the same effect for the sites.
+// With ρ near 1, DHAMS is Adler's over-relaxation. The field Relaxation has a similar effect on the
+// levels.
 //
 // The refresh, the correction and the acceptance probability are derived here from the construction
 // in the paper; details of the published algorithm may differ.
@@ -57,13 +56,13 @@ type DHAMS struct {
 	// 0.574, which is also the default of mcmc.DMALA.
 	Target float64
 
-	// Persistence is ρ, in [0, 1): the fraction of its momentum that a site keeps in a step.
+	// Persistence is ρ in [0, 1), the fraction of its momentum that a site keeps in a step.
 	Persistence float64
 
-	// Correction is φ, the factor of the change of the gradient in the new momentum (see [DHAMS]).
-	// It must be finite; 0 omits the gradient. Use 0 for models with states of probability zero.
-	// With any other value, a chain never leaves a state next to such a state, because the energy
-	// difference is infinite.
+	// Correction is the factor φ of the gradient term in the formula for the new momentum (see
+	// [DHAMS]). It must be finite; 0 omits the gradient. Use 0 for models with states of
+	// probability zero. With any other value, a chain gets stuck next to such a state, because the
+	// energy difference there is infinite.
 	Correction float64
 
 	// Relaxation, in [0, 1], is the probability that a site moves by reflection instead of an
@@ -72,7 +71,7 @@ type DHAMS struct {
 	// moves to the level whose interval contains 1−w. This leaves q_i invariant. It is Neal's
 	// ordered over-relaxation (1998) in the limit of many draws.
 	//
-	// Between two levels the site moves with probability min(1, q_i/(1−q_i)), where q_i is the
+	// Between two levels the site moves with probability min(1, q/(1−q)), where q is the
 	// probability of the other level. The over-relaxation of the paper is different; this package
 	// does not implement it.
 	Relaxation float64

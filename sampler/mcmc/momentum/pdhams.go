@@ -26,8 +26,8 @@ import (
 // = 1/δ². If E is quadratic, as for an Ising model or a Boltzmann machine, every proposal is
 // accepted, up to rounding of its probabilities. Any W leaves π invariant.
 //
-// D is c + 1/δ² at every site, where δ is StepSize and c is the smallest number, to within a
-// thousandth, for which W + c·I is positive semidefinite. Kernel takes a small multiple of sites³
+// At every site D is c + 1/δ², where δ is StepSize. The number c is the smallest for which W + c·I
+// is positive semidefinite, to within a thousandth. Kernel takes a small multiple of sites³
 // operations. A step takes sites² operations and one evaluation of the model. The number of sites
 // is at most 2048.
 type PDHAMS struct {
@@ -46,7 +46,8 @@ type PDHAMS struct {
 	// 0. See [DHAMS].
 	Persistence, Relaxation float64
 
-	// Correction is φ, the factor of the change of the gradient in the new momentum; see [DHAMS].
+	// Correction is the factor φ of the gradient term in the formula for the new momentum; see
+	// [DHAMS].
 	Correction float64
 }
 
