@@ -24,13 +24,13 @@ import (
 // It also measures how far the DDPM diffusion with x̂_λ is from the DDPM diffusion with x̂_i, by
 // the path divergence (Lemma 3)
 //
-//	½·Σ_t (SNR_s − SNR_t)·E‖x̂_λ − x̂_i‖²,  SNR = ᾱ/(1−ᾱ),
+//	½·Σ_k (SNR_{k−1} − SNR_k)·E‖x̂_λ − x̂_i‖²,  SNR = ᾱ/(1−ᾱ),
 //
-// where ᾱ is the signal level and step t goes from x_t to x_s. For the last step, to a clean state,
-// the factor is SNR_t instead of SNR_s − SNR_t. With exact denoisers, the divergence at λ = 0 tends
-// to KL(q‖q_i) as the steps become finer; with coarse steps it is larger. For λ ≠ 0 the divergence
-// does not certify KL(p‖q_i) ≥ b_i (see [Erasure]). denoise.RealLikelihood estimates the densities
-// of final samples.
+// where ᾱ is the signal level, and step k lowers the noise from level k to level k−1. For the last
+// step, to a clean state, the factor is SNR_1 instead of SNR_0 − SNR_1. With exact denoisers, the
+// divergence at λ = 0 tends to KL(q‖q_i) as the steps become finer; with coarse steps it is larger.
+// For λ ≠ 0 the divergence is no lower bound of KL(p‖q_i), where p is the distribution of the
+// samples (see [Erasure]). denoise.RealLikelihood estimates the densities of final samples.
 //
 // A RealErasure is a [dual.Target] of reals. It is used like an Erasure: make a diffusion with it,
 // a [dual.Resampler] around the diffusion, and a [dual.Inference] with [dual.Ascent] and a

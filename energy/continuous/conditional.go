@@ -10,16 +10,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Posterior stores in v, for every noisy state x_t of x, the posterior mean E[x_0 | x_t] of the
-// clean state. The noise is
+// Posterior stores the posterior mean E[x_0 | y] of the clean state x_0 in v, for every noisy state
+// y in x. State s of x is
 //
-//	x_t = √ᾱ·x_0 + √(1−ᾱ)·ε,
+//	y = √ᾱ·x_0 + √(1−ᾱ)·ε,  ᾱ = alpha[s],
 //
-// where ε is standard normal and ᾱ = alpha[s] for state s. The prior of x_0 is the mixture tilted
-// by t (see [Mixture.Tilt]); a nil t means 0. With the components N(m_k, C_k) of the tilted mixture
-// and their probabilities p(k|x_t), the mean is
+// where ε is standard normal. The prior of x_0 is the mixture tilted by t (see [Mixture.Tilt]); a
+// nil t means 0. Its components are N(m_k, C_k). If p(k|y) is the probability of component k given
+// y, the mean is
 //
-//	Σ_k p(k|x_t)·(m_k + √ᾱ·C_k·(ᾱC_k + (1−ᾱ)I)⁻¹·(x_t − √ᾱ·m_k)).
+//	Σ_k p(k|y)·(m_k + √ᾱ·C_k·(ᾱC_k + (1−ᾱ)I)⁻¹·(y − √ᾱ·m_k)).
 //
 // Posterior panics if lengths do not fit. The slices v and x may be the same.
 func (m *Mixture) Posterior(v, x []float32, alpha, t []float64) {

@@ -36,8 +36,8 @@ type Potts struct {
 // equal levels are favoured. The argument field holds h[l] for each level l; nil means 0. NewPotts
 // keeps no reference to field.
 //
-// NewPotts returns an error if t.Graph returns one, levels < 1, or field has another length. It
-// also returns an error if a parameter is not finite or energies would overflow.
+// NewPotts returns the error of t.Graph. It also returns an error if levels < 1, if field is
+// not nil and len(field) ≠ levels, if a parameter is not finite, or if energies would overflow.
 func NewPotts(t Topology, levels int, coupling float64, field []float64) (*Potts, error) {
 	if t == nil {
 		return nil, fmt.Errorf("model: NewPotts: no topology")

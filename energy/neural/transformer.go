@@ -77,8 +77,8 @@ func (t *Transformer) Config() Config { return t.cfg }
 // writes to it.
 func (t *Transformer) Weights() []float32 { return t.weights }
 
-// Tensors returns the parts of [Transformer.Weights] in order, under the names of the public
-// checkpoints.
+// Tensors returns the parts of [Transformer.Weights] in order. Each part has the name that it has
+// in the public checkpoints of this network.
 func (t *Transformer) Tensors() []Tensor { return t.tensors }
 
 // Clone returns a network with a copy of the weights.

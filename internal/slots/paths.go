@@ -88,14 +88,10 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 // constraint ends in x. The number 1[…] is 1 if the condition holds and 0 otherwise.
 //
 // This identity holds only if paths can reach every state to which p gives probability. A
-// prediction may contain zeros, for instance if it is restricted to the K likeliest tokens. The
-// prediction from x_t may then exclude a token that the prediction from x_s allows. Paths then uses
-// the defensive mixture p' of [Mix] (Hesterberg 1995) in place of p, and multiplies the weight by
-//
-//	p(x_s | x_t) / p'(x_s | x_t) = ∏_i Σ_v ρ'_i(v)·p_i(v|x_t) / p'_i(v|x_t).
-//
-// The factor of site i is 0 if a token of probability 0 is unmasked, and 1 if the site stays
-// masked. The last step draws from p itself.
+// prediction may contain zeros, for instance if it is restricted to the K likeliest tokens. Then a
+// later prediction may allow a token that an earlier one excludes. For this case, Paths draws from a
+// defensive mixture p' in place of p (see [Mix]; Hesterberg 1995). It multiplies the weight by the
+// ratio of the probabilities of the step under p and under p'. The last step draws from p itself.
 type Paths struct {
 	*Engine[int32]
 	drawer      Drawer

@@ -358,8 +358,8 @@ func (j *Joint) Give(b int, c *Chains) {
 	}
 }
 
-// Sweep redraws all sites of all blocks once. The argument from holds a random stream for each
-// block. In each stream, Sweep skips the next ahead groups of 64 random words.
+// Sweep redraws all sites of all blocks once. It takes random numbers from the streams in from, one
+// for each block, after skipping 64·ahead words of each stream.
 func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]

@@ -55,7 +55,7 @@ func AppendInt32s(b []byte, v []int32) []byte {
 
 // The readers fill v from the front of b and return the rest, or [ErrShort].
 
-// ReadUint64s fills v with words written by [AppendUint64s] from the front of b. It returns the
+// ReadUint64s fills v from the beginning of b, which [AppendUint64s] has written. It returns the
 // rest of b, or ErrShort.
 func ReadUint64s(b []byte, v []uint64) ([]byte, error) {
 	if len(b)/8 < len(v) {

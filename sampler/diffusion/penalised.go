@@ -72,7 +72,8 @@ type penalised struct {
 	back    []float64
 }
 
-// MaxSteps returns the largest number of steps of the guided process. It implements [Clocked].
+// MaxSteps returns how many steps the guided process takes at most if a run asks for the given
+// number. It implements [Clocked].
 func (p *penalised) MaxSteps(steps int) int { return slots.MaxSteps(p.Steps, steps) }
 
 // Reverse makes a step of the guided process and then subtracts the gradient of the penalty. It

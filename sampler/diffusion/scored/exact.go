@@ -46,10 +46,8 @@ type ExactConfig struct {
 //
 //	p(x)·1[g(x) ≤ 0] / P,  P = Σ_x p(x)·1[g(x) ≤ 0].
 //
-// Here p is the distribution of the unconstrained diffusion with the same process and steps, and g
-// ≤ 0 means that Config.Judge accepts. For diffusion.Masked{FirstHitting: true}, p is the
-// distribution of the denoiser, even if its predictions for different states agree with no joint
-// distribution.
+// Here p is the distribution of the samples of the diffusion without constraint, and g ≤ 0 means
+// that Config.Judge accepts.
 //
 // # Method
 //
