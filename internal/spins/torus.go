@@ -195,28 +195,20 @@ func (s *State) neighbours(colour, lo, hi int, w *Scratch) {
 // tally returns the tally of a range of words of a colour, beginning with word lo. The slices old
 // and now hold these words before and after the redraw.
 func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
-	whole := min(len(now), max(0, s.sites/64-lo))
+	whole, end := min(len(now), max(0, s.sites/64-lo)), min(len(now), max(0, (s.sites+63)/64-lo))
 	c0, c1, c2 := w.count[0][:len(now)], w.count[1][:len(now)], w.count[2][:len(now)]
 	old = old[:len(now)]
 	begin := whole &^ (simd.BitSites/64 - 1)
 	up, moved, bonds := simd.TallyTorus(now[:begin], old[:begin], &w.count)
 	ones, twos, fours := 0, 0, 0
-	for i := begin; i < whole; i++ {
-		v := now[i]
+	for i := begin; i < end; i++ {
+		mask := s.valid[lo+i]
+		v := now[i] & mask
 		up += bits.OnesCount64(v)
-		moved += bits.OnesCount64(v ^ old[i])
+		moved += bits.OnesCount64((v ^ old[i]) & mask)
 		ones += bits.OnesCount64(v & c0[i])
 		twos += bits.OnesCount64(v & c1[i])
 		fours += bits.OnesCount64(v & c2[i])
-	}
-	if rest := s.sites % 64; rest > 0 && whole < len(now) && lo+whole == s.sites/64 {
-		mask := uint64(1)<<rest - 1
-		v := now[whole] & mask
-		up += bits.OnesCount64(v)
-		moved += bits.OnesCount64((v ^ old[whole]) & mask)
-		ones += bits.OnesCount64(v & c0[whole])
-		twos += bits.OnesCount64(v & c1[whole])
-		fours += bits.OnesCount64(v & c2[whole])
 	}
 	return Tally{Bonds: bonds + ones + 2*twos + 4*fours, Up: up, Moved: moved}
 }

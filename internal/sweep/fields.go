@@ -80,20 +80,10 @@ func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
 // model.
 func sparsePairs(m energy.Model) *bonds.Bonds {
 	b := bonds.Of(m)
-	if b == nil || len(b.Adj) > sparseDegree*len(b.Field) || !finite(b.Weight) || !finite(b.Field) {
+	if b == nil || len(b.Adj) > sparseDegree*len(b.Field) || !check.AllFinite(b.Weight) || !check.AllFinite(b.Field) {
 		return nil
 	}
 	return b
-}
-
-// finite reports whether all entries of v are finite.
-func finite(v []float64) bool {
-	for _, f := range v {
-		if !check.Finite(f) {
-			return false
-		}
-	}
-	return true
 }
 
 // Reset computes the energies of the states in x. It implements [sampler.Transition].

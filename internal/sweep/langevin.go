@@ -149,10 +149,6 @@ func (k *torusLangevin) count(s int) {
 	}
 }
 
-// addEnergies implements holder: it adds to e the energies of changed numbers of bonds and of
-// sites in state 1.
-func (k *torusLangevin) addEnergies(e []float64, more [][]int) { k.torusChains.addEnergies(e, more) }
-
 // alike implements holder. It reports whether the other kernel is a torusLangevin with as many
 // columns.
 func (k *torusLangevin) alike(with holder) bool {

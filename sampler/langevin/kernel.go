@@ -72,7 +72,7 @@ func (k *kernel) startError(c int) error {
 	if math.IsNaN(e) || math.IsInf(e, 0) {
 		return &sampler.StartError{Chain: c, Energy: e}
 	}
-	if !finite32(k.s[c*n : (c+1)*n]) {
+	if !check.AllFinite(k.s[c*n : (c+1)*n]) {
 		return &sampler.StartError{Chain: c, Energy: math.NaN()}
 	}
 	return nil
@@ -126,7 +126,7 @@ func (k *kernel) judge(lo, hi int, x []float32, r []sampler.Stream) {
 	l.target.Score(k.r[lo*n:hi*n], k.y[lo*n:hi*n])
 	for c := lo; c < hi; c++ {
 		row := func(v []float32) []float32 { return v[c*n : (c+1)*n] }
-		valid := !math.IsNaN(k.f[c]) && !math.IsInf(k.f[c], 0) && finite32(row(k.r))
+		valid := !math.IsNaN(k.f[c]) && !math.IsInf(k.f[c], 0) && check.AllFinite(row(k.r))
 		accept := 1.0
 		pending := &k.at.pending[c]
 		*pending = sampler.Info{}
@@ -199,16 +199,6 @@ func logProb(y, x, s []float32, h float64) float64 {
 		sum += float64(d * d)
 	}
 	return 0 - sum/(4*h)
-}
-
-// finite32 reports whether all entries of v are finite.
-func finite32(v []float32) bool {
-	for _, f := range v {
-		if f-f != 0 { // true for NaN and ±Inf
-			return false
-		}
-	}
-	return true
 }
 
 // progress is the position of a step or Reset that was stopped. The chains before chain are done.

@@ -59,9 +59,6 @@ func (k *pairs) pick(r *sampler.Stream) (i, j int) {
 
 // allowed reports whether x with x_i = a and x_j = b is in the language.
 func (k *pairs) allowed(i, j int, a, b int32, x []int32) bool {
-	if k.within == nil {
-		return true
-	}
 	return k.onward(k.through(i, j, a, x), j, b, x)
 }
 

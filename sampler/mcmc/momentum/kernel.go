@@ -203,10 +203,9 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 
 // Adapt tunes the step size unless that is fixed; it implements [sampler.Adaptive].
 func (k *kernel) Adapt(info []sampler.Info, step, of int) {
-	if k.tune == nil {
-		return
+	if k.tune != nil {
+		k.setStep(k.tune.AdaptTo(sweep.Proposals(info), step, of))
 	}
-	k.setStep(k.tune.AdaptTo(sweep.Proposals(info), step, of))
 }
 
 // AppendBinary appends energies, momenta, energy differences and the state of the tuning to b. It
