@@ -246,7 +246,7 @@ func (k *torusLangevin) Warning() string { return k.tune.Warning(k.alpha) }
 func (k *torusLangevin) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.share(ctl.Workers)
 	k.hidden = ctl.Unread
-	return k.at.Step(ctl, k, info, x, r, 3, k.packed.sites)
+	return Step(&k.at, ctl, k, info, x, r, 3, k.packed.sites)
 }
 
 // Stage makes one stage of a step: it draws the proposals, counts the flips, or accepts and

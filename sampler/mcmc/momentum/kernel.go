@@ -266,7 +266,7 @@ const (
 // Step makes one step, in the stages of [kernel.Stage]. It calls ctl.Stop between stages and while
 // it refreshes momenta. It implements [sampler.Transition].
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	done = k.at.Step(ctl, k, info, x, r, stages, k.work())
+	done = sweep.Step(&k.at, ctl, k, info, x, r, stages, k.work())
 	k.began = k.began || done > 0
 	return done
 }
