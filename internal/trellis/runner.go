@@ -569,16 +569,17 @@ func (r *Runner) mustLogs() {
 // not read. The runner keeps a reference to v until the next Filter. It panics unless len(v) =
 // sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
-	logZ, err = r.FilterUntil(v, r.watched(), false)
-	return logZ, r.cause(err)
+	return r.under(scaled, v, false)
 }
 
-// cause returns err, or the cause of the watched context if that context stopped the filter.
-func (r *Runner) cause(err error) error {
+// under filters by a method under the watched context. It returns the cause of the context if that
+// has stopped the filter.
+func (r *Runner) under(m method, v []float32, exact bool) (logZ float64, err error) {
+	logZ, err = r.until(m, v, r.watched(), false, exact)
 	if err == ErrStopped && r.meter.Err() != nil {
-		return r.meter.Err()
+		err = r.meter.Err()
 	}
-	return err
+	return logZ, err
 }
 
 // FilterGiven is like [Runner.Filter] with some tokens fixed. At every site i with given[i] ≥ 0,
@@ -611,23 +612,14 @@ func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err erro
 // FilterLogs is like [Runner.Filter] but computes with logarithms throughout. The sum of every node
 // keeps its relative precision, however small the node's share of the total. [Runner.Ahead] and
 // [Runner.DrawFrom] require it.
-func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) { return r.byLogarithms(v, false) }
-
-func (r *Runner) byLogarithms(v []float32, exact bool) (logZ float64, err error) {
-	r.g.checkTable("v", len(v))
-	r.begin(logarithm)
-	r.exact = exact
-	r.v, r.stop, r.stopped, r.paused, r.work = v, r.watched(), false, false, 0
-	logZ, err = r.filter()
-	r.stop = nil
-	return logZ, r.cause(err)
+func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
+	return r.under(logarithm, v, false)
 }
 
 // FilterExact is like [Runner.Filter] but computes all sums in float64. Of the methods that use a
 // filter's results, only LogZ, LogProb and Marginals may be called afterwards.
 func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
-	logZ, err = r.until(v, r.watched(), false, true)
-	return logZ, r.cause(err)
+	return r.under(scaled, v, true)
 }
 
 // Marginals stores in dst (sites × levels) the log-probabilities
@@ -643,11 +635,7 @@ func (r *Runner) Marginals(dst []float64) error {
 	g.checkTable("dst", len(dst))
 	r.mustFilter()
 	if r.front == nil {
-		columns := 0
-		for _, l := range g.layers {
-			columns = max(columns, len(l.live))
-		}
-		r.front = make([]float64, 2*g.widest+columns)
+		r.front = make([]float64, 2*g.widest+len(r.nonz))
 	}
 	for i := range dst {
 		dst[i] = math.Inf(-1)
@@ -665,7 +653,7 @@ func (r *Runner) Marginals(dst []float64) error {
 			r.logarithmic = NewRunner(g)
 		}
 		r.logarithmic.Watch(r.meter.Context())
-		if _, err := r.logarithmic.byLogarithms(r.v, r.exact); err != nil {
+		if _, err := r.logarithmic.under(logarithm, r.v, r.exact); err != nil {
 			if ended := r.logarithmic.meter.Err(); ended != nil {
 				return ended
 			}
@@ -685,14 +673,14 @@ var ErrStopped = errors.New("trellis: stopped")
 // has no results, and the results of earlier filters are lost. A call with again = true continues
 // where the last call was stopped; the log-weights v must be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
-	return r.until(v, stop, again, false)
+	return r.until(scaled, v, stop, again, false)
 }
 
-func (r *Runner) until(v []float32, stop Stopper, again, exact bool) (logZ float64, err error) {
+func (r *Runner) until(m method, v []float32, stop Stopper, again, exact bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.exact = exact
 	if !again || !r.paused {
-		r.begin(scaled)
+		r.begin(m)
 	}
 	r.v, r.stop, r.stopped, r.work = v, stop, false, 0
 	logZ, err = r.filter()
