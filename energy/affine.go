@@ -226,12 +226,13 @@ func (a *Affine) hold(fixed []int32) bool {
 	}
 	all := slices.Clone(fixed)
 	for i, l := range a.fixed {
-		if l != free && all[i] != free && all[i] != l {
+		if l == free {
+			continue
+		}
+		if all[i] != free && all[i] != l {
 			return false
 		}
-		if l != free {
-			all[i] = l
-		}
+		all[i] = l
 	}
 	a.fixed, a.which = all, nil
 	for i, l := range all {
