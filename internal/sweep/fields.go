@@ -142,8 +142,7 @@ func (k *fieldGibbs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 // Cost estimates the time in nanoseconds of a step, which visits every site and its neighbours. It
 // implements [sampler.Costed].
 func (k *fieldGibbs) Cost(info []sampler.Info) float64 {
-	m := k.Price.Of(k.Model)
-	return float64(len(info)) * float64(float64(k.Sites)*(sparseCost+float64(nearCost*m.Degree)))
+	return lookups(k.Price.Of(k.Model), info)
 }
 
 // bracket holds a lower and an upper bound of a probability.

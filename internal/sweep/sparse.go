@@ -194,8 +194,7 @@ func (k *sparseGibbs) flush(s int) {
 // Cost estimates the time in nanoseconds of a step, which visits every site and its neighbours. It
 // implements [sampler.Costed].
 func (k *sparseGibbs) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.model)
-	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
+	return lookups(k.price.Of(k.model), info)
 }
 
 // matching computes the conditional probabilities of an energy.Matching model: p(x_i = l) ∝
