@@ -174,7 +174,7 @@ func newSitewise(bounds []bound, sites, levels int) *sitewise {
 			if find(w.models, m) >= 0 || (len(w.tables)+1)*(1+sites*levels) > maxTables {
 				continue
 			}
-			if t, ok := tableOf(m); ok && !slices.ContainsFunc(t, func(v float64) bool { return !check.Finite(v) }) {
+			if t, ok := tableOf(m); ok && check.AllFinite(t) {
 				w.models, w.tables = append(w.models, m), append(w.tables, t)
 			}
 		}

@@ -226,12 +226,13 @@ func (a *Affine) hold(fixed []int32) bool {
 	}
 	all := slices.Clone(fixed)
 	for i, l := range a.fixed {
-		if l != free && all[i] != free && all[i] != l {
+		if l == free {
+			continue
+		}
+		if all[i] != free && all[i] != l {
 			return false
 		}
-		if l != free {
-			all[i] = l
-		}
+		all[i] = l
 	}
 	a.fixed, a.which = all, nil
 	for i, l := range all {
@@ -1077,7 +1078,7 @@ func sitewise(m Model) (costs []float64, ok bool) {
 	for i := range x {
 		c.Conditional(costs[i*levels:(i+1)*levels], i, x)
 	}
-	return costs, !slices.ContainsFunc(costs, func(v float64) bool { return !check.Finite(v) })
+	return costs, check.AllFinite(costs)
 }
 
 // alike returns the cost of every level if the energy of m is a sum of single-site terms that are
@@ -1091,13 +1092,7 @@ func alike(m Model) (costs []float64, ok bool) {
 		return nil, false
 	}
 	_, levels := m.Shape()
-	row := costs[:levels]
-	for rest := costs; len(rest) > 0; rest = rest[levels:] {
-		if !slices.Equal(rest[:levels], row) {
-			return nil, false
-		}
-	}
-	return row, true
+	return costs[:levels], slices.Equal(costs[levels:], costs[:len(costs)-levels])
 }
 
 // uniform holds the numbers of a [Toroidal] or [Matching] model, which are the same at every site.
@@ -1135,7 +1130,7 @@ func (a *Affine) uniform(of func(m Model) (uniform, bool), site func(row []float
 	for i := range sum.v {
 		sum.v[i] *= a.factor
 	}
-	return sum, !slices.ContainsFunc(sum.v, func(v float64) bool { return !check.Finite(v) })
+	return sum, check.AllFinite(sum.v)
 }
 
 // affineTorus implements [Toroidal] for an Affine.

@@ -1,10 +1,6 @@
 package sampler
 
-import (
-	"fmt"
-
-	"github.com/gibbsite-go/gibbsite/internal/check"
-)
+import "github.com/gibbsite-go/gibbsite/internal/check"
 
 // Generator selects the random number generator of a run's streams; the zero value is Philox4x32.
 // Both generators are counter-based: they compute the words at any position directly. They are from
@@ -31,10 +27,7 @@ func (k Generator) String() string {
 
 // Check returns an error if k is not a known generator.
 func (k Generator) Check() error {
-	if k > ARS4x32 {
-		return fmt.Errorf("generator = %d, want %d (%s) or %d (%s)", uint8(k), Philox4x32, Philox4x32, ARS4x32, ARS4x32)
-	}
-	return nil
+	return check.If(k > ARS4x32, "generator = %d, want %d (%s) or %d (%s)", uint8(k), Philox4x32, Philox4x32, ARS4x32, ARS4x32)
 }
 
 // UnmarshalText sets k to the generator with the given name, as String returns it. It lets flags

@@ -381,10 +381,10 @@ type RealObserver func(chain, draw int, x []float32, info *Info)
 
 // And returns an observer that calls o and then next. Either may be nil.
 func (o Observer) And(next Observer) Observer {
-	if o == nil || next == nil {
-		if o == nil {
-			return next
-		}
+	switch {
+	case o == nil:
+		return next
+	case next == nil:
 		return o
 	}
 	return func(chain, draw int, x []int32, info *Info) {

@@ -507,7 +507,7 @@ func (c *Runner[S]) write(w io.Writer) error {
 	if err := c.mend(); err != nil {
 		return err
 	}
-	if err := c.syncDraws(); err != nil { // a checkpoint must not count more draws than are on disk
+	if err := c.onDraws((*drawfile.Writer).Sync); err != nil { // a checkpoint must not count more draws than are on disk
 		return err
 	}
 	return c.frames().Write(w, nil)
@@ -605,36 +605,21 @@ func (c *Runner[S]) drawsTo() error {
 	return nil
 }
 
-// closeDraws flushes the draws of a Run to disk and closes the file.
-func (c *Runner[S]) closeDraws() error {
+// onDraws calls a method of the draws file, if there is one. Close and Sync flush the draws so far to
+// disk, and Err returns the error of writing a draw.
+func (c *Runner[S]) onDraws(do func(*drawfile.Writer) error) error {
 	if c.draws == nil {
 		return nil
 	}
-	return c.named(c.draws.Close())
-}
-
-// syncDraws flushes the draws of a Run so far to disk, during the Run.
-func (c *Runner[S]) syncDraws() error {
-	if c.draws == nil {
-		return nil
-	}
-	return c.named(c.draws.Sync())
-}
-
-// drawsFailed returns the error of writing a draw, if any.
-func (c *Runner[S]) drawsFailed() error {
-	if c.draws == nil {
-		return nil
-	}
-	return c.named(c.draws.Err())
-}
-
-func (c *Runner[S]) named(err error) error {
+	err := do(c.draws)
 	if err != nil {
 		err = fmt.Errorf("%s: Config.DrawsFile: %w", c.system.Name(), err)
 	}
 	return err
 }
+
+// closeDraws flushes the draws of a Run to disk and closes the file.
+func (c *Runner[S]) closeDraws() error { return c.onDraws((*drawfile.Writer).Close) }
 
 // page returns an empty page for the draws of a block, or nil if there is no draws file.
 func (c *Runner[S]) page(b *block[S]) *drawfile.Page {
@@ -736,7 +721,7 @@ func (c *Runner[S]) advance(ctx context.Context, target int) error {
 		}
 		at, _ = c.span()
 		c.count()
-		if c.err = errors.Join(c.failure(), c.drawsFailed()); c.err != nil {
+		if c.err = errors.Join(c.failure(), c.onDraws((*drawfile.Writer).Err)); c.err != nil {
 			return c.err
 		}
 		if end := at >= c.cfg.Warmup && !c.warming(); unsure && (end || round == 1) && ctx.Err() == nil {

@@ -211,3 +211,18 @@ func LogSum(x []float64) float64 {
 // Unit returns a random number that is uniform on the multiples of 2^-53 in [0,1). It consumes one
 // value of src.
 func Unit(src rand.Source) float64 { return float64(src.Uint64()>>11) * 0x1p-53 }
+
+// Pick draws an index with probability proportional to its weight. The argument total is the sum of
+// the weights, added in their order. It never returns an index of weight 0 if another has weight.
+func Pick(weights []float64, total float64, src rand.Source) (last int) {
+	goal, sum := Unit(src)*total, 0.0
+	for i, w := range weights {
+		if w > 0 {
+			last = i
+			if sum += w; sum > goal {
+				break
+			}
+		}
+	}
+	return last
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -34,6 +35,11 @@ func Rows(who, name string, got, n int) int {
 
 // Finite reports whether v is a finite number.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// AllFinite reports whether all entries of v are finite.
+func AllFinite[T float32 | float64](v []T) bool {
+	return !slices.ContainsFunc(v, func(f T) bool { return !Finite(float64(f)) })
+}
 
 // shown is the number of characters that [Clip] keeps. It is larger than any name and smaller
 // than a screen.

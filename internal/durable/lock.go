@@ -110,8 +110,6 @@ func StampOf(path string) Stamp {
 // Replaced reports whether the file was replaced between two stamps, s and a later one. If the file
 // was missing at either time, Replaced returns false.
 func (s Stamp) Replaced(now Stamp) bool {
-	if s.info == nil || now.info == nil {
-		return false
-	}
-	return !os.SameFile(s.info, now.info) || s.info.Size() != now.info.Size() || !s.info.ModTime().Equal(now.info.ModTime())
+	return s.info != nil && now.info != nil &&
+		(!os.SameFile(s.info, now.info) || s.info.Size() != now.info.Size() || !s.info.ModTime().Equal(now.info.ModTime()))
 }

@@ -110,14 +110,7 @@ func Draw(row []float32, r *sampler.Stream) int32 {
 
 // Empty reports whether no level of a row of log-weights has positive weight. It returns false if
 // a weight is NaN or +Inf.
-func Empty(row []float32) bool {
-	for _, w := range row {
-		if w != w || math.IsInf(float64(w), 1) {
-			return false
-		}
-	}
-	return true
-}
+func Empty(row []float32) bool { return undefined(row) < 0 }
 
 // OneHot sets a row of log-weights to 0 at the given level and −Inf at all other levels.
 func OneHot(row []float32, level int32) {

@@ -225,11 +225,7 @@ func (c *Chains) drawn(at int, from Source, w *Scratch) (now, old []uint64) {
 	now = w.draw[:len(old)]
 	simd.HeatBits(now, &w.count, c.odds[p.kind], from.ARS, from.Seed, from.Chain, from.Group)
 	clearFrom(now, p.sites)
-	if c.fixed != nil {
-		for i, v := range c.fixed[p.lane/2 : p.lane/2+len(now)] {
-			now[i] ^= (now[i] ^ old[i]) & v
-		}
-	}
+	keep(now, old, c.fixed, p.lane/2)
 	return now, old
 }
 

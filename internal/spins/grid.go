@@ -31,14 +31,7 @@ func NewGrid(rows, cols int) *Grid {
 	g := &Grid{sites: rows * cols, cols: cols, pad: (cols/64 + 3 + 7) &^ 7}
 	g.words = (g.sites + simd.BitSites - 1) / simd.BitSites * (simd.BitSites / 64)
 	g.near = simd.NewBitTorus([6]int{-cols, cols, cols - 1, -1, 1 - cols, 1})
-	g.first, g.last, g.valid = make([]uint64, g.words), make([]uint64, g.words), make([]uint64, g.words)
-	for i := range g.sites {
-		set(g.valid, i)
-	}
-	for r := range rows {
-		set(g.first, r*cols)
-		set(g.last, r*cols+cols-1)
-	}
+	g.first, g.last, g.valid = masks(rows, cols, g.words)
 	return g
 }
 
@@ -83,13 +76,9 @@ func (s *GridState) own(lo, hi int) []uint64 { return s.bits[s.pad+lo : s.pad+hi
 // draw depends only on the present state s. Call next.Close when all strips are done.
 func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Source) {
 	lo, hi := s.strip(job)
-	simd.FlipBits(next.own(lo, hi), s.own(lo, hi), s.near[3*lo:3*hi], o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
-	if s.fixed != nil {
-		now, old := next.own(lo, hi), s.own(lo, hi)
-		for i, v := range s.fixed[lo:hi] {
-			now[i] ^= (now[i] ^ old[i]) & v
-		}
-	}
+	now, old := next.own(lo, hi), s.own(lo, hi)
+	simd.FlipBits(now, old, s.near[3*lo:3*hi], o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
+	keep(now, old, s.fixed, lo)
 }
 
 // Count counts the neighbours in state 1 of each site of strip number job of s, and stores the

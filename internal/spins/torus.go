@@ -61,19 +61,28 @@ func NewTorus(rows, cols int) *Torus {
 	left, right := [2]int{n - 1, -1}, [2]int{1 - n, 1}
 	t.near[0] = simd.NewBitTorus([6]int{-n, n, left[0], left[1], right[0], right[1]})
 	t.near[1] = simd.NewBitTorus([6]int{-n, n, right[0], right[1], left[0], left[1]})
-	t.even, t.first, t.last = make([]uint64, t.words), make([]uint64, t.words), make([]uint64, t.words)
-	t.valid = make([]uint64, t.words)
+	t.first, t.last, t.valid = masks(rows, n, t.words)
+	t.even = make([]uint64, t.words)
 	for i := range t.sites {
-		set(t.valid, i)
-	}
-	for r := range rows {
-		set(t.first, r*n)
-		set(t.last, r*n+n-1)
-		for j := 0; r%2 == 0 && j < n; j++ {
-			set(t.even, r*n+j)
+		if i/n%2 == 0 {
+			set(t.even, i)
 		}
 	}
 	return t
+}
+
+// masks returns, for sites row by row, the masks of the sites that are first and last in their row,
+// and of all sites.
+func masks(rows, n, words int) (first, last, valid []uint64) {
+	first, last, valid = make([]uint64, words), make([]uint64, words), make([]uint64, words)
+	for i := range rows * n {
+		set(valid, i)
+	}
+	for r := range rows {
+		set(first, r*n)
+		set(last, r*n+n-1)
+	}
+	return first, last, valid
 }
 
 // Fix makes Redraw and Flip keep the states of the sites i with fixed[i] ≥ 0, where fixed is a
@@ -97,14 +106,13 @@ func (t *Torus) Fix(fixed []int32) {
 	}
 }
 
-// keep restores the old states of fixed sites in now, which holds redrawn words of a colour from
-// lo on.
-func (s *State) keep(colour, lo int, now, old []uint64) {
-	if s.fixed[colour] == nil {
-		return
-	}
-	for i, v := range s.fixed[colour][lo : lo+len(now)] {
-		now[i] ^= (now[i] ^ old[i]) & v
+// keep restores the old states of fixed sites in now, which holds redrawn words from word lo on. The
+// mask fixed holds the fixed sites of all words; nil means none.
+func keep(now, old, fixed []uint64, lo int) {
+	if fixed != nil {
+		for i, v := range fixed[lo : lo+len(now)] {
+			now[i] ^= (now[i] ^ old[i]) & v
+		}
 	}
 }
 
@@ -167,7 +175,7 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	s.neighbours(colour, lo, hi, w)
 	simd.HeatBits(w.draw[:hi-lo], &w.count, o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
 	old := s.colour[colour][s.pad+lo : s.pad+hi]
-	s.keep(colour, lo, w.draw[:hi-lo], old)
+	keep(w.draw[:hi-lo], old, s.fixed[colour], lo)
 	delta := s.tally(w, w.draw[:hi-lo], old, lo)
 	copy(old, w.draw[:])
 	return delta
@@ -194,28 +202,20 @@ func (s *State) neighbours(colour, lo, hi int, w *Scratch) {
 // tally returns the tally of a range of words of a colour, beginning with word lo. The slices old
 // and now hold these words before and after the redraw.
 func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
-	whole := min(len(now), max(0, s.sites/64-lo))
+	whole, end := min(len(now), max(0, s.sites/64-lo)), min(len(now), max(0, (s.sites+63)/64-lo))
 	c0, c1, c2 := w.count[0][:len(now)], w.count[1][:len(now)], w.count[2][:len(now)]
 	old = old[:len(now)]
 	begin := whole &^ (simd.BitSites/64 - 1)
 	up, moved, bonds := simd.TallyTorus(now[:begin], old[:begin], &w.count)
 	ones, twos, fours := 0, 0, 0
-	for i := begin; i < whole; i++ {
-		v := now[i]
+	for i := begin; i < end; i++ {
+		mask := s.valid[lo+i]
+		v := now[i] & mask
 		up += bits.OnesCount64(v)
-		moved += bits.OnesCount64(v ^ old[i])
+		moved += bits.OnesCount64((v ^ old[i]) & mask)
 		ones += bits.OnesCount64(v & c0[i])
 		twos += bits.OnesCount64(v & c1[i])
 		fours += bits.OnesCount64(v & c2[i])
-	}
-	if rest := s.sites % 64; rest > 0 && whole < len(now) && lo+whole == s.sites/64 {
-		mask := uint64(1)<<rest - 1
-		v := now[whole] & mask
-		up += bits.OnesCount64(v)
-		moved += bits.OnesCount64((v ^ old[whole]) & mask)
-		ones += bits.OnesCount64(v & c0[whole])
-		twos += bits.OnesCount64(v & c1[whole])
-		fours += bits.OnesCount64(v & c2[whole])
 	}
 	return Tally{Bonds: bonds + ones + 2*twos + 4*fours, Up: up, Moved: moved}
 }
@@ -303,7 +303,7 @@ func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from 
 	}
 	own, now := s.colour[colour][s.pad+lo:s.pad+hi], w.draw[:hi-lo]
 	simd.FlipBits(now, own, near, o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
-	s.keep(colour, lo, now, own)
+	keep(now, own, s.fixed[colour], lo)
 	var forth, after simd.FlipTally
 	loose := s.valid
 	if s.loose[colour] != nil {

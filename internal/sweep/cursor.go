@@ -3,6 +3,7 @@ package sweep
 import (
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -60,17 +61,17 @@ func span(first, n, work int) (lo, hi int) {
 }
 
 // Staged is a kernel that makes a step in several stages, between which the step can be stopped.
-type Staged interface {
+type Staged[S energy.Site] interface {
 	// Stage makes one stage of the step of the chains lo, …, hi−1. It returns false if it was
 	// stopped; the next call continues the stage.
-	Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool
+	Stage(stage, lo, hi int, x []S, r []sampler.Stream) bool
 }
 
-// Step makes a step of kernel k in n stages, or makes the rest of a step that was stopped. It
-// returns the number of steps completed: 1, or 0 if the step was stopped before its end. The
-// argument work is the number of elementary operations in a stage of one chain. If several chains
-// move together, the step is not stopped between their stages.
-func (c *Cursor) Step(ctl sampler.Control, k Staged, info []sampler.Info, x []int32, r []sampler.Stream, n, work int) (done int) {
+// Step makes a step of kernel k in n stages, or makes the rest of a step that was stopped at the
+// cursor c. It returns the number of steps completed: 1, or 0 if the step was stopped before its
+// end. The argument work is the number of elementary operations in a stage of one chain. If several
+// chains move together, the step is not stopped between their stages.
+func Step[S energy.Site](c *Cursor, ctl sampler.Control, k Staged[S], info []sampler.Info, x []S, r []sampler.Stream, n, work int) (done int) {
 	c.Begin(ctl.Stop)
 	for c.Chain < len(info) {
 		if c.Stopped {

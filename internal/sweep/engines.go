@@ -6,6 +6,7 @@ import (
 
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/internal/check"
+	"github.com/gibbsite-go/gibbsite/internal/cost"
 	"github.com/gibbsite-go/gibbsite/internal/padded"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -324,6 +325,11 @@ const (
 	visitCost    = 15   // ns per site redrawn in all chains of a block, stored as bytes
 	addCost      = 0.32 // ns per neighbour of a site redrawn as bytes
 )
+
+// lookups estimates the time in nanoseconds of a step that visits every site and its neighbours.
+func lookups(m cost.Model, info []sampler.Info) float64 {
+	return float64(len(info)) * float64(float64(m.Sites)*(sparseCost+float64(nearCost*m.Degree)))
+}
 
 // Moves returns the number of sites that changed in a step, summed over all chains in info.
 func Moves(info []sampler.Info) (n float64) {

@@ -80,20 +80,10 @@ func newFieldGibbs(m energy.Model, chains int) *fieldGibbs {
 // model.
 func sparsePairs(m energy.Model) *bonds.Bonds {
 	b := bonds.Of(m)
-	if b == nil || len(b.Adj) > sparseDegree*len(b.Field) || !finite(b.Weight) || !finite(b.Field) {
+	if b == nil || len(b.Adj) > sparseDegree*len(b.Field) || !check.AllFinite(b.Weight) || !check.AllFinite(b.Field) {
 		return nil
 	}
 	return b
-}
-
-// finite reports whether all entries of v are finite.
-func finite(v []float64) bool {
-	for _, f := range v {
-		if !check.Finite(f) {
-			return false
-		}
-	}
-	return true
 }
 
 // Reset computes the energies of the states in x. It implements [sampler.Transition].
@@ -152,8 +142,7 @@ func (k *fieldGibbs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 // Cost estimates the time in nanoseconds of a step, which visits every site and its neighbours. It
 // implements [sampler.Costed].
 func (k *fieldGibbs) Cost(info []sampler.Info) float64 {
-	m := k.Price.Of(k.Model)
-	return float64(len(info)) * float64(float64(k.Sites)*(sparseCost+float64(nearCost*m.Degree)))
+	return lookups(k.Price.Of(k.Model), info)
 }
 
 // bracket holds a lower and an upper bound of a probability.

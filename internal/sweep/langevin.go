@@ -147,10 +147,6 @@ func (k *torusLangevin) count(s int) {
 	}
 }
 
-// addEnergies implements holder: it adds to e the energies of changed numbers of bonds and of
-// sites in state 1.
-func (k *torusLangevin) addEnergies(e []float64, more [][]int) { k.torusChains.addEnergies(e, more) }
-
 // alike implements holder. It reports whether the other kernel is a torusLangevin with as many
 // columns.
 func (k *torusLangevin) alike(with holder) bool {
@@ -248,7 +244,7 @@ func (k *torusLangevin) Warning() string { return k.tune.Warning(k.alpha) }
 func (k *torusLangevin) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.share(ctl.Workers)
 	k.hidden = ctl.Unread
-	return k.at.Step(ctl, k, info, x, r, 3, k.packed.sites)
+	return Step(&k.at, ctl, k, info, x, r, 3, k.packed.sites)
 }
 
 // Stage makes one stage of a step: it draws the proposals, counts the flips, or accepts and

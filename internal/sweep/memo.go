@@ -171,6 +171,5 @@ func (m *memo) draw(sites []int32, x []int32, u []float64) (moved int, rise floa
 // Cost estimates the time in nanoseconds of a step, which visits every site and its neighbours. It
 // implements [sampler.Costed].
 func (k *memoGibbs) Cost(info []sampler.Info) float64 {
-	m := k.Price.Of(k.Model)
-	return float64(len(info)) * float64(float64(k.Sites)*(sparseCost+float64(nearCost*m.Degree)))
+	return lookups(k.Price.Of(k.Model), info)
 }

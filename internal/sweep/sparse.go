@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -193,8 +194,7 @@ func (k *sparseGibbs) flush(s int) {
 // Cost estimates the time in nanoseconds of a step, which visits every site and its neighbours. It
 // implements [sampler.Costed].
 func (k *sparseGibbs) Cost(info []sampler.Info) float64 {
-	m := k.price.Of(k.model)
-	return float64(len(info)) * float64(float64(k.sites)*(sparseCost+float64(nearCost*m.Degree)))
+	return lookups(k.price.Of(k.model), info)
 }
 
 // matching computes the conditional probabilities of an energy.Matching model: p(x_i = l) ∝
@@ -295,30 +295,26 @@ func newMatching(m energy.Model) *matching {
 func (k *matching) arrange(start, adj, fixed []int32) {
 	colour, _ := colouring(start, adj)
 	degree := func(i int32) int { return int(start[i+1] - start[i]) }
-	stays := func(i int32) bool { return fixed != nil && fixed[i] >= 0 }
+	held := func(i int32) int32 { // −1 for a free site, 0 for a fixed one
+		if fixed == nil {
+			return -1
+		}
+		return min(fixed[i], 0)
+	}
 	order := make([]int32, k.sites)
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int {
-		if colour[a] != colour[b] {
-			return int(colour[a] - colour[b])
-		}
-		if stays(a) != stays(b) {
-			if stays(a) {
-				return 1
-			}
-			return -1
-		}
-		return degree(a) - degree(b)
+		return cmp.Or(int(colour[a]-colour[b]), int(held(a)-held(b)), degree(a)-degree(b))
 	})
 	k.place = make([]int32, k.sites)
 	for at, i := range order {
 		k.place[i] = int32(at)
 	}
 	for at, i := range order {
-		if at == 0 || colour[i] != colour[order[at-1]] || degree(i) != degree(order[at-1]) || stays(i) != stays(order[at-1]) {
-			k.stretches = append(k.stretches, stretch{first: at, degree: degree(i), colour: int(colour[i]), fixed: stays(i)})
+		if at == 0 || colour[i] != colour[order[at-1]] || degree(i) != degree(order[at-1]) || held(i) != held(order[at-1]) {
+			k.stretches = append(k.stretches, stretch{first: at, degree: degree(i), colour: int(colour[i]), fixed: held(i) == 0})
 		}
 		s := &k.stretches[len(k.stretches)-1]
 		s.sites++

@@ -123,10 +123,6 @@ func (k *torusGibbs) counted(s int, t spins.Tally) {
 	k.is(s, torusUp+k.job.colour, t.Up)
 }
 
-// addEnergies implements holder: it adds to e the energies of changed numbers of bonds and of
-// sites in state 1.
-func (k *torusGibbs) addEnergies(e []float64, more [][]int) { k.torusChains.addEnergies(e, more) }
-
 // alike implements holder. It reports whether the other kernel is a torusGibbs with as many
 // columns.
 func (k *torusGibbs) alike(with holder) bool {

@@ -55,10 +55,7 @@ func (c Config) check() error {
 
 // limit returns the largest number of edges.
 func (c Config) limit() int {
-	if c.Limit == 0 {
-		return defaultLimit
-	}
-	return c.Limit
+	return cmp.Or(c.Limit, defaultLimit)
 }
 
 // tooLarge returns the error for an unrolled automaton with too many edges.

@@ -421,12 +421,8 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 
 // walk draws the tokens from site t on, starting at node q.
 func (r *Runner) walk(x []int32, t int, q int32, src rand.Source) {
-	pick := r.pickEdge
-	if r.method == logarithm {
-		pick = r.pickLog
-	}
 	for ; t < len(x); t++ {
-		l, e := r.g.layers[t], pick(t, q, algebra.Unit(src))
+		l, e := r.g.layers[t], r.pickEdge(t, q, algebra.Unit(src))
 		x[t] = r.pickToken(t, l, l.col[e], src)
 		q = l.to[e]
 	}
@@ -443,29 +439,20 @@ func (r *Runner) mustFilter() {
 // value of q is the sum of the same terms in the same order, so no second pass is needed.
 func (r *Runner) pickEdge(t int, q int32, u float64) int32 {
 	l := r.g.layers[t]
-	ahead, sums := r.values(t+1), r.sums(t)
-	goal := u * float64(r.values(t)[q]*r.unit[t])
-	sum, last := 0.0, int32(none)
-	for e := l.row[q]; e < l.row[q+1]; e++ {
-		if w := float64(sums[l.col[e]] * ahead[l.to[e]]); w > 0 {
-			if sum += w; sum > goal {
-				return e
-			}
-			last = e
-		}
+	ahead, sums, value := r.values(t+1), r.sums(t), r.values(t)[q]
+	goal, logs := u, r.method == logarithm
+	if !logs {
+		goal *= float64(value * r.unit[t])
 	}
-	return last
-}
-
-// pickLog is pickEdge for the method logarithm.
-func (r *Runner) pickLog(t int, q int32, u float64) int32 {
-	l := r.g.layers[t]
-	ahead, sums := r.values(t+1), r.sums(t)
-	value := r.values(t)[q]
 	sum, last := 0.0, int32(none)
 	for e := l.row[q]; e < l.row[q+1]; e++ {
-		if w := simd.Exp(sums[l.col[e]] + ahead[l.to[e]] - value); w > 0 {
-			if sum += w; sum > u {
+		s, a := sums[l.col[e]], ahead[l.to[e]]
+		w := float64(s * a)
+		if logs {
+			w = simd.Exp(s + a - value)
+		}
+		if w > 0 {
+			if sum += w; sum > goal {
 				return e
 			}
 			last = e
@@ -481,7 +468,7 @@ func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
 		return tokens[0]
 	}
 	if terms := r.terms(t); terms != nil && r.method != logarithm {
-		return tokens[pickTerm(terms[l.begin(k):l.end[k]], r.sums(t)[k], src)]
+		return tokens[algebra.Pick(terms[l.begin(k):l.end[k]], r.sums(t)[k], src)]
 	}
 	if l.wide() {
 		return r.pickWide(t, l, k, tokens, src)
@@ -496,7 +483,7 @@ func (r *Runner) pickToken(t int, l *layer, k int32, src rand.Source) int32 {
 		weight[i] = simd.Exp(float64(row[v]) - float64(m))
 		total += weight[i]
 	}
-	return tokens[pickTerm(weight, total, src)]
+	return tokens[algebra.Pick(weight, total, src)]
 }
 
 // pickWide is pickToken for wide layers. It draws a block with probability proportional to its
@@ -510,7 +497,7 @@ func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Sou
 		for _, w := range sums {
 			total += w
 		}
-		from, to := l.part(k, pickTerm(sums, total, src))
+		from, to := l.part(k, algebra.Pick(sums, total, src))
 		tokens = l.tokens[from:to]
 	}
 	w := r.row[:len(tokens)]
@@ -519,21 +506,6 @@ func (r *Runner) pickWide(t int, l *layer, k int32, tokens []int32, src rand.Sou
 	u := [1]float64{algebra.Unit(src)}
 	simd.Categorical(at[:], w, len(w), u[:])
 	return tokens[at[0]]
-}
-
-// pickTerm draws an index with probability proportional to its weight. The argument total is the
-// sum of the weights, added in their order.
-func pickTerm(weights []float64, total float64, src rand.Source) (last int) {
-	goal, sum := algebra.Unit(src)*total, 0.0
-	for i, w := range weights {
-		if w > 0 {
-			last = i
-			if sum += w; sum > goal {
-				break
-			}
-		}
-	}
-	return last
 }
 
 // LogProb returns the log-probability log(w(x)/Z) of x under the last Filter, or −Inf if x is not
@@ -597,16 +569,17 @@ func (r *Runner) mustLogs() {
 // not read. The runner keeps a reference to v until the next Filter. It panics unless len(v) =
 // sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
-	logZ, err = r.FilterUntil(v, r.watched(), false)
-	return logZ, r.cause(err)
+	return r.under(scaled, v, false)
 }
 
-// cause returns err, or the cause of the watched context if that context stopped the filter.
-func (r *Runner) cause(err error) error {
+// under filters by a method under the watched context. It returns the cause of the context if that
+// has stopped the filter.
+func (r *Runner) under(m method, v []float32, exact bool) (logZ float64, err error) {
+	logZ, err = r.until(m, v, r.watched(), false, exact)
 	if err == ErrStopped && r.meter.Err() != nil {
-		return r.meter.Err()
+		err = r.meter.Err()
 	}
-	return err
+	return logZ, err
 }
 
 // FilterGiven is like [Runner.Filter] with some tokens fixed. At a site i with given[i] ≥ 0, only
@@ -639,23 +612,14 @@ func (r *Runner) FilterGiven(v []float32, given []int32) (logZ float64, err erro
 // FilterLogs is like [Runner.Filter] but computes with logarithms throughout. The sum of every node
 // keeps its relative precision, however small the node's share of the total. [Runner.Ahead] and
 // [Runner.DrawFrom] require it.
-func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) { return r.byLogarithms(v, false) }
-
-func (r *Runner) byLogarithms(v []float32, exact bool) (logZ float64, err error) {
-	r.g.checkTable("v", len(v))
-	r.begin(logarithm)
-	r.exact = exact
-	r.v, r.stop, r.stopped, r.paused, r.work = v, r.watched(), false, false, 0
-	logZ, err = r.filter()
-	r.stop = nil
-	return logZ, r.cause(err)
+func (r *Runner) FilterLogs(v []float32) (logZ float64, err error) {
+	return r.under(logarithm, v, false)
 }
 
 // FilterExact is like [Runner.Filter] but computes all sums in float64. Of the methods that use a
 // filter's results, only LogZ, LogProb and Marginals may be called afterwards.
 func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
-	logZ, err = r.until(v, r.watched(), false, true)
-	return logZ, r.cause(err)
+	return r.under(scaled, v, true)
 }
 
 // Marginals stores in dst (sites × levels) the log-probabilities
@@ -671,11 +635,7 @@ func (r *Runner) Marginals(dst []float64) error {
 	g.checkTable("dst", len(dst))
 	r.mustFilter()
 	if r.front == nil {
-		columns := 0
-		for _, l := range g.layers {
-			columns = max(columns, len(l.live))
-		}
-		r.front = make([]float64, 2*g.widest+columns)
+		r.front = make([]float64, 2*g.widest+len(r.nonz))
 	}
 	for i := range dst {
 		dst[i] = math.Inf(-1)
@@ -693,7 +653,7 @@ func (r *Runner) Marginals(dst []float64) error {
 			r.logarithmic = NewRunner(g)
 		}
 		r.logarithmic.Watch(r.meter.Context())
-		if _, err := r.logarithmic.byLogarithms(r.v, r.exact); err != nil {
+		if _, err := r.logarithmic.under(logarithm, r.v, r.exact); err != nil {
 			if ended := r.logarithmic.meter.Err(); ended != nil {
 				return ended
 			}
@@ -713,14 +673,14 @@ var ErrStopped = errors.New("trellis: stopped")
 // results, and those of earlier filters are lost. A call with again = true continues where the last
 // call was stopped; the log-weights v must be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
-	return r.until(v, stop, again, false)
+	return r.until(scaled, v, stop, again, false)
 }
 
-func (r *Runner) until(v []float32, stop Stopper, again, exact bool) (logZ float64, err error) {
+func (r *Runner) until(m method, v []float32, stop Stopper, again, exact bool) (logZ float64, err error) {
 	r.g.checkTable("v", len(v))
 	r.exact = exact
 	if !again || !r.paused {
-		r.begin(scaled)
+		r.begin(m)
 	}
 	r.v, r.stop, r.stopped, r.work = v, stop, false, 0
 	logZ, err = r.filter()
@@ -949,9 +909,7 @@ func (r *Runner) layerSums(t int, l *layer) (top float64) {
 			s[i] = sums[k]
 		}
 		l.denseSums(here, cols, s, &r.ahead)
-		for _, v := range here {
-			top = max(top, v)
-		}
+		top = slices.Max(here)
 	case !all:
 		clear(here)
 		for _, q := range list {
@@ -1079,11 +1037,7 @@ func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
 		}
 		units := float64(exponent+r.scale[t+1]-r.scale[0]) * math.Ln2
 		r.spread(dst, t, l, post, func(p float64) float64 { return simd.Log(p) + units - first - r.shift[t] })
-		top := 0.0
-		for _, a := range next[:l.next] {
-			top = max(top, a)
-		}
-		if _, e := math.Frexp(top); e > loose || e < -loose {
+		if _, e := math.Frexp(slices.Max(next[:l.next])); e > loose || e < -loose {
 			for q := range next[:l.next] {
 				next[q] = math.Ldexp(next[q], -e)
 			}

@@ -266,17 +266,7 @@ func pick(p []float64, src rand.Source) int {
 		p[j] = exp(x - top)
 		total += p[j]
 	}
-	goal := algebra.Unit(src) * total
-	sum, last := 0.0, 0
-	for j, x := range p {
-		if x > 0 {
-			last = j
-			if sum += x; sum > goal {
-				break
-			}
-		}
-	}
-	return last
+	return algebra.Pick(p, total, src)
 }
 
 // weigh returns the log of p(x)·∏ exp(v[i,x_i])·1[x ∈ C]. If the context ends, the result is

@@ -345,12 +345,7 @@ func (a *AISRunner) advance(ctx context.Context, to int) error {
 			errs[b] = a.step(ctx, &scratch[w], b)
 		}
 	})
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // aisScratch is a worker's scratch space. A stage runs in the scratch space, which is copied back

@@ -284,36 +284,34 @@ func (p *path) differences(k int) (func(d []float64, x []int32) error, error) {
 				return &energyError{s, v}
 			}
 		}
-		if from == nil && p.base == nil {
-			for s, v := range d {
-				d[s] = float64(step * v)
-			}
-			return nil
-		}
-		b := scratch.Float64s.Get(len(d))
-		defer scratch.Float64s.Put(b)
-		if from == nil {
-			for s, v := range d {
-				d[s] = float64(step * v)
-			}
+		if from != nil {
+			subtract(d, 1, from, x)
 		} else {
-			from.Energy(*b, x)
-			for s, v := range *b {
-				d[s] -= v
+			for s, v := range d {
+				d[s] = float64(step * v)
 			}
 		}
 		if p.base == nil {
 			return nil
 		}
-		p.base.Energy(*b, x)
-		for s, v := range *b {
-			d[s] -= float64(step * v)
-			if math.IsNaN(d[s]) || math.IsInf(d[s], -1) {
+		subtract(d, step, p.base, x)
+		for s, v := range d {
+			if math.IsNaN(v) || math.IsInf(v, -1) {
 				return &energyError{s, math.Inf(-1)} // probability zero under the base
 			}
 		}
 		return nil
 	}, nil
+}
+
+// subtract subtracts c times the energies of the states x from d.
+func subtract(d []float64, c float64, m energy.Model, x []int32) {
+	e := scratch.Float64s.Get(len(d))
+	defer scratch.Float64s.Put(e)
+	m.Energy(*e, x)
+	for s, v := range *e {
+		d[s] -= float64(c * v)
+	}
 }
 
 // energyError is the error of a state of a batch whose energy is NaN or −Inf.

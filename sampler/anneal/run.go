@@ -69,10 +69,7 @@ func (p *part) append(i int, next part) error {
 
 // end returns an error unless the part is the whole run.
 func (p *part) end() error {
-	if !p.whole() {
-		return fmt.Errorf("the parts end with chain %d, want %d", p.first+p.count-1, p.chains-1)
-	}
-	return nil
+	return check.If(!p.whole(), "the parts end with chain %d, want %d", p.first+p.count-1, p.chains-1)
 }
 
 // join returns the run that consecutive parts form. It returns an error unless the parts form a

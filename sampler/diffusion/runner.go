@@ -449,10 +449,8 @@ func (d *Runner[S]) retry(i int, fault error) error {
 // of the first failed sample of the batch, which may be the cause: the denoiser no longer sees that
 // sample.
 func (d *Runner[S]) denoiserFault(err error) error {
-	for _, why := range d.fault[:d.batch[1]] {
-		if why != nil {
-			return fmt.Errorf("diffusion: Runner: denoiser at step %d: %w; before that: %v", d.e.Step, err, why)
-		}
+	if why := cmp.Or(d.fault[:d.batch[1]]...); why != nil {
+		return fmt.Errorf("diffusion: Runner: denoiser at step %d: %w; before that: %v", d.e.Step, err, why)
 	}
 	return fmt.Errorf("diffusion: Runner: denoiser at step %d: %w", d.e.Step, err)
 }

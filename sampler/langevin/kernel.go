@@ -7,6 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/normal"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/tune"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -23,7 +24,7 @@ type kernel struct {
 	y    []float32
 	xi   []float32
 
-	at progress
+	at sweep.Cursor
 }
 
 var (
@@ -35,7 +36,7 @@ func newKernel(l *system, chains int) *kernel {
 	n := chains * l.sites
 	return &kernel{system: l, h: l.step,
 		e: make([]float64, chains), f: make([]float64, chains),
-		s: make([]float32, n), r: make([]float32, n), y: make([]float32, n), xi: make([]float32, l.sites), at: newProgress(chains)}
+		s: make([]float32, n), r: make([]float32, n), y: make([]float32, n), xi: make([]float32, l.sites), at: sweep.NewCursor(chains)}
 }
 
 func (k *kernel) StepSize() float64 { return k.h }
@@ -44,27 +45,22 @@ func (k *kernel) StepSize() float64 { return k.h }
 // *[sampler.StartError] if a state has probability zero or no finite score. It implements
 // [sampler.Transition].
 func (k *kernel) Reset(ctl sampler.Control, x []float32) error {
-	if ctl.Stop == nil || !k.at.renewing {
-		k.at.clear()
-		k.at.renewing = true
-	}
-	for n := k.system.sites; k.at.chain < len(k.e); {
-		lo, hi := k.at.span(n)
+	n := k.system.sites
+	return k.at.Renew(ctl.Stop, 1, k.work(), func(_, lo, hi int) (bool, error) {
 		k.system.target.Energy(k.e[lo:hi], x[lo*n:hi*n])
 		k.system.target.Score(k.s[lo*n:hi*n], x[lo*n:hi*n])
 		for c := lo; c < hi; c++ {
 			if err := k.startError(c); err != nil {
-				k.at.clear()
-				return err
+				return true, err
 			}
 		}
-		if k.at.chain = hi; hi < len(k.e) && ctl.Stop != nil && ctl.Stop() {
-			return sampler.ErrStopped
-		}
-	}
-	k.at.clear()
-	return nil
+		return true, nil
+	})
 }
+
+// work returns the number of elementary operations of a stage of one chain. Most of them draw
+// normal numbers.
+func (k *kernel) work() int { return sweep.Times(k.system.sites, sweep.SiteWork) }
 
 // startError returns an error if a chain cannot start from the state of chain c.
 func (k *kernel) startError(c int) error {
@@ -72,35 +68,27 @@ func (k *kernel) startError(c int) error {
 	if math.IsNaN(e) || math.IsInf(e, 0) {
 		return &sampler.StartError{Chain: c, Energy: e}
 	}
-	if !finite32(k.s[c*n : (c+1)*n]) {
+	if !check.AllFinite(k.s[c*n : (c+1)*n]) {
 		return &sampler.StartError{Chain: c, Energy: math.NaN()}
 	}
 	return nil
 }
 
-// Step moves every chain by one step, a few chains at a time, and calls ctl.Stop in between. It
-// implements [sampler.Transition].
+// Step moves every chain by one step, in the stages of [kernel.Stage], and calls ctl.Stop in between.
+// It implements [sampler.Transition].
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r []sampler.Stream) (done int) {
-	for k.at.chain < len(k.at.pending) {
-		lo, hi := k.at.span(k.system.sites)
-		if !k.at.proposed {
-			k.at.before = r[lo]
-			k.propose(lo, hi, x, r)
-			if hi-lo == 1 && ctl.Stop != nil && ctl.Stop() {
-				k.at.proposed, k.at.after, r[lo] = true, r[lo], k.at.before
-				return 0
-			}
-		} else {
-			k.at.proposed, r[lo] = false, k.at.after
-		}
+	return sweep.Step(&k.at, ctl, k, info, x, r, 2, k.work())
+}
+
+// Stage makes one of the two stages of a step for the chains lo … hi−1. The stages propose states,
+// and accept or reject them. It implements [sweep.Staged].
+func (k *kernel) Stage(stage, lo, hi int, x []float32, r []sampler.Stream) bool {
+	if stage == 0 {
+		k.propose(lo, hi, x, r)
+	} else {
 		k.judge(lo, hi, x, r)
-		if k.at.chain = hi; hi < len(k.at.pending) && ctl.Stop != nil && ctl.Stop() {
-			return 0
-		}
 	}
-	copy(info, k.at.pending)
-	k.at.clear()
-	return 1
+	return true
 }
 
 // propose stores in k.y the proposals of the chains lo … hi−1.
@@ -126,9 +114,9 @@ func (k *kernel) judge(lo, hi int, x []float32, r []sampler.Stream) {
 	l.target.Score(k.r[lo*n:hi*n], k.y[lo*n:hi*n])
 	for c := lo; c < hi; c++ {
 		row := func(v []float32) []float32 { return v[c*n : (c+1)*n] }
-		valid := !math.IsNaN(k.f[c]) && !math.IsInf(k.f[c], 0) && finite32(row(k.r))
+		valid := !math.IsNaN(k.f[c]) && !math.IsInf(k.f[c], 0) && check.AllFinite(row(k.r))
 		accept := 1.0
-		pending := &k.at.pending[c]
+		pending := &k.at.Info[c]
 		*pending = sampler.Info{}
 		switch {
 		case l.unadjusted && !valid:
@@ -184,7 +172,7 @@ func (k *kernel) fields(f *wire.Fields) {
 	}
 	f.Float64s(k.e)
 	f.Float32s(k.s)
-	k.at.fields(f)
+	position(f, &k.at)
 }
 
 func (k *kernel) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
@@ -201,55 +189,15 @@ func logProb(y, x, s []float32, h float64) float64 {
 	return 0 - sum/(4*h)
 }
 
-// finite32 reports whether all entries of v are finite.
-func finite32(v []float32) bool {
-	for _, f := range v {
-		if f-f != 0 { // true for NaN and ±Inf
-			return false
-		}
-	}
-	return true
-}
-
-// progress is the position of a step or Reset that was stopped. The chains before chain are done.
-// Between steps it is zero.
-type progress struct {
-	chain   int
-	pending []sampler.Info // per chain: report of the current step
-
-	// proposed reports whether the proposal of the current chain has been drawn. The fields before
-	// and after hold the chain's stream before and after the draw; the caller and a checkpoint hold
-	// the stream before the draw. Checkpoints do not save these three fields.
-	proposed      bool
-	before, after sampler.Stream
-
-	renewing bool // a Reset was stopped
-}
-
-func newProgress(chains int) progress { return progress{pending: make([]sampler.Info, chains)} }
-
-func (p *progress) clear() {
-	p.chain, p.proposed, p.renewing = 0, false, false
-	clear(p.pending)
-}
-
-// together is the number of coordinates that move between two checks for a stop. Moving them takes
-// about a millisecond, most of it for drawing normal numbers.
-const together = 1 << 16
-
-// span returns the range of chains, from the current one on, that move together.
-func (p *progress) span(sites int) (lo, hi int) {
-	return p.chain, min(p.chain+max(1, together/sites), len(p.pending))
-}
-
-// fields reads or writes the progress of a step. If a chain fails, the run ends with this step.
-func (p *progress) fields(f *wire.Fields) {
+// position reads or writes the position of a step that was stopped. If a chain fails, the run ends
+// with this step.
+func position(f *wire.Fields, at *sweep.Cursor) {
 	if f.Reading() {
-		p.clear()
+		at.Clear()
 	}
-	f.Int("chain of a step", &p.chain, 0, len(p.pending)-1)
-	for c := range p.pending[:p.chain] {
-		t := &p.pending[c]
+	f.Int("chain of a step", &at.Chain, 0, len(at.Info)-1)
+	for c := range at.Info[:at.Chain] {
+		t := &at.Info[c]
 		failed := t.Err != nil
 		f.Counts("sites moved", &t.Moved)
 		f.Int("invalid proposals", &t.Invalid, 0, 1)

@@ -11,6 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 	"github.com/gibbsite-go/gibbsite/energy/continuous"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
+	"github.com/gibbsite-go/gibbsite/internal/sweep"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
@@ -18,7 +19,7 @@ import (
 // wide has so many coordinates that a chain moves alone, and no energy where its
 // first is above the limit.
 func wide(limit float32) energy.RealFunc {
-	return energy.RealFunc{Dim: together + 1, E: func(x []float32) float64 {
+	return energy.RealFunc{Dim: sweep.PollWork/sweep.SiteWork + 1, E: func(x []float32) float64 {
 		if x[0] > limit {
 			return math.NaN()
 		}
@@ -100,11 +101,12 @@ func TestLangevinResetStops(t *testing.T) {
 }
 
 func TestLangevinProgressIsChecked(t *testing.T) {
-	p := newProgress(3)
-	require.ErrorContains(t, wire.ReadFields(wire.AppendInts(nil, 3), p.fields), "chain of a step = 3, want 0 … 2")
-	require.ErrorContains(t, wire.ReadFields(wire.AppendFloat64s(wire.AppendInts(nil, 1, 1, 7, 0), []float64{0, 1}), p.fields), "invalid proposals = 7, want 0 … 1")
+	at := sweep.NewCursor(3)
+	fields := func(f *wire.Fields) { position(f, &at) }
+	require.ErrorContains(t, wire.ReadFields(wire.AppendInts(nil, 3), fields), "chain of a step = 3, want 0 … 2")
+	require.ErrorContains(t, wire.ReadFields(wire.AppendFloat64s(wire.AppendInts(nil, 1, 1, 7, 0), []float64{0, 1}), fields), "invalid proposals = 7, want 0 … 1")
 	for _, short := range [][]byte{nil, wire.AppendInts(nil, 1), wire.AppendInts(nil, 1, 1, 0, 0), append(wire.AppendInts(nil, 0), 1)} {
-		require.Error(t, wire.ReadFields(short, p.fields))
+		require.Error(t, wire.ReadFields(short, fields))
 	}
 }
 

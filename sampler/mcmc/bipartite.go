@@ -139,7 +139,7 @@ func (k *bipartite) hiddenField(lo, hi int, x []int32) []float32 {
 // Step makes one step, in the stages of [bipartite.Stage], and calls ctl.Stop between stages. It
 // implements [sampler.Transition].
 func (k *bipartite) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.at.Step(ctl, k, info, x, r, 5, k.work())
+	return sweep.Step(&k.at, ctl, k, info, x, r, 5, k.work())
 }
 
 // Stage makes one of the five stages of a step for the chains lo … hi−1. The stages draw the hidden

@@ -98,7 +98,7 @@ func (k *hastings) Reset(ctl sampler.Control, x []int32) error {
 // implements [sampler.Transition].
 func (k *hastings) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	k.x = x
-	return k.at.Step(ctl, k, info, x, r, 5, k.proposal.work())
+	return sweep.Step(&k.at, ctl, k, info, x, r, 5, k.proposal.work())
 }
 
 // Stage makes one of the five stages of a step for the chains lo … hi−1. The stages update the

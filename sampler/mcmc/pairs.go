@@ -59,9 +59,6 @@ func (k *pairs) pick(r *sampler.Stream) (i, j int) {
 
 // allowed reports whether x with x_i = a and x_j = b is in the language.
 func (k *pairs) allowed(i, j int, a, b int32, x []int32) bool {
-	if k.within == nil {
-		return true
-	}
 	return k.onward(k.through(i, j, a, x), j, b, x)
 }
 
@@ -76,10 +73,7 @@ func (k *pairs) through(i, j int, a int32, x []int32) int {
 // onward reports whether x with x_j = b is accepted when it continues before site j from a given
 // trellis node.
 func (k *pairs) onward(at, j int, b int32, x []int32) bool {
-	if k.within == nil {
-		return true
-	}
-	return k.within.completes(at, j, b, k.node, x)
+	return k.within == nil || k.within.completes(at, j, b, k.node, x)
 }
 
 // joint stores in d[a·levels+b] the energy of chain s at state x with x_i = a and x_j = b, or

@@ -350,18 +350,16 @@ func (p *flipLaw) Thresholds(t []int32, h []float32, x []int32) {
 		simd.JumpThresholds(t, h, x, p.tau, p.rate)
 		return
 	}
-	if p.balanced != nil {
-		for at := 0; at < len(x); at += p.sites {
-			p.balanced.thresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites])
-		}
-		return
-	}
+	n := p.sites
 	if len(p.cost) == 1 {
-		simd.FlipThresholds(t, h, x, p.beta, p.cost)
-		return
+		n = len(x)
 	}
-	for at := 0; at < len(x); at += p.sites {
-		simd.FlipThresholds(t[at:at+p.sites], h[at:at+p.sites], x[at:at+p.sites], p.beta, p.cost)
+	for ; len(x) > 0; t, h, x = t[n:], h[n:], x[n:] {
+		if p.balanced != nil {
+			p.balanced.thresholds(t[:n], h[:n], x[:n])
+		} else {
+			simd.FlipThresholds(t[:n], h[:n], x[:n], p.beta, p.cost)
+		}
 	}
 }
 
@@ -830,7 +828,7 @@ func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 		p.approach(w, at, kappa)
 		return
 	}
-	if p.values == nil {
+	if p.values == nil { // one pass instead of two, 3–9 % of a step of DMALA
 		far := float32(p.apart * kappa)
 		for l := range w {
 			w[l] = -float32(p.beta*g[l]) - far

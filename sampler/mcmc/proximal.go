@@ -61,7 +61,7 @@ func (k *proximal) Reset(ctl sampler.Control, x []int32) error {
 // Step makes one step, in the stages of [proximal.Stage], and calls ctl.Stop between stages. It
 // implements [sampler.Transition].
 func (k *proximal) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	return k.at.Step(ctl, k, info, x, r, 6, k.proposal.work())
+	return sweep.Step(&k.at, ctl, k, info, x, r, 6, k.proposal.work())
 }
 
 // Stage makes one of the six stages of a step for the chains lo … hi−1. The stages add noise,

@@ -1,9 +1,11 @@
 package noise
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -35,15 +37,7 @@ func (c LinearBeta) counted() LinearBeta {
 }
 
 func (c LinearBeta) filled() LinearBeta {
-	if c.From == 0 {
-		c.From = 1e-4
-	}
-	if c.To == 0 {
-		c.To = 0.02
-	}
-	if c.Steps == 0 {
-		c.Steps = 1000
-	}
+	c.From, c.To, c.Steps = cmp.Or(c.From, 1e-4), cmp.Or(c.To, 0.02), cmp.Or(c.Steps, 1000)
 	return c
 }
 
@@ -114,13 +108,10 @@ func (c LinearBeta) Time(alpha float64) float64 { return invert(c.Alpha, alpha) 
 // Check returns an error if a field is out of range; it implements [Checked].
 func (c LinearBeta) Check() error {
 	c = c.filled()
-	if !(c.From > 0 && c.From < 1 && c.To > 0 && c.To < 1) || c.Steps < 1 {
-		return fmt.Errorf("noise: LinearBeta: From = %v, To = %v, Steps = %d, want β in (0, 1) and Steps ≥ 1", c.From, c.To, c.Steps)
-	}
-	if c.Steps > mostSteps {
-		return fmt.Errorf("noise: LinearBeta: Steps = %d, want ≤ %d", c.Steps, mostSteps)
-	}
-	return nil
+	return cmp.Or(
+		check.If(!(c.From > 0 && c.From < 1 && c.To > 0 && c.To < 1) || c.Steps < 1, "noise: LinearBeta: From = %v, To = %v, Steps = %d, want β in (0, 1) and Steps ≥ 1", c.From, c.To, c.Steps),
+		check.If(c.Steps > mostSteps, "noise: LinearBeta: Steps = %d, want ≤ %d", c.Steps, mostSteps),
+	)
 }
 
 // gridTolerance is the largest distance of t·T from an integer that counts as rounding of t.
@@ -157,22 +148,15 @@ func (c SigmoidBar) filled() SigmoidBar {
 	if c.Begin == 0 && c.End == 0 {
 		c.Begin, c.End = -3, 3
 	}
-	if c.Tau == 0 {
-		c.Tau = 1
-	}
-	if c.MinAlpha == 0 {
-		c.MinAlpha = 1e-9
-	}
+	c.Tau, c.MinAlpha = cmp.Or(c.Tau, 1), cmp.Or(c.MinAlpha, 1e-9)
 	return c
 }
 
 // Check returns an error if a field is out of range; it implements [Checked].
 func (c SigmoidBar) Check() error {
 	c = c.filled()
-	if !(c.Begin < c.End) || !(c.Tau > 0) || math.IsInf(c.End-c.Begin, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1) {
-		return fmt.Errorf("noise: SigmoidBar: Begin = %v, End = %v, Tau = %v, MinAlpha = %v, want Begin < End, Tau > 0 and MinAlpha in (0, 1)", c.Begin, c.End, c.Tau, c.MinAlpha)
-	}
-	return nil
+	return check.If(!(c.Begin < c.End) || !(c.Tau > 0) || math.IsInf(c.End-c.Begin, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1),
+		"noise: SigmoidBar: Begin = %v, End = %v, Tau = %v, MinAlpha = %v, want Begin < End, Tau > 0 and MinAlpha in (0, 1)", c.Begin, c.End, c.Tau, c.MinAlpha)
 }
 
 // Straight is the schedule of flow matching on straight paths z_t = (1−t)·x_0 + t·ε, with noise ε
@@ -232,22 +216,13 @@ func (c CosineBar) Alpha(t float64) float64 {
 func (c CosineBar) Time(alpha float64) float64 { return invert(c.Alpha, alpha) }
 
 func (c CosineBar) filled() (offset, least float64) {
-	offset, least = c.Offset, c.MinAlpha
-	if offset == 0 {
-		offset = 0.008
-	}
-	if least == 0 {
-		least = 1e-9
-	}
-	return offset, least
+	return cmp.Or(c.Offset, 0.008), cmp.Or(c.MinAlpha, 1e-9)
 }
 
 // Check returns an error if a field is out of range; it implements [Checked].
 func (c CosineBar) Check() error {
-	if s, f := c.filled(); !(s > 0) || math.IsInf(s, 1) || !(f > 0 && f < 1) {
-		return fmt.Errorf("noise: CosineBar: Offset = %v, MinAlpha = %v, want > 0 and in (0, 1)", s, f)
-	}
-	return nil
+	s, f := c.filled()
+	return check.If(!(s > 0) || math.IsInf(s, 1) || !(f > 0 && f < 1), "noise: CosineBar: Offset = %v, MinAlpha = %v, want > 0 and in (0, 1)", s, f)
 }
 
 // PolynomialSNR is a schedule for reals whose signal-to-noise ratio is a power of the remaining
@@ -268,15 +243,7 @@ type PolynomialSNR struct {
 }
 
 func (c PolynomialSNR) filled() PolynomialSNR {
-	if c.Power == 0 {
-		c.Power = 4
-	}
-	if c.Max == 0 {
-		c.Max = 1e4
-	}
-	if c.MinAlpha == 0 {
-		c.MinAlpha = 1e-9
-	}
+	c.Power, c.Max, c.MinAlpha = cmp.Or(c.Power, 4), cmp.Or(c.Max, 1e4), cmp.Or(c.MinAlpha, 1e-9)
 	return c
 }
 
@@ -295,8 +262,7 @@ func (c PolynomialSNR) Time(alpha float64) float64 { return invert(c.Alpha, alph
 
 // Check returns an error if a field is out of range; it implements [Checked].
 func (c PolynomialSNR) Check() error {
-	if c = c.filled(); !(c.Power > 0) || !(c.Max > 0) || math.IsInf(c.Power, 1) || math.IsInf(c.Max, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1) {
-		return fmt.Errorf("noise: PolynomialSNR: Power = %v, Max = %v, MinAlpha = %v, want Power and Max finite and > 0, MinAlpha in (0, 1)", c.Power, c.Max, c.MinAlpha)
-	}
-	return nil
+	c = c.filled()
+	return check.If(!(c.Power > 0) || !(c.Max > 0) || math.IsInf(c.Power, 1) || math.IsInf(c.Max, 1) || !(c.MinAlpha > 0 && c.MinAlpha < 1),
+		"noise: PolynomialSNR: Power = %v, Max = %v, MinAlpha = %v, want Power and Max finite and > 0, MinAlpha in (0, 1)", c.Power, c.Max, c.MinAlpha)
 }

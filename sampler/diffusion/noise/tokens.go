@@ -1,9 +1,10 @@
 package noise
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 
+	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
@@ -78,20 +79,17 @@ func (c CosineSquared) Check() error { return checkEpsilon("CosineSquared", c.Ep
 // has the same bits on every GOARCH. cosQuarter sums the Taylor series. For the arguments used, at
 // most π/4, the first omitted term is below 1e-18.
 func cosQuarter(t float64) float64 {
-	if t > 0.5 {
-		x := float64((1 - t) * (math.Pi / 2))
-		y := -float64(x * x)
-		p := 1.0
-		for k := 17.0; k > 1; k -= 2 {
-			p = 1 + float64(float64(y*p)/(k*(k-1)))
-		}
-		return float64(x * p)
+	k, sine := 18.0, t > 0.5
+	if sine {
+		k, t = 17, 1-t
 	}
 	x := float64(t * (math.Pi / 2))
-	y := -float64(x * x)
-	p := 1.0
-	for k := 18.0; k > 0; k -= 2 {
+	y, p := -float64(x*x), 1.0
+	for ; k > 1; k -= 2 {
 		p = 1 + float64(float64(y*p)/(k*(k-1)))
+	}
+	if sine {
+		p = float64(x * p)
 	}
 	return p
 }
@@ -122,18 +120,12 @@ func (c LinearSigma) Time(alpha float64) float64 {
 }
 
 func (c LinearSigma) top() float64 {
-	if c.Max == 0 {
-		return defaultSigma
-	}
-	return c.Max
+	return cmp.Or(c.Max, defaultSigma)
 }
 
 // Check returns an error if a field is out of range; it implements [Checked].
 func (c LinearSigma) Check() error {
-	if !(c.Min >= 0) || !(c.top() > c.Min) || math.IsInf(c.top(), 1) {
-		return fmt.Errorf("noise: LinearSigma: Min = %v, Max = %v, want 0 ≤ Min < Max < ∞", c.Min, c.top())
-	}
-	return nil
+	return check.If(!(c.Min >= 0) || !(c.top() > c.Min) || math.IsInf(c.top(), 1), "noise: LinearSigma: Min = %v, Max = %v, want 0 ≤ Min < Max < ∞", c.Min, c.top())
 }
 
 // GeometricSigma is the schedule for tokens
@@ -168,22 +160,13 @@ func (c GeometricSigma) Time(alpha float64) float64 {
 }
 
 func (c GeometricSigma) bounds() (lo, hi float64) {
-	lo, hi = c.Min, c.Max
-	if lo == 0 {
-		lo = defaultEpsilon
-	}
-	if hi == 0 {
-		hi = defaultSigma
-	}
-	return lo, hi
+	return cmp.Or(c.Min, defaultEpsilon), cmp.Or(c.Max, defaultSigma)
 }
 
 // Check returns an error if a field is out of range; it implements [Checked].
 func (c GeometricSigma) Check() error {
-	if lo, hi := c.bounds(); !(lo > 0) || !(hi > lo) || math.IsInf(hi, 1) {
-		return fmt.Errorf("noise: GeometricSigma: Min = %v, Max = %v, want 0 < Min < Max < ∞", lo, hi)
-	}
-	return nil
+	lo, hi := c.bounds()
+	return check.If(!(lo > 0) || !(hi > lo) || math.IsInf(hi, 1), "noise: GeometricSigma: Min = %v, Max = %v, want 0 < Min < Max < ∞", lo, hi)
 }
 
 // defaultSigma is the default σ(1) of the schedules in σ. α(1) is then 2e-9, so small that 10⁸
@@ -194,20 +177,11 @@ const defaultSigma = 20
 const defaultEpsilon = 1e-3
 
 func epsilon(e float64) float64 {
-	switch {
-	case e == 0:
-		return defaultEpsilon
-	case e < 0:
-		return 0
-	}
-	return e
+	return max(cmp.Or(e, defaultEpsilon), 0)
 }
 
 func checkEpsilon(name string, e float64) error {
-	if !(e < 1) {
-		return fmt.Errorf("noise: %s: Epsilon = %v, want < 1", name, e)
-	}
-	return nil
+	return check.If(!(e < 1), "noise: %s: Epsilon = %v, want < 1", name, e)
 }
 
 // lift returns ε + (1−ε)·c, where ε is the argument e, but at most 1.

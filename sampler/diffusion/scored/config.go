@@ -135,10 +135,7 @@ func checkSet(name string, s constraint.Set) error {
 	if p, ok := s.(Partial); ok && !p.Decides() {
 		return fmt.Errorf("scored: %s = %T that judges no sequences, want one with Decide or DecideAll", name, s)
 	}
-	if n := s.Len(); n < 1 {
-		return fmt.Errorf("scored: %s.Len() = %d, want ≥ 1", name, n)
-	}
-	return nil
+	return check.If(s.Len() < 1, "scored: %s.Len() = %d, want ≥ 1", name, s.Len())
 }
 
 // violations stores in dst the largest violation of every state of x. The scratch g has

@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/slots"
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion"
@@ -58,7 +59,7 @@ func (e *engine) show(w *scratch, p *path, i int) error {
 			share[c] = float64(p * w.psi[c])
 			mean += share[c]
 		}
-		chosen = pickWeight(share, p.Stream.Float64())
+		chosen = algebra.Pick(share, mean, &p.Stream)
 		mean /= w.psi[chosen]
 	}
 	p.logW += simd.Log(mean) + w.logShare[chosen]
@@ -241,7 +242,7 @@ func (e *engine) settle(w *scratch, p *path, i int) error {
 		return nil
 	}
 	p.logW += simd.Log(total / w.row.total())
-	p.put(i, int32(pickWeight(w.weight, p.Stream.Float64())))
+	p.put(i, int32(algebra.Pick(w.weight, total, &p.Stream)))
 	return nil
 }
 
@@ -464,25 +465,6 @@ func (r *row) pick(u float64) int32 {
 	for k = min(k, len(r.sum)-1); r.p[k] == 0; k-- {
 	}
 	return int32(k)
-}
-
-// pickWeight returns the index that a uniform number u in [0, 1) selects under the weights w. The
-// sum of w must be positive.
-func pickWeight(w []float64, u float64) int {
-	total := 0.0
-	for _, v := range w {
-		total += v
-	}
-	goal, reached, last := float64(u*total), 0.0, 0
-	for k, v := range w {
-		if v > 0 {
-			last = k
-			if reached += v; reached > goal {
-				break
-			}
-		}
-	}
-	return last
 }
 
 // only sets a row to −Inf except at one level, which keeps its log-weight.

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -192,15 +193,7 @@ func (k *choice) judge() int {
 		}
 		order = append(order, i)
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case rate[i] > rate[j]:
-			return -1
-		case rate[i] < rate[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(rate[j], rate[i]) })
 	best := order[0]
 	if k.at == rounds {
 		return best

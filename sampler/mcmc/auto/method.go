@@ -207,7 +207,7 @@ func free(m energy.Model) []candidate {
 	}
 	wolff, factored := candidate{method: cluster.Wolff{}}, candidate{method: momentum.PDHAMS{}}
 	if g, ok := energy.As[energy.Matching](m); ok {
-		if _, field, ok := g.Matching(); ok && !flat(field) {
+		if _, field, ok := g.Matching(); ok && slices.Min(field) != slices.Max(field) {
 			wolff.reason = "a field rejects its clusters; SwendsenWang draws them by it"
 		}
 	}
@@ -229,15 +229,6 @@ func free(m energy.Model) []candidate {
 		factored,
 		{method: mcmc.Metropolis{}},
 	}
-}
-
-func flat(field []float64) bool {
-	for _, h := range field {
-		if h != field[0] {
-			return false
-		}
-	}
-	return true
 }
 
 // confined returns the candidates for states confined to language a. A candidate that does not

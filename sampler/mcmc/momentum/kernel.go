@@ -203,10 +203,9 @@ func (k *kernel) judge(s int, y, x []int32) (a float64, ok bool) {
 
 // Adapt tunes the step size unless that is fixed; it implements [sampler.Adaptive].
 func (k *kernel) Adapt(info []sampler.Info, step, of int) {
-	if k.tune == nil {
-		return
+	if k.tune != nil {
+		k.setStep(k.tune.AdaptTo(sweep.Proposals(info), step, of))
 	}
-	k.setStep(k.tune.AdaptTo(sweep.Proposals(info), step, of))
 }
 
 // AppendBinary appends energies, momenta, energy differences and the state of the tuning to b. It
@@ -267,7 +266,7 @@ const (
 // Step makes one step, in the stages of [kernel.Stage]. It calls ctl.Stop between stages and while
 // it refreshes momenta. It implements [sampler.Transition].
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
-	done = k.at.Step(ctl, k, info, x, r, stages, k.work())
+	done = sweep.Step(&k.at, ctl, k, info, x, r, stages, k.work())
 	k.began = k.began || done > 0
 	return done
 }
