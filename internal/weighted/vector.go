@@ -18,7 +18,13 @@ func finite[T float32 | float64](v T) bool { return v-v == 0 }
 
 // Scale multiplies the finite entries of v by c. Infinite entries are not changed.
 func Scale[T float32 | float64](v []T, c float64) {
-	if c == 1 {
+	switch {
+	case c == 1:
+		return
+	case c > 0: // infinite entries stay what they are
+		for i, a := range v {
+			v[i] = T(float64(a) * c)
+		}
 		return
 	}
 	for i, a := range v {
