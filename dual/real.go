@@ -9,6 +9,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/multiplier"
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
+	"github.com/gibbsite-go/gibbsite/internal/simd"
 	"github.com/gibbsite-go/gibbsite/internal/weighted"
 )
 
@@ -131,7 +132,7 @@ func (c *combined) Score(s, x []float32) {
 	clear(s)
 	for k, m := range c.of {
 		m.Score(*b, x)
-		weighted.Add(s, *b, c.coef[k])
+		simd.AddFinite(s, c.coef[k], *b)
 	}
 }
 
@@ -179,7 +180,7 @@ func (l *RealLagrangian) Score(s, x []float32) {
 	for j, v := range l.lambda {
 		if v != 0 {
 			l.terms[j].Score(*b, x)
-			weighted.Add(s, *b, v/l.beta)
+			simd.AddFinite(s, v/l.beta, *b)
 		}
 	}
 }

@@ -321,7 +321,7 @@ func (a *Affine) addTables(e []float64, g []float32, fill func(k int, e []float6
 			if w := a.weight[k]; w != 0 {
 				fill(k, *be, *bg)
 				weighted.Add(e, *be, w)
-				weighted.Add(g, *bg, w)
+				simd.AddFinite(g, w, *bg)
 			}
 		}
 	}
@@ -814,7 +814,7 @@ func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 			copy(g, *b)
 			weighted.Scale(g, w)
 		} else {
-			weighted.Add(g, *b, w)
+			simd.AddFinite(g, w, *b)
 		}
 		first = false
 	}

@@ -339,3 +339,95 @@ loop:
 	JL        loop
 	VZEROUPPER
 	RET
+
+// func addFiniteAVX2(dst *float32, a float64, x *float32, n int)
+// Requires: AVX
+TEXT ·addFiniteAVX2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD a+8(FP), Y0
+	XORQ         BX, BX
+
+loop:
+	VCVTPS2PD  (CX)(BX*4), Y1
+	VMOVUPS    (AX)(BX*4), X2
+	VMULPD     Y0, Y1, Y1
+	VCVTPS2PD  X2, Y3
+	VADDPD     Y1, Y3, Y3
+	VCVTPD2PSY Y3, X3
+	VSUBPS     X2, X2, X1
+	VCMPPS     $0x03, X1, X1, X1
+	VBLENDVPS  X1, X2, X3, X3
+	VMOVUPS    X3, (AX)(BX*4)
+	VCVTPS2PD  16(CX)(BX*4), Y1
+	VMOVUPS    16(AX)(BX*4), X2
+	VMULPD     Y0, Y1, Y1
+	VCVTPS2PD  X2, Y3
+	VADDPD     Y1, Y3, Y3
+	VCVTPD2PSY Y3, X3
+	VSUBPS     X2, X2, X1
+	VCMPPS     $0x03, X1, X1, X1
+	VBLENDVPS  X1, X2, X3, X3
+	VMOVUPS    X3, 16(AX)(BX*4)
+	VCVTPS2PD  32(CX)(BX*4), Y1
+	VMOVUPS    32(AX)(BX*4), X2
+	VMULPD     Y0, Y1, Y1
+	VCVTPS2PD  X2, Y3
+	VADDPD     Y1, Y3, Y3
+	VCVTPD2PSY Y3, X3
+	VSUBPS     X2, X2, X1
+	VCMPPS     $0x03, X1, X1, X1
+	VBLENDVPS  X1, X2, X3, X3
+	VMOVUPS    X3, 32(AX)(BX*4)
+	VCVTPS2PD  48(CX)(BX*4), Y1
+	VMOVUPS    48(AX)(BX*4), X2
+	VMULPD     Y0, Y1, Y1
+	VCVTPS2PD  X2, Y3
+	VADDPD     Y1, Y3, Y3
+	VCVTPD2PSY Y3, X3
+	VSUBPS     X2, X2, X1
+	VCMPPS     $0x03, X1, X1, X1
+	VBLENDVPS  X1, X2, X3, X3
+	VMOVUPS    X3, 48(AX)(BX*4)
+	ADDQ       $0x10, BX
+	CMPQ       BX, DX
+	JL         loop
+	VZEROUPPER
+	RET
+
+// func addFiniteAVX512(dst *float32, a float64, x *float32, n int)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·addFiniteAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD a+8(FP), Z0
+	XORQ         BX, BX
+
+loop:
+	VCVTPS2PD (CX)(BX*4), Z1
+	VMOVUPS   (AX)(BX*4), Y2
+	VMULPD    Z0, Z1, Z1
+	VCVTPS2PD Y2, Z3
+	VADDPD    Z1, Z3, Z3
+	VCVTPD2PS Z3, Y3
+	VSUBPS    Y2, Y2, Y1
+	VCMPPS    $0x03, Y1, Y1, K1
+	VMOVAPS   Y2, K1, Y3
+	VMOVUPS   Y3, (AX)(BX*4)
+	VCVTPS2PD 32(CX)(BX*4), Z1
+	VMOVUPS   32(AX)(BX*4), Y2
+	VMULPD    Z0, Z1, Z1
+	VCVTPS2PD Y2, Z3
+	VADDPD    Z1, Z3, Z3
+	VCVTPD2PS Z3, Y3
+	VSUBPS    Y2, Y2, Y1
+	VCMPPS    $0x03, Y1, Y1, K1
+	VMOVAPS   Y2, K1, Y3
+	VMOVUPS   Y3, 32(AX)(BX*4)
+	ADDQ      $0x10, BX
+	CMPQ      BX, DX
+	JL        loop
+	VZEROUPPER
+	RET

@@ -619,6 +619,25 @@ func addWideRun(dst []float64, a float64, x []float32) {
 	}
 }
 
+// addFinite is refAddFinite.
+func addFinite(dst []float32, a float64, x []float32) {
+	for best != purego && len(x) >= 16 {
+		n := min(len(x)/16*16, foldTerms)
+		addFiniteRun(dst, a, x[:n])
+		x, dst = x[n:], dst[n:]
+	}
+	refAddFinite(dst, a, x)
+}
+
+//go:noinline
+func addFiniteRun(dst []float32, a float64, x []float32) {
+	if best >= avx512 {
+		addFiniteAVX512(&dst[0], a, &x[0], len(x))
+	} else {
+		addFiniteAVX2(&dst[0], a, &x[0], len(x))
+	}
+}
+
 //go:noinline
 func weightsMarkedRun(lane *[32]float64, p, w []float32, a, b []uint16, m float32) {
 	if best >= avx512 {
@@ -1505,6 +1524,16 @@ func addChosen64x8AVX512(c *float64, t *float64, w *float32, q *uint8, groups in
 //
 //go:noescape
 func addChosen8AVX512(c *float32, t *float32, w *float32, q *uint8, groups int, ldc int, ldw int, ldq int)
+
+// addFiniteAVX2 is refAddFinite on n = 16k ≥ 16 entries.
+//
+//go:noescape
+func addFiniteAVX2(dst *float32, a float64, x *float32, n int)
+
+// addFiniteAVX512 is refAddFinite on n = 16k ≥ 16 entries.
+//
+//go:noescape
+func addFiniteAVX512(dst *float32, a float64, x *float32, n int)
 
 // addRows64AVX2 is refAddRows64 on count ≥ 1 rows and n = 64k ≥ 64 columns.
 //

@@ -30,6 +30,7 @@ func axpy64(a float64, x, y []float64)                   { refAxpy64(a, x, y) }
 func innerRun([]float64, []float32) (sum float64)        { panic("simd: no assembly of inner") }
 func gapRun([]float32, []float32, float64) (sum float64) { panic("simd: no assembly of gap") }
 func addWide(dst []float64, a float64, x []float32)      { refAddWide(dst, a, x) }
+func addFinite(dst []float32, a float64, x []float32)    { refAddFinite(dst, a, x) }
 func weightsMarkedRun(*[32]float64, []float32, []float32, []uint16, []uint16, float32) {
 	panic("simd: no assembly of weightsMarked")
 }

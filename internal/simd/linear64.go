@@ -52,6 +52,13 @@ func AddWide(dst []float64, a float64, x []float32) {
 	addWide(dst, a, x)
 }
 
+// AddFinite adds a·x to those entries of dst that are finite. The products and sums are rounded to
+// float64, and the sums then to float32. It panics unless len(dst) = len(x).
+func AddFinite(dst []float32, a float64, x []float32) {
+	checkLen("dst", len(dst), len(x))
+	addFinite(dst, a, x)
+}
+
 // Squares stores weighted squared distances between x and the rows of m,
 //
 //	dst[k] = Σ_i w[k·n + i]·(x[i] − m[k·n + i])²,
@@ -196,6 +203,15 @@ func refAddWide(dst []float64, a float64, x []float32) {
 	dst = dst[:len(x)]
 	for i, v := range x {
 		dst[i] += float64(a * float64(v))
+	}
+}
+
+func refAddFinite(dst []float32, a float64, x []float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		if old := dst[i]; old-old == 0 {
+			dst[i] = float32(float64(old) + float64(a*float64(v)))
+		}
 	}
 }
 

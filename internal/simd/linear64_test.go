@@ -1,6 +1,7 @@
 package simd
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,6 +46,36 @@ func TestLinear64(t *testing.T) {
 	assert.PanicsWithValue(t, "simd: len(dst) = 2, want 3", func() { AddWide(x[:2], 1, make([]float32, 3)) })
 	assert.PanicsWithValue(t, "simd: len(y) = 2, want 3", func() { Gap(make([]float32, 3), make([]float32, 2), 1) })
 	assert.PanicsWithValue(t, "simd: len(y) = 2, want 3", func() { Axpy64(1, x, x[:2]) })
+}
+
+// The bits are those of one sum after the other, wherever numbers are infinite, in every backend.
+func TestAddFinite(t *testing.T) {
+	check := func() {
+		for n := range 40 {
+			for at := range n {
+				for _, odd := range []float32{1, float32(math.Inf(1)), float32(math.NaN())} {
+					a, b, want := make([]float32, n), make([]float32, n), make([]float32, n)
+					for i := range a {
+						a[i], b[i] = 0.1*float32(i), 1/float32(3+i)
+					}
+					a[at], b[n-1-at] = odd, float32(math.Inf(-1))
+					for i, v := range a {
+						if want[i] = v; v-v == 0 {
+							want[i] = float32(float64(v) + float64(0.7*float64(b[i])))
+						}
+					}
+					AddFinite(a, 0.7, b)
+					for i := range a {
+						require.Equal(t, math.Float32bits(want[i]), math.Float32bits(a[i]), "%d of %d", i, n)
+					}
+				}
+			}
+		}
+	}
+	for _, l := range append(backends(), purego) {
+		withBackend(l, check)
+	}
+	assert.PanicsWithValue(t, "simd: len(dst) = 2, want 3", func() { AddFinite(make([]float32, 2), 1, make([]float32, 3)) })
 }
 
 func BenchmarkDot64(b *testing.B) {

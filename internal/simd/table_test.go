@@ -28,6 +28,7 @@ func init() {
 		"Inner":       func(a *arena, from, to int) { a.s[0] = Inner(a.d[1][from:to], a.f[1][from:to]) },
 		"Gap":         func(a *arena, from, to int) { a.s[0] = Gap(a.f[0][from:to], a.f[1][from:to], 0.3) },
 		"AddWide":     func(a *arena, from, to int) { AddWide(a.d[0][from:to], -0.7, a.f[1][from:to]) },
+		"AddFinite":   func(a *arena, from, to int) { AddFinite(a.f[0][from:to], -0.7, a.f[1][from:to]) },
 		"SoftplusSum": func(a *arena, from, to int) { a.s[0] = SoftplusSum(a.f[2][from:to]) },
 		"Gumbel":      func(a *arena, from, to int) { Gumbel(a.f[0][from:to], a.u[from:to]) },
 		"GumbelSoftmax": func(a *arena, from, to int) {

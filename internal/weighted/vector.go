@@ -2,33 +2,29 @@
 // infinite.
 package weighted
 
-// Add adds c·b to a, entry by entry. Infinite entries of a are not changed.
-func Add[T float32 | float64](a, b []T, c float64) {
-	for len(a) >= 4 && len(b) >= 4 { // four at a time, while all sums are finite
-		p, q, r, s := plus(a[0], b[0], c), plus(a[1], b[1], c), plus(a[2], b[2], c), plus(a[3], b[3], c)
-		if (p-p)+(q-q)+((r-r)+(s-s)) != 0 {
-			break
-		}
-		a[0], a[1], a[2], a[3] = p, q, r, s
-		a, b = a[4:], b[4:]
-	}
+// Add adds c·b to a, entry by entry. Infinite entries of a are not changed. See simd.AddFinite for
+// float32.
+func Add(a, b []float64, c float64) {
 	a = a[:len(b)]
 	for i, v := range b {
 		if finite(a[i]) {
-			a[i] = plus(a[i], v, c)
+			a[i] += float64(c * v)
 		}
 	}
 }
-
-// plus returns a + c·b.
-func plus[T float32 | float64](a, b T, c float64) T { return T(float64(a) + float64(c*float64(b))) }
 
 // finite reports whether v is neither infinite nor NaN.
 func finite[T float32 | float64](v T) bool { return v-v == 0 }
 
 // Scale multiplies the finite entries of v by c. Infinite entries are not changed.
 func Scale[T float32 | float64](v []T, c float64) {
-	if c == 1 {
+	switch {
+	case c == 1:
+		return
+	case c > 0: // infinite entries stay what they are
+		for i, a := range v {
+			v[i] = T(float64(a) * c)
+		}
 		return
 	}
 	for i, a := range v {

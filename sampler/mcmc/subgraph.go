@@ -39,17 +39,22 @@ import (
 // # When to use it
 //
 // On sparse random graphs at low temperatures, forests yield far more effective draws per second than
-// Gibbs (BenchmarkSparseGlass, couplings ±β). With 1.5 neighbours a site, a step is nearly an
-// independent draw. In blocks of sixteen chains the gain is 10 times at β = 1, 75 times at β = 1.5, and
-// about 1,000 times at β = 2. In blocks of four chains it is about twice as large, because Gibbs is
-// slower there (see [sampler.Config.BlockChains]). At high temperatures Gibbs is as fast.
+// Gibbs (BenchmarkSparseGlass, couplings of β times normal numbers, sixteen chains in one block). With
+// 1.5 neighbours a site, a step is nearly an independent draw. The gain is 58 to 97 times at β = 1 and
+// 420 to 2,400 times at β = 1.5, by graph. With three neighbours a site and β = 1, it is 25 to 123
+// times on eight graphs. At high temperatures Gibbs is as fast.
 //
-// With three neighbours a site, the gain at β = 1 is 9 times in blocks of sixteen and 39 times in
-// blocks of four; it differs widely between graphs and runs. At stronger couplings, chains of both
-// methods stay in one valley of the energy, and forests only explore it faster. There, make Subgraph
-// the Base of [Tempering]. At β = 1.5 this gave 1 to 12 times as many effective draws as [Tempering] of
-// Gibbs on eight graphs (median 4), and fewer on a ninth. Use it in the same way for spin glasses on
-// lattices, with wider sets.
+// For couplings ±β, Gibbs stores the states of such a block as bits. It then takes a twentieth of the
+// time, and the gain is smaller. With 1.5 neighbours a site, it is about 10 times at β = 1, 75 to 257
+// times at β = 1.5, and about 1,000 times at β = 2. With three neighbours a site and β = 1, it is only
+// 1 to 2 times in one block of sixteen chains, but 9 to 36 times in blocks of four, where Gibbs is
+// slower (see [sampler.Config.BlockChains]).
+//
+// With three neighbours a site and stronger couplings, chains of both methods stay in one valley of
+// the energy, and forests only explore it faster. There, make Subgraph the Base of [Tempering]. At
+// β = 1.5 and couplings ±β this gave 1 to 12 times as many effective draws as [Tempering] of Gibbs on
+// eight graphs (median 4), and fewer on a ninth. Use it in the same way for spin glasses on lattices,
+// with wider sets.
 //
 // On ferromagnets near their critical temperature, the sites around a set hold it in place. There,
 // Gibbs and the cluster methods (package cluster) are faster.

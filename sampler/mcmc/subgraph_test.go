@@ -74,7 +74,7 @@ func TestSubgraphLanguages(t *testing.T) {
 func TestSubgraphEights(t *testing.T) {
 	withForests(t)
 	const chains, steps = 11, 30
-	glass := sparse(300, 2.5, 1)
+	glass := sparse(300, 2.5, 1, false, 44)
 	fixed := map[int]int32{7: 1, 200: 0}
 	for _, m := range []energy.Model{glass, exact.Must(energy.Clamp(glass, fixed)), exact.Must(energy.Scale(glass, .3))} {
 		sites, _ := m.Shape()
@@ -129,7 +129,7 @@ func TestSubgraphEights(t *testing.T) {
 func TestSubgraphExchangesAlone(t *testing.T) {
 	withForests(t)
 	const chains, steps = 8, 40
-	m := sparse(70, 2.5, 1)
+	m := sparse(70, 2.5, 1, false, 44)
 	run := func(eights int) (energies []float64, states []int32, moved []int) {
 		k := exact.Must(Tempering{Base: Subgraph{}, Betas: []float64{1, .8, .4, 0}}.Kernel(t.Context(), m, chains))
 		x, info, r := make([]int32, chains*70), make([]sampler.Info, chains), sweeptest.Streams(chains)

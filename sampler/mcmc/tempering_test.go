@@ -333,7 +333,7 @@ func exchanged(t *testing.T) map[string]sized {
 		"fields":      {sweeptest.Scattered(1500, 4, sweeptest.Normal), Gibbs{}},
 		"differences": {exact.NewQuadratic(9, 1), Gibbs{Scan: Random}},
 		"proposed":    {exact.NewQuadratic(9, 1), Metropolis{}},
-		"forests":     {sparse(70, 2.5, 1), Subgraph{}},
+		"forests":     {sparse(70, 2.5, 1, false, 44), Subgraph{}},
 		"clamped":     {clampedPath(30), Subgraph{Width: 1}},
 		"opaque":      {energy.Func{Sites: 6, Levels: 3, E: func(x []int32) float64 { return float64(x[0]*x[1]) - 0.5*float64(x[2]+x[5]) }}, Gibbs{}},
 	}

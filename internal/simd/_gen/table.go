@@ -285,6 +285,10 @@ var table = []row{
 		sig: "dst []float64, a float64, x []float32, n = len(x)", test: []string{"AddWide(d0, -0.7, f1)"},
 	},
 	{
+		name: "addFinite", on: both, ref: "refAddFinite", cut: "foldTerms: x, dst", by: "16", doc: fmt.Sprintf(sixteens, "refAddFinite"),
+		sig: "dst []float32, a float64, x []float32, n = len(x)", test: []string{"AddFinite(f0, -0.7, f1)"},
+	},
+	{
 		name: "weightsMarked", on: both, gate: true, sig: "lane *[32]float64, p, w []float32, a, b []uint16, groups = len(a), m float32",
 		doc: "stores e^(w−m) for groups ≥ 1 groups of 16 and adds the entries that a marks to the first 16 lanes, those that b marks to the others.",
 	},

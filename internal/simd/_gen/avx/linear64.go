@@ -106,4 +106,36 @@ func linear64(b *builder) {
 			}
 		})
 	})
+	b.each("addFinite", func(k *kernel) {
+		const unordered = 3
+		dst, x, n, i, a := k.param("dst"), k.param("x"), k.param("n"), k.GP64(), k.vec()
+		k.broadcast("a", a)
+		loop(k, n, i, func() {
+			for l := range 32 / k.w {
+				at := operand.Mem{Base: dst, Index: i, Scale: 4, Disp: 2 * k.w * l}
+				v, old, gap := wide(k, x, i, l), k.half(), k.half()
+				k.VMOVUPS(at, old)
+				k.VMULPD(a, v, v)
+				sum := k.vec()
+				k.VCVTPS2PD(old, sum)
+				k.VADDPD(v, sum, sum)
+				new := k.half()
+				if k.wide() {
+					k.VCVTPD2PS(sum, new)
+				} else {
+					k.VCVTPD2PSY(sum, new)
+				}
+				k.VSUBPS(old, old, gap) // NaN if old is not finite
+				if k.wide() {
+					m := k.K()
+					k.VCMPPS(operand.U8(unordered), gap, gap, m)
+					k.VMOVAPS(old, m, new)
+				} else {
+					k.VCMPPS(operand.U8(unordered), gap, gap, gap)
+					k.VBLENDVPS(gap, old, new, new)
+				}
+				k.VMOVUPS(new, at)
+			}
+		})
+	})
 }
