@@ -10,6 +10,7 @@ import (
 type Pair struct {
 	A, B sampler.Kernel
 	X, Y []int32 // states of A and B, used if the kernels have no private copies of them
+	Rung int     // number of the temperature of A and B; different in the pairs of a call
 }
 
 // Coupler exchanges states between pairs of kernels.
@@ -22,11 +23,12 @@ type Coupler interface {
 // Laddered is a kernel that consists of one kernel for each of several temperatures, as in parallel
 // tempering.
 type Laddered interface {
-	// CoupleRungs lets c exchange states between this kernel and another Laddered kernel at every
-	// temperature. The argument with is the other kernel. The slices x and y hold the states of the
-	// two kernels. It returns the new energies e of x and f of y, valid until the next step. If the
-	// temperatures of the two kernels differ, ok is false.
-	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c Coupler) (e, f []float64, ok bool)
+	// CoupleRungs lets c exchange states between this kernel and another Laddered kernel, at the
+	// temperatures number from, from + by, from + 2·by and so on. The argument with is the other
+	// kernel. The slices x and y hold the states of the two kernels. It returns the new energies e
+	// of x and f of y, valid until the next step. If the temperatures of the two kernels differ, ok
+	// is false.
+	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, from, by int, c Coupler) (e, f []float64, ok bool)
 
 	// SwapRungs swaps states between neighbouring temperatures, as a step does after its moves. It
 	// may be called between two steps, after CoupleRungs. The slice x holds the states of the
@@ -52,7 +54,7 @@ type Paired interface {
 type Clusters struct {
 	work  *spins.Clusters
 	first *wordGibbs      // kernel for whose graph work was made
-	alike [][2]*wordGibbs // by pair: kernels that are known to have the format of first
+	alike [][2]*wordGibbs // by rung: kernels that are known to have the format of first
 	batch [][2]*wordGibbs
 	left  []Pair
 }
@@ -68,8 +70,8 @@ const seeds = 8
 // slice is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
-	for i, p := range pairs {
-		if !c.add(i, p) {
+	for _, p := range pairs {
+		if !c.add(p) {
 			c.left = append(c.left, p)
 		} else if len(c.batch) == spins.ClusterPairs {
 			c.exchange(r)
@@ -79,24 +81,24 @@ func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	return c.left
 }
 
-// add adds pair number i to the batch. It returns false if the kernels have another format.
-func (c *Clusters) add(i int, p Pair) bool {
+// add adds a pair to the batch. It returns false if the kernels have another format.
+func (c *Clusters) add(p Pair) bool {
 	a, ok := sampler.As[*wordGibbs](p.A)
 	b, also := sampler.As[*wordGibbs](p.B)
 	if !ok || !also {
 		return false
 	}
-	for len(c.alike) <= i {
+	for len(c.alike) <= p.Rung {
 		c.alike = append(c.alike, [2]*wordGibbs{})
 	}
-	if c.alike[i] != [2]*wordGibbs{a, b} {
+	if c.alike[p.Rung] != [2]*wordGibbs{a, b} {
 		if c.first == nil {
 			c.first, c.work = a, a.states.NewClusters()
 		}
 		if !c.first.Exchanges(a, 1) || !c.first.Exchanges(b, 1) {
 			return false
 		}
-		c.alike[i] = [2]*wordGibbs{a, b}
+		c.alike[p.Rung] = [2]*wordGibbs{a, b}
 	}
 	a.Hold(p.X)
 	b.Hold(p.Y)
