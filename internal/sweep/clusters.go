@@ -52,11 +52,12 @@ type Paired interface {
 // Clusters exchanges clusters of sites, as cluster.Houdayer does, between kernels that hold chains
 // as bits. The zero value is ready to use.
 type Clusters struct {
-	work  *spins.Clusters
-	first *wordGibbs      // kernel for whose graph work was made
-	alike [][2]*wordGibbs // by rung: kernels that are known to have the format of first
-	batch [][2]*wordGibbs
-	left  []Pair
+	work   *spins.Clusters
+	first  *wordGibbs      // kernel for whose graph work was made
+	alike  [][2]*wordGibbs // by rung: kernels that are known to have the format of first
+	batch  [][2]*wordGibbs
+	states [][2]*spins.Chains // of the kernels of batch
+	left   []Pair
 }
 
 // seeds is the maximum number of sites of a chain that are tried until its two states differ at
@@ -111,19 +112,24 @@ func (c *Clusters) exchange(r []sampler.Stream) {
 	if len(c.batch) == 0 {
 		return
 	}
-	c.work.Clear()
+	c.states = c.states[:0]
+	for _, k := range c.batch {
+		c.states = append(c.states, [2]*spins.Chains{k[0].states, k[1].states})
+	}
+	c.work.Compare(c.states)
 	for pair, k := range c.batch {
-		c.work.Compare(pair, k[0].states, k[1].states)
 		for s := range r {
 			for n := 0; n < seeds && !c.work.Seed(pair, s, r[s].IntN(k[0].sites)); n++ {
 			}
 		}
 	}
 	c.work.Grow()
-	for pair, k := range c.batch {
+	for _, k := range c.batch {
 		k[0].know()
 		k[1].know()
-		c.work.Exchange(pair, k[0].states, k[1].states)
+	}
+	c.work.Exchange()
+	for _, k := range c.batch {
 		k[0].recount(k[1])
 	}
 	c.batch = c.batch[:0]
