@@ -42,13 +42,14 @@ import (
 // temperatures of the first. The other order, Houdayer as the Base of mcmc.Tempering, also works,
 // but its second replicas never change their temperature.
 //
-// With two ladders, several exchanges a step are worth their cost, because both ladders swap
-// temperatures between exchanges. This was measured in ±J glasses of 8 × 8 × 8 spins. There were 16
-// temperatures from 0.5 to 2. Twelve exchanges a step gave nearly five times as many round trips per
-// second as tempering alone.
+// With two ladders, Exchanges can be more than 1, because both ladders swap temperatures between
+// exchanges. This was measured in ±J glasses of 8 × 8 × 8 spins, with 16 temperatures from 0.5 to 2.
+// 24 exchanges a step gave about seven times as many round trips per second as tempering alone.
 //
-// Round trips of replicas overstate the gain. At a high temperature clusters are large, and an
-// exchange mostly swaps the names of the replicas.
+// Round trips overstate the gain. In three dimensions clusters are large at a high temperature, and
+// an exchange mostly swaps the names of the replicas. In the same glasses, an overlap at the lowest
+// temperature had about as many effective samples per second with one exchange a step as with
+// tempering alone, and a third as many with 24. Choose Exchanges by a statistic of your own.
 //
 // # Requirements and cost
 //
