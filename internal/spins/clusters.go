@@ -19,37 +19,65 @@ type clusterBits = simd.Marks
 // of a chain in the two Chains differ.
 type Clusters struct {
 	start, adj []int32
-	differ, in []clusterBits // per site: whether the states differ there; whether the site is exchanged
+	// per site: whether the states differ there; whether the site is exchanged. One more site, at
+	// which no states differ, stands for the padding.
+	differ, in []clusterBits
+	site       []int32 // per lane: its site
+	pairs      [][2]*Chains
 }
 
 // NewClusters returns a workspace for pairs of [Chains] on g.
 func (g *Graph) NewClusters() *Clusters {
-	w := padded.New(Clusters{start: g.start, adj: g.adj})
-	w.differ, w.in = padded.Make[clusterBits](g.sites), padded.Make[clusterBits](g.sites)
+	w := padded.New(Clusters{start: g.start, adj: g.adj, pairs: make([][2]*Chains, 0, ClusterPairs)})
+	w.differ, w.in = padded.Make[clusterBits](g.sites+1), padded.Make[clusterBits](g.sites+1)
+	w.site = make([]int32, g.lanes)
+	for p := range w.site {
+		w.site[p] = int32(g.sites)
+	}
+	for i, p := range g.place {
+		w.site[p] = int32(i)
+	}
 	return w
 }
 
-// Clear removes all pairs that [Clusters.Compare] has stored.
-func (w *Clusters) Clear() {
-	clear(w.differ)
+// Compare finds the sites at which the two states of each chain of each pair differ, and removes all
+// marks. It panics unless there are 1 … [ClusterPairs] pairs.
+func (w *Clusters) Compare(pairs [][2]*Chains) {
+	check.Index("spins", "len(pairs) - 1", len(pairs)-1, ClusterPairs)
+	w.pairs = append(w.pairs[:0], pairs...)
 	clear(w.in)
-}
-
-// Compare stores the sites at which the states of a and b differ in each chain. They become the
-// pair with the given number. Compare, Seed and Exchange panic unless 0 ≤ pair < [ClusterPairs].
-func (w *Clusters) Compare(pair int, a, b *Chains) {
-	check.Index("spins", "pair", pair, ClusterPairs)
-	word, shift := uint(pair/2)%uint(len(clusterBits{})), 32*uint(pair%2)
-	place, x, y := a.place[:len(w.differ)], a.bits, b.bits[:len(a.bits)]
-	for i := range w.differ {
-		p := uint(place[i])
-		v := uint32((x[p>>1] ^ y[p>>1]) >> (p & 1 << 5))
-		w.differ[i][word] |= uint64(v) << (shift & 63)
+	clear(w.differ)
+	for word := range w.words() {
+		x, y := w.states(word)
+		for h, v := range x[0] {
+			v ^= y[0][h]
+			u := x[1][h] ^ y[1][h]
+			w.differ[w.site[2*h]][word] = v&(1<<32-1) | u<<32
+			w.differ[w.site[2*h+1]][word] = v>>32 | u>>32<<32
+		}
 	}
 }
 
-// Seed marks a site of one chain of a pair for the exchange, if its two states differ there. It
-// reports whether they differ.
+// words returns the number of words that the pairs take.
+func (w *Clusters) words() int { return (len(w.pairs) + 1) / 2 }
+
+// states returns the states of the two pairs of a word. Those of pairs that are not there do not
+// differ.
+func (w *Clusters) states(word int) (x, y [2][]uint64) {
+	for i := range x {
+		x[i] = w.pairs[0][0].bits
+		y[i] = x[i]
+		if at := 2*word + i; at < len(w.pairs) {
+			x[i] = w.pairs[at][0].bits
+			y[i] = w.pairs[at][1].bits[:len(x[i])]
+		}
+	}
+	x[1] = x[1][:len(x[0])]
+	return x, y
+}
+
+// Seed marks a site for the exchange in one chain of a pair, if the two states of the chain differ
+// at this site. It reports whether they differ. It panics unless 0 ≤ pair < [ClusterPairs].
 func (w *Clusters) Seed(pair, chain, site int) bool {
 	word, bit := pair/2, uint64(1)<<(32*(pair%2)+chain)
 	w.in[site][word] |= w.differ[site][word] & bit
@@ -60,13 +88,14 @@ func (w *Clusters) Seed(pair, chain, site int) bool {
 // half of a chain's sites are then marked, it marks the chain's other differing sites instead. The
 // exchange then gives the same two states in swapped order.
 func (w *Clusters) Grow() {
-	for back := false; simd.Join(w.in, w.differ, w.start, w.adj, back); {
+	sites := len(w.in) - 1
+	for back := false; simd.Join(w.in[:sites], w.differ[:sites], w.start, w.adj, back); {
 		back = !back
 	}
-	most := w.most()
+	most, words := w.most(), w.words()
 	for i := range w.in {
 		in, differ := &w.in[i], &w.differ[i]
-		for k := range in {
+		for k := range words {
 			in[k] ^= most[k] & differ[k]
 		}
 	}
@@ -77,20 +106,21 @@ func (w *Clusters) most() (chains clusterBits) {
 	// Bit planes of the numbers of marked sites. At every level, two planes wait for a third, and
 	// the three make one and a carry.
 	var sum, wait [32]clusterBits
-	for i := range w.in {
-		v, n := w.in[i], 0
+	in, words := w.in[:len(w.in)-1], w.words()
+	for i, v := range in {
+		n := 0
 		for ; i>>n&1 == 1; n++ {
-			for k, c := range v {
+			for k, c := range v[:words] {
 				a, b := sum[n][k], wait[n][k]
 				sum[n][k], v[k] = a^b^c, a&b|(a^b)&c
 			}
 		}
 		wait[n] = v
 	}
-	top := bits.Len(uint(len(w.in)))
-	for k := range chains {
+	top := bits.Len(uint(len(in)))
+	for k := range words {
 		for n := range top {
-			if len(w.in)>>n&1 == 1 {
+			if len(in)>>n&1 == 1 {
 				for m, v := n, wait[n][k]; v != 0; m++ {
 					sum[m][k], v = sum[m][k]^v, sum[m][k]&v
 				}
@@ -98,7 +128,7 @@ func (w *Clusters) most() (chains clusterBits) {
 		}
 		equal := ^uint64(0)
 		for n := top - 1; n >= 0; n-- {
-			if len(w.in)/2>>n&1 == 0 {
+			if len(in)/2>>n&1 == 0 {
 				chains[k] |= equal & sum[n][k]
 				equal &^= sum[n][k]
 			} else {
@@ -109,16 +139,17 @@ func (w *Clusters) most() (chains clusterBits) {
 	return chains
 }
 
-// Exchange exchanges the states of a and b at the marked sites of the given pair, which
-// [Clusters.Compare] has stored for a and b.
-func (w *Clusters) Exchange(pair int, a, b *Chains) {
-	check.Index("spins", "pair", pair, ClusterPairs)
-	word, shift := uint(pair/2)%uint(len(clusterBits{})), 32*uint(pair%2)
-	place, x, y := a.place[:len(w.in)], a.bits, b.bits[:len(a.bits)]
-	for i := range w.in {
-		p := uint(place[i])
-		v := uint64(uint32(w.in[i][word]>>(shift&63))) << (p & 1 << 5)
-		x[p>>1] ^= v
-		y[p>>1] ^= v
+// Exchange exchanges the two states of every pair at the marked sites.
+func (w *Clusters) Exchange() {
+	for word := range w.words() {
+		x, y := w.states(word)
+		for h := range x[0] {
+			v, u := w.in[w.site[2*h]][word], w.in[w.site[2*h+1]][word]
+			first, second := v&(1<<32-1)|u<<32, v>>32|u>>32<<32
+			x[0][h] ^= first
+			y[0][h] ^= first
+			x[1][h] ^= second
+			y[1][h] ^= second
+		}
 	}
 }

@@ -43,16 +43,18 @@ func TestClusters(t *testing.T) {
 		from := random(r, sites)
 		g := NewGraph(from)
 		w := g.NewClusters()
-		for _, pairs := range []int{1, 5, ClusterPairs} {
-			w.Clear()
-			a, b := make([]*Chains, pairs), make([]*Chains, pairs)
-			wantA, wantB := make([][]int32, pairs), make([][]int32, pairs)
-			for p := range pairs {
-				x, y := lattice(r, all*sites), lattice(r, all*sites)
-				a[p], b[p] = g.NewChains(), g.NewChains()
-				a[p].Pack(x)
-				b[p].Pack(y)
-				w.Compare(p, a[p], b[p])
+		for _, pairs := range []int{1, ClusterPairs, 5} {
+			both, want := make([][2]*Chains, pairs), make([][2][]int32, pairs)
+			for p := range both {
+				for j := range both[p] {
+					want[p][j] = lattice(r, all*sites)
+					both[p][j] = g.NewChains()
+					both[p][j].Pack(want[p][j])
+				}
+			}
+			w.Compare(both)
+			for p := range both {
+				x, y := want[p][0], want[p][1]
 				for s := range all {
 					own, other := x[s*sites:][:sites], y[s*sites:][:sites]
 					var seeds []int
@@ -70,27 +72,28 @@ func TestClusters(t *testing.T) {
 					}
 					require.LessOrEqual(t, 2*moved, sites)
 				}
-				wantA[p], wantB[p] = x, y
 			}
 			w.Grow()
+			w.Exchange()
 			got := make([]int32, all*sites)
-			for p := range pairs {
-				w.Exchange(p, a[p], b[p])
-				a[p].Spread(got)
-				require.Equal(t, wantA[p], got, "%d sites, pair %d", sites, p)
-				b[p].Spread(got)
-				require.Equal(t, wantB[p], got, "%d sites, pair %d", sites, p)
+			for p := range both {
+				for j := range both[p] {
+					both[p][j].Spread(got)
+					require.Equal(t, want[p][j], got, "%d sites, pair %d", sites, p)
+				}
 			}
 		}
 	}
 }
 
-func TestClustersRefuseAPair(t *testing.T) {
+func TestClustersRefusePairs(t *testing.T) {
 	g := NewGraph(random(rand.New(rand.NewPCG(1, 1)), 3))
-	w, a, b := g.NewClusters(), g.NewChains(), g.NewChains()
+	w := g.NewClusters()
+	for _, pairs := range []int{0, ClusterPairs + 1} {
+		require.Panics(t, func() { w.Compare(make([][2]*Chains, pairs)) })
+	}
+	w.Compare([][2]*Chains{{g.NewChains(), g.NewChains()}})
 	for _, pair := range []int{-1, ClusterPairs} {
-		require.Panics(t, func() { w.Compare(pair, a, b) })
 		require.Panics(t, func() { w.Seed(pair, 0, 0) })
-		require.Panics(t, func() { w.Exchange(pair, a, b) })
 	}
 }

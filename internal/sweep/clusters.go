@@ -9,7 +9,8 @@ import (
 // another, independent one in B. Parts of the two states can be exchanged.
 type Pair struct {
 	A, B sampler.Kernel
-	X, Y []int32 // states of A and B; used by kernels that have no private copies of their states
+	X, Y []int32 // states of A and B, used if the kernels have no private copies of them
+	Rung int     // number of the temperature of A and B; different in the pairs of a call
 }
 
 // Coupler exchanges states between the two kernels of a [Pair].
@@ -22,11 +23,12 @@ type Coupler interface {
 // Laddered is a kernel that consists of several kernels, one for each temperature, as in parallel
 // tempering.
 type Laddered interface {
-	// CoupleRungs lets c exchange states between this kernel and another Laddered kernel, the first
-	// argument, at every temperature. The slices x and y hold the states of this kernel and of the
-	// other. The results e and f are the new energies of x and y, valid until the next step. If the
-	// temperatures of the two kernels differ, ok is false.
-	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c Coupler) (e, f []float64, ok bool)
+	// CoupleRungs lets c exchange states between this kernel and another Laddered kernel, at the
+	// temperatures number from, from + by, from + 2·by and so on. The argument with is the other
+	// kernel. The slices x and y hold the states of the two kernels. It returns the new energies e
+	// of x and f of y, valid until the next step. If the temperatures of the two kernels differ, ok
+	// is false.
+	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, from, by int, c Coupler) (e, f []float64, ok bool)
 
 	// SwapRungs swaps states between neighbouring temperatures, as the last part of a step does. It
 	// may be called between two steps, after CoupleRungs. The slices x and r hold the states and
@@ -52,11 +54,12 @@ type Paired interface {
 // Clusters exchanges clusters of sites between kernels that store the states of chains as bits. It
 // does the work of the exchange in cluster.Houdayer. The zero value is ready to use.
 type Clusters struct {
-	work  *spins.Clusters
-	first *wordGibbs      // kernel for whose graph work was made
-	alike [][2]*wordGibbs // by pair: kernels that are known to have the format of first
-	batch [][2]*wordGibbs
-	left  []Pair
+	work   *spins.Clusters
+	first  *wordGibbs      // kernel for whose graph work was made
+	alike  [][2]*wordGibbs // by rung: kernels that are known to have the format of first
+	batch  [][2]*wordGibbs
+	states [][2]*spins.Chains // of the kernels of batch
+	left   []Pair
 }
 
 // seeds is the maximum number of sites of a chain that are tried until its two states differ at
@@ -70,8 +73,8 @@ const seeds = 8
 // unchanged, in a slice that is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
-	for i, p := range pairs {
-		if !c.add(i, p) {
+	for _, p := range pairs {
+		if !c.add(p) {
 			c.left = append(c.left, p)
 		} else if len(c.batch) == spins.ClusterPairs {
 			c.exchange(r)
@@ -81,24 +84,24 @@ func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	return c.left
 }
 
-// add adds pair number i to the batch. It returns false if the kernels have another format.
-func (c *Clusters) add(i int, p Pair) bool {
+// add adds a pair to the batch. It returns false if the kernels have another format.
+func (c *Clusters) add(p Pair) bool {
 	a, ok := sampler.As[*wordGibbs](p.A)
 	b, also := sampler.As[*wordGibbs](p.B)
 	if !ok || !also {
 		return false
 	}
-	for len(c.alike) <= i {
+	for len(c.alike) <= p.Rung {
 		c.alike = append(c.alike, [2]*wordGibbs{})
 	}
-	if c.alike[i] != [2]*wordGibbs{a, b} {
+	if c.alike[p.Rung] != [2]*wordGibbs{a, b} {
 		if c.first == nil {
 			c.first, c.work = a, a.states.NewClusters()
 		}
 		if !c.first.Exchanges(a, 1) || !c.first.Exchanges(b, 1) {
 			return false
 		}
-		c.alike[i] = [2]*wordGibbs{a, b}
+		c.alike[p.Rung] = [2]*wordGibbs{a, b}
 	}
 	a.Hold(p.X)
 	b.Hold(p.Y)
@@ -111,19 +114,24 @@ func (c *Clusters) exchange(r []sampler.Stream) {
 	if len(c.batch) == 0 {
 		return
 	}
-	c.work.Clear()
+	c.states = c.states[:0]
+	for _, k := range c.batch {
+		c.states = append(c.states, [2]*spins.Chains{k[0].states, k[1].states})
+	}
+	c.work.Compare(c.states)
 	for pair, k := range c.batch {
-		c.work.Compare(pair, k[0].states, k[1].states)
 		for s := range r {
 			for n := 0; n < seeds && !c.work.Seed(pair, s, r[s].IntN(k[0].sites)); n++ {
 			}
 		}
 	}
 	c.work.Grow()
-	for pair, k := range c.batch {
+	for _, k := range c.batch {
 		k[0].know()
 		k[1].know()
-		c.work.Exchange(pair, k[0].states, k[1].states)
+	}
+	c.work.Exchange()
+	for _, k := range c.batch {
 		k[0].recount(k[1])
 	}
 	c.batch = c.batch[:0]

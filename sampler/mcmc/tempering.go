@@ -583,25 +583,30 @@ func (k *tempering) show() {
 }
 
 // CoupleRungs lets c exchange states between this kernel and another one, the argument with,
-// separately at every temperature. It returns the new energies of the states x and y, or ok = false
-// if the temperatures of the two kernels differ. It implements [sweep.Laddered].
-func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, c sweep.Coupler) (e, f []float64, ok bool) {
+// separately on rung from and every rung a multiple of by after it. It returns the energies of the
+// states x and y, or ok = false if the temperatures of the two kernels differ. It implements
+// [sweep.Laddered].
+func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, from, by int, c sweep.Coupler) (e, f []float64, ok bool) {
 	o, ok := sampler.As[*tempering](with)
 	if !ok || !slices.Equal(k.betas, o.betas) || k.behind || o.behind {
 		return nil, nil, false
 	}
 	k.pairs = k.pairs[:0]
-	for j, base := range k.kernels {
-		k.pairs = append(k.pairs, sweep.Pair{A: base, B: o.kernels[j], X: k.states(j), Y: o.states(j)})
+	for j := from; j < len(k.kernels); j += by {
+		k.pairs = append(k.pairs, sweep.Pair{A: k.kernels[j], B: o.kernels[j], X: k.states(j), Y: o.states(j), Rung: j})
 	}
-	k.pairs[0].X, k.pairs[0].Y = x, y
+	if from == 0 {
+		k.pairs[0].X, k.pairs[0].Y = x, y
+	}
 	c.Couple(k.pairs, r)
-	for j, p := range k.pairs {
-		k.coupled(j, p.X)
-		o.coupled(j, p.Y)
+	for _, p := range k.pairs {
+		k.coupled(p.Rung, p.X)
+		o.coupled(p.Rung, p.Y)
 	}
-	k.showCold(x)
-	o.showCold(y)
+	if from == 0 {
+		k.showCold(x)
+		o.showCold(y)
+	}
 	return k.e[:k.chains], o.e[:k.chains], true
 }
 

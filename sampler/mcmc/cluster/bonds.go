@@ -163,11 +163,15 @@ func (k *wolff) Cost(info []sampler.Info) float64 {
 // Cost estimates the time of one step in nanoseconds, or returns NaN if the kernels of Base are not
 // Costed. It implements [sampler.Costed].
 func (k *houdayer) Cost(info []sampler.Info) float64 {
-	rungs := 1
+	clusters := 1 // per chain
 	if l, ok := sampler.As[sweep.Laddered](k.base[0]); ok {
-		rungs = l.Rungs()
+		clusters = 0
+		for n := range k.exchanges {
+			from, by := k.rungs(n)
+			clusters += (l.Rungs() - from + by - 1) / by
+		}
 	}
-	sum := float64(float64(len(info)) * float64(k.exchanges) * float64(rungs) * float64(k.sites) * rootCost)
+	sum := float64(float64(len(info)) * float64(clusters) * float64(k.sites) * rootCost)
 	for _, base := range k.base {
 		b, ok := sampler.As[sampler.Costed](base)
 		if !ok {

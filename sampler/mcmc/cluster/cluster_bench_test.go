@@ -133,26 +133,15 @@ func BenchmarkGlassTempering(b *testing.B) {
 // Tempering of ±J glasses of 8 × 8 × 8 spins, for twenty fixed instances: round trips between T = 2
 // and T = 1/2 per second of processor time, without and with exchanges of clusters. The medians over
 // the instances are reported, also of the ratio of the two. Both methods have the same ladder of
-// temperatures, a geometric series, and the same engine. The number of exchanges, 12, was chosen on
+// temperatures, a geometric series, and the same engine. The number of exchanges, 24, was chosen on
 // the instances of seeds 0 and 1; the benchmark uses those of seeds 2 … 21. CUBE_SECONDS is the time
 // for each method and instance after a start of a third of it.
 //
 //	go test ./sampler/mcmc/cluster -run xxx -bench CubeTempering -benchtime 1x -cpu 1 -timeout 1h
 func BenchmarkCubeTempering(b *testing.B) {
-	const rungs = 16
-	limit, instances := 3.0, 20
-	if s := os.Getenv("CUBE_SECONDS"); s != "" {
-		limit = exact.Must(strconv.ParseFloat(s, 64))
-	}
-	if s := os.Getenv("CUBE_INSTANCES"); s != "" {
-		instances = exact.Must(strconv.Atoi(s))
-	}
-	betas := make([]float64, rungs)
-	for j := range betas {
-		betas[j] = math.Pow(.25, float64(j)/(rungs-1))
-	}
-	plain := mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: betas}
-	methods := [2]sampler.Method{plain, cluster.Houdayer{Base: plain, Exchanges: 12}}
+	limit, instances := cubes(3)
+	plain := cubeLadder()
+	methods := [2]sampler.Method{plain, cluster.Houdayer{Base: plain, Exchanges: 24}}
 	for b.Loop() {
 		var rates [3][]float64 // of the two methods, and their ratio
 		for seed := range instances {
@@ -190,10 +179,96 @@ func BenchmarkCubeTempering(b *testing.B) {
 			b.Log(line)
 		}
 		for m, unit := range []string{"plain-trips/s", "cluster-trips/s", "ratio"} {
-			slices.Sort(rates[m])
-			b.ReportMetric((rates[m][(instances-1)/2]+rates[m][instances/2])/2, unit)
+			b.ReportMetric(median(rates[m]), unit)
 		}
 	}
+}
+
+// The same glasses and methods by what a user of the states gains: effective samples, per second of
+// processor time, of the square of the overlap with a state of an earlier run at β = 1. Those of a
+// sum over the two replicas of a chain count twice. The medians over the instances are reported: of
+// tempering alone, and the ratios of one exchange and of 24 exchanges a step to it.
+//
+//	go test ./sampler/mcmc/cluster -run xxx -bench CubeOverlap -benchtime 1x -cpu 1 -timeout 1h
+func BenchmarkCubeOverlap(b *testing.B) {
+	limit, instances := cubes(8)
+	plain := cubeLadder()
+	methods := [3]sampler.Method{plain, cluster.Houdayer{Base: plain}, cluster.Houdayer{Base: plain, Exchanges: 24}}
+	for b.Loop() {
+		var rates [len(methods)][]float64
+		for seed := range instances {
+			m := cube(8, 2, uint64(seed)+2)
+			config := sampler.Config{Chains: 8, BlockChains: 8, Workers: 1, Seed: 1, Warmup: -1}
+			before := exact.Must(sampler.NewChains(b.Context(), m, plain, config))
+			require.NoError(b, before.Run(b.Context(), 3000))
+			sites, _ := m.Shape()
+			target := before.States()[:sites]
+			overlap := func(x []int32) float64 {
+				sum := len(x)
+				for i, l := range x {
+					sum -= 2 * int(l^target[i])
+				}
+				return float64(sum*sum) / float64(len(x)*len(x))
+			}
+			for at, method := range methods {
+				series := make([][]float64, config.Chains)
+				config.Observe = func(s, _ int, x []int32, info *sampler.Info) {
+					v := overlap(x)
+					if at > 0 {
+						_, _, y := info.Rungs.Rung(1)
+						v += overlap(y)
+					}
+					series[s] = append(series[s], v)
+				}
+				c := exact.Must(sampler.NewChains(b.Context(), m, method, config))
+				began := exact.CPU()
+				for (exact.CPU() - began).Seconds() < limit {
+					require.NoError(b, c.Run(b.Context(), 20))
+				}
+				took := (exact.CPU() - began).Seconds()
+				steps := len(series[0])
+				for s := range series {
+					series[s] = series[s][steps/5:]
+				}
+				rate := exact.Must(diagnose.ESSMean(series)) / (.8 * took)
+				if at > 0 {
+					rate *= 2 / rates[0][seed]
+				}
+				rates[at] = append(rates[at], rate)
+			}
+			b.Logf("instance %d: %.1f effective samples a second; one exchange a step: %.2f times as many; 24: %.2f", seed, rates[0][seed], rates[1][seed], rates[2][seed])
+		}
+		for at, unit := range []string{"plain-ESS/s", "one-ratio", "many-ratio"} {
+			b.ReportMetric(median(rates[at]), unit)
+		}
+	}
+}
+
+// cubes returns the seconds for each method and instance, and the number of instances.
+func cubes(seconds float64) (limit float64, instances int) {
+	limit, instances = seconds, 20
+	if s := os.Getenv("CUBE_SECONDS"); s != "" {
+		limit = exact.Must(strconv.ParseFloat(s, 64))
+	}
+	if s := os.Getenv("CUBE_INSTANCES"); s != "" {
+		instances = exact.Must(strconv.Atoi(s))
+	}
+	return limit, instances
+}
+
+// cubeLadder returns tempering from T = 1/2 to T = 2, for models of β = 2.
+func cubeLadder() mcmc.Tempering {
+	betas := make([]float64, 16)
+	for j := range betas {
+		betas[j] = math.Pow(.25, float64(j)/float64(len(betas)-1))
+	}
+	return mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: betas}
+}
+
+// median sorts v and returns its median.
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
 // roundTrips returns the number of round trips of all replicas.

@@ -42,12 +42,14 @@ import (
 // temperatures of the first. The other order, Houdayer as the Base of mcmc.Tempering, also works,
 // but its second replicas never change their temperature.
 //
-// With two ladders, several exchanges per step are worth their cost. In ±J glasses of 8 × 8 × 8
-// spins at 16 temperatures, twelve exchanges per step gave nearly five times as many round trips per
-// second as tempering alone.
+// With two ladders, Exchanges can be more than 1, because both ladders swap temperatures between
+// exchanges. In ±J glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2,
+// 24 exchanges a step gave about seven times as many round trips per second as tempering alone.
 //
-// Round trips of replicas overstate the gain. At a high temperature clusters are large, and an
-// exchange mostly swaps the names of the replicas.
+// Round trips overstate the gain. In three dimensions clusters are large at a high temperature, and
+// an exchange mostly swaps the names of the replicas. In the same glasses, an overlap at the lowest
+// temperature had about as many effective samples per second with one exchange a step as with
+// tempering alone, and a third as many with 24. Choose Exchanges by a statistic of your own.
 //
 // # Requirements and cost
 //
@@ -69,7 +71,9 @@ type Houdayer struct {
 
 	// Exchanges is the number of exchanges in a step, one after the other, at most 1024; 0 means 1.
 	// Each ladder makes a round of swaps between two exchanges. More than 1 is therefore an error
-	// unless Base is mcmc.Tempering: without swaps, an exchange often undoes the one before.
+	// unless Base is mcmc.Tempering: without swaps, an exchange often undoes the one before. If it
+	// is more than 1, an exchange is made at every other temperature: at β = 1 and every second
+	// one after it, the next time at the others, and so on by turns.
 	Exchanges int
 }
 
@@ -274,8 +278,8 @@ func (k *houdayer) exchangeAll(info []sampler.Info, x []int32, r []sampler.Strea
 	}
 }
 
-// coupleLadders exchanges clusters at every temperature of two ladders, the first of which is l. It
-// returns false if their temperatures differ. It ends early on an error.
+// coupleLadders exchanges clusters between the temperatures of two ladders, the first of which is l.
+// It returns false if their temperatures differ. It ends early on an error.
 func (k *houdayer) coupleLadders(l sweep.Laddered, info []sampler.Info, x []int32, r []sampler.Stream) bool {
 	other, _ := sampler.As[sweep.Laddered](k.base[1])
 	ctl := sampler.Control{Workers: k.workers}
@@ -286,7 +290,8 @@ func (k *houdayer) coupleLadders(l sweep.Laddered, info []sampler.Info, x []int3
 				break
 			}
 		}
-		e, f, ok := l.CoupleRungs(k.base[1], x, k.y, r, k)
+		from, by := k.rungs(n)
+		e, f, ok := l.CoupleRungs(k.base[1], x, k.y, r, from, by, k)
 		if !ok {
 			return false // by the first call, or by none
 		}
@@ -294,6 +299,17 @@ func (k *houdayer) coupleLadders(l sweep.Laddered, info []sampler.Info, x []int3
 		copy(k.e[1], f)
 	}
 	return true
+}
+
+// rungs returns at which temperatures exchange number n of a step is made: at number from and every
+// by-th one after it. Of several exchanges each is made at half of the temperatures, by turns. The
+// swaps between exchanges cost little. A state thus passes more temperatures for the same number of
+// clusters.
+func (k *houdayer) rungs(n int) (from, by int) {
+	if k.exchanges == 1 {
+		return 0, 1
+	}
+	return n % 2, 2
 }
 
 // Couple exchanges a cluster between the two replicas of every chain, for each of the given pairs

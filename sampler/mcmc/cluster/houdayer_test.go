@@ -259,9 +259,10 @@ func TestHoudayerAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Of a Houdayer over Tempering, every rung exchanges clusters: the states of both ladders change, their
-// energies are those of their states, and the sum over the two does not change. A tuned ladder is the
-// same for both replicas, and both count round trips.
+// Of a Houdayer over Tempering, every rung exchanges clusters, or every other one by turns if a step
+// makes several exchanges: the states of both ladders change, their energies are those of their states,
+// and the sum over the two does not change. A tuned ladder is the same for both replicas, and both count
+// round trips.
 func TestLaddersExchangeClusters(t *testing.T) {
 	m := exact.Must(model.NewIsing(model.Lattice{6, 6}, 0.3, 0))
 	weights := rand.New(rand.NewPCG(3, 1))
@@ -295,12 +296,16 @@ func TestLaddersExchangeClusters(t *testing.T) {
 			k.Step(sampler.Control{}, info, x, r)
 		}
 		calls := &couplings{houdayer: k, t: t, m: c.m}
-		_, _, ok := k.base[0].(sweep.Laddered).CoupleRungs(k.base[1], x, k.y, r, calls)
+		_, _, ok := k.base[0].(sweep.Laddered).CoupleRungs(k.base[1], x, k.y, r, 0, 1, calls)
 		require.True(t, ok, c.name)
 		require.Equal(t, 3, calls.pairs, c.name)
 		require.Positive(t, calls.changed, c.name)
+		calls.pairs = 0
+		_, _, ok = k.base[0].(sweep.Laddered).CoupleRungs(k.base[1], x, k.y, r, 1, 2, calls)
+		require.True(t, ok, c.name)
+		require.Equal(t, 1, calls.pairs, c.name)
 		e := make([]float64, 3)
-		for range 5 { // the next moves begin with the exchanged states
+		for i := range 5 { // the next moves begin with the exchanged states
 			for j, states := range [2][]int32{x, k.y} {
 				k.base[j].Step(sampler.Control{}, info, states, r)
 				c.m.Energy(e, states)
@@ -308,7 +313,7 @@ func TestLaddersExchangeClusters(t *testing.T) {
 					require.InDelta(t, e[s], info[s].Energy, 1e-9, c.name)
 				}
 			}
-			k.base[0].(sweep.Laddered).CoupleRungs(k.base[1], x, k.y, r, k)
+			k.base[0].(sweep.Laddered).CoupleRungs(k.base[1], x, k.y, r, i%2, 2, k)
 		}
 		for range 5 {
 			k.Step(sampler.Control{}, info, x, r)
@@ -331,10 +336,31 @@ func TestLaddersExchangeClusters(t *testing.T) {
 		require.Positive(t, l[k].RoundTrips)
 		require.Positive(t, l[k+1].RoundTrips)
 	}
+	for exchanges, want := range map[int][][2]int{1: {{0, 1}}, 2: {{0, 2}, {1, 2}}, 3: {{0, 2}, {1, 2}, {0, 2}}} {
+		k := newHoudayer(m, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.6, 0.3}}, 1)
+		calls := &couplingLadder{Kernel: k.base[0], Laddered: k.base[0].(sweep.Laddered)}
+		k.base[0], k.exchanges = calls, exchanges
+		x := make([]int32, k.sites)
+		require.NoError(t, k.Reset(sampler.Control{}, x))
+		k.Step(sampler.Control{}, make([]sampler.Info, 1), x, []sampler.Stream{*sampler.NewStream(1, 0)})
+		require.Equal(t, want, calls.rungs, "%d exchanges", exchanges)
+	}
 	other := newHoudayer(m, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.5}}, 3)
 	more := newHoudayer(m, mcmc.Tempering{Base: mcmc.Gibbs{}, Betas: []float64{1, 0.4}}, 3)
-	_, _, ok := other.base[0].(sweep.Laddered).CoupleRungs(more.base[1], nil, nil, nil, other)
+	_, _, ok := other.base[0].(sweep.Laddered).CoupleRungs(more.base[1], nil, nil, nil, 0, 1, other)
 	require.False(t, ok, "other temperatures")
+}
+
+// couplingLadder records at which rungs clusters are exchanged.
+type couplingLadder struct {
+	sampler.Kernel
+	sweep.Laddered
+	rungs [][2]int
+}
+
+func (l *couplingLadder) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, from, by int, c sweep.Coupler) (e, f []float64, ok bool) {
+	l.rungs = append(l.rungs, [2]int{from, by})
+	return l.Laddered.CoupleRungs(with, x, y, r, from, by, c)
 }
 
 // couplings checks what an exchange leaves as it was.
@@ -518,12 +544,13 @@ func TestSwapsBetweenExchanges(t *testing.T) {
 		y    int32 // level of all sites of the second replica at β = 1; the others have 0
 		last int
 		want string
-		// Swaps of equal energies are always made, and reset two rungs. An exchange resets one here.
+		// Swaps of equal energies are always made, and reset two rungs. An exchange resets one, where
+		// y is 1: on rung 2, in the third exchange.
 		resets [2]int
 	}{
 		{"no error", 0, 1 << 20, "", [2]int{6, 6}},
 		{"swap", 0, 2, "second replica: rung 2, β = 0.3: no way on", [2]int{4, 4}},
-		{"exchange", 1, 2, "second replica: no way on", [2]int{3, 3}},
+		{"exchange", 1, 6, "second replica: no way on", [2]int{7, 7}},
 	} {
 		w := &watch{last: 1 << 20, failure: errors.New("no way on"), workers: map[int]int{}}
 		h := Houdayer{Base: mcmc.Tempering{Base: w, Betas: []float64{1, 0.6, 0.3}}, Exchanges: 3}
@@ -556,7 +583,7 @@ func TestCostOfExchanges(t *testing.T) {
 		k := exact.Must(h.Kernel(context.Background(), m, 2))
 		return k.(sampler.Costed).Cost(make([]sampler.Info, 2))
 	}
-	require.InDelta(t, 2*2*5*36*rootCost, cost(3)-cost(1), 1e-6)
+	require.InDelta(t, 2*(3+2+3-5)*36*rootCost, cost(3)-cost(1), 1e-6)
 }
 
 // A caller may give a kernel another slice with the same states: they move as in a single slice.
