@@ -63,9 +63,10 @@ import (
 // Some models are searched in a faster way:
 //
 //   - If all weights are small multiples of one number, and fields are multiples of it, 64 states
-//     are annealed at a time, one per bit of a word. An example is the cut of an unweighted graph. The rounds have 32
-//     times as many sweeps, and the best state adopts clusters from each of the states. Square
-//     lattices without fields do not use this, because windows (see below) need many rounds.
+//     are annealed at a time, one per bit of a word. An example is the cut of an unweighted graph.
+//     The rounds have 32 times as many sweeps, and the best state adopts clusters from each of the
+//     states. Square lattices without fields do not use this, because windows (see below) need many
+//     rounds.
 //   - If sites have at most three neighbours on average, a sweep redraws an induced forest from its
 //     exact distribution given the other sites (Hamze and de Freitas 2004). The forest contains
 //     some 85 % of the sites.
