@@ -60,7 +60,7 @@ import (
 // a random graph of 10,000 nodes and 9,999 edges some 1,400 nodes remain, of a tree one. Square
 // lattices without fields keep all sites.
 //
-// Some models are searched in a faster way:
+// Some models are searched in a faster way, where sites are those that remain:
 //
 //   - If all weights are small multiples of one number, and fields are multiples of it, 64 states
 //     are annealed at a time, one per bit of a word. An example is the cut of an unweighted graph.
