@@ -8,48 +8,61 @@ import (
 
 const (
 	crowdMembers = 64 // number of states in a crowd: the bits of a word
-	crowdDegree  = 64 // maximum mean number of neighbours for which a crowd is used
-	// sweeps of a crowd per sweep of a single state, because all members descend afterwards
-	crowdSweeps = 32 // sweeps of a crowd per sweep of a single state; more, because its members descend one by one afterwards
-	crowdWork   = 8  // cost of redrawing a site of a crowd, relative to an update of a single state
-	crowdPlanes = 13 // number of binary digits of a count of bonds, which is at most maxReach
+	crowdDegree  = 64 // maximum mean number of neighbours, as counted in near, for which a crowd is used
+	crowdSweeps  = 32 // sweeps of a crowd per sweep of a single state; more, because its members descend one by one afterwards
+	crowdWork    = 8  // cost of redrawing a site of a crowd, relative to an update of a single state
+	crowdPlanes  = 13 // number of binary digits of a count of bonds, which is at most maxReach
 )
 
-// crowd anneals 64 states of a model whose weights all have one magnitude. Each word holds the
-// levels of one site in all states. Bitwise adders count the satisfied bonds of a site in all
-// states at once. The site flips in the states where the count is at most a threshold. Two
-// thresholds are drawn per site, and a random word selects one of them for each state. Each state
-// by itself makes Metropolis updates, and equal states diverge.
+// crowd anneals 64 states of a model whose weights are small multiples of a unit. A bond of k units
+// counts as k bonds. Each word holds the levels of one site in all states. Bitwise adders count the
+// satisfied bonds of a site in all states at once. The site flips in the states where the count is
+// at most a threshold. Two thresholds are drawn per site, and a random word selects one of them for
+// each state. Each state by itself makes Metropolis updates, and equal states diverge.
 type crowd struct {
 	most int // largest number of bonds of a site
-	// indices in x of the neighbours of each site; a field counts as several bonds to a constant
+	// Indices in x of the neighbours of each site i: near[start[2i]:start[2i+1]] count as one bond
+	// each, near[start[2i+1]:start[2i+2]] as two. A field counts as several bonds to a constant.
 	start, near []int32
-	half        float64 // half the magnitude of the weights
+	half        float64 // half the unit
 	// levels of all sites, then their complements, then the words of 0 and of 1
 	x []uint64
 }
 
-// newCrowd returns an empty crowd. It returns nil if weights have several magnitudes, if fields are
-// not multiples of the magnitude, or if sites have too many neighbours on average.
+// newCrowd returns an empty crowd. It returns nil if fields are not multiples of the greatest common
+// divisor of the weights, which is the unit, or if sites have too many bonds on average.
 func newCrowd[T number](g *system[T]) *crowd {
 	h, integers := any(g).(*system[int32])
 	if !integers || len(h.adj) == 0 || h.reach == 0 {
 		return nil
 	}
-	n, unit := h.sites(), max(h.adj[0].w, -h.adj[0].w)
-	c := &crowd{start: make([]int32, 1, n+1), half: float64(unit) / 2}
+	n, unit := h.sites(), int32(0)
+	for _, a := range h.adj {
+		for w := max(a.w, -a.w); w != 0; {
+			unit, w = w, unit%w
+		}
+	}
+	if unit == 0 {
+		return nil
+	}
+	c := &crowd{start: make([]int32, 1, 2*n+1), half: float64(unit) / 2}
+	var twos []int32
 	for i, f := range h.field {
-		sum := 2 * f
+		sum, first := 2*f, len(c.near)
+		twos = twos[:0]
 		for _, a := range h.row(i) {
-			if a.w != unit && a.w != -unit {
-				return nil
-			}
 			sum += a.w
 			to := a.to
 			if a.w < 0 {
 				to += int32(n)
 			}
-			c.near = append(c.near, to)
+			count := max(a.w, -a.w) / unit
+			if count&1 == 1 {
+				c.near = append(c.near, to)
+			}
+			for range count / 2 {
+				twos = append(twos, to)
+			}
 		}
 		constant := int32(2 * n)
 		if sum > 0 {
@@ -58,10 +71,16 @@ func newCrowd[T number](g *system[T]) *crowd {
 		if sum = max(sum, -sum); sum%unit != 0 {
 			return nil
 		}
-		for range sum / unit {
+		sum /= unit
+		if sum&1 == 1 {
 			c.near = append(c.near, constant)
 		}
-		c.most = max(c.most, len(c.near)-int(c.start[i]))
+		for range sum / 2 {
+			twos = append(twos, constant)
+		}
+		c.most = max(c.most, len(c.near)-first+2*len(twos))
+		c.start = append(c.start, int32(len(c.near)))
+		c.near = append(c.near, twos...)
 		if c.start = append(c.start, int32(len(c.near))); len(c.near) > crowdDegree*n {
 			return nil
 		}
@@ -80,7 +99,7 @@ func (c *crowd) empty() *crowd {
 	return &own
 }
 
-func (c *crowd) sites() int { return len(c.start) - 1 }
+func (c *crowd) sites() int { return len(c.start) / 2 }
 
 // set sets the levels of all members to s.
 func (c *crowd) set(s []int32) {
@@ -112,8 +131,8 @@ func (c *crowd) fields(f *wire.Fields) {
 func (c *crowd) sweep(lo, hi int, table []uint32, r *words) {
 	n, x := c.sites(), c.x
 	for i := lo; i < hi; i++ {
-		near := c.near[c.start[i]:c.start[i+1]]
-		degree, own := len(near), x[i]
+		near, pairs := c.near[c.start[2*i]:c.start[2*i+1]], c.near[c.start[2*i+1]:c.start[2*i+2]]
+		degree, own := len(near)+2*len(pairs), x[i]
 		var ones, twos, fours uint64
 		var high [crowdPlanes - 3]uint64 // digits of the count from eights on
 		for ; len(near) >= 8; near = near[8:] {
@@ -162,6 +181,19 @@ func (c *crowd) sweep(lo, hi int, table []uint32, r *words) {
 		}
 		for k := 0; eight != 0; k++ {
 			high[k], eight = high[k]^eight, high[k]&eight
+		}
+		for len(pairs) > 0 {
+			a, b := own^x[pairs[0]], uint64(0)
+			if pairs = pairs[1:]; len(pairs) > 0 {
+				b = own ^ x[pairs[0]]
+				pairs = pairs[1:]
+			}
+			var e uint64
+			twos, e = add(twos, a, b)
+			fours, e = fours^e, fours&e
+			for k := 0; e != 0; k++ {
+				high[k], e = high[k]^e, high[k]&e
+			}
 		}
 		a, b := loss(table, r.next()), loss(table, r.next())
 		flip := within(degree, a, ones, twos, fours, &high)

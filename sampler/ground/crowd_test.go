@@ -13,15 +13,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// signs is a random graph of ±2 with fields that are multiples of it; site 0 has up to most
-// neighbours.
-func signs(n, most int) *model.Quadratic {
+// signs is a random graph of weights ±2, …, ±2·largest with fields that are multiples of 2; site 0
+// has up to most neighbours.
+func signs(n, most, largest int) *model.Quadratic {
 	r := rand.New(rand.NewPCG(3, uint64(most)))
 	var edges []model.Edge
 	for i := range n {
 		for j := range i {
 			if j == 0 && i <= most || r.IntN(4) == 0 {
-				edges = append(edges, model.Edge{I: i, J: j, W: float64(4*r.IntN(2) - 2)})
+				edges = append(edges, model.Edge{I: i, J: j, W: float64((4*r.IntN(2) - 2) * (1 + r.IntN(largest)))})
 			}
 		}
 		edges = append(edges, model.Edge{I: i, J: i, W: float64(2*r.IntN(5) - 4)})
@@ -43,8 +43,8 @@ func crowdOf(t *testing.T, m *model.Quadratic) (*system[int32], *crowd) {
 // one by one.
 func TestCrowdsFlip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, most := range []int{3, 7, 15, 40} {
-		g, c := crowdOf(t, signs(41, most))
+	for k, most := range []int{3, 7, 15, 40, 7, 40} {
+		g, c := crowdOf(t, signs(41, most, 1+k/4*(k-2))) // weights of one magnitude, up to 3 and up to 4
 		for i := range c.sites() {
 			c.put(i, r.Uint64())
 		}
@@ -82,11 +82,11 @@ func TestCrowdsFlip(t *testing.T) {
 	}
 }
 
-// Weights of several magnitudes, fields between their multiples, reals and dense graphs are
+// Large multiples of a weight, fields between multiples, reals and dense graphs are
 // annealed one state at a time.
 func TestCrowdsRefuse(t *testing.T) {
 	for name, edges := range map[string][]model.Edge{
-		"magnitudes": {{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: 2}},
+		"magnitudes": {{I: 0, J: 1, W: 1}, {I: 1, J: 2, W: 200}},
 		"field":      {{I: 0, J: 1, W: 4}, {I: 1, J: 2, W: 4}, {I: 2, J: 2, W: 1}},
 		"no pairs":   {{I: 0, J: 0, W: 1}},
 	} {

@@ -118,7 +118,7 @@ func TestFindsHiddenStates(t *testing.T) {
 func TestStopsAndGoesOn(t *testing.T) {
 	oldChunk, oldWork := chunk, pollWork
 	defer func() { chunk, pollWork = oldChunk, oldWork }()
-	for name, m := range map[string]energy.Model{"integers": glass(6, false, 3), "reals": glass(6, true, 3)} {
+	for name, m := range map[string]energy.Model{"integers": glass(6, false, 3), "reals": glass(6, true, 3), "reduced": web(60, 2.5, 3, (*rand.Rand).NormFloat64)} {
 		chunk, pollWork = oldChunk, oldWork
 		whole := exact.Must(New(m, Config{Seed: 7, Sweeps: 5, Workers: 3}))
 		require.NoError(t, whole.Run(context.Background(), 12))

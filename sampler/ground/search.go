@@ -53,12 +53,20 @@ import (
 // The number of sweeps in a round is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every
 // fourth round each search adopts clusters from another search.
 //
-// Some models are searched in a faster way:
+// Before the search, sites with few neighbours are removed. The energy is minimised over a site with
+// at most two neighbours, or with three and no field on its spin. The result again is a sum over
+// sites and pairs of sites, so this is repeated. The remaining sites are searched, and the best
+// levels of the removed ones follow from theirs. This is exact: the least energy stays the same. Of
+// a random graph of 10,000 nodes and 9,999 edges some 1,400 nodes remain, of a tree one. Square
+// lattices without fields keep all sites.
 //
-//   - If all weights have one magnitude and fields are multiples of it, 64 states are annealed at a
-//     time, one per bit of a word. An example is the cut of an unweighted graph. The rounds have 32
-//     times as many sweeps, and the best state adopts clusters from each of the states. Square
-//     lattices without fields do not use this, because windows (see below) need many rounds.
+// Some models are searched in a faster way, where sites are those that remain:
+//
+//   - If all weights are small multiples of one number, and fields are multiples of it, 64 states
+//     are annealed at a time, one per bit of a word. An example is the cut of an unweighted graph.
+//     The rounds have 32 times as many sweeps, and the best state adopts clusters from each of the
+//     states. Square lattices without fields do not use this, because windows (see below) need many
+//     rounds.
 //   - If sites have at most three neighbours on average, a sweep redraws an induced forest from its
 //     exact distribution given the other sites (Hamze and de Freitas 2004). The forest contains
 //     some 85 % of the sites.
@@ -79,6 +87,7 @@ type Search struct {
 	model   energy.Model
 	cfg     Config
 	sites   int
+	reduced *reduction // removed sites; nil if there are none
 	seekers []seeker
 
 	rounds int // number of completed rounds
@@ -124,24 +133,53 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 			l = q.lattice()
 		}
 	}
+	if l == nil {
+		if s.reduced = reduce(b); s.reduced != nil {
+			b = s.reduced.kernel
+		}
+	}
 	if w, f, _, ok := b.Integers(maxReach); ok {
 		fill(s.seekers, newSystem(b, w, f), l, cfg.Seed)
 	} else {
 		fill(s.seekers, newSystem(b, b.Weight, b.Field), l, cfg.Seed)
 	}
 	for i, k := range s.seekers {
+		x := s.x[i*sites : (i+1)*sites]
 		switch len(cfg.Init) {
 		case 0:
 			k.begin(nil)
+			s.levels(x, k)
+			continue
 		case sites:
-			k.begin(cfg.Init)
+			copy(x, cfg.Init)
 		default:
-			k.begin(cfg.Init[i*sites : (i+1)*sites])
+			copy(x, cfg.Init[i*sites:])
 		}
-		k.levels(s.x[i*sites : (i+1)*sites])
+		k.begin(s.kernel(x))
 	}
 	m.Energy(s.e, s.x)
 	return s, sampler.CheckStart(s.e)
+}
+
+// kernel returns the levels of the kernel in a state.
+func (s *Search) kernel(x []int32) []int32 {
+	if s.reduced == nil {
+		return x
+	}
+	y := make([]int32, len(s.reduced.sites))
+	s.reduced.restrict(y, x)
+	return y
+}
+
+// levels sets x to the best state of a search.
+func (s *Search) levels(x []int32, k seeker) {
+	if s.reduced == nil {
+		k.levels(x)
+		return
+	}
+	y := make([]int32, len(s.reduced.sites))
+	k.levels(y)
+	s.reduced.lift(x, y)
 }
 
 func fill[T number](seekers []seeker, g *system[T], l *lattice, seed uint64) {
@@ -227,7 +265,7 @@ func (s *Search) look() {
 	x, e := make([]int32, s.sites), make([]float64, 1)
 	for i, k := range s.seekers {
 		best := s.x[i*s.sites : (i+1)*s.sites]
-		k.levels(x)
+		s.levels(x, k)
 		if slices.Equal(x, best) {
 			continue
 		}
@@ -253,7 +291,7 @@ func (s *Search) Len() int { return s.rounds }
 
 // magic begins a checkpoint, which consists of a frame of settings, a frame with the position and
 // the best states, and one frame per search.
-const magic = "gibbsite ground 2\n"
+const magic = "gibbsite ground 3\n"
 
 // method holds the fields of a Config that determine how a search moves.
 type method struct{ Sweeps int }
