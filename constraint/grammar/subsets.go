@@ -31,6 +31,7 @@ func (e *ConflictError) Error() string {
 // state is a set of items of the rules that were called together.
 type subsets struct {
 	n       *network
+	classes *byteClasses // classes of bytes of the network; nil until a move is computed
 	set     itemSet
 	levels  map[string]int32
 	rules   [][]int32 // rules of each level
@@ -56,7 +57,7 @@ type state struct {
 	level int32
 	items []item
 	ends  string  // rules that may be complete in this state, encoded as a string
-	row   []code  // moves by byte; nil if none is known
+	row   []code  // moves by class of bytes; nil if none is known
 	full  bool    // true if all moves are known
 	loop  *uint64 // set of kinds of bytes on which the state does not change; nil until computed
 }
@@ -192,19 +193,36 @@ func (s *subsets) move(q int32, b byte) (pushdown.Move, error) {
 
 // code returns the encoded move of state q on b. It computes and caches the move if necessary.
 func (s *subsets) code(q int32, b byte) (code, error) {
-	if row := s.states[q].row; row != nil && row[b] != unknown {
-		return row[b], nil
+	c := s.byteClasses().of[b]
+	if row := s.states[q].row; row != nil && row[c] != unknown {
+		return row[c], nil
 	}
-	m, err := s.compute(q, b)
+	m, err := s.compute(q, s.classes.some[c])
 	if err != nil {
 		return unknown, err
 	}
 	if s.states[q].row == nil {
-		s.states[q].row = make([]code, 256)
+		s.states[q].row = make([]code, len(s.classes.some))
 	}
 	k := s.encode(m)
-	s.states[q].row[b] = k
+	s.states[q].row[c] = k
 	return k, nil
+}
+
+// known returns the encoded move of state q on b, or unknown if it has not been computed.
+func (s *subsets) known(q int32, b byte) code {
+	if row := s.states[q].row; row != nil {
+		return row[s.classes.of[b]]
+	}
+	return unknown
+}
+
+// byteClasses returns the classes of bytes that all states treat alike. The result is cached.
+func (s *subsets) byteClasses() *byteClasses {
+	if s.classes == nil {
+		s.classes = s.n.byteClasses()
+	}
+	return s.classes
 }
 
 // compute computes the move of state q on b by one step of the subset construction.
@@ -595,15 +613,16 @@ func (x *exploration) unambiguous() error {
 			if s.states[after].ends != "" {
 				return s.conflict(v.level, 0, "end together with the rule around it")
 			}
-			for b, k := range v.row {
+			for c, k := range v.row {
 				m := s.decode(k)
 				if m.Kind == pushdown.Dead || m.Kind == pushdown.Return && s.list[m.Symbol].ahead >= 0 {
 					continue
 				}
-				if t, err := s.move(after, byte(b)); err != nil {
+				b := s.classes.some[c]
+				if t, err := s.move(after, b); err != nil {
 					return err
 				} else if t.Kind != pushdown.Dead {
-					return s.conflict(v.level, byte(b), "go on in the rule or end it")
+					return s.conflict(v.level, b, "go on in the rule or end it")
 				}
 			}
 		}
@@ -612,8 +631,7 @@ func (x *exploration) unambiguous() error {
 }
 
 // machine returns the explored states as a pushdown.Machine. Returns after which no caller can
-// continue are dead moves in it. machine renumbers the return symbols in the rows of s, so s must not
-// be used afterwards.
+// continue are dead moves in it.
 func (s *subsets) machine() (*pushdown.Machine, error) {
 	symbol, returns := make([]int32, len(s.list)), int32(0) // return symbols of the machine, −1 for dead ones
 	for r := range symbol {
@@ -629,37 +647,21 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 			}
 		}
 	}
-	classes := newByteClasses()
-	var value [256]int32
-	for q := range s.states {
-		if s.meter.Done(1 << 10) {
-			return nil, s.meter.Err()
-		}
-		row := s.states[q].row
-		if row == nil {
-			continue
-		}
-		for b, k := range row {
-			if k > unknown && pushdown.Kind(k&3) == pushdown.Return {
-				if k = dead; symbol[row[b]>>2] >= 0 {
-					k = code(symbol[row[b]>>2])<<2 | code(pushdown.Return)
-				}
-				row[b] = k
-			}
-			value[b] = int32(k)
-		}
-		classes.splitBy(&value)
-	}
-	n := len(s.states)
+	n, classes := len(s.states), s.byteClasses()
 	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start, Class: classes.of, Classes: len(classes.some),
 		Level: make([]int32, n), Accept: make([]bool, n), Moves: make([]pushdown.Move, n*len(classes.some))}
 	for q := range s.states {
-		m.Level[q], m.Accept[q] = s.states[q].level, s.accepts(int32(q))
-		if s.states[q].row == nil {
-			continue
+		if s.meter.Done(4 * m.Classes) {
+			return nil, s.meter.Err()
 		}
-		for i, b := range classes.some {
-			m.Moves[q*m.Classes+i] = s.decode(s.states[q].row[b])
+		m.Level[q], m.Accept[q] = s.states[q].level, s.accepts(int32(q))
+		row := m.Moves[q*m.Classes:][:m.Classes]
+		for c, k := range s.states[q].row {
+			if row[c] = s.decode(k); row[c].Kind == pushdown.Return {
+				if row[c].Symbol = symbol[row[c].Symbol]; row[c].Symbol < 0 {
+					row[c] = pushdown.Move{}
+				}
+			}
 		}
 	}
 	for g := range s.waits {
