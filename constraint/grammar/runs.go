@@ -199,7 +199,9 @@ func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
 // fillScalar computes all moves of state q, which consists of the single item x within an
 // automaton of the network.
 func (r *runs) fillScalar(q int32, x item) {
-	c := r.scalarMoves(r.n.nodes[x.node].scalar.(*table), x.state)
+	a := r.n.nodes[x.node].scalar.(*table)
+	c := r.scalarMoves(a, x.state)
+	level := r.states[q].level
 	var moves [256]code
 	for i, b := range c.some {
 		to := r.moves[i]
@@ -207,19 +209,20 @@ func (r *runs) fillScalar(q int32, x item) {
 			moves[i] = dead
 		} else if k := slices.Index(r.moves[:i], to); k >= 0 {
 			moves[i] = moves[k]
-		} else {
+		} else if a.final(to) {
 			moves[i] = r.compute(q, b)
+		} else {
+			moves[i] = r.encode(pushdown.Move{Kind: pushdown.Inside, To: r.findSingle(level, item{x.node, to})})
 		}
 	}
 	if r.err != nil {
 		return
 	}
 	s := &r.states[q]
-	some := r.byteClasses().some
 	if s.row == nil {
-		s.row = make([]code, len(some))
+		s.row = make([]code, len(r.byteClasses().some))
 	}
-	for i, b := range some {
+	for i, b := range r.byteClasses().some {
 		s.row[i] = moves[c.of[b]]
 	}
 	s.full = true

@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -36,7 +37,8 @@ type byteAutomaton interface {
 // stringAutomaton reads a JSON string with its quotes.
 type stringAutomaton struct {
 	stringSpec
-	number map[string]int32
+	packed map[packedState]int32 // numbers of states with at most one test
+	number map[string]int32      // numbers of other states
 	states []stringState
 	alive  map[int32]bool // for states within a \u escape, whether some hex digits complete it
 	// by the value of the digits of a \u escape before the last one and the states of the tests: the
@@ -67,6 +69,12 @@ type stringState struct {
 	tests []int32
 }
 
+// packedState holds the fields of a state with at most one test.
+type packedState struct {
+	at          uint64 // at, left, low, high, code and lead
+	count, test int32
+}
+
 type stage uint8
 
 const (
@@ -81,7 +89,7 @@ const (
 )
 
 func newString(spec stringSpec) *stringAutomaton {
-	a := &stringAutomaton{stringSpec: spec, number: map[string]int32{}, alive: map[int32]bool{}, codes: map[string]int32{}, effects: map[string]int32{}}
+	a := &stringAutomaton{stringSpec: spec, packed: map[packedState]int32{}, number: map[string]int32{}, alive: map[int32]bool{}, codes: map[string]int32{}, effects: map[string]int32{}}
 	s := stringState{}
 	for _, t := range spec.tests {
 		s.tests = append(s.tests, int32(t.a.Start()))
@@ -101,14 +109,27 @@ func (a *stringAutomaton) find(s stringState) int32 {
 			return a.latest
 		}
 	}
-	k := append(a.key[:0], byte(s.at), s.left, s.low, s.high, byte(s.code), byte(s.code>>8), byte(s.lead), byte(s.lead>>8),
-		byte(s.count), byte(s.count>>8), byte(s.count>>16))
-	k = appendWords(k, s.tests)
-	a.key = k
-	i, ok := a.number[string(k)]
+	i, ok := int32(0), false
+	if len(s.tests) <= 1 && s.count <= math.MaxInt32 {
+		k := packedState{uint64(s.at) | uint64(s.left)<<8 | uint64(s.low)<<16 | uint64(s.high)<<24 | uint64(s.code)<<32 | uint64(s.lead)<<48, int32(s.count), -1}
+		if len(s.tests) == 1 {
+			k.test = s.tests[0]
+		}
+		if i, ok = a.packed[k]; !ok {
+			i = int32(len(a.states))
+			a.packed[k] = i
+		}
+	} else {
+		k := append(a.key[:0], byte(s.at), s.left, s.low, s.high, byte(s.code), byte(s.code>>8), byte(s.lead), byte(s.lead>>8))
+		k = binary.LittleEndian.AppendUint64(k, uint64(s.count))
+		k = appendWords(k, s.tests)
+		a.key = k
+		if i, ok = a.number[string(k)]; !ok {
+			i = int32(len(a.states))
+			a.number[string(k)] = i
+		}
+	}
 	if !ok {
-		i = int32(len(a.states))
-		a.number[string(k)] = i
 		s.tests = slices.Clone(s.tests)
 		a.states = append(a.states, s)
 	}

@@ -36,6 +36,7 @@ type subsets struct {
 	levels  map[string]int32
 	rules   [][]int32 // rules of each level
 	number  map[string]int32
+	single  map[single]int32 // states of one item; number has all others
 	states  []state
 	symbols map[string]int32
 	waits   []wait
@@ -50,7 +51,14 @@ type subsets struct {
 	start   int32
 	items   int    // total number of items in all states
 	key     []byte // scratch of find
+	block   []item // block of memory from which the items of states are cut
 	meter   poll.Meter
+}
+
+// single identifies a state of one item.
+type single struct {
+	level int32
+	item  item
 }
 
 type state struct {
@@ -121,7 +129,7 @@ type ret struct {
 }
 
 func newSubsets(n *network) *subsets {
-	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{},
+	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{}, single: map[single]int32{},
 		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}, coded: map[pushdown.Move]int32{},
 		afters: map[[2]int32]int32{}, ended: map[string]int32{}, first: make([]*[4]uint64, len(n.rules))}
 	s.set.enter(n.rules[0].start)
@@ -147,21 +155,46 @@ func (s *subsets) find(level int32) int32 {
 	if len(s.set.items) == 0 {
 		return -1
 	}
+	if len(s.set.items) == 1 {
+		return s.findSingle(level, s.set.items[0])
+	}
 	s.key = appendKey(binary.LittleEndian.AppendUint32(s.key[:0], uint32(level)), s.set.items)
 	if i, ok := s.number[string(s.key)]; ok {
 		return i
 	}
-	i := int32(len(s.states))
+	i := s.add(level, s.set.items)
 	s.number[string(s.key)] = i
-	q := state{level: level, items: slices.Clone(s.set.items)}
+	return i
+}
+
+// findSingle returns the number of the state whose only item is x.
+func (s *subsets) findSingle(level int32, x item) int32 {
+	k := single{level, x}
+	i, ok := s.single[k]
+	if !ok {
+		i = s.add(level, []item{x})
+		s.single[k] = i
+	}
+	return i
+}
+
+// add adds a state with the given items, which it copies, and returns its number.
+func (s *subsets) add(level int32, items []item) int32 {
+	i := int32(len(s.states))
+	q := state{level: level, items: append(carve(&s.block, len(items)), items...)}
 	var ends []int32
 	for _, x := range q.items {
 		if r := s.n.nodes[x.node].ends; r >= 0 {
 			ends = append(ends, r)
 		}
 	}
-	slices.Sort(ends)
-	q.ends = words(slices.Compact(ends))
+	if len(ends) > 0 {
+		slices.Sort(ends)
+		q.ends = words(slices.Compact(ends))
+	}
+	if len(s.states) == cap(s.states) {
+		s.states = slices.Grow(s.states, max(64, len(s.states))) // append alone copies large automata five times
+	}
 	s.states = append(s.states, q)
 	s.items += len(q.items)
 	return i
@@ -517,7 +550,7 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 	if s.start < 0 {
 		return nil, nil
 	}
-	x := &exploration{subsets: s, reached: map[int32]bool{}}
+	x := &exploration{subsets: s}
 	x.reach(s.start)
 	var done []int // for each symbol, the number of returns that have been resumed
 	for again := true; again; {
@@ -577,10 +610,13 @@ type exploration struct {
 	*subsets
 	list    []int32
 	head    int
-	reached map[int32]bool
+	reached []bool // by state
 }
 
 func (x *exploration) reach(q int32) bool {
+	for len(x.reached) < len(x.states) {
+		x.reached = append(x.reached, false)
+	}
 	if q < 0 || x.reached[q] {
 		return false
 	}
