@@ -538,8 +538,8 @@ func (s *subsets) read(text string) (bool, error) {
 // with other languages to fit an int. No state number reaches it.
 const unbounded = 1 << (22 + 8*(^uint(0)>>63))
 
-// explore finds all states that a run can reach and returns their automaton, or nil if no text
-// is accepted.
+// explore finds all states that a run can reach and returns their automaton, which is not minimal. It
+// returns nil if no text has a run.
 func (r *runs) explore(ctx context.Context, name string, limits constraint.Limits) (*pushdown.Machine, error) {
 	s := r.subsets
 	s.meter.Watch(ctx)
@@ -598,11 +598,7 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 	if err := x.unambiguous(); err != nil {
 		return nil, err
 	}
-	m, err := s.machine()
-	if err != nil {
-		return nil, err
-	}
-	return m.Minimal(ctx)
+	return s.machine()
 }
 
 // exploration is the set of states that a run can reach, as found so far.

@@ -88,7 +88,11 @@ func (l *lifter) read(ctx context.Context) error {
 	for i := 0; i < len(l.v.order); {
 		depth = depth[:l.v.shared[i]+1]
 		same := i + 1 // index of the first token that may have another effect than token i
-		for at := l.v.upto[i] - int32(len(l.v.Tokens[l.v.order[i]])) + l.v.shared[i]; at < l.v.upto[i]; at++ {
+		at := int32(0) // first byte of token i that it does not share with the one before
+		if i > 0 {
+			at = l.v.upto[i-1]
+		}
+		for ; at < l.v.upto[i]; at++ {
 			p := &depth[len(depth)-1]
 			work += 64 + len(p.cursors)
 			depth = append(depth, l.extend(p, l.v.rest[at]))
