@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -572,8 +573,11 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 					x.reach(m.To)
 				}
 			}
-			if err := limits.Check(name, len(s.states), 0, s.memory()); err != nil {
+			if err := limits.Check(name, max(len(s.states), s.fewest(x.list[x.head])), 0, s.memory()); err != nil {
 				return nil, err
+			}
+			if most := itemsOfState * max(limits.States, 1<<18); s.items > most {
+				return nil, &constraint.LimitError{What: r.n.name + ": items of states", Value: s.items, Bound: most}
 			}
 		}
 		again = false
@@ -599,6 +603,30 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 		return nil, err
 	}
 	return s.machine()
+}
+
+// itemsOfState bounds the total number of items of explored states, for each state that the limits
+// allow. There are about as many items as states unless many schemas are read side by side, where every
+// state takes long.
+const itemsOfState = 8
+
+// fewest returns a number of states that the automaton of the reached state q has at least, as far as
+// a long string tells. For each number of characters up to its bound, a string that passes no tests has
+// at least nine states: between two characters, after a backslash, and seven within a character of
+// UTF-8.
+func (s *subsets) fewest(q int32) int {
+	x := s.states[q].items
+	if len(x) != 1 {
+		return 0
+	}
+	t, _ := s.n.nodes[x[0].node].scalar.(*table)
+	if t == nil {
+		return 0
+	}
+	if a, is := t.automaton.(*stringAutomaton); is && len(a.tests) == 0 && a.states[x[0].state].count == 0 {
+		return 9 * min(max(0, a.most), math.MaxInt/9)
+	}
+	return 0
 }
 
 // exploration is the set of states that a run can reach, as found so far.
