@@ -86,7 +86,7 @@ func (l *lifter) read(ctx context.Context) error {
 	work := 0
 	for i := 0; i < len(l.v.order); {
 		depth = depth[:l.v.shared[i]+1]
-		same := i + 1 // index of the first token that may have another effect than token i
+		same := i + 1  // index of the first token that may have another effect than token i
 		at := int32(0) // first byte of token i that it does not share with the one before
 		if i > 0 {
 			at = l.v.upto[i-1]
