@@ -108,7 +108,7 @@ func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, e
 	}
 	graph, err := pushdown.Lift(ctx, m, v.sorted)
 	var limit *constraint.LimitError
-	if errors.As(err, &limit) { // perhaps copies of levels that were too many
+	if errors.As(err, &limit) && g.expanded { // copies of levels that were too many
 		g.mu.Lock()
 		m, err = g.explore(ctx, false)
 		g.mu.Unlock()
@@ -235,7 +235,9 @@ type Grammar struct {
 	mu      lock
 	states  *subsets
 	machine *pushdown.Machine // result of explored; nil until first needed
-	runs    *runs             // runs of the trimmed network; nil until masks are first requested
+	// whether levels are expanded in the machine; set with it
+	expanded bool
+	runs     *runs // runs of the trimmed network; nil until masks are first requested
 }
 
 // String returns the name of the function that built the grammar, for error messages.
@@ -284,7 +286,8 @@ func (g *Grammar) explore(ctx context.Context, flat bool) (*pushdown.Machine, er
 	m, err := r.explore(ctx, g.name+": states", g.limits)
 	if err == nil && m != nil {
 		if flat {
-			m = m.Flat()
+			f := m.Flat()
+			m, g.expanded = f, f != m
 		}
 		m, err = m.Minimal(ctx)
 	}
@@ -298,6 +301,7 @@ func (g *Grammar) explore(ctx context.Context, flat bool) (*pushdown.Machine, er
 		return m, nil
 	}
 	if f := m.Flat(); f != m { // the states that were removed called levels, or were too many
+		g.expanded = true
 		return f.Minimal(ctx)
 	}
 	return m, nil
