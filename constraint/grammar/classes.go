@@ -19,20 +19,21 @@ func (c *byteClasses) split(by func(b byte) int32) *byteClasses {
 	for b := range value {
 		value[b] = by(byte(b))
 	}
-	return c.splitBy(&value)
+	return c.splitBy(value[:])
 }
 
-// splitBy is split with the values of all bytes.
-func (c *byteClasses) splitBy(value *[256]int32) *byteClasses {
+// splitBy is split with the values of all bytes. If there are fewer than 256 values, the classes
+// divide only the numbers that have a value, which may number anything.
+func (c *byteClasses) splitBy(value []int32) *byteClasses {
 	var of [256]int32 // value of each class
 	for i, b := range c.some {
 		of[i] = value[b]
 	}
 	b := 0
-	for b < 256 && value[b] == of[c.of[b]] {
+	for b < len(value) && value[b] == of[c.of[b]] {
 		b++
 	}
-	if b == 256 {
+	if b == len(value) {
 		return c
 	}
 	c.some = make([]byte, 0, 64)
@@ -79,10 +80,40 @@ func classesOf(a automaton) *byteClasses {
 		return a.o.keys.byteClasses()
 	case *numberAutomaton:
 		return numberClasses
+	case *table:
+		return a.byteClasses()
 	case terminal:
 		return newByteClasses().splitFor(a.byteAutomaton)
 	}
 	return newByteClasses().split(func(b byte) int32 { return int32(b) })
+}
+
+// byteClasses returns the classes of bytes that all nodes of the network treat alike.
+func (n *network) byteClasses() *byteClasses {
+	c := newByteClasses()
+	var ranges [256][4]uint64 // pairs of the first and last byte of an arc, as bit sets
+	split := map[*byteClasses]bool{}
+	for at := range n.nodes {
+		v := &n.nodes[at]
+		for _, a := range v.arcs {
+			ranges[a.low][a.high>>6] |= 1 << (a.high & 63)
+		}
+		if v.scalar == nil {
+			continue
+		}
+		if by := classesOf(v.scalar); !split[by] {
+			split[by] = true
+			c.split(func(b byte) int32 { return int32(by.of[b]) })
+		}
+	}
+	for low := range ranges {
+		for high := low; high < 256; high++ {
+			if ranges[low][high>>6]>>(high&63)&1 == 1 {
+				c.split(func(b byte) int32 { return int32(bit(low <= int(b) && int(b) <= high)) })
+			}
+		}
+	}
+	return c
 }
 
 var numberClasses = newByteClasses().split(func(b byte) int32 { return int32(strings.IndexByte("0123456789-+.eE", b)) })

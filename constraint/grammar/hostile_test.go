@@ -134,6 +134,36 @@ func TestExploredMemory(t *testing.T) {
 	assert.Less(t, ctx.most, before.HeapAlloc+bound*6/5)
 }
 
+// A string whose length may be very great has too many states, which is found before they are made.
+func TestExploredLength(t *testing.T) {
+	for most, want := range map[int]int{1 << 17: 9 << 17, 40: 0} {
+		schema := fmt.Sprintf(`{"properties":{"a":{"type":"string","maxLength":%d}},"additionalProperties":false}`, most)
+		g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{})
+		assert.NoError(t, err)
+		m, err := g.explored(t.Context())
+		if want == 0 {
+			assert.NoError(t, err)
+			assert.Greater(t, m.States(), 9*most)
+			continue
+		}
+		var limit *constraint.LimitError
+		assert.ErrorAs(t, err, &limit)
+		assert.Equal(t, want, limit.Value)
+	}
+}
+
+// The number of items of states is bounded, too: with many gates, a state has many items.
+func TestExploredItems(t *testing.T) {
+	exact.SkipUnderRace(t)
+	schema := `{"type":"array","oneOf":[` + listed(24, `{"minItems":%d,"contains":{"const":%d}}`) + `]}`
+	g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{})
+	assert.NoError(t, err)
+	_, err = g.explored(t.Context())
+	var limit *constraint.LimitError
+	assert.ErrorAs(t, err, &limit)
+	assert.Contains(t, limit.What, "items")
+}
+
 // ticking is a context whose end is after some looks at it, and that counts the looks.
 type ticking struct {
 	context.Context

@@ -106,15 +106,15 @@ func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, e
 	if err != nil {
 		return nil, err
 	}
-	flat := m.Flat()
-	if flat != m {
-		if flat, err = flat.Minimal(ctx); err != nil {
+	graph, err := pushdown.Lift(ctx, m, v.sorted)
+	var limit *constraint.LimitError
+	if errors.As(err, &limit) && g.expanded { // copies of levels that were too many
+		g.mu.Lock()
+		m, err = g.explore(ctx, false)
+		g.mu.Unlock()
+		if err != nil {
 			return nil, err
 		}
-	}
-	graph, err := pushdown.Lift(ctx, flat, v.sorted)
-	var limit *constraint.LimitError
-	if errors.As(err, &limit) { // copies that were too many
 		graph, err = pushdown.Lift(ctx, m, v.sorted)
 	}
 	if errors.As(err, &limit) {
@@ -234,8 +234,10 @@ type Grammar struct {
 
 	mu      lock
 	states  *subsets
-	machine *pushdown.Machine // explored pushdown automaton; nil until first needed
-	runs    *runs             // runs of the trimmed network; nil until masks are first requested
+	machine *pushdown.Machine // result of explored; nil until first needed
+	// whether levels are expanded in the machine; set with it
+	expanded bool
+	runs     *runs // runs of the trimmed network; nil until masks are first requested
 }
 
 // String returns the name of the function that built the grammar, for error messages.
@@ -254,30 +256,55 @@ func (g *Grammar) Accepts(text string) bool {
 	return ok && err == nil
 }
 
-// explored returns the automaton with all its states, which it computes once.
+// explored returns the automaton with all its states, which it computes once. Levels that are not
+// recursive are expanded in place unless that takes too many states.
 func (g *Grammar) explored(ctx context.Context) (*pushdown.Machine, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.machine == nil {
-		r, err := g.trim(ctx)
+		m, err := g.explore(ctx, true)
 		if err != nil {
 			return nil, err
-		}
-		for _, v := range r.n.nodes {
-			if t, is := v.scalar.(*table); is {
-				t.all = true // the automaton loses these states when it is minimised
-			}
-		}
-		m, err := r.explore(ctx, g.name+": states", g.limits)
-		if err != nil {
-			return nil, err
-		}
-		if m == nil {
-			return nil, g.empty()
 		}
 		g.machine = m
 	}
 	return g.machine, nil
+}
+
+// explore computes the minimal automaton. If flat is true, levels that are not recursive are expanded
+// in place unless that takes too many states.
+func (g *Grammar) explore(ctx context.Context, flat bool) (*pushdown.Machine, error) {
+	r, err := g.trim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range r.n.nodes {
+		if t, is := v.scalar.(*table); is {
+			t.all = true // the automaton loses these states when it is minimised
+		}
+	}
+	m, err := r.explore(ctx, g.name+": states", g.limits)
+	if err == nil && m != nil {
+		if flat {
+			f := m.Flat()
+			m, g.expanded = f, f != m
+		}
+		m, err = m.Minimal(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, g.empty()
+	}
+	if !flat {
+		return m, nil
+	}
+	if f := m.Flat(); f != m { // the states that were removed called levels, or were too many
+		g.expanded = true
+		return f.Minimal(ctx)
+	}
+	return m, nil
 }
 
 // trimmed computes the runs of the trimmed network, once.

@@ -57,14 +57,13 @@ var nowhere = configuration{state: -1}
 
 // move returns the encoded move of state q on the byte b, computing it if necessary.
 func (r *runs) move(q int32, b byte) code {
-	s := &r.states[q]
-	if s.row != nil && s.row[b] != unknown {
-		return s.row[b]
+	if k := r.known(q, b); k != unknown {
+		return k
 	}
-	if s.row == nil && len(s.items) <= wide && !r.bounded(s.items) {
+	if s := &r.states[q]; s.row == nil && len(s.items) <= wide && !r.bounded(s.items) {
 		r.fill(q)
-		if row := r.states[q].row; row != nil {
-			return row[b]
+		if k := r.known(q, b); k != unknown {
+			return k
 		}
 	}
 	return r.compute(q, b)
@@ -110,30 +109,34 @@ func (r *runs) fill(q int32) {
 		r.fillScalar(q, s.items[0])
 		return
 	}
-	joint := newByteClasses() // bytes that all items treat alike
+	some := r.byteClasses().some
+	n := len(some)
+	joint := newByteClasses() // classes of bytes that all items treat alike
 	var any [256]bool
-	var by, arcs [256]int32
-	bits := 0 // bits of arcs in use
+	var by, arcs [256]int32 // by class of bytes
+	bits := 0               // bits of arcs in use
 	apply := func() {
-		joint.splitBy(&arcs)
-		clear(arcs[:])
+		joint.splitBy(arcs[:n])
+		clear(arcs[:n])
 		bits = 0
 	}
 	for _, x := range s.items {
 		v := &r.n.nodes[x.node]
 		if v.scalar != nil {
 			c := r.scalarMoves(v.scalar.(*table), x.state)
-			for b := range by {
-				by[b] = r.moves[c.of[b]]
-				any[b] = any[b] || by[b] >= 0
+			for i, b := range some {
+				by[i] = r.moves[c.of[b]]
+				any[i] = any[i] || by[i] >= 0
 			}
-			joint.splitBy(&by)
+			joint.splitBy(by[:n])
 			continue
 		}
 		for _, a := range v.arcs {
-			for b := int(a.low); b <= int(a.high); b++ {
-				arcs[b] |= 1 << bits
-				any[b] = true
+			for i, b := range some {
+				if a.low <= b && b <= a.high {
+					arcs[i] |= 1 << bits
+					any[i] = true
+				}
 			}
 			if bits++; bits == 31 {
 				apply()
@@ -142,34 +145,34 @@ func (r *runs) fill(q int32) {
 		if len(v.calls) == 0 {
 			continue
 		}
-		for b := range by { // what a call does with its first byte may be anything
-			by[b] = 0
-			if slices.ContainsFunc(v.calls, func(c callArc) bool { return r.begins(c.rule, byte(b)) }) {
-				by[b] = 1 + int32(b)
-				any[b] = true
+		for i, b := range some { // what a call does with its first byte may be anything
+			by[i] = 0
+			if slices.ContainsFunc(v.calls, func(c callArc) bool { return r.begins(c.rule, b) }) {
+				by[i] = 1 + int32(i)
+				any[i] = true
 			}
 		}
-		joint.splitBy(&by)
+		joint.splitBy(by[:n])
 	}
 	if bits > 0 {
 		apply()
 	}
 	known := make([]code, len(joint.some))
-	row := make([]code, 256)
+	row := make([]code, n)
 	from := *s // compute may move the states
 	ends := from.ends != "" && from.level != r.states[r.start].level
-	for b := range row {
-		c := joint.of[b]
+	for i := range row {
+		c := joint.of[i]
 		switch {
-		case !any[b] && ends:
-			row[b] = r.encode(pushdown.Move{Kind: pushdown.Return, Symbol: r.ret(ret{from.level, from.ends, int16(b)})})
-		case !any[b]:
-			row[b] = dead
+		case !any[i] && ends:
+			row[i] = r.encode(pushdown.Move{Kind: pushdown.Return, Symbol: r.ret(ret{from.level, from.ends, int16(some[i])})})
+		case !any[i]:
+			row[i] = dead
 		default:
 			if known[c] == unknown {
-				known[c] = r.compute(q, byte(b))
+				known[c] = r.compute(q, some[i])
 			}
-			row[b] = known[c]
+			row[i] = known[c]
 		}
 	}
 	r.states[q].row, r.states[q].full = row, r.err == nil
@@ -196,7 +199,9 @@ func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
 // fillScalar computes all moves of state q, which consists of the single item x within an
 // automaton of the network.
 func (r *runs) fillScalar(q int32, x item) {
-	c := r.scalarMoves(r.n.nodes[x.node].scalar.(*table), x.state)
+	a := r.n.nodes[x.node].scalar.(*table)
+	c := r.scalarMoves(a, x.state)
+	level := r.states[q].level
 	var moves [256]code
 	for i, b := range c.some {
 		to := r.moves[i]
@@ -204,8 +209,10 @@ func (r *runs) fillScalar(q int32, x item) {
 			moves[i] = dead
 		} else if k := slices.Index(r.moves[:i], to); k >= 0 {
 			moves[i] = moves[k]
-		} else {
+		} else if a.final(to) {
 			moves[i] = r.compute(q, b)
+		} else {
+			moves[i] = r.encode(pushdown.Move{Kind: pushdown.Inside, To: r.findSingle(level, item{x.node, to})})
 		}
 	}
 	if r.err != nil {
@@ -213,10 +220,10 @@ func (r *runs) fillScalar(q int32, x item) {
 	}
 	s := &r.states[q]
 	if s.row == nil {
-		s.row = make([]code, 256)
+		s.row = make([]code, len(r.byteClasses().some))
 	}
-	for b := range s.row {
-		s.row[b] = moves[c.of[b]]
+	for i, b := range r.byteClasses().some {
+		s.row[i] = moves[c.of[b]]
 	}
 	s.full = true
 }
@@ -261,11 +268,10 @@ func (r *runs) follow(c configuration, m code) configuration {
 // seek is step without computing anything new. It reports whether everything it needed was
 // already known.
 func (r *runs) seek(c configuration, b byte) (configuration, bool) {
-	row := r.states[c.state].row
-	if row == nil || row[b] == unknown {
+	m := r.known(c.state, b)
+	if m == unknown {
 		return nowhere, false
 	}
-	m := row[b]
 	if m == dead {
 		return nowhere, true
 	}

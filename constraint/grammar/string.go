@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -36,7 +37,8 @@ type byteAutomaton interface {
 // stringAutomaton reads a JSON string with its quotes.
 type stringAutomaton struct {
 	stringSpec
-	number map[string]int32
+	packed map[packedState]int32 // numbers of states with at most one test
+	number map[string]int32      // numbers of other states
 	states []stringState
 	alive  map[int32]bool // for states within a \u escape, whether some hex digits complete it
 	// by the value of the digits of a \u escape before the last one and the states of the tests: the
@@ -67,6 +69,12 @@ type stringState struct {
 	tests []int32
 }
 
+// packedState holds the fields of a state with at most one test.
+type packedState struct {
+	at          uint64 // at, left, low, high, code and lead
+	count, test int32
+}
+
 type stage uint8
 
 const (
@@ -81,7 +89,7 @@ const (
 )
 
 func newString(spec stringSpec) *stringAutomaton {
-	a := &stringAutomaton{stringSpec: spec, number: map[string]int32{}, alive: map[int32]bool{}, codes: map[string]int32{}, effects: map[string]int32{}}
+	a := &stringAutomaton{stringSpec: spec, packed: map[packedState]int32{}, number: map[string]int32{}, alive: map[int32]bool{}, codes: map[string]int32{}, effects: map[string]int32{}}
 	s := stringState{}
 	for _, t := range spec.tests {
 		s.tests = append(s.tests, int32(t.a.Start()))
@@ -101,14 +109,27 @@ func (a *stringAutomaton) find(s stringState) int32 {
 			return a.latest
 		}
 	}
-	k := append(a.key[:0], byte(s.at), s.left, s.low, s.high, byte(s.code), byte(s.code>>8), byte(s.lead), byte(s.lead>>8),
-		byte(s.count), byte(s.count>>8), byte(s.count>>16))
-	k = appendWords(k, s.tests)
-	a.key = k
-	i, ok := a.number[string(k)]
+	i, ok := int32(0), false
+	if len(s.tests) <= 1 && s.count <= math.MaxInt32 {
+		k := packedState{uint64(s.at) | uint64(s.left)<<8 | uint64(s.low)<<16 | uint64(s.high)<<24 | uint64(s.code)<<32 | uint64(s.lead)<<48, int32(s.count), -1}
+		if len(s.tests) == 1 {
+			k.test = s.tests[0]
+		}
+		if i, ok = a.packed[k]; !ok {
+			i = int32(len(a.states))
+			a.packed[k] = i
+		}
+	} else {
+		k := append(a.key[:0], byte(s.at), s.left, s.low, s.high, byte(s.code), byte(s.code>>8), byte(s.lead), byte(s.lead>>8))
+		k = binary.LittleEndian.AppendUint64(k, uint64(s.count))
+		k = appendWords(k, s.tests)
+		a.key = k
+		if i, ok = a.number[string(k)]; !ok {
+			i = int32(len(a.states))
+			a.number[string(k)] = i
+		}
+	}
 	if !ok {
-		i = int32(len(a.states))
-		a.number[string(k)] = i
 		s.tests = slices.Clone(s.tests)
 		a.states = append(a.states, s)
 	}
@@ -117,30 +138,35 @@ func (a *stringAutomaton) find(s stringState) int32 {
 }
 
 // feedRune is feed of the bytes of a character.
-func (a *stringAutomaton) feedRune(s stringState, r rune) (stringState, bool) {
+func (a *stringAutomaton) feedRune(tests []int32, r rune) ([]int32, bool) {
+	if r < utf8.RuneSelf {
+		return a.feed(tests, byte(r))
+	}
 	var text [utf8.UTFMax]byte
-	return a.feed(s, utf8.AppendRune(text[:0], r)...)
+	return a.feed(tests, utf8.AppendRune(text[:0], r)...)
 }
 
-// feed passes bytes of a character to the tests. It returns false if a required test fails. The
-// states of the tests are scratch that the next call overwrites.
-func (a *stringAutomaton) feed(s stringState, text ...byte) (stringState, bool) {
-	a.fed = append(a.fed[:0], s.tests...)
-	s.tests = a.fed
-	for i, t := range a.tests {
+// feed returns the states of the tests after bytes of a character. It returns false if a required test
+// fails. The result is scratch that the next call overwrites.
+func (a *stringAutomaton) feed(tests []int32, text ...byte) ([]int32, bool) {
+	a.fed = append(a.fed[:0], tests...)
+	for i, q := range a.fed {
+		if q < 0 {
+			if a.tests[i].want {
+				return a.fed, false
+			}
+			continue
+		}
 		for _, b := range text {
-			if s.tests[i] >= 0 {
-				s.tests[i] = int32(t.a.Next(int(s.tests[i]), int32(b)))
+			if q >= 0 {
+				q = int32(a.tests[i].a.Next(int(q), int32(b)))
 			}
 		}
-		if s.tests[i] < 0 {
-			s.tests[i] = -1
-			if t.want {
-				return s, false
-			}
+		if a.fed[i] = max(q, -1); q < 0 && a.tests[i].want {
+			return a.fed, false
 		}
 	}
-	return s, true
+	return a.fed, true
 }
 
 // completes reports whether some text completes the string from state q. sure is false if
@@ -278,7 +304,7 @@ func (a *stringAutomaton) begin(s stringState) (stringState, bool) {
 func (a *stringAutomaton) character(s stringState, r rune) int32 {
 	s, ok := a.begin(s)
 	if ok {
-		s, ok = a.feedRune(s, r)
+		s.tests, ok = a.feedRune(s.tests, r)
 	}
 	if !ok {
 		return -1
@@ -302,8 +328,8 @@ func (a *stringAutomaton) next(q int32, b byte) int32 {
 		if b < s.low || b > s.high {
 			return -1
 		}
-		s, ok := a.feed(s, b)
-		if !ok {
+		var ok bool
+		if s.tests, ok = a.feed(s.tests, b); !ok {
 			return -1
 		}
 		s.low, s.high = 0x80, 0xBF
@@ -370,7 +396,7 @@ func (a *stringAutomaton) read(s stringState, b byte) int32 {
 	s.at = trailing
 	s, ok := a.begin(s)
 	if ok {
-		s, ok = a.feed(s, b)
+		s.tests, ok = a.feed(s.tests, b)
 	}
 	if !ok {
 		return -1
@@ -505,17 +531,17 @@ func (a *stringAutomaton) lastDigit(s stringState) int32 {
 // firstAlike returns the digits seen first that have the same effect on the tests as those of s, or −1
 // if no last digit completes the escape.
 func (a *stringAutomaton) firstAlike(s stringState) int32 {
-	k := appendWords(nil, s.tests)
+	k := appendWords(make([]byte, 0, 128), s.tests)
 	alive := false
 	for d := range rune(16) {
 		r := rune(s.code)<<4 | d
-		t, ok := s, !a.canonical || control(r)
+		tests, ok := s.tests, !a.canonical || control(r)
 		if ok {
-			t, ok = a.feedRune(s, r)
+			tests, ok = a.feedRune(s.tests, r)
 		}
 		alive = alive || ok
 		if k = append(k, bit(ok)); ok {
-			k = appendWords(k, t.tests)
+			k = appendWords(k, tests)
 		}
 	}
 	if !alive {
@@ -547,7 +573,7 @@ func (a *stringAutomaton) viable(q int32) bool {
 			continue
 		}
 		if t, counts := a.begin(s); counts {
-			_, ok = a.feedRune(t, r)
+			_, ok = a.feedRune(t.tests, r)
 		}
 	}
 	a.alive[q] = ok

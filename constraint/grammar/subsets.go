@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -31,10 +32,12 @@ func (e *ConflictError) Error() string {
 // state is a set of items of the rules that were called together.
 type subsets struct {
 	n       *network
+	classes *byteClasses // classes of bytes of the network; nil until a move is computed
 	set     itemSet
 	levels  map[string]int32
 	rules   [][]int32 // rules of each level
 	number  map[string]int32
+	single  map[single]int32 // states of one item; number has all others
 	states  []state
 	symbols map[string]int32
 	waits   []wait
@@ -49,14 +52,21 @@ type subsets struct {
 	start   int32
 	items   int    // total number of items in all states
 	key     []byte // scratch of find
+	block   []item // block of memory from which the items of states are cut
 	meter   poll.Meter
+}
+
+// single identifies a state of one item.
+type single struct {
+	level int32
+	item  item
 }
 
 type state struct {
 	level int32
 	items []item
 	ends  string  // rules that may be complete in this state, encoded as a string
-	row   []code  // moves by byte; nil if none is known
+	row   []code  // moves by class of bytes; nil if none is known
 	full  bool    // true if all moves are known
 	loop  *uint64 // set of kinds of bytes on which the state does not change; nil until computed
 }
@@ -120,7 +130,7 @@ type ret struct {
 }
 
 func newSubsets(n *network) *subsets {
-	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{},
+	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{}, single: map[single]int32{},
 		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}, coded: map[pushdown.Move]int32{},
 		afters: map[[2]int32]int32{}, ended: map[string]int32{}, first: make([]*[4]uint64, len(n.rules))}
 	s.set.enter(n.rules[0].start)
@@ -146,21 +156,46 @@ func (s *subsets) find(level int32) int32 {
 	if len(s.set.items) == 0 {
 		return -1
 	}
+	if len(s.set.items) == 1 {
+		return s.findSingle(level, s.set.items[0])
+	}
 	s.key = appendKey(binary.LittleEndian.AppendUint32(s.key[:0], uint32(level)), s.set.items)
 	if i, ok := s.number[string(s.key)]; ok {
 		return i
 	}
-	i := int32(len(s.states))
+	i := s.add(level, s.set.items)
 	s.number[string(s.key)] = i
-	q := state{level: level, items: slices.Clone(s.set.items)}
+	return i
+}
+
+// findSingle returns the number of the state whose only item is x.
+func (s *subsets) findSingle(level int32, x item) int32 {
+	k := single{level, x}
+	i, ok := s.single[k]
+	if !ok {
+		i = s.add(level, []item{x})
+		s.single[k] = i
+	}
+	return i
+}
+
+// add adds a state with the given items, which it copies, and returns its number.
+func (s *subsets) add(level int32, items []item) int32 {
+	i := int32(len(s.states))
+	q := state{level: level, items: append(carve(&s.block, len(items)), items...)}
 	var ends []int32
 	for _, x := range q.items {
 		if r := s.n.nodes[x.node].ends; r >= 0 {
 			ends = append(ends, r)
 		}
 	}
-	slices.Sort(ends)
-	q.ends = words(slices.Compact(ends))
+	if len(ends) > 0 {
+		slices.Sort(ends)
+		q.ends = words(slices.Compact(ends))
+	}
+	if len(s.states) == cap(s.states) {
+		s.states = slices.Grow(s.states, max(64, len(s.states))) // append alone copies large automata five times
+	}
 	s.states = append(s.states, q)
 	s.items += len(q.items)
 	return i
@@ -192,19 +227,36 @@ func (s *subsets) move(q int32, b byte) (pushdown.Move, error) {
 
 // code returns the encoded move of state q on b. It computes and caches the move if necessary.
 func (s *subsets) code(q int32, b byte) (code, error) {
-	if row := s.states[q].row; row != nil && row[b] != unknown {
-		return row[b], nil
+	c := s.byteClasses().of[b]
+	if row := s.states[q].row; row != nil && row[c] != unknown {
+		return row[c], nil
 	}
-	m, err := s.compute(q, b)
+	m, err := s.compute(q, s.classes.some[c])
 	if err != nil {
 		return unknown, err
 	}
 	if s.states[q].row == nil {
-		s.states[q].row = make([]code, 256)
+		s.states[q].row = make([]code, len(s.classes.some))
 	}
 	k := s.encode(m)
-	s.states[q].row[b] = k
+	s.states[q].row[c] = k
 	return k, nil
+}
+
+// known returns the encoded move of state q on b, or unknown if it has not been computed.
+func (s *subsets) known(q int32, b byte) code {
+	if row := s.states[q].row; row != nil {
+		return row[s.classes.of[b]]
+	}
+	return unknown
+}
+
+// byteClasses returns the classes of bytes that all states treat alike. The result is cached.
+func (s *subsets) byteClasses() *byteClasses {
+	if s.classes == nil {
+		s.classes = s.n.byteClasses()
+	}
+	return s.classes
 }
 
 // compute computes the move of state q on b by one step of the subset construction.
@@ -487,8 +539,8 @@ func (s *subsets) read(text string) (bool, error) {
 // with other languages to fit an int. No state number reaches it.
 const unbounded = 1 << (22 + 8*(^uint(0)>>63))
 
-// explore finds all states that a run can reach and returns their automaton, or nil if no text
-// is accepted.
+// explore finds all states that a run can reach and returns their automaton, which is not minimal. It
+// returns nil if no text has a run.
 func (r *runs) explore(ctx context.Context, name string, limits constraint.Limits) (*pushdown.Machine, error) {
 	s := r.subsets
 	s.meter.Watch(ctx)
@@ -499,7 +551,7 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 	if s.start < 0 {
 		return nil, nil
 	}
-	x := &exploration{subsets: s, reached: map[int32]bool{}}
+	x := &exploration{subsets: s}
 	x.reach(s.start)
 	var done []int // for each symbol, the number of returns that have been resumed
 	for again := true; again; {
@@ -521,8 +573,11 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 					x.reach(m.To)
 				}
 			}
-			if err := limits.Check(name, len(s.states), 0, s.memory()); err != nil {
+			if err := limits.Check(name, max(len(s.states), s.fewest(x.list[x.head])), 0, s.memory()); err != nil {
 				return nil, err
+			}
+			if most := itemsOfState * max(limits.States, 1<<18); s.items > most {
+				return nil, &constraint.LimitError{What: r.n.name + ": items of states", Value: s.items, Bound: most}
 			}
 		}
 		again = false
@@ -547,11 +602,31 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 	if err := x.unambiguous(); err != nil {
 		return nil, err
 	}
-	m, err := s.machine()
-	if err != nil {
-		return nil, err
+	return s.machine()
+}
+
+// itemsOfState bounds the total number of items of explored states, for each state that the limits
+// allow. There are about as many items as states unless many schemas are read side by side, where every
+// state takes long.
+const itemsOfState = 8
+
+// fewest returns a number of states that the automaton of the reached state q has at least, as far as
+// a long string tells. For each number of characters up to its bound, a string that passes no tests has
+// at least nine states: between two characters, after a backslash, and seven within a character of
+// UTF-8.
+func (s *subsets) fewest(q int32) int {
+	x := s.states[q].items
+	if len(x) != 1 {
+		return 0
 	}
-	return m.Minimal(ctx)
+	t, _ := s.n.nodes[x[0].node].scalar.(*table)
+	if t == nil {
+		return 0
+	}
+	if a, is := t.automaton.(*stringAutomaton); is && len(a.tests) == 0 && a.states[x[0].state].count == 0 {
+		return 9 * min(max(0, a.most), math.MaxInt/9)
+	}
+	return 0
 }
 
 // exploration is the set of states that a run can reach, as found so far.
@@ -559,10 +634,13 @@ type exploration struct {
 	*subsets
 	list    []int32
 	head    int
-	reached map[int32]bool
+	reached []bool // by state
 }
 
 func (x *exploration) reach(q int32) bool {
+	for len(x.reached) < len(x.states) {
+		x.reached = append(x.reached, false)
+	}
 	if q < 0 || x.reached[q] {
 		return false
 	}
@@ -595,15 +673,16 @@ func (x *exploration) unambiguous() error {
 			if s.states[after].ends != "" {
 				return s.conflict(v.level, 0, "end together with the rule around it")
 			}
-			for b, k := range v.row {
+			for c, k := range v.row {
 				m := s.decode(k)
 				if m.Kind == pushdown.Dead || m.Kind == pushdown.Return && s.list[m.Symbol].ahead >= 0 {
 					continue
 				}
-				if t, err := s.move(after, byte(b)); err != nil {
+				b := s.classes.some[c]
+				if t, err := s.move(after, b); err != nil {
 					return err
 				} else if t.Kind != pushdown.Dead {
-					return s.conflict(v.level, byte(b), "go on in the rule or end it")
+					return s.conflict(v.level, b, "go on in the rule or end it")
 				}
 			}
 		}
@@ -612,8 +691,7 @@ func (x *exploration) unambiguous() error {
 }
 
 // machine returns the explored states as a pushdown.Machine. Returns after which no caller can
-// continue are dead moves in it. machine renumbers the return symbols in the rows of s, so s must not
-// be used afterwards.
+// continue are dead moves in it.
 func (s *subsets) machine() (*pushdown.Machine, error) {
 	symbol, returns := make([]int32, len(s.list)), int32(0) // return symbols of the machine, −1 for dead ones
 	for r := range symbol {
@@ -629,37 +707,21 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 			}
 		}
 	}
-	classes := newByteClasses()
-	var value [256]int32
-	for q := range s.states {
-		if s.meter.Done(1 << 10) {
-			return nil, s.meter.Err()
-		}
-		row := s.states[q].row
-		if row == nil {
-			continue
-		}
-		for b, k := range row {
-			if k > unknown && pushdown.Kind(k&3) == pushdown.Return {
-				if k = dead; symbol[row[b]>>2] >= 0 {
-					k = code(symbol[row[b]>>2])<<2 | code(pushdown.Return)
-				}
-				row[b] = k
-			}
-			value[b] = int32(k)
-		}
-		classes.splitBy(&value)
-	}
-	n := len(s.states)
+	n, classes := len(s.states), s.byteClasses()
 	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start, Class: classes.of, Classes: len(classes.some),
 		Level: make([]int32, n), Accept: make([]bool, n), Moves: make([]pushdown.Move, n*len(classes.some))}
 	for q := range s.states {
-		m.Level[q], m.Accept[q] = s.states[q].level, s.accepts(int32(q))
-		if s.states[q].row == nil {
-			continue
+		if s.meter.Done(4 * m.Classes) {
+			return nil, s.meter.Err()
 		}
-		for i, b := range classes.some {
-			m.Moves[q*m.Classes+i] = s.decode(s.states[q].row[b])
+		m.Level[q], m.Accept[q] = s.states[q].level, s.accepts(int32(q))
+		row := m.Moves[q*m.Classes:][:m.Classes]
+		for c, k := range s.states[q].row {
+			if row[c] = s.decode(k); row[c].Kind == pushdown.Return {
+				if row[c].Symbol = symbol[row[c].Symbol]; row[c].Symbol < 0 {
+					row[c] = pushdown.Move{}
+				}
+			}
 		}
 	}
 	for g := range s.waits {

@@ -44,10 +44,12 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 	// edges by label account for.
 	splitter := 1
 	for c := 0; meter.Err() == nil && c < edges.sets(); c++ {
-		for _, a := range edges.members(c) {
-			if elements.mark(e.tail[a]); meter.Done(1) {
-				return nil, 0, meter.Err()
-			}
+		marks := edges.members(c)
+		if meter.Done(len(marks)) {
+			return nil, 0, meter.Err()
+		}
+		for _, a := range marks {
+			elements.mark(e.tail[a])
 		}
 		elements.split()
 		for ; meter.Err() == nil && splitter < elements.sets(); splitter++ {
@@ -76,16 +78,19 @@ func Group(key []int32, keys int) (from, list []int32) { return group(nil, key, 
 // group implements Group with a meter. If the meter's context ends, the results are incomplete.
 func group(meter *poll.Meter, key []int32, keys int) (from, list []int32) {
 	from = make([]int32, keys+1)
+	if meter.Done(2 * len(key)) {
+		return from, nil
+	}
 	for _, k := range key {
 		if k >= 0 {
 			from[k+1]++
 		}
-		if meter.Done(1) {
-			return from, nil
-		}
 	}
 	for k := range keys {
 		from[k+1] += from[k]
+	}
+	if meter.Done(2 * len(key)) {
+		return from, nil
 	}
 	list = make([]int32, from[keys])
 	fill := slices.Clone(from)
@@ -93,9 +98,6 @@ func group(meter *poll.Meter, key []int32, keys int) (from, list []int32) {
 		if k >= 0 {
 			list[fill[k]] = int32(i)
 			fill[k]++
-		}
-		if meter.Done(1) {
-			break
 		}
 	}
 	return from, list
@@ -130,19 +132,16 @@ func newPartition(meter *poll.Meter, key []int32, keys int) *partition {
 		return p
 	}
 	for i, e := range p.elem {
-		if meter.Done(1) {
-			return p
-		}
 		p.place[e] = int32(i)
 	}
 	for k := range keys {
 		if from[k] == from[k+1] {
 			continue
 		}
+		if meter.Done(int(from[k+1] - from[k])) {
+			return p
+		}
 		for _, e := range p.elem[from[k]:from[k+1]] {
-			if meter.Done(1) {
-				return p
-			}
 			p.set[e] = int32(len(p.first))
 		}
 		p.first, p.past, p.marked = append(p.first, from[k]), append(p.past, from[k+1]), append(p.marked, 0)
@@ -185,10 +184,11 @@ func (p *partition) split() {
 			p.past[s] = cut
 		}
 		p.marked = append(p.marked, 0)
-		for _, e := range p.members(int(fresh)) {
-			if p.meter.Done(1) {
-				return
-			}
+		moved := p.members(int(fresh))
+		if p.meter.Done(len(moved)) {
+			return
+		}
+		for _, e := range moved {
 			p.set[e] = fresh
 		}
 	}

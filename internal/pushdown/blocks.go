@@ -56,12 +56,15 @@ func newBlocks(g *Graph) blocks {
 	for at := int32(0); at < block; at += blockSize {
 		b.wholes = append(b.wholes, at)
 	}
-	great, all := 0, g.Tokens()
+	great, all, used := 0, g.Tokens(), 0
 	for k, tokens := range g.members {
+		used += len(tokens)
 		if len(tokens) > len(g.members[great]) {
 			great = k
 		}
 	}
+	b.token = make([]int32, 0, used)
+	b.from = slices.Grow(b.from, len(g.members)+all/blockSize+1)
 	if len(g.members) > 0 && len(g.members[great]) > all/2 {
 		b.stretches = make([]stretch, (all+block-1)/block)
 		for i := range b.stretches {
@@ -89,16 +92,22 @@ func newBlocks(g *Graph) blocks {
 
 // add adds those of the ascending tokens of block i that are in the stretch, and returns the others.
 func (s *stretch) add(i int32, tokens []int32) (others []int32) {
-	var at []uint16
-	for ; len(tokens) > 0 && tokens[0] < s.end; tokens = tokens[1:] {
-		at = append(at, uint16(tokens[0]-s.first))
+	n := 0
+	for n < len(tokens) && tokens[n] < s.end {
+		n++
 	}
-	if len(at) >= partSize {
+	if n >= partSize {
+		at := make([]uint16, n)
+		for k, t := range tokens[:n] {
+			at[k] = uint16(t - s.first)
+		}
 		s.parts = append(s.parts, part{i, at})
-	} else {
-		s.at, s.to = append(s.at, at...), append(s.to, slices.Repeat([]int32{i}, len(at))...)
+		return tokens[n:]
 	}
-	return tokens
+	for _, t := range tokens[:n] {
+		s.at, s.to = append(s.at, uint16(t-s.first)), append(s.to, i)
+	}
+	return tokens[n:]
 }
 
 // addGreatest adds the blocks of the greatest class, which has the given ascending tokens.

@@ -22,8 +22,12 @@ func (m *Machine) Flat() *Machine {
 	f.at(place{root: m.Level[m.Start], q: m.Start})
 	for i := 0; i < len(f.list); i++ {
 		x := f.list[i]
+		last, to := Move{}, Move{} // neighbours in a row are often alike
 		for _, a := range m.row(x.q) {
-			f.to.Moves = append(f.to.Moves, f.move(x, a))
+			if a != last {
+				last, to = a, f.move(x, a)
+			}
+			f.to.Moves = append(f.to.Moves, to)
 		}
 		if len(f.list) > flatStates {
 			return m

@@ -3,7 +3,6 @@ package pushdown
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -21,11 +20,11 @@ type lifter struct {
 	numbers map[outcome]int32 // of outcomes that leave the level
 	inside  []int32           // 1 + the number of the outcome that continues at each state, 0 if none
 	list    []outcome
-	classes map[string]int32
-	rows    [][]pair // pairs of a state and an outcome for each class
-	class   []int32  // class of each token, −1 if it is dead in every state
+	classes map[uint64]int32 // by hash of the pairs, see find
+	rows    [][]pair         // pairs of a state and an outcome for each class
+	class   []int32          // class of each token, −1 if it is dead in every state
 	pairs   int
-	key     []byte
+	row     []pair // scratch of classify
 
 	// cache of the effects of texts; most texts have the effect of an earlier one
 	memory  memory
@@ -53,7 +52,7 @@ type prefix struct {
 // memory caches and numbers the effects of texts.
 type memory struct {
 	generation int
-	number     map[string]int32
+	number     map[uint64]int32 // by hash of the cursors, see find
 	list       [][]cursor
 	// 1 + the number of the effect after one more byte, by number and byte class; 0 if unknown
 	step   []int32
@@ -78,17 +77,21 @@ func (l *lifter) read(ctx context.Context) error {
 	for q := range n {
 		root.cursors = append(root.cursors, cursor{from: q, now: q})
 	}
-	l.classes, l.ran = map[string]int32{}, make([]ran, n)
+	l.classes, l.ran = map[uint64]int32{}, make([]ran, n)
 	for q := range l.ran {
 		l.ran[q].token = -1
 	}
-	l.memory.number = map[string]int32{}
+	l.memory.number = map[uint64]int32{}
 	depth := []prefix{root}
 	work := 0
 	for i := 0; i < len(l.v.order); {
 		depth = depth[:l.v.shared[i]+1]
-		same := i + 1 // index of the first token that may have another effect than token i
-		for at := l.v.upto[i] - int32(len(l.v.Tokens[l.v.order[i]])) + l.v.shared[i]; at < l.v.upto[i]; at++ {
+		same := i + 1  // index of the first token that may have another effect than token i
+		at := int32(0) // first byte of token i that it does not share with the one before
+		if i > 0 {
+			at = l.v.upto[i-1]
+		}
+		for ; at < l.v.upto[i]; at++ {
 			p := &depth[len(depth)-1]
 			work += 64 + len(p.cursors)
 			depth = append(depth, l.extend(p, l.v.rest[at]))
@@ -136,7 +139,7 @@ func (l *lifter) classify(t int32, p *prefix) error {
 		l.class[t] = c - 1
 		return nil
 	}
-	l.key = l.key[:0]
+	row, h := l.row[:0], uint64(0)
 	text := l.v.Tokens[t]
 	for _, c := range p.cursors {
 		o := outcome{Inside, c.now, 0}
@@ -155,21 +158,16 @@ func (l *lifter) classify(t int32, p *prefix) error {
 		} else {
 			number = l.number(o)
 		}
-		l.key = binary.LittleEndian.AppendUint32(l.key, uint32(c.from))
-		l.key = binary.LittleEndian.AppendUint32(l.key, uint32(number))
+		row = append(row, pair{c.from, number})
+		h = hash(h, c.from, number)
 	}
-	if len(l.key) == 0 {
+	l.row = row
+	if len(row) == 0 {
 		return nil
 	}
-	id, ok := l.classes[string(l.key)]
+	id, ok := find(l.classes, h, l.rows, row)
 	if !ok {
-		id = int32(len(l.rows))
-		l.classes[string(l.key)] = id
-		row := make([]pair, 0, len(l.key)/8)
-		for k := 0; k < len(l.key); k += 8 {
-			row = append(row, pair{int32(binary.LittleEndian.Uint32(l.key[k:])), int32(binary.LittleEndian.Uint32(l.key[k+4:]))})
-		}
-		l.rows = append(l.rows, row)
+		l.rows = append(l.rows, slices.Clone(row))
 		if l.pairs += len(row); l.pairs > limit {
 			return &constraint.LimitError{What: "pairs of state and token class", Value: l.pairs, Bound: limit}
 		}
@@ -249,19 +247,14 @@ func (l *lifter) remember(p *prefix) {
 		return
 	}
 	if m.kept+len(p.cursors) > l.most && m.kept > 0 {
-		*m = memory{generation: m.generation + 1, number: map[string]int32{}}
+		*m = memory{generation: m.generation + 1, number: map[uint64]int32{}}
 	}
-	key := l.key[:0]
+	h := uint64(0)
 	for _, c := range p.cursors {
-		key = binary.LittleEndian.AppendUint32(key, uint32(c.from))
-		key = binary.LittleEndian.AppendUint32(key, uint32(c.now))
-		key = binary.LittleEndian.AppendUint32(key, uint32(c.ago))
+		h = hash(hash(h, c.from, c.now), c.ago, 0)
 	}
-	l.key = key
-	id, ok := m.number[string(key)]
+	id, ok := find(m.number, h, m.list, p.cursors)
 	if !ok {
-		id = int32(len(m.list))
-		m.number[string(key)] = id
 		nested := false
 		for _, c := range p.cursors {
 			nested = nested || c.ago > 0
@@ -272,6 +265,28 @@ func (l *lifter) remember(p *prefix) {
 		m.kept += len(p.cursors)
 	}
 	p.cursors, p.id, p.generation = m.list[id], id, m.generation
+}
+
+// hash adds two numbers to the hash h.
+func hash(h uint64, a, b int32) uint64 {
+	h = (h ^ (uint64(uint32(a)) | uint64(uint32(b))<<32)) * 0x9E3779B97F4A7C15
+	return h ^ h>>32
+}
+
+// find returns the index of x in list. If x is not in it, find returns the index at which the caller
+// must append x, and false. Indices are kept by the hash h of their element, or by the next free number
+// after it.
+func find[E comparable](index map[uint64]int32, h uint64, list [][]E, x []E) (int32, bool) {
+	for ; ; h++ {
+		i, ok := index[h]
+		if !ok {
+			index[h] = int32(len(list))
+			return int32(len(list)), false
+		}
+		if slices.Equal(list[i], x) {
+			return i, true
+		}
+	}
 }
 
 func (l *lifter) number(o outcome) int32 {

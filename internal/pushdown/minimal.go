@@ -63,7 +63,7 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 	for q, live := range p.live {
 		if live {
 			for _, a := range p.row(int32(q)) {
-				moves += [...]int{Dead: 0, Inside: 1, Call: 2, Return: 1}[a.Kind]
+				moves += int(edgesOf[a.Kind])
 			}
 		}
 	}
@@ -108,6 +108,9 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 	return edges, first
 }
 
+// edgesOf is the number of edges for a move, by its kind.
+var edgesOf = [...]uint8{Dead: 0, Inside: 1, Call: 2, Return: 1}
+
 // machine returns the machine whose states and symbols are the blocks, numbered in the order of
 // their first members.
 func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
@@ -127,7 +130,7 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 		}
 	}
 	of := func(x int32) int32 { return number[p.block[x]] }
-	move := func(a Move) Move {
+	convert := func(a Move) Move {
 		switch {
 		case !p.leads(a, p.live):
 			return Move{}
@@ -137,6 +140,13 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 			return Move{Call, of(p.call + a.Symbol), of(a.To)}
 		}
 		return Move{Return, of(p.ret + a.Symbol), 0}
+	}
+	last, result := Move{}, Move{} // neighbours in a row are often alike
+	move := func(a Move) Move {
+		if a != last {
+			last, result = a, convert(a)
+		}
+		return result
 	}
 	to := &Machine{Levels: p.Levels, Start: of(p.Start)}
 	states := first[:counts[0]]
@@ -155,11 +165,13 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 		to.Class[b] = merged.of[c]
 	}
 	to.Classes = len(merged.some)
-	to.Moves = make([]Move, 0, len(states)*to.Classes)
-	for _, q := range states {
-		to.Level, to.Accept = append(to.Level, p.Level[q]), append(to.Accept, p.ends(q))
-		for _, c := range merged.some {
-			to.Moves = append(to.Moves, move(p.row(q)[c]))
+	to.Level, to.Accept = make([]int32, len(states)), make([]bool, len(states))
+	to.Moves = make([]Move, len(states)*to.Classes)
+	for i, q := range states {
+		to.Level[i], to.Accept[i] = p.Level[q], p.ends(q)
+		from, row := p.row(q), to.row(int32(i))
+		for k, c := range merged.some {
+			row[k] = move(from[c])
 		}
 	}
 	for _, g := range first[counts[0] : counts[0]+counts[1]] {
@@ -227,12 +239,17 @@ next:
 	c.of, c.some = of, some
 }
 
+// source is a move inside a level, from one of its states, or a call by a state that pushes a symbol
+// and enters the state to. The symbol of a move inside is −1.
+type source struct{ from, symbol, to int32 }
+
 // living reports which states can be reached and lead to the end of a text or of their level.
 // It takes time linear in the size of the tables.
 func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 	n := len(m.Level)
-	into, callers := make([][]int32, n), make([][]int32, len(m.Resume)) // moves, by where they lead and by symbol
-	after := make([][]int32, n)                                         // symbols that resume at a state
+	// Moves, by where they lead and by symbol. Of neighbours in a row that are alike, one is enough.
+	into, callers := make([][]source, n), make([][]source, len(m.Resume))
+	after := make([][]int32, n) // symbols that resume at a state
 	live, useful := make([]bool, n), make([]bool, len(m.Resume))
 	var list []int32
 	mark := func(q int32) {
@@ -241,7 +258,6 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 			list = append(list, q)
 		}
 	}
-	of := func(move int32) int32 { return move / int32(m.Classes) }
 	for g, row := range m.Resume {
 		if meter.Done(len(row)) {
 			return nil, meter.Err()
@@ -252,17 +268,26 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 			}
 		}
 	}
-	for i, a := range m.Moves {
-		if meter.Done(1) {
+	for q := range int32(n) {
+		if meter.Done(m.Classes) {
 			return nil, meter.Err()
 		}
-		switch a.Kind {
-		case Inside:
-			into[a.To] = append(into[a.To], int32(i))
-		case Call:
-			into[a.To], callers[a.Symbol] = append(into[a.To], int32(i)), append(callers[a.Symbol], int32(i))
-		case Return:
-			mark(of(int32(i)))
+		last := Move{}
+		for _, a := range m.row(q) {
+			if a == last {
+				continue
+			}
+			switch last = a; a.Kind {
+			case Inside:
+				if a.To != q {
+					into[a.To] = append(into[a.To], source{q, -1, 0})
+				}
+			case Call:
+				x := source{q, a.Symbol, a.To}
+				into[a.To], callers[a.Symbol] = append(into[a.To], x), append(callers[a.Symbol], x)
+			case Return:
+				mark(q)
+			}
 		}
 	}
 	for q := range int32(n) {
@@ -276,9 +301,9 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 		if meter.Done(1 + len(into[q]) + len(after[q])) {
 			return nil, meter.Err()
 		}
-		for _, i := range into[q] {
-			if a := m.Moves[i]; a.Kind == Inside || useful[a.Symbol] {
-				mark(of(i))
+		for _, x := range into[q] {
+			if x.symbol < 0 || useful[x.symbol] {
+				mark(x.from)
 			}
 		}
 		for _, g := range after[q] {
@@ -286,9 +311,9 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 				continue
 			}
 			useful[g] = true
-			for _, i := range callers[g] {
-				if live[m.Moves[i].To] {
-					mark(of(i))
+			for _, x := range callers[g] {
+				if live[x.to] {
+					mark(x.from)
 				}
 			}
 		}
@@ -305,8 +330,12 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 		if meter.Done(m.Classes) {
 			return nil, meter.Err()
 		}
+		last := Move{}
 		for _, a := range m.row(q) {
-			if a.Kind == Inside || a.Kind == Call {
+			if a == last {
+				continue
+			}
+			if last = a; a.Kind == Inside || a.Kind == Call {
 				list = append(list, a.To)
 			}
 			if a.Kind == Call && !resumed[a.Symbol] {
