@@ -43,8 +43,8 @@ import (
 // but its second replicas never change their temperature.
 //
 // With two ladders, Exchanges can be more than 1, because both ladders swap temperatures between
-// exchanges. In ±J glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2,
-// 24 exchanges a step gave about seven times as many round trips per second as tempering alone.
+// exchanges. In ±J glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2, 24 exchanges a
+// step gave about seven times as many round trips per second as tempering alone.
 //
 // Round trips overstate the gain. In three dimensions clusters are large at a high temperature, and
 // an exchange mostly swaps the names of the replicas. In the same glasses, an overlap at the lowest
