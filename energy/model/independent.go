@@ -106,7 +106,7 @@ func (m *Independent) Energy(e []float64, x []int32) {
 	defer check.States("model", x, m.levels)
 	n := len(m.costs) / m.levels
 	check.Len("model", "e", len(e), check.Rows("model", "x", len(x), n))
-	// Eight independent sums at a time, for instruction-level parallelism.
+	// Eight independent sums at a time, then four, for instruction-level parallelism.
 	for ; len(e) >= 8; e, x = e[8:], x[8*n:] {
 		var a, b, c, d, f, g, h, k float64
 		x1, x2, x3, x4, x5, x6, x7 := x[n:2*n], x[2*n:3*n], x[3*n:4*n], x[4*n:5*n], x[5*n:6*n], x[6*n:7*n], x[7*n:8*n]
@@ -122,6 +122,19 @@ func (m *Independent) Energy(e []float64, x []int32) {
 			k += row[x7[i]]
 		}
 		e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7] = a, b, c, d, f, g, h, k
+	}
+	if len(e) >= 4 {
+		var a, b, c, d float64
+		x1, x2, x3 := x[n:2*n], x[2*n:3*n], x[3*n:4*n]
+		for i, l := range x[:n] {
+			row := m.row(i)
+			a += row[l]
+			b += row[x1[i]]
+			c += row[x2[i]]
+			d += row[x3[i]]
+		}
+		e[0], e[1], e[2], e[3] = a, b, c, d
+		e, x = e[4:], x[4*n:]
 	}
 	for s := range e {
 		sum := 0.0

@@ -235,3 +235,24 @@ func TestErrors(t *testing.T) {
 	require.EqualError(t, &WeightError{Site: 1, Level: 3, Weight: math.NaN()}, "weight at site 1, level 3 is NaN")
 	require.Equal(t, math.Inf(-1), LogSum(nil))
 }
+
+func TestPick(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 1))
+	weights := []float64{0, 1, 0, 3, 0}
+	counts := make([]int, len(weights))
+	for range 4000 {
+		counts[Pick(weights, 4, random)]++
+	}
+	require.Zero(t, counts[0]+counts[2]+counts[4])
+	require.InDelta(t, 1000, counts[1], 5*math.Sqrt(750))
+
+	// A total that rounding has made too large does not lead to a weight of 0.
+	last := source(math.MaxUint64)
+	require.Equal(t, 3, Pick(weights, 5, last))
+	require.Equal(t, 0, Pick([]float64{1, 0}, 1, source(0)))
+}
+
+// source is a source that always returns the same value.
+type source uint64
+
+func (s source) Uint64() uint64 { return uint64(s) }

@@ -40,6 +40,12 @@ func TestFinite(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		assert.False(t, check.Finite(v), v)
 	}
+	assert.True(t, check.AllFinite[float32](nil))
+	assert.True(t, check.AllFinite([]float64{0, -math.MaxFloat64}))
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		assert.False(t, check.AllFinite([]float64{0, v}))
+		assert.False(t, check.AllFinite([]float32{float32(v), 0}))
+	}
 }
 
 // shape is a model of which only the shape is known.

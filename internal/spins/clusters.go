@@ -1,6 +1,7 @@
 package spins
 
 import (
+	"fmt"
 	"math/bits"
 
 	"github.com/gibbsite-go/gibbsite/internal/check"
@@ -43,7 +44,9 @@ func (g *Graph) NewClusters() *Clusters {
 // Compare finds the sites at which the two states of each chain of each pair differ, and removes all
 // marks. It panics unless there are 1 … [ClusterPairs] pairs.
 func (w *Clusters) Compare(pairs [][2]*Chains) {
-	check.Index("spins", "len(pairs) - 1", len(pairs)-1, ClusterPairs)
+	if n := len(pairs); n < 1 || n > ClusterPairs {
+		panic(fmt.Sprintf("spins: len(pairs) = %d, want 1 … %d", n, ClusterPairs))
+	}
 	w.pairs = append(w.pairs[:0], pairs...)
 	clear(w.in)
 	clear(w.differ)
@@ -77,8 +80,10 @@ func (w *Clusters) states(word int) (x, y [2][]uint64) {
 }
 
 // Seed marks a site for the exchange in one chain of a pair, if the two states of the chain differ
-// at this site. It reports whether they differ. It panics unless 0 ≤ pair < [ClusterPairs].
+// at this site. It reports whether they differ. It panics unless 0 ≤ pair <
+// len(pairs) of the last Compare.
 func (w *Clusters) Seed(pair, chain, site int) bool {
+	check.Index("spins", "pair", pair, len(w.pairs))
 	word, bit := pair/2, uint64(1)<<(32*(pair%2)+chain)
 	w.in[site][word] |= w.differ[site][word] & bit
 	return w.differ[site][word]&bit != 0

@@ -93,7 +93,7 @@ func TestClustersRefusePairs(t *testing.T) {
 		require.Panics(t, func() { w.Compare(make([][2]*Chains, pairs)) })
 	}
 	w.Compare([][2]*Chains{{g.NewChains(), g.NewChains()}})
-	for _, pair := range []int{-1, ClusterPairs} {
+	for _, pair := range []int{-1, 1, ClusterPairs} {
 		require.Panics(t, func() { w.Seed(pair, 0, 0) })
 	}
 }

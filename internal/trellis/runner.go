@@ -576,6 +576,7 @@ func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 // has stopped the filter.
 func (r *Runner) under(m method, v []float32, exact bool) (logZ float64, err error) {
 	logZ, err = r.until(m, v, r.watched(), false, exact)
+	r.paused = false // only FilterUntil goes on
 	if err == ErrStopped && r.meter.Err() != nil {
 		err = r.meter.Err()
 	}

@@ -402,7 +402,8 @@ func (j *balancedFlips) setCost(c []float32) {
 	}
 }
 
-// thresholds stores in t the flip thresholds of one state x with fields h.
+// thresholds stores in t the flip thresholds of the states x with fields h. If the costs of sites
+// differ, x is one state.
 func (j *balancedFlips) thresholds(t []int32, h []float32, x []int32) {
 	if j.balance == Barker {
 		simd.FlipThresholds(t, h, x, 1, j.cost)

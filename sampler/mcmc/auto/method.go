@@ -207,7 +207,7 @@ func free(m energy.Model) []candidate {
 	}
 	wolff, factored := candidate{method: cluster.Wolff{}}, candidate{method: momentum.PDHAMS{}}
 	if g, ok := energy.As[energy.Matching](m); ok {
-		if _, field, ok := g.Matching(); ok && slices.Min(field) != slices.Max(field) {
+		if _, field, ok := g.Matching(); ok && len(field) > 0 && slices.Min(field) != slices.Max(field) {
 			wolff.reason = "a field rejects its clusters; SwendsenWang draws them by it"
 		}
 	}

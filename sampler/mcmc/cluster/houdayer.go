@@ -37,10 +37,10 @@ import (
 //
 //	cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}}}
 //
-// Every chain then has two ladders of temperatures. They exchange clusters at every temperature, and
-// the replicas of both ladders travel. If warm-up tunes the temperatures, both ladders use the
-// temperatures of the first. The other order, Houdayer as the Base of mcmc.Tempering, also works,
-// but its second replicas never change their temperature.
+// Every chain then has two ladders of temperatures. They exchange clusters at every temperature, or
+// at every other one (see Exchanges), and the replicas of both ladders travel. If warm-up tunes the
+// temperatures, both ladders use those of the first. The other order, Houdayer as the Base of
+// mcmc.Tempering, also works, but its second replicas never change their temperature.
 //
 // With two ladders, Exchanges can be more than 1, because both ladders swap temperatures between
 // exchanges. In ±J glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2, 24 exchanges a
@@ -72,8 +72,9 @@ type Houdayer struct {
 	// Exchanges is the number of exchanges in a step, one after the other, at most 1024; 0 means 1.
 	// Each ladder makes a round of swaps between two exchanges. More than 1 is therefore an error
 	// unless Base is mcmc.Tempering: without swaps, an exchange often undoes the one before. If it
-	// is more than 1, an exchange is made at every other temperature: at β = 1 and every second
-	// one after it, the next time at the others, and so on by turns.
+	// is more than 1, an exchange is made at every other temperature. The first exchange of a step,
+	// the third and so on are made at β = 1 and every second temperature after it, the others at the
+	// temperatures between. So two exchanges a step make as many clusters as one.
 	Exchanges int
 }
 
@@ -259,8 +260,7 @@ func ofReplica(j int, err error) error {
 	return fmt.Errorf("second replica: %w", err)
 }
 
-// exchangeAll exchanges clusters between the two replicas, at every temperature that Base has. It
-// updates the energies.
+// exchangeAll exchanges clusters between the two replicas and updates the energies.
 func (k *houdayer) exchangeAll(info []sampler.Info, x []int32, r []sampler.Stream) {
 	if l, ok := sampler.As[sweep.Laddered](k.base[0]); ok && k.coupleLadders(l, info, x, r) {
 		return
@@ -303,8 +303,8 @@ func (k *houdayer) coupleLadders(l sweep.Laddered, info []sampler.Info, x []int3
 
 // rungs returns at which temperatures exchange number n of a step is made: at number from and every
 // by-th one after it. Of several exchanges each is made at half of the temperatures, by turns. The
-// swaps between exchanges cost little. A state thus passes more temperatures for the same number of
-// clusters.
+// swaps between exchanges cost little if the kernels hold chains as bits. A state thus passes more
+// temperatures for the same number of clusters.
 func (k *houdayer) rungs(n int) (from, by int) {
 	if k.exchanges == 1 {
 		return 0, 1
