@@ -41,14 +41,13 @@ import (
 // On sparse random graphs at low temperatures, forests yield far more effective draws per second than
 // Gibbs (BenchmarkSparseGlass, couplings of β times normal numbers, sixteen chains in one block). With
 // 1.5 neighbours a site, a step is nearly an independent draw. The gain is 58 to 97 times at β = 1 and
-// 420 to 2,400 times at β = 1.5, by graph. With three neighbours a site and β = 1, it is 30 to
-// 65 times on three graphs. At high temperatures Gibbs is as fast.
+// 420 to 2,400 times at β = 1.5, by graph. With three neighbours a site and β = 1, it is 30 to 65
+// times on three graphs. At high temperatures Gibbs is as fast.
 //
 // For couplings ±β, Gibbs stores the states of such a block as bits. It then takes a twentieth of the
-// time, and the gain is smaller. With 1.5 neighbours a site, it is about 10 times at β = 1 and 75 to
-// 257 times at β = 1.5. With three neighbours a site and β = 1, it is only
-// 1 to 2 times in one block of sixteen chains, but 9 to 36 times in blocks of four, where Gibbs is
-// slower (see [sampler.Config.BlockChains]).
+// time, and the gain is smaller. With 1.5 neighbours a site, it is about 10 times at β = 1 and 75 to 257
+// times at β = 1.5. With three neighbours a site and β = 1, it is only 1 to 2 times in one block of
+// sixteen chains, but 9 to 36 times in blocks of four, where Gibbs is slower (see [sampler.Config.BlockChains]).
 //
 // With three neighbours a site and stronger couplings, chains of both methods stay in one valley of
 // the energy, and forests only explore it faster. There, make Subgraph the Base of [Tempering]. At
