@@ -47,7 +47,8 @@ import (
 // For couplings ±β, Gibbs stores the states of such a block as bits. It then takes a twentieth of the
 // time, and the gain is smaller. With 1.5 neighbours a site, it is about 10 times at β = 1 and 75 to 257
 // times at β = 1.5. With three neighbours a site and β = 1, it is only 1 to 2 times in one block of
-// sixteen chains, but 9 to 36 times in blocks of four, where Gibbs is slower (see [sampler.Config.BlockChains]).
+// sixteen chains, but 9 to 36 times in blocks of four, where Gibbs is slower
+// (see [sampler.Config.BlockChains]).
 //
 // With three neighbours a site and stronger couplings, chains of both methods stay in one valley of
 // the energy, and forests only explore it faster. There, make Subgraph the Base of [Tempering]. At
