@@ -595,9 +595,9 @@ func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, 
 // model that is [Incremental].
 func (a affineChanges) CacheLen() int { return a.cache }
 
-// FieldFrom stores the energies of the states y in e and their fields in h. It evaluates the one
-// summed model that is Incremental from the cache of earlier states, and all other models from
-// scratch. It implements [Incremental].
+// FieldFrom stores the energies of the states y in e and their fields in h. For the one summed
+// model that is Incremental, it uses the cache of the earlier states x. It evaluates all other
+// models from scratch. It implements [Incremental].
 func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	if a.at > 0 && a.weight[a.at] == 0 { // addTables skips a part of weight 0
 		a.from(e, h, next, y, cache, x)
@@ -752,8 +752,8 @@ func (a affineGraph) Graph() (start, adj []int32) {
 // affineOrdinal implements [Ordinal] for an Affine.
 type affineOrdinal struct{ *Affine }
 
-// Values returns the numeric values of the levels, which all summed models that are [Ordinal]
-// share. It implements [Ordinal].
+// Values returns the numeric values of the levels. All summed models that are [Ordinal] have the
+// same values. It implements [Ordinal].
 func (a affineOrdinal) Values() []float32 { return a.values }
 
 // affineWindow implements [Windowed] for an Affine.
@@ -1358,8 +1358,8 @@ type affineLayerChanges struct {
 func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 
 // HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of their hidden
-// units. It evaluates the one summed model that is [Bipartite] from the cache of earlier states,
-// and all other models from scratch. It implements [IncrementalBipartite].
+// units. For the one summed model that is [Bipartite], it uses the cache of the earlier states x.
+// It evaluates all other models from scratch. It implements [IncrementalBipartite].
 func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {

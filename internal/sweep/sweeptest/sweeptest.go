@@ -54,8 +54,8 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, field))
 }
 
-// Ring returns an Ising model on a ring. Each site is linked to its nearest sites on either side;
-// the argument near is their number. The signs of the couplings alternate.
+// Ring returns an Ising model on a ring. The argument near is the number of neighbours on either
+// side of a site. The sign of a coupling alternates with the distance.
 func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
@@ -101,8 +101,8 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. Ahead of
-// every step it calls the function given as the argument before.
+// ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. It calls
+// the given function at the start of every step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
