@@ -54,8 +54,8 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh recomputes the data that the solver keeps for rows first, first+1, …. Call it after
-// changing these rows.
+// Refresh recomputes the data that the solver keeps for all rows j ≥ first. Call it after changing
+// these rows.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {

@@ -87,8 +87,8 @@ func (f *Metric) eliminate(k, at int) {
 	f.pivot[at] = math.Inf(-1)
 }
 
-// Refresh multiplies rows first, first+1, … by the Cholesky factor of P. Call it after changing
-// these rows.
+// Refresh multiplies all rows j ≥ first by the Cholesky factor of P. Call it after changing these
+// rows.
 func (f *Metric) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {

@@ -59,9 +59,9 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 	)
 }
 
-// Joints returns the steps of a process as values of type [Joint]. The weights of [Paths] need
-// these. It returns an error if a step does not implement diffusion.Joint. The error begins with
-// the prefix who.
+// Joints returns the steps of a process as values of type [Joint], for the weights of [Paths]. It
+// returns an error if a step does not implement diffusion.Joint. The error begins with the prefix
+// who.
 func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {

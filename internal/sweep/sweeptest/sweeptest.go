@@ -157,8 +157,9 @@ func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	return true
 }
 
-// Stay sets dst[x], the probability of staying at x, to 1 minus the sum of the other entries, or to
-// 0 if that sum exceeds 1 by rounding. Larger excesses are left for Matrix.RowError to find.
+// Stay sets dst[x], the probability of staying at x, to 1 minus the sum of the other entries. If
+// that sum exceeds 1 by rounding, Stay sets dst[x] to 0. Larger excesses are left for
+// Matrix.RowError to find.
 func Stay(dst []float64, x int) {
 	dst[x] = 0
 	dst[x] = max(0, 1-exact.Sum(dst))
@@ -247,8 +248,8 @@ func Distribution(m energy.Model) (free []int, p []float64) {
 	return free, p
 }
 
-// Pinned returns a version of m in which the sites for which keep returns false are fixed. The
-// levels of the fixed sites vary from site to site.
+// Pinned returns a version of m in which the sites i with keep(i) = false are fixed. The levels of
+// the fixed sites vary from site to site.
 func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	sites, levels := m.Shape()
 	fixed := map[int]int32{}
