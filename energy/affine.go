@@ -763,8 +763,8 @@ type affineWindow struct {
 }
 
 // Window stores the energies in e. In g it stores the energy differences for the levels at most w
-// steps above or below the current level. The differences are weighted sums over the
-// summed models. It implements [Windowed].
+// steps above or below the current level. The differences are weighted sums over the summed models.
+// It implements [Windowed].
 func (a affineWindow) Window(e []float64, g []float32, x []int32, w int) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Window(e, g, x, w) })
 	a.energies(e, x)

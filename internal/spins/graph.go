@@ -298,8 +298,8 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the chains with the given numbers between c and the first argument.
-// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
+// Swap exchanges states between c and the first argument, for the chains with the given numbers. If
+// moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
 // differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, from.bits, chains, moved)

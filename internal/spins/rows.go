@@ -242,8 +242,8 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the chains with the given numbers between c and the first argument.
-// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
+// Swap exchanges states between c and the first argument, for the chains with the given numbers. If
+// moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
 // differ. It turns off [RowChains.Keep] for both.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)

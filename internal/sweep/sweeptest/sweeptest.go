@@ -93,7 +93,7 @@ func Chequered(t *testing.T, rows, cols int) *model.Ising {
 }
 
 // Observed counts the transitions of a method. Entry [x][y] of the result is the number of steps
-// from state x to state y. The number of steps from each state is the argument draws.
+// from state x to state y. The argument draws is the number of steps from each state.
 func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
 	t.Helper()
 	k, err := method.Kernel(context.Background(), m, sampler.BlockSize)
