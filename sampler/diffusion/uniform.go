@@ -95,7 +95,7 @@ func (p *uniform) settle(v []float32, x []int32) {
 }
 
 // Condition turns leave-one-out predictions, which are made from the other sites only, into full
-// posteriors, by multiplying them by q(x_t,i | x_0,i). It leaves full posteriors unchanged. It
+// posteriors. It multiplies them by q(x_t,i | x_0,i). Full posteriors are left unchanged. It
 // implements [Renoiser].
 func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
