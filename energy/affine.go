@@ -595,9 +595,9 @@ func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, 
 // model that is [Incremental].
 func (a affineChanges) CacheLen() int { return a.cache }
 
-// FieldFrom stores the energies of the states y in e and their fields in h. It evaluates the one
-// summed model that is Incremental from the cache of earlier states, and all other models from
-// scratch. It implements [Incremental].
+// FieldFrom stores the energies of the states y in e and their fields in h. For the one summed
+// model that is Incremental, it uses the cache of the earlier states x. It evaluates all other
+// models from scratch. It implements [Incremental].
 func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	if a.at > 0 && a.weight[a.at] == 0 { // addTables skips a part of weight 0
 		a.from(e, h, next, y, cache, x)
@@ -634,7 +634,7 @@ type affineConditional[T Conditional] struct {
 }
 
 // Conditional stores in d, for every level of one site, the energy at that level minus the energy
-// of the state x, as a weighted sum over the summed models. It implements the interface
+// of the state x. The result is a weighted sum over the summed models. It implements the interface
 // [Conditional].
 func (a affineConditional[T]) Conditional(d []float64, site int, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Conditional(d, site, x) })
@@ -752,8 +752,8 @@ func (a affineGraph) Graph() (start, adj []int32) {
 // affineOrdinal implements [Ordinal] for an Affine.
 type affineOrdinal struct{ *Affine }
 
-// Values returns the numeric values of the levels, which all summed models that are [Ordinal]
-// share. It implements [Ordinal].
+// Values returns the numeric values of the levels. All summed models that are [Ordinal] have the
+// same values. It implements [Ordinal].
 func (a affineOrdinal) Values() []float32 { return a.values }
 
 // affineWindow implements [Windowed] for an Affine.
@@ -762,9 +762,9 @@ type affineWindow struct {
 	m []Windowed
 }
 
-// Window stores in g the energy differences for the levels at most w steps above or below the
-// current level, as the weighted sum over the summed models. It stores the energies in e. It
-// implements [Windowed].
+// Window stores the energies in e. In g it stores the energy differences for the levels at most w
+// steps above or below the current level. The differences are weighted sums over the summed models.
+// It implements [Windowed].
 func (a affineWindow) Window(e []float64, g []float32, x []int32, w int) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Window(e, g, x, w) })
 	a.energies(e, x)
@@ -877,8 +877,8 @@ func (a affineSupport) Repair(x []int32) {
 // affineCost implements Cost for an Affine from the costs of its parts.
 type affineCost []teller
 
-// Cost returns the estimated time in nanoseconds for the energy of a state and for its table of
-// energy differences, each added up over the summed models.
+// Cost returns two estimated times in nanoseconds: for the energy of a state, and for its table of
+// energy differences. Each is the sum over the summed models.
 func (c affineCost) Cost() (energy, table float64) {
 	for _, m := range c {
 		e, t := m.Cost()
@@ -1136,9 +1136,9 @@ func (a *Affine) uniform(of func(m Model) (uniform, bool), site func(row []float
 // affineTorus implements [Toroidal] for an Affine.
 type affineTorus struct{ *Affine }
 
-// Torus returns the number of columns of the lattice. It also returns the energy difference d[k] =
-// E(x_i=1) − E(x_i=0) of a site i with k = 0, …, 4 neighbours at level 1, as a weighted sum over
-// the summed models. It implements [Toroidal].
+// Torus returns the number of columns of the lattice. It also returns the energy differences d[k] =
+// E(x_i=1) − E(x_i=0) of a site i with k neighbours at level 1, k = 0, …, 4. They are weighted sums
+// over the summed models. It implements [Toroidal].
 func (a affineTorus) Torus() (cols int, d [5]float64, ok bool) {
 	u, ok := a.uniform(torus, func(row []float64) []float64 { return slices.Repeat([]float64{row[1] - row[0]}, len(d)) })
 	if !ok || len(u.edges.adj) == 0 {
@@ -1332,9 +1332,9 @@ func (a affineLayers) Hidden() int { return a.hidden.m.Hidden() }
 // is Bipartite contributes. It implements [Bipartite].
 func (a affineLayers) HiddenField(f []float32, x []int32) { a.hidden.m.HiddenField(f, x) }
 
-// VisibleField stores in f the log-odds of the visible sites given the hidden units, including the
-// terms of the summed models that have no hidden units. The log-odds of a fixed site are ±Inf. It
-// implements [Bipartite].
+// VisibleField stores in f the log-odds of the visible sites given the hidden units. It includes
+// the terms of the summed models that have no hidden units. The log-odds of a fixed site are ±Inf.
+// It implements [Bipartite].
 func (a affineLayers) VisibleField(f []float32, h []int32) {
 	a.hidden.m.VisibleField(f, h)
 	if a.hidden.offset != nil {
@@ -1358,8 +1358,8 @@ type affineLayerChanges struct {
 func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 
 // HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of their hidden
-// units. It evaluates the one summed model that is [Bipartite] from the cache of earlier states,
-// and all other models from scratch. It implements [IncrementalBipartite].
+// units. For the one summed model that is [Bipartite], it uses the cache of the earlier states x.
+// It evaluates all other models from scratch. It implements [IncrementalBipartite].
 func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {

@@ -62,8 +62,8 @@ type fieldTable struct {
 	m Binary
 }
 
-// Gradient stores the table of energy differences in g, computed from the field of the wrapped
-// model. It implements [Differentiable].
+// Gradient stores the energies in e and the table of energy differences in g. It uses the field of
+// the wrapped model. It implements [Differentiable].
 func (f fieldTable) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("energy", "g", len(g), 2*len(x))
 	b := scratch.Float32s.Get(len(x))
@@ -90,10 +90,9 @@ type windowTable struct {
 	m Windowed
 }
 
-// Gradient stores in g the table of energy differences. It is computed from the windows of the
-// wrapped model (see [Windowed]), with the half-width levels−1, so that they include every level:
-// row i of the table is the part of the window of site i that begins at column levels−1−x_i. It
-// implements [Differentiable].
+// Gradient stores the energies in e and the table of energy differences in g. Row i of the table is
+// a part of the window of site i (see [Windowed]). The windows have the half-width levels−1, and
+// the part begins at column levels−1−x_i. It implements [Differentiable].
 func (t windowTable) Gradient(e []float64, g []float32, x []int32) {
 	_, levels := t.m.Shape()
 	check.Len("energy", "g", len(g), len(x)*levels)
@@ -125,8 +124,8 @@ func newEvaluated(m Model) *evaluated {
 func (v *evaluated) As(target any) bool { return AsInto(v.Model, target) }
 
 // Conditional stores in d, for every level of one site, the exact energy at that level minus the
-// energy of the state x. It uses the
-// conditionals of the model or, if there are none, its energies at every level.
+// energy of the state x. It uses the conditionals of the model or, if there are none, its energies
+// at every level.
 func (v *evaluated) Conditional(d []float64, site int, x []int32) {
 	check.Len("energy", "d", len(d), v.levels)
 	check.Len("energy", "x", len(x), v.sites)

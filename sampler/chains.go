@@ -196,8 +196,8 @@ type Named interface{ Name() string }
 
 var _ probe.Named = Named(nil)
 
-// Settings calls the function add with the numbers of sites and levels, the method with all its
-// fields, and the energies of some fixed states, which identify the model.
+// Settings calls the function add for each setting: the numbers of sites and levels, and the method
+// with all its fields. It also adds the energies of some fixed states, which identify the model.
 func (t *tokens) Settings(add func(name string, value any)) {
 	probe.Target(add, t.model, t.method, NewStream(probe.States, 0).IntN)
 }

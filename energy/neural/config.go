@@ -109,8 +109,8 @@ type Tensor struct {
 	Data  []float32
 }
 
-// lay builds the layers of a network. It calls take for the storage of each tensor, in the order
-// and under the names of the public checkpoints.
+// lay builds the layers of a network. It calls take for the storage of each tensor. The order and
+// the names of the tensors are those of the public checkpoints.
 func (c Config) lay(take func(name string, shape ...int) []float32) body {
 	linear := func(name string, out, in int, bias bool) layer.Linear {
 		l := layer.Linear{In: in, Out: out, Weight: take(name+".weight", out, in)}

@@ -142,8 +142,9 @@ func (m *Potential) As(target any) bool {
 // binaryPotential adds [energy.Binary] to a Potential of two levels.
 type binaryPotential struct{ *Potential }
 
-// Field stores the energies in e, and in h first-order approximations h_i = 2 ∂E/∂v_i of the energy
-// differences between levels 1 and 0, where v_i = 2x_i − 1. It implements [energy.Binary].
+// Field stores the energies in e. In h it stores first-order approximations of the energy
+// differences between levels 1 and 0: h_i = 2 ∂E/∂v_i, where v_i = 2x_i − 1. It implements
+// [energy.Binary].
 func (m binaryPotential) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, nil, x, nil)

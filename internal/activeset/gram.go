@@ -54,8 +54,8 @@ func (f *Gram) Factor(apply func(dst, src []float64)) {
 	f.Refresh(0)
 }
 
-// Refresh recomputes the data that the solver keeps for rows first, first+1, …. Call it after
-// changing these rows.
+// Refresh recomputes the data that the solver keeps for all rows j ≥ first. Call it after changing
+// these rows.
 func (f *Gram) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -80,9 +80,9 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve projects the point v to the point z that satisfies the rows, in the norm of P. It stores
-// the displacement z − v in the slice change. This is −PAᵀu, where A is the matrix of rows. The
-// other arguments and the result are the same as for [Solver.Solve].
+// Solve projects the point v to the point z that satisfies the rows, in the norm of P. In the slice
+// change it stores the displacement z − v = −PAᵀu, where A is the matrix of rows. The other
+// arguments and the result are the same as for [Solver.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)

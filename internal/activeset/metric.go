@@ -87,8 +87,8 @@ func (f *Metric) eliminate(k, at int) {
 	f.pivot[at] = math.Inf(-1)
 }
 
-// Refresh multiplies rows first, first+1, … by the Cholesky factor of P. Call it after changing
-// these rows.
+// Refresh multiplies all rows j ≥ first by the Cholesky factor of P. Call it after changing these
+// rows.
 func (f *Metric) Refresh(first int) {
 	n := f.a.N
 	for j := first; j < len(f.norm); j++ {
@@ -108,9 +108,9 @@ func (f *Metric) Refresh(first int) {
 	}
 }
 
-// Solve projects the point v to the point z that satisfies the rows, in the norm of P. It stores
-// the displacement z − v in the slice change. This is −PAᵀu, where A is the matrix of rows. The
-// other arguments and the result are the same as for [Solver.Solve].
+// Solve projects the point v to the point z that satisfies the rows, in the norm of P. In the slice
+// change it stores the displacement z − v = −PAᵀu, where A is the matrix of rows. The other
+// arguments and the result are the same as for [Solver.Solve].
 func (f *Metric) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	f.scale(u, v, limit, m)
 	status := f.inner.Solve(f.x, f.u, f.zero, f.limit, m, least)

@@ -23,8 +23,8 @@ const (
 	wordDown = 0x1p-512
 )
 
-// Normal returns the number of value x whose mantissa M is in the range that [Number] requires. It
-// accepts x with the sum or the product of two such mantissas.
+// Normal returns the same value with a mantissa M in the range that [Number] requires. The mantissa
+// of x may be the sum or the product of two mantissas in that range.
 func (x Number) Normal() Number {
 	switch {
 	case x.M == 0:

@@ -67,8 +67,8 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 	return elements.set, elements.sets(), meter.Err()
 }
 
-// Group groups the indices i of a slice by their keys key[i], numbers from 0 to keys−1. The group
-// of key k consists of the indices
+// Group groups the indices i of a slice by their keys key[i] < keys. The group of key k consists of
+// the indices
 //
 //	list[from[k]:from[k+1]],
 //

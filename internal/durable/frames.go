@@ -24,10 +24,10 @@ const (
 // settingsLimit is the maximum length of the settings frame.
 const settingsLimit = 1 << 20
 
-// Write writes a checkpoint of a run to w. It begins with a frame that holds the settings l of the
-// run. The given number of frames with the state of the run follow. The function state appends the
-// contents of frame i to body and returns the result. The last function, unless nil, then writes
-// the checkpoints of nested runs.
+// Write writes a checkpoint of a run to w. The first frame holds the settings l of the run. The
+// next frames hold the state of the run; the argument frames is their number. The function state
+// appends the contents of frame i to body and returns the result. The last function, unless nil,
+// then writes the checkpoints of nested runs.
 func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
 	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
 		return err

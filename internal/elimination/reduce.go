@@ -109,9 +109,9 @@ func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	return left
 }
 
-// Spread undoes the reduction of a table: it returns a table over the whole original scope. The
-// remaining entries, the last argument, return to their original positions. All other entries are
-// 0.
+// Spread undoes the reduction of a table: it returns a table over the whole original scope. It puts
+// the remaining entries, which the last argument holds, back in their original positions. All other
+// entries are 0.
 func (r *Reduced) Spread(cards, scope []int32, left []float64) []float64 {
 	size := 1
 	for _, v := range scope {

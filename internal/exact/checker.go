@@ -78,8 +78,8 @@ func (c *Checker) Run(t Test) {
 	c.Pairs(t)
 }
 
-// Near asserts that the energies, or energy differences, want and got are equal up to slack. If one
-// of them is infinite, both must be equal.
+// Near asserts that |want − got| ≤ slack for two energies or energy differences. If one of them is
+// infinite, both must be equal.
 func (c *Checker) Near(t Test, want, got, slack float64, what ...any) {
 	t.Helper()
 	if want == got || math.Abs(want-got) <= slack {

@@ -37,7 +37,7 @@ func Sequences(levels, length int, f func(x []int32)) {
 	}
 }
 
-// Accepts fails the test unless the language a accepts exactly the sequences for which want returns
+// Accepts fails the test unless the language a accepts exactly the sequences x for which want(x) is
 // true. It tries all sequences of tokens 0 … levels−1 up to the given length.
 func Accepts(tb TB, a Language, levels, length int, want func(x []int32) bool) {
 	tb.Helper()

@@ -58,8 +58,8 @@ func Mangle(file, edits []byte) []byte {
 	return out
 }
 
-// MangleSeeds returns edits for the seed corpus of a fuzz test: no edit, and edits of every part of
-// a frame at both ends.
+// MangleSeeds returns values for the argument edits of [Mangle], as the seed corpus of a fuzz test.
+// The first holds no edit. The others edit bytes near both ends of each frame.
 func MangleSeeds() [][]byte {
 	seeds := [][]byte{nil}
 	for frame := range byte(3) {

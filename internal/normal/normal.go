@@ -9,7 +9,7 @@ import (
 )
 
 // Fill fills dst with independent standard normal numbers by the polar method of Marsaglia and Bray
-// 1964. The halves of a random 64-bit word are used as signed fractions. The method needs only a
+// (1964). The halves of a random 64-bit word are used as signed fractions. The method needs only a
 // logarithm and a square root, and gives the same bits on every machine. It takes about 1.3 words
 // per pair of numbers. If len(dst) is odd, Fill discards one number of the last pair, because no
 // state is kept between calls.

@@ -61,9 +61,10 @@ func Share(all, size, k, n int) int {
 }
 
 // Count returns the number of chains in a part of a run. The argument first is the number of its
-// first chain. If count is not 0, the result is count. Otherwise it is the number of all chains
-// from the first chain on. The argument size is the number of chains in a block. Count returns an
-// error if first or count is out of range or if the part would not consist of whole blocks.
+// first chain. If the argument count is not 0, it is the result. Otherwise the result is the number
+// of all chains from the first chain on. The argument size is the number of chains in a block.
+// Count returns an error if first or count is out of range or if the part would not consist of
+// whole blocks.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first
 	count = cmp.Or(count, rest)

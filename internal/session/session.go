@@ -152,8 +152,8 @@ func (s *Session) End() {
 }
 
 // Run makes n more steps by calling step. Each call of the function step must make at least one
-// step. It must not go beyond the step number that it is given, because a checkpoint is due there
-// or the Run ends.
+// step. Its argument is the number of the last step that it may make. After that step, a checkpoint
+// is due or Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err

@@ -59,10 +59,10 @@ func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 // SpreadChains stores the states of chains as numbers 0 and 1, one row of n = len(place) sites per
 // chain:
 //
-//	x[c·n + i] = bit c of lane place[i] of own.
+//	x[c·n + i] = bit c of lane place[i] in the slice own.
 //
 // A lane is described at [ChainBits]. It panics unless len(x) is a multiple of n, at most
-// ChainBits·n, and own has all these lanes.
+// ChainBits·n, and the slice own has all these lanes.
 func SpreadChains(x []int32, own []uint64, place []int32) {
 	n := len(place)
 	if n == 0 || len(x)%n != 0 || len(x) > ChainBits*n {

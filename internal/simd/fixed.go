@@ -32,8 +32,8 @@ func (f *Fixed) at(l, j int) int {
 	return j/fixedColumns*fixedColumns*f.Words() + (l/2*fixedColumns+j%fixedColumns)*2 + l%2
 }
 
-// Words returns the number of entries in a row of a, the other factor in [Fixed.Gemm]. It is the
-// number of rows of b, plus 1 if that is odd. The extra entry has no effect.
+// Words returns the length of a row of the first factor in [Fixed.Gemm]. It is the number of rows
+// of b, plus 1 if that is odd. The extra entry has no effect.
 func (f *Fixed) Words() int { return f.k + f.k&1 }
 
 // Unit returns the unit u_j of column j (see [Fixed]).

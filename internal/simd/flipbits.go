@@ -133,7 +133,8 @@ func GridBits(near, own []uint64, pad, first int, t *BitTorus, a, b []uint64) {
 	}
 }
 
-// UnpackBits stores bit i of own in x[i]. It panics unless own has at least len(x) bits.
+// UnpackBits stores bit i of the slice own in x[i]. It panics unless the slice has at least len(x)
+// bits.
 func UnpackBits(x []int32, own []uint64) {
 	if len(x) > 64*len(own) {
 		panic(fmt.Sprintf("simd: UnpackBits: len(x) = %d, want ≤ 64·%d", len(x), len(own)))

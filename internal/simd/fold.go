@@ -74,8 +74,8 @@ func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// Raise multiplies the entries of v, which must be ≥ 0, by factor. It then raises the positive
-// results below the argument least to that number, and reports whether there were any. NaNs are
+// Raise multiplies the entries of v, which must be ≥ 0, by factor. It then replaces each positive
+// result below the argument least by this number, and reports whether there were any. NaNs are
 // kept.
 func Raise(v []float64, factor, least float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {

@@ -185,8 +185,8 @@ func EightColumns(dst, src []uint32, ld int) {
 }
 
 // ForestMoved adds to moved[c], for each chain c, the number of sites whose levels differ between
-// old and own. Bit c of a byte is the level in chain c. It panics unless both have the same length,
-// a multiple of 64.
+// the slices old and own. Bit c of a byte is the level in chain c. It panics unless both have the
+// same length, a multiple of 64.
 func ForestMoved(moved *[ForestChains]int64, old, own []uint8) {
 	if len(old) != len(own) || len(own)%64 != 0 {
 		panic(fmt.Sprintf("simd: ForestMoved: len(old) = %d, len(own) = %d, want the same multiple of 64", len(old), len(own)))

@@ -14,9 +14,9 @@ type PairScratch struct {
 func PairOfRows() bool { return hasHeatEights() }
 
 // HeatPairs redraws two blocks of chains on one graph. The results have the same bits as two calls
-// of [HeatRows]. The blocks are stored together: byte c of a row holds the states of chain c in
-// both, the first block's in bit 0 and the second's in bit 4. In own[v.Row], where v is a visit,
-// these are bits c and 32 + c. The arrays valid, t, stream and group have one entry per block.
+// of [HeatRows]. The blocks are stored together. Byte c of a row holds two states of chain c: the
+// first block's in bit 0, and the second block's in bit 4. In own[v.Row], for a visit v, the two
+// states are bits c and 32 + c. The arrays valid, t, stream and group have one entry per block.
 func HeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid [2]uint32, t *[2]RowTally, w *PairScratch, ars bool, key uint64, stream, group [2]uint64) {
 	if len(visits) > RowVisits || len(near) > RowNear {
 		panic(fmt.Sprintf("simd: HeatPairs: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))

@@ -33,9 +33,9 @@ func Philox(dst []uint32, key, stream, group uint64) {
 	}
 }
 
-// ARS is like [Philox] with another generator, ARS4x32-7. Word j is output word w of that generator
-// at the counter of Philox, under a 128-bit key. The low half of the key is the argument key, and
-// the high half holds the first 64 bits of π − 3. Word 0 of an output is its lowest 32 bits.
+// ARS is like [Philox] with another generator, ARS4x32-7. The counters and the order of the words
+// are the same. The key has 128 bits: its low half is the argument key, and its high half holds the
+// first 64 bits of π − 3. Word 0 of an output is its lowest 32 bits.
 func ARS(dst []uint32, key, stream, group uint64) {
 	if len(dst)%GroupWords != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, want a multiple of %d", len(dst), GroupWords))

@@ -59,11 +59,11 @@ func (m *Absorbing) Left(x []int32) int {
 	return n
 }
 
-// Condition turns the prediction v of a denoiser, one row of log-weights per site, into the
-// posterior distribution of each site's token given the state x. The row of an unmasked token
-// becomes one-hot: only this token keeps a weight. In the other rows, the mask loses its weight.
-// The last argument says whether predictions ignore each site's own token. It has no effect,
-// because a mask carries no information about the token.
+// Condition turns a prediction v into the posterior distribution of each site's token given the
+// state x. A prediction has one row of log-weights per site. The row of an unmasked token becomes
+// one-hot: only this token keeps a weight. In the other rows, the mask loses its weight. The last
+// argument says whether predictions ignore each site's own token. It has no effect, because a mask
+// carries no information about the token.
 func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	check.Len("diffusion", "v", len(v), len(x)*m.Levels)
 	for i, l := range x {

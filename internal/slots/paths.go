@@ -59,9 +59,9 @@ func DrawerOf(who string, projection any) (Drawer, error) {
 	)
 }
 
-// Joints returns the steps of a process as values of the interface [Joint], which the weights of
-// [Paths] need. It returns an error if a step does not implement diffusion.Joint. The error begins
-// with the prefix who.
+// Joints returns the steps of a process as values of type [Joint], for the weights of [Paths]. It
+// returns an error if a step does not implement diffusion.Joint. The error begins with the prefix
+// who.
 func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
@@ -362,7 +362,7 @@ func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) b
 	return some
 }
 
-// MaskOf returns the level by which a diffusion process replaces tokens, the mask (see
+// MaskOf returns the mask of a diffusion process, the level that replaces tokens (see
 // diffusion.Absorbing). It returns −1 if the process has no mask.
 func MaskOf(steps any, levels int) int32 {
 	if a, ok := steps.(corruption.Absorbing); ok {

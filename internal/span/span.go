@@ -92,9 +92,9 @@ func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	return c, off
 }
 
-// LogVolume returns Σ_k log T[Lead[k], k], the logarithm of a change of volume. The map from U·x to
-// the independent rows of rows·x multiplies volumes by its exponential. If all rows are
-// independent, the log-density of rows·x is the log-density of U·x minus LogVolume.
+// LogVolume returns Σ_k log T[Lead[k], k], the logarithm of a change of volume. Its exponential is
+// the factor by which the map from U·x to the independent rows of rows·x multiplies volumes. If all
+// rows are independent, the log-density of rows·x is the log-density of U·x minus LogVolume.
 func (b *Basis) LogVolume() float64 {
 	v := 0.0
 	for k, j := range b.Lead {

@@ -196,17 +196,17 @@ func (g *Graph) NewChains() *Chains {
 	return c
 }
 
-// Redraw redraws the sites of one part, the number at, given the other sites. It draws
-// [Graph.Groups] groups of random words from the Source. It adds the changes to the tally in delta
-// that belongs to the part's kind.
+// Redraw redraws the sites of one part, given the other sites. The argument at is the number of the
+// part. Redraw draws [Graph.Groups] groups of random words from the Source. It adds the changes to
+// the tally in delta that belongs to the part's kind.
 func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch) {
 	now, old := c.drawn(at, from, w)
 	simd.TallyBits(&delta[c.parts[at].kind], now, old, &w.count)
 	copy(old, now)
 }
 
-// Draw redraws the sites of one part, the number at, like [Chains.Redraw] but without a tally. It
-// returns the number of sites that changed, summed over the chains 0 … chains−1.
+// Draw redraws the sites of one part like [Chains.Redraw], but without a tally. It returns the
+// number of sites that changed, summed over the chains 0 … chains−1.
 func (c *Chains) Draw(at, chains int, from Source, w *Scratch) (moved int) {
 	now, old := c.drawn(at, from, w)
 	mask := uint64(1)<<chains - 1
@@ -236,8 +236,8 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds the sites in state 1 to the tallies delta, one tally per kind. They count as if they
-// had just changed from 0 to 1 one after the other.
+// Count adds the sites in state 1 to the tallies delta, one tally per kind. These sites count as if
+// they had just changed from 0 to 1 one after the other.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
 		p := &c.parts[at]
@@ -298,8 +298,8 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the chains with the given numbers between c and the first argument.
-// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
+// Swap exchanges states between c and the first argument, for the chains with the given numbers. If
+// moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
 // differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, from.bits, chains, moved)
@@ -354,8 +354,8 @@ func (j *Joint) Give(b int, c *Chains) {
 	}
 }
 
-// Sweep redraws all sites of all blocks once. It takes random numbers from the streams in from, one
-// for each block, after skipping 64·ahead words of each stream.
+// Sweep redraws all sites of all blocks once. The argument from holds one stream of random words
+// per block. Sweep begins by skipping 64·ahead words of each stream.
 func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]

@@ -72,8 +72,9 @@ func (g *Grid) strip(job int) (lo, hi int) { return job * strip, min(job*strip+s
 // own returns the words lo … hi−1 of the sites.
 func (s *GridState) own(lo, hi int) []uint64 { return s.bits[s.pad+lo : s.pad+hi] }
 
-// Propose draws which sites of strip number job flip, and stores their new states in next. Each
-// draw depends only on the present state s. Call next.Close when all strips are done.
+// Propose draws which sites flip in the strip with index job, and stores the new states in the
+// argument next. Each draw depends only on the present state s. Call next.Close when all strips are
+// done.
 func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Source) {
 	lo, hi := s.strip(job)
 	now, old := next.own(lo, hi), s.own(lo, hi)
@@ -81,9 +82,9 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 	keep(now, old, s.fixed, lo)
 }
 
-// Count counts the neighbours in state 1 of each site of strip number job of s, and stores the
-// numbers. It also updates three tallies. They determine the probabilities of the proposal that led
-// from another state, the argument from, to s, and of the reverse proposal:
+// Count counts the neighbours in state 1 of each site of s in the strip with index job, and stores
+// the numbers. It also updates three tallies. They determine the probabilities of the proposal that
+// led from another state, the argument from, to s, and of the reverse proposal:
 //
 //   - back counts all sites by their state and number in s, and as flips those at which the two
 //     states differ;
@@ -106,7 +107,8 @@ func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, j
 // have changed.
 func (s *GridState) Close() { goOn(s.bits, 64*s.pad, s.sites, s.cols+64) }
 
-// Spread copies the sites of strip number job to the row-major lattice x, as numbers 0 and 1.
+// Spread copies the sites of the strip with index job to the row-major lattice x, as numbers 0 and
+// 1.
 func (s *GridState) Spread(x []int32, job int) {
 	lo, hi := s.strip(job)
 	simd.UnpackBits(x[64*lo:min(64*hi, s.sites)], s.own(lo, hi))

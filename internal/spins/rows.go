@@ -242,8 +242,8 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states of the chains with the given numbers between c and the first argument.
-// If moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
+// Swap exchanges states between c and the first argument, for the chains with the given numbers. If
+// moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
 // differ. It turns off [RowChains.Keep] for both.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
@@ -273,9 +273,9 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums stores in n, for every chain, the sums over neighbours, added up over the free sites in
-// state 1. Each pair of free sites counts once. This is the tally of redraws that change these
-// sites from 0 to 1, one after the other.
+// Sums adds up, over the free sites in state 1, the sums over their neighbours. It stores the total
+// of chain c in n[c]. Each pair of free sites counts once. Redraws that change these sites from 0
+// to 1, one after the other, have the same tally.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near

@@ -167,8 +167,8 @@ func (t *Tally) Add(u Tally) {
 	t.Moved += u.Moved
 }
 
-// Redraw redraws the sites of strip number job of one colour by heat bath, given the other colour.
-// It returns the tally of the strip. Call Close when all strips of the colour are done.
+// Redraw redraws the strip with index job of one colour by heat bath, given the other colour. It
+// returns the tally of the strip. Call Close when all strips of the colour are done.
 func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -181,7 +181,8 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	return delta
 }
 
-// Count returns the tally of strip number job of a colour without a redraw; Moved is 0.
+// Count returns the tally of the strip with index job of one colour. Nothing is redrawn, so Moved
+// is 0.
 func (s *State) Count(colour, job int, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -287,10 +288,10 @@ type FlipScratch struct {
 	near [3 * strip]uint64
 }
 
-// Flip draws which sites of strip number job of a colour flip, given the other colour. It counts in
-// t the free sites by their old state, their number of neighbours in state 1, and whether they
-// flip. It returns the tally of all sites of the strip in their new states. Call Close when all
-// strips of the colour are done.
+// Flip draws which sites flip in the strip with index job of one colour, given the other colour. It
+// counts in t the free sites by their old state, their number of neighbours in state 1, and whether
+// they flip. It returns the tally of all sites of the strip in their new states. Call Close when
+// all strips of the colour are done.
 func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
 	lo := job * strip
 	hi := min(lo+strip, s.words)

@@ -426,10 +426,10 @@ func (f *Forest) tie(k int, above uint8, more uint64) uint8 {
 	return uint8((more>>16 - f.chance[k][above]&(1<<48-1)) >> 63)
 }
 
-// DrawEight does the work of [Forest.Draw] in those of eight chains whose bit in live is 1. Bit c
-// of an entry of own is the level of a site in chain c; bits of the other chains change
-// arbitrarily. Chain c uses the random words words[8k + c] for k = 0, 1, …, and more(c) returns its
-// further bits.
+// DrawEight draws like [Forest.Draw] in up to eight chains. Chain c is drawn if bit c of the
+// argument live is 1. Bit c of an entry of the slice own is the level of a site in chain c; bits of
+// the other chains change arbitrarily. Chain c uses the random words words[8k + c] for k = 0, 1, …,
+// and more(c) returns its further bits.
 func (f *Forest) DrawEight(own []uint8, words []uint32, odds []float64, live uint8, more func(chain int) uint64) {
 	top := len(f.links)
 	for k := 0; k < top; k += 2 {

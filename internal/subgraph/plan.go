@@ -125,7 +125,8 @@ type pattern struct {
 	near          []int32
 }
 
-// Compile returns the plan for a set of sites, a list in the order of elimination.
+// Compile returns the plan for a set of sites. Sites are eliminated in the order in which they are
+// listed.
 func (m *Model) Compile(set []int32) *Plan {
 	p := &Plan{buckets: make([]bucket, len(set)), linear: true}
 	place := slices.Repeat([]int32{-1}, len(m.cards)) // of the sites in set

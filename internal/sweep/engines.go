@@ -162,9 +162,9 @@ var engines = []struct {
 	{"differences", "all models: energy.Local caches, or energy.Conditional, or one energy a level", "42 ns and what the model takes", inAny, inAny, false, newSites},
 }
 
-// Kernel returns the kernel of the first engine that accepts the model. The result numbers is true
-// if the kernel has copied the model's parameters. It must then be replaced when the parameters
-// change.
+// Kernel returns the kernel of the first engine that accepts the model. The second result is true
+// if the kernel has copied the model's parameters. Such a kernel must be replaced when the
+// parameters change.
 func (q Request) Kernel() (k sampler.Kernel, numbers bool, err error) {
 	r := &request{Request: q}
 	r.sites, r.levels = q.Model.Shape()

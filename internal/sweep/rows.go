@@ -276,8 +276,8 @@ const (
 	pairCalm = 16
 )
 
-// Company returns the number of blocks of chains that should move together in one call: 2 if the
-// graph is small enough, and otherwise 0, which means that blocks move one by one. It implements
+// Company returns the number of blocks of chains that should move together in one call. It returns
+// 2 if the graph is small enough. Otherwise it returns 0, and blocks move one by one. It implements
 // [sampler.Companion].
 func (k *rowGibbs) Company(blocks int) int {
 	if blocks < 2 || k.sites > pairSites || !simd.PairOfRows() {

@@ -253,8 +253,8 @@ func (k *sitewise) sited() *sitewise { return k }
 // siting is a kernel that embeds a sitewise.
 type siting interface{ sited() *sitewise }
 
-// Exchanges reports whether the kernel can exchange states with the other one, because both are of
-// the same kind (sitewise) and have the same numbers of sites, levels and chains. It implements
+// Exchanges reports whether the kernel can exchange states with the other one. Both must be of the
+// same kind (sitewise) and have the same numbers of sites, levels and chains. It implements
 // [sampler.Exchanger].
 func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
 	other, ok := with.(siting)

@@ -208,8 +208,8 @@ const (
 	abreastLanes = 11
 )
 
-// Company returns the number of blocks of chains that should move together in one call. It returns
-// 0 if the graph is too large for batches of steps, and blocks move one by one. It implements
+// Company returns the number of blocks of chains that should move together in one call. If the
+// graph is too large for batches of steps, it returns 0, and blocks move one by one. It implements
 // [sampler.Companion].
 func (k *wordGibbs) Company(blocks int) int {
 	if k.sites > batchSites || len(k.workers.each) > 1 && k.states.End(0) > 1 {

@@ -89,8 +89,8 @@ func New(who string, alpha, target float64) (*Tuner, error) {
 }
 
 // Start returns the initial step size of a method. If alpha is not 0, the step size is fixed at
-// alpha and the tuner is nil. If alpha is 0, Start returns the default step size usual and a tuner.
-// It returns the same error as [New].
+// alpha and the tuner is nil. Otherwise the initial step size is the argument usual, and the tuner
+// adapts it. Start returns the same error as [New].
 func Start(who string, alpha, usual, target float64) (float64, *Tuner, error) {
 	if alpha != 0 {
 		return alpha, nil, nil

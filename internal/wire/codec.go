@@ -55,8 +55,8 @@ func AppendInt32s(b []byte, v []int32) []byte {
 
 // The readers fill v from the front of b and return the rest, or [ErrShort].
 
-// ReadUint64s fills v from the beginning of b, which [AppendUint64s] has written. It returns the
-// rest of b, or ErrShort.
+// ReadUint64s decodes len(v) numbers from the beginning of b, as [AppendUint64s] encodes them, and
+// stores them in v. It returns the rest of b, or ErrShort.
 func ReadUint64s(b []byte, v []uint64) ([]byte, error) {
 	if len(b)/8 < len(v) {
 		return nil, ErrShort
@@ -67,8 +67,8 @@ func ReadUint64s(b []byte, v []uint64) ([]byte, error) {
 	return b[8*len(v):], nil
 }
 
-// ReadFloat64s fills v with numbers written by [AppendFloat64s] from the front of b. It returns
-// the rest of b, or ErrShort.
+// ReadFloat64s decodes len(v) numbers from the beginning of b, as [AppendFloat64s] encodes them,
+// and stores them in v. It returns the rest of b, or ErrShort.
 func ReadFloat64s(b []byte, v []float64) ([]byte, error) {
 	if len(b)/8 < len(v) {
 		return nil, ErrShort
@@ -79,8 +79,8 @@ func ReadFloat64s(b []byte, v []float64) ([]byte, error) {
 	return b[8*len(v):], nil
 }
 
-// ReadFloat32s fills v with numbers written by [AppendFloat32s] from the front of b. It returns
-// the rest of b, or ErrShort.
+// ReadFloat32s decodes len(v) numbers from the beginning of b, as [AppendFloat32s] encodes them,
+// and stores them in v. It returns the rest of b, or ErrShort.
 func ReadFloat32s(b []byte, v []float32) ([]byte, error) {
 	if len(b)/4 < len(v) {
 		return nil, ErrShort
@@ -91,8 +91,8 @@ func ReadFloat32s(b []byte, v []float32) ([]byte, error) {
 	return b[4*len(v):], nil
 }
 
-// ReadInt32s fills v with numbers written by [AppendInt32s] from the front of b. It returns the
-// rest of b, or ErrShort.
+// ReadInt32s decodes len(v) numbers from the beginning of b, as [AppendInt32s] encodes them, and
+// stores them in v. It returns the rest of b, or ErrShort.
 func ReadInt32s(b []byte, v []int32) ([]byte, error) {
 	if len(b)/4 < len(v) {
 		return nil, ErrShort

@@ -92,8 +92,8 @@ func (f *Fields) Bool(what string, v *bool) {
 	*v = n == 1
 }
 
-// Counts appends or reads each *v, such as a number of steps, like [Fields.Int], in the range 0 …
-// math.MaxInt.
+// Counts calls [Fields.Int] for each *v, with the range 0 … math.MaxInt. Each *v is a number such
+// as a number of steps.
 func (f *Fields) Counts(what string, v ...*int) {
 	for _, n := range v {
 		f.Int(what, n, 0, math.MaxInt)

@@ -65,8 +65,8 @@ func (*partsFn) CreateTracker(r offsetrange.Restriction) *tracker {
 	return sdf.NewLockRTracker(offsetrange.NewTracker(r))
 }
 
-// ProcessElement computes the parts with numbers in the range of the tracker and emits their
-// tallies.
+// ProcessElement computes each part of the run whose number is in the tracker's range, and emits
+// the tallies of these parts.
 func (f *partsFn) ProcessElement(ctx context.Context, t *tracker, _ []byte, emit func([]byte)) error {
 	together, mine := 1, true
 	for at := int(t.GetRestriction().(offsetrange.Restriction).Start); mine; {

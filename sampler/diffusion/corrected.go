@@ -70,7 +70,8 @@ type corrected struct {
 	moving bool // whether the step that Next announced is a move
 }
 
-// MaxSteps returns the largest number of moves and steps together. It implements [Clocked].
+// MaxSteps returns the largest number of moves and steps that a sample may take if a run requests
+// the given number of steps. It implements [Clocked].
 func (p *corrected) MaxSteps(steps int) int {
 	most := slots.MaxSteps(p.Steps, steps)
 	if most > math.MaxInt/(p.moves+1) {

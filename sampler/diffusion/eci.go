@@ -103,8 +103,8 @@ func (p *eci) Prior(x []float32, r *sampler.Stream) {
 	p.rounds = 0
 }
 
-// Next returns the time after the next round. The times of the steps are evenly spaced. All rounds
-// of a step except the last stay at the same time. It implements [Steps].
+// Next returns the time after the next round. The times of the steps are evenly spaced. Only the
+// last round of a step changes the time. It implements [Steps].
 func (p *eci) Next(_ []float32, t float64, step, steps int, _ *sampler.Stream) float64 {
 	if step%p.mix < p.mix-1 {
 		return t

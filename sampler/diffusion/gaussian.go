@@ -86,8 +86,8 @@ func (p *gaussian) Next(_ []float32, _ float64, step, steps int, _ *sampler.Stre
 	return gridTime(step, steps)
 }
 
-// Reverse replaces the state x at time t by the state at time s, by a DDIM step. It returns an
-// error only if a prediction is not finite. It implements [Steps].
+// Reverse makes a DDIM step: it replaces the state x at time t by the state at time s. It returns
+// an error only if a prediction is not finite. It implements [Steps].
 func (p *gaussian) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	at, as := p.Alpha(t), p.Alpha(s)
 	variance := float64(float64(float64(p.eta*p.eta)*((1-as)/(1-at))) * (1 - at/as))

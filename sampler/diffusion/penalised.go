@@ -72,7 +72,7 @@ type penalised struct {
 	back    []float64
 }
 
-// MaxSteps returns how many steps the guided process takes at most if a run asks for the given
+// MaxSteps returns the largest number of steps that a sample may take if a run requests the given
 // number. It implements [Clocked].
 func (p *penalised) MaxSteps(steps int) int { return slots.MaxSteps(p.Steps, steps) }
 

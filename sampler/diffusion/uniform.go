@@ -95,7 +95,7 @@ func (p *uniform) settle(v []float32, x []int32) {
 }
 
 // Condition turns leave-one-out predictions, which are made from the other sites only, into full
-// posteriors, by multiplying them by q(x_t,i | x_0,i). It leaves full posteriors unchanged. It
+// posteriors. It multiplies them by q(x_t,i | x_0,i). Full posteriors are left unchanged. It
 // implements [Renoiser].
 func (p *uniform) Condition(v []float32, x []int32, t float64, leaveOneOut bool) {
 	check.Len("diffusion", "v", len(v), len(x)*p.levels)
@@ -133,8 +133,8 @@ func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 }
 
 // Posterior stores in dst, for every site and token l, the logarithm of Σ_k p(k)·q(x_s = l | x_t,
-// k), where p(k) is the predicted probability of the clean token k. It implements [Factorised].
-// With n(k) = q(x_t | k), and V and α_{t|s} as in [Uniform], the sum equals
+// k). Here p(k) is the predicted probability of the clean token k. It implements [Factorised]. With
+// n(k) = q(x_t | k), and V and α_{t|s} as in [Uniform], the sum equals
 //
 //	(α_{t|s}·1[l=x_t] + (1−α_{t|s})/V)·(α_s·p(l)/n(l) + (1−α_s)/V·Σ_k p(k)/n(k)).
 func (p *uniform) Posterior(dst, v []float32, x []int32, t, s float64) {

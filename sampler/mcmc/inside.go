@@ -142,8 +142,8 @@ func (k *following) Reset(ctl sampler.Control, x []int32) error {
 }
 
 // Step makes one step with the slow or the quick kernel. After a change of the model, the slow
-// kernel makes the first steps, as many as the constant patience. Then the quick kernel takes over.
-// It implements [sampler.Transition].
+// kernel makes the first steps. Their number is the constant patience. Then the quick kernel takes
+// over. It implements [sampler.Transition].
 func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.since == patience {
 		return k.Kernel.Step(ctl, info, x, r)

@@ -458,7 +458,7 @@ func (k *subgraphs) hold(g int, x []int32) {
 	k.held[g] = true
 }
 
-// Exchanges reports whether the kernel can exchange states with the other one, because both draw
+// Exchanges reports whether the kernel can exchange states with the other one. Both must draw
 // forests of pair models and have the same numbers of sites and chains. It implements
 // [sampler.Exchanger].
 func (k *subgraphs) Exchanges(with sampler.Exchanger, _ float64) bool {

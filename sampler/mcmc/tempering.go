@@ -582,10 +582,10 @@ func (k *tempering) show() {
 	}
 }
 
-// CoupleRungs lets c exchange states between this kernel and another one, the argument with,
-// separately on rung from and every rung a multiple of by after it. It returns the energies of the
-// states x and y, or ok = false if the temperatures of the two kernels differ. It implements
-// [sweep.Laddered].
+// CoupleRungs lets c exchange states between this kernel and another one, the argument with. The
+// states are exchanged separately on each of the rungs j = from + k·by, k = 0, 1, …. CoupleRungs
+// returns the energies of the states x and y, or ok = false if the temperatures of the two kernels
+// differ. It implements [sweep.Laddered].
 func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, from, by int, c sweep.Coupler) (e, f []float64, ok bool) {
 	o, ok := sampler.As[*tempering](with)
 	if !ok || !slices.Equal(k.betas, o.betas) || k.behind || o.behind {

@@ -54,8 +54,8 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, field))
 }
 
-// Ring returns an Ising model on a ring. Each site is linked to its nearest sites on either side;
-// the argument near is their number. The signs of the couplings alternate.
+// Ring returns an Ising model on a ring. The argument near is the number of neighbours on either
+// side of a site. The sign of a coupling alternates with the distance.
 func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
@@ -93,7 +93,7 @@ func Chequered(t *testing.T, rows, cols int) *model.Ising {
 }
 
 // Observed counts the transitions of a method. Entry [x][y] of the result is the number of steps
-// from state x to state y. The number of steps from each state is the argument draws.
+// from state x to state y. The argument draws is the number of steps from each state.
 func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
 	t.Helper()
 	k, err := method.Kernel(context.Background(), m, sampler.BlockSize)
@@ -101,8 +101,8 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 	return ObservedKernel(t, m, k, func() {}, draws, seed)
 }
 
-// ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. Ahead of
-// every step it calls the function given as the argument before.
+// ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. It calls
+// the given function at the start of every step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
@@ -157,8 +157,9 @@ func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	return true
 }
 
-// Stay sets dst[x], the probability of staying at x, to 1 minus the sum of the other entries, or to
-// 0 if that sum exceeds 1 by rounding. Larger excesses are left for Matrix.RowError to find.
+// Stay sets dst[x], the probability of staying at x, to 1 minus the sum of the other entries. If
+// that sum exceeds 1 by rounding, Stay sets dst[x] to 0. Larger excesses are left for
+// Matrix.RowError to find.
 func Stay(dst []float64, x int) {
 	dst[x] = 0
 	dst[x] = max(0, 1-exact.Sum(dst))
@@ -247,8 +248,8 @@ func Distribution(m energy.Model) (free []int, p []float64) {
 	return free, p
 }
 
-// Pinned returns a version of m in which the sites for which keep returns false are fixed. The
-// levels of the fixed sites vary from site to site.
+// Pinned returns a version of m in which the sites i with keep(i) = false are fixed. The levels of
+// the fixed sites vary from site to site.
 func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	sites, levels := m.Shape()
 	fixed := map[int]int32{}

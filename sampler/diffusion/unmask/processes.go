@@ -77,7 +77,8 @@ type scheduled struct {
 	counts []int
 }
 
-// MaxSteps returns the number of counts, but at most one per site. It implements diffusion.Clocked.
+// MaxSteps returns the number of steps in the schedule, but at most one per site. It implements
+// diffusion.Clocked.
 func (p *scheduled) MaxSteps(int) int {
 	if p.counts == nil {
 		return p.Sites

@@ -83,9 +83,10 @@ func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) floa
 	return p.after(1) // continue editing
 }
 
-// Reverse draws a token from the prediction v for every mask, and reveals those whose probability
-// is at least Reveal, or else the most likely one. It also replaces an unmasked token if the most
-// likely token has probability ≥ Edit. It implements diffusion.Steps.
+// Reverse draws a token from the prediction v for every mask. It reveals the drawn tokens whose
+// probability is at least Reveal or, if there are none, the most likely drawn token. It also
+// replaces an unmasked token if the most likely token has probability ≥ Edit. It implements
+// diffusion.Steps.
 func (p *threshold) Reverse(x []int32, raw, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		if l != p.Mask {
