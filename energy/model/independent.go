@@ -19,9 +19,8 @@ import (
 // Independent is [energy.Differentiable] with exact differences (rounded to float32),
 // [energy.Conditional], [energy.Graphical] (without edges), [energy.Factored], [energy.Learnable]
 // and [energy.Supported]. Through [energy.As] it is also [energy.Binary] if it has two levels, and
-// [energy.Local] if no site forbids level 0. The difference from a forbidden level to an allowed
-// one is −Inf. An Independent is immutable and safe for concurrent use. Its methods allocate
-// nothing.
+// [energy.Local] if no site forbids level 0. An Independent is immutable and safe for concurrent
+// use. Its methods allocate nothing.
 type Independent struct {
 	levels int
 	costs  []float64 // negative log-weights −w, sites × levels

@@ -16,12 +16,11 @@ import (
 //
 // with a matrix Q, linear terms b, a constant c, and the numeric values of the levels. With the
 // values {0, 1} it is a QUBO or Boltzmann machine, with {−1, 1} an Ising model, and with other
-// values an integer or ordinal problem. Q need not be symmetric, since only Q_ij + Q_ji matters. If
-// the parameters are integers, energies and differences are exact.
+// values an integer or ordinal problem. Only Q_ij + Q_ji matters. If the parameters are integers,
+// energies and differences are exact.
 //
-// Quadratic is [energy.Differentiable], [energy.Local], [energy.Factored] and [energy.Learnable].
-// Its differences are exact, including the second-order term of the diagonal, and rounded to
-// float32. Through [energy.As] it is also
+// Quadratic is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local],
+// [energy.Factored] and [energy.Learnable]. Through [energy.As] it is also
 //
 //   - [energy.Binary] and [energy.Pairwise] if it has two levels, and [energy.Incremental] if its
 //     matrix is also dense;
@@ -33,7 +32,7 @@ import (
 //
 // With two levels and a dense matrix, energies and fields are the same on every machine and do not
 // depend on earlier states. For this, the couplings Q_ij + Q_ji are rounded once to multiples of
-// 2^(e−52). Here 2^e is the power of two above the largest sum of their magnitudes in a row.
+// 2^(e−52), where 2^e is the power of two above the largest sum of their magnitudes in a row.
 type Quadratic struct {
 	couplings couplings
 	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.

@@ -28,9 +28,8 @@ type Metropolis struct {
 	// levels (Ising). Chromatic is a hundred times faster on an energy.Toroidal model with even
 	// sides and at least 32 sites.
 	//
-	// In a fixed order, a change that costs no energy is always made. If most changes cost no
-	// energy, as without couplings, the chains then cycle instead of exploring the target. Random
-	// does not have this problem.
+	// In a fixed order, a change that costs no energy is always made. If most changes are of this
+	// kind, as without couplings, the chains cycle instead of exploring the target.
 	Scan Scan
 }
 

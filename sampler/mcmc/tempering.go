@@ -26,9 +26,8 @@ import (
 //	min(1, exp( (β_j − β_{j+1}) (E(x_j) − E(x_{j+1})) )),
 //
 // for even j in one step and odd j in the next. The joint distribution ∏_j exp(−β_j E(x_j)) of the
-// replicas is invariant. This schedule is not reversible: it carries states straight through the
-// ladder instead of letting them diffuse (Okabe et al. 2001; Syed, Bouchard-Côté, Deligiannidis and
-// Doucet 2022).
+// replicas is invariant. This schedule is not reversible, and carries states straight through the
+// ladder (Okabe et al. 2001; Syed, Bouchard-Côté, Deligiannidis and Doucet 2022).
 //
 // The states and energies of the chain are those of the rung with β = 1. Observers find every rung
 // in Info.Rungs. diagnose.Replicas records the rungs and reweights them to intermediate

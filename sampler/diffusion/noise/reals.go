@@ -167,8 +167,8 @@ func (c SigmoidBar) Check() error {
 //	ᾱ(t) = (1−t)²/((1−t)² + t²).
 //
 // With this schedule, evenly spaced DDIM steps (diffusion.Gaussian with η = 0) are Euler's method
-// for dz/dt = E[ε − x_0 | z]. Because ᾱ(1) = 0, the first state is pure noise. Denoisers that
-// divide by √ᾱ, such as energy.NoisePredictor, cannot make a prediction for this state.
+// for dz/dt = E[ε − x_0 | z]. Because ᾱ(1) = 0, denoisers that divide by √ᾱ, such as
+// energy.NoisePredictor, cannot predict from the first state.
 type Straight struct{}
 
 // Alpha returns the signal level at time t, which is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise. It

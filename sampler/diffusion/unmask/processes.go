@@ -158,16 +158,15 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 //
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //
-// where H_i is the entropy at site i. It draws the tokens of U independently. The left side bounds
-// the information that the sites of U have about each other.
+// where H_i is the entropy at site i. It draws the tokens of U independently.
 //
 // Let p be the denoiser's distribution and q the distribution of the samples. With exact
 // predictions,
 //
 //	KL(p‖q) ≤ Bound × the mean number of steps.
 //
-// With Bound 0, EntropyBound samples from p, yet a single step reveals all sites whose tokens are
-// certain. With a projection these bounds do not hold, but samples satisfy its constraint.
+// With Bound 0, q = p, yet a single step reveals all sites whose tokens are certain. With a
+// projection these bounds do not hold, but samples satisfy its constraint.
 type EntropyBound struct {
 	Mask int32
 	// Schedule gives the probability α(t) that a token is unmasked at time t; nil means

@@ -24,9 +24,9 @@ import (
 // the two levels in the cluster. Two-level models may have individual couplings of either sign and
 // individual fields (energy.Pairwise), as with SwendsenWang.
 //
-// The probability that a cluster is drawn is proportional to its size. Near a transition Wolff is
-// therefore several times more efficient than SwendsenWang. The cost of a step is proportional to
-// the size of its clusters. Each update is reversible.
+// Clusters are drawn in proportion to their size. Near a transition Wolff is therefore several
+// times more efficient than SwendsenWang. The cost of a step is proportional to the size of its
+// clusters. Each update is reversible.
 type Wolff struct {
 	// Updates is the number of clusters per step; 0 means 1.
 	Updates int
