@@ -17,10 +17,9 @@ import (
 )
 
 // Path projects a factorised categorical distribution onto a language, a set of allowed sequences.
-// It finds the distribution over sites × levels that is nearest to the given distribution and whose
-// likeliest sequence is in the language. The result is exact. Code that can draw sequences jointly,
-// such as package sampler/diffusion, should condition on the language instead (see
-// [PathProjection.Draw]).
+// It finds the nearest distribution over sites × levels whose likeliest sequence is in the
+// language. The result is exact. Code that can draw sequences jointly, such as package
+// sampler/diffusion, should condition on the language instead (see [PathProjection.Draw]).
 //
 // A Path is written as a struct literal. Compile makes a [PathProjection] for direct use. Bind
 // makes one for a runner such as package sampler/diffusion. For every field except Language, the

@@ -82,8 +82,8 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 }
 
 // Count counts the neighbours in state 1 of each site of strip number job of s, and stores the
-// numbers. It also updates three tallies. They determine the probabilities of the proposal that led
-// from another state, the argument from, to s, and of the reverse proposal:
+// numbers. It also updates three tallies, for the proposal that led from the other state, from, to
+// s, and for the reverse proposal:
 //
 //   - back counts all sites by their state and number in s, and as flips those at which the two
 //     states differ;
