@@ -22,9 +22,9 @@ import (
 // ones. The vector h shrinks C towards its diagonal, and decreases as samples accumulate.
 //
 // The gain is s = 2/(2+k), where the counter k starts at 0. A step increases k by 1, or by 0.2 if
-// it continues in the direction of recent steps (Kesten 1958). A run of steps in one direction,
-// longer than an eighth of all steps, resets k to 0. A step is shortened if it would change the
-// distribution by more than about one nat.
+// it continues in the direction of recent steps (Kesten 1958). A long run of steps in one direction
+// resets k to 0. A step is shortened if it would change the distribution by more than about one
+// nat.
 //
 // The rule does not depend on the units of g and accepts dependent constraints. It needs batches of
 // at least two states. An update takes O(n²) time and memory for n multipliers.

@@ -29,9 +29,8 @@ import (
 //
 // A Lagrangian is an energy.Affine whose weights change (see energy.Varying), and supports the same
 // optional interfaces. Inequalities made of models ([Constraint], constraint.Count, a [Modelled]
-// set) support the interfaces of these models. For instance, a torus model under a constraint.Count
-// remains a torus model at every λ. For other sets, energy differences are exact but slow: each
-// site takes one evaluation per level.
+// set) support the interfaces of these models. For other sets, energy differences are exact but
+// slow: each site takes one evaluation per level.
 //
 // SetLambda must not run concurrently with any other method; all others may. MCMC kernels that
 // sample the Lagrangian must be Reset after SetLambda. [Inference] takes care of both. Two loops

@@ -434,7 +434,7 @@ func unite(graphs []graph) graph {
 //   - [Pairwise] if each part is Pairwise, is Matching with two levels, or is a single-site model
 //     with two levels.
 //
-// With or without fixed sites, an Affine is
+// In any case, an Affine is
 //
 //   - [Bipartite] or [IncrementalBipartite] if exactly one part is, with weight 1, and the others
 //     are single-site models with two levels;

@@ -826,15 +826,14 @@ func (c *Runner[S]) level() {
 // first Run makes the warm-up steps before it draws. To draw until ctx ends, let n be math.MaxInt.
 //
 // If ctx ends, Run returns the error of ctx. The states are valid, and a later Run continues from
-// there. If steps are slow, some chains may be a few steps behind the others; the later Run moves
-// these first.
+// there. It first moves chains that are some steps behind the others.
 //
 // If a chain cannot continue, Run returns an error that names the chain and the step. Call Reset
 // before the next Run. It is an error to call Run while another Run is under way.
 //
 // If the code of a model, method or observer panics, Run panics in the goroutine that called it.
-// The panic value is an error that reports the original value and its stack, and wraps the value if
-// it is an error. A later Run continues from the states at that point.
+// The panic value is an error that reports the original value and its stack, and wraps it if it is
+// an error. A later Run continues from the states at that point.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Run", n); err != nil {
 		return err

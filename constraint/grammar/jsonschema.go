@@ -94,9 +94,7 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 // oneOf counts as a union if its schemas plainly exclude each other. Schemas that cannot be
 // rewritten, because of not, oneOf, if or dependencies, are read side by side: one automaton per
 // schema reads the text. The rules then apply to all schemas that are read at one place of the
-// value. A property counts as listed if one of these schemas lists it. Only if the schemas of one
-// place have more than five patterns of names does the schema of one property restrict the order of
-// members in another.
+// value. A property counts as listed if one of these schemas lists it.
 //
 // # Assertions
 //
@@ -109,9 +107,9 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //     its relatives, regex) accept only texts that all implementations accept. Below a negation,
 //     every text that some implementation accepts counts as valid.
 //
-// If schemas are read side by side and one of these exceptions occurs below a negation, the error
-// is a [*SchemaError]. A member that additionalProperties, patternProperties or propertyNames
-// rejects satisfies their negation even if its name is repeated.
+// Below a negation, these exceptions are a [*SchemaError] if schemas are read side by side. A
+// member that additionalProperties, patternProperties or propertyNames rejects satisfies their
+// negation even if its name is repeated.
 //
 // The keyword uniqueItems is exact for items with few possible values (an enum, a const, Booleans,
 // a short range of integers). For other items it is an error. So are unknown formats, unless

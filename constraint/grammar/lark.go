@@ -34,9 +34,8 @@ import (
 // and imports of other files are errors.
 //
 // The language contains every concatenation of terminals that the rules allow, with ignored
-// terminals between them. Lark's lexer does not accept all of these texts: it does not choose a
-// name where a keyword matches, or the reverse. The grammar must be deterministic, and the errors
-// are those of [Parse].
+// terminals between them. Lark's lexer accepts fewer texts: if a keyword also matches a name, it
+// chooses one of the two. The grammar must be deterministic, and the errors are those of [Parse].
 func ParseLark(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

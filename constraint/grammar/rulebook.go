@@ -33,10 +33,9 @@ import (
 // sign after a regular expression or a class excludes one text or, in parentheses, several texts
 // separated by |: /[a-z]+/ - ("if" | "else").
 //
-// The grammar must define a deterministic pushdown automaton that reads one byte at every move.
-// Only recursive rules can fail this requirement. The next byte must decide whether a text
-// continues in a rule, enters a recursive rule, or leaves the rule. Recursion between brackets is
-// always allowed.
+// The grammar must define a deterministic pushdown automaton that reads one byte at every move. At
+// a recursive rule, the next byte must decide whether a text continues, enters or leaves the rule.
+// Recursion between brackets is always allowed; so are all rules without recursion.
 //
 // The error is one of the following:
 //

@@ -36,8 +36,8 @@ func (e *PatternError) Unwrap() error { return e.Err }
 //
 // A pattern has at most 2¹⁶ bytes and, with its repetitions written out, at most 2¹⁶ instructions.
 // A Unicode class such as \pL counts as 256 bytes. If case is ignored, a range that ends beyond
-// ASCII counts as 2048 bytes. For long lists of words, use [Words] or [Contains]. Use a [Cache] for
-// patterns that are compiled repeatedly.
+// ASCII counts as 2048 bytes. [Words] and [Contains] are better for long lists of words, and a
+// [Cache] for repeated patterns.
 //
 // The error is a [*PatternError] if the pattern does not parse. Other errors are those of [Lift].
 func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {

@@ -52,10 +52,9 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 // dimensions, only one candidate contributes (see [GibbsScore.Effective]). GibbsOptions.Center and
 // Spread give better candidates.
 //
-// Each state needs its own random source, and the target must be safe for concurrent use, because
-// states are processed in parallel. Results do not depend on the number of processors. If the
-// energies of the target are the same on every GOARCH, so are the results. A GibbsScore must be
-// used by one goroutine at a time.
+// Each state needs its own random source, and the target must be safe for concurrent use. Results
+// do not depend on the number of processors, and are the same on every GOARCH if the energies of
+// the target are. A GibbsScore must be used by one goroutine at a time.
 type GibbsScore struct {
 	l     Tilted
 	rows  []dual.Row

@@ -34,9 +34,9 @@ import (
 // and a Config.Max below 1.
 //
 // For λ ≠ 0 this method is a heuristic. The path divergence exceeds KL(p‖q_i), so it never
-// certifies KL(p‖q_i) ≥ b_i. Its mean is not the dual gradient, and the predictions do not combine
-// to the optimum. If tokens are revealed one by one, [Erasure.Terminal] corrects all three faults.
-// If the space can be enumerated or log Z is known, use [Experts].
+// certifies KL(p‖q_i) ≥ b_i. Its mean is not the dual gradient, and p_λ is not the optimum. If
+// tokens are revealed one by one, [Erasure.Terminal] corrects all three faults. If the space can be
+// enumerated or log Z is known, use [Experts].
 //
 // An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. With a projector, guidance, particles or another process, Denoise returns an error.
@@ -433,11 +433,10 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i,
 //
 // which the site-wise combination of predictions only approximates. For every state in x, the
-// function draws a number of candidates (particles) by calling sample. It gives each candidate a
-// weight that corrects the error of the combination along its path. Then it resamples x from all
-// candidates by these weights, so a state may occur twice. The function sample must reveal one
-// token at a time (diffusion.Masked{FirstHitting: true}). With exact denoisers the error is
-// O(1/(states·particles)).
+// function draws a number of candidates (particles) by calling sample. It resamples x from all
+// candidates by weights that correct the error of the combination along their paths, so a state may
+// occur twice. The function sample must reveal one token at a time (diffusion.Masked{FirstHitting:
+// true}). With exact denoisers the error is O(1/(states·particles)).
 //
 // After the call, [Erasure.Violation] stores b_i − log(p_λ(x)/q_i(x)). The mean of these values is
 // the dual gradient b_i − KL(p_λ‖q_i); at most 0, it certifies KL(p_λ‖q_i) ≥ b_i. [Erasure.Beta]

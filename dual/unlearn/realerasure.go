@@ -17,9 +17,8 @@ import (
 //	x̂_λ = (x̂ − Σ_i λ_i x̂_i)/(1−s),  s = Σλ_i < 1,
 //
 // where x̂ is the prediction for the distribution q to start from, and x̂_i that for a distribution
-// q_i to move away from. A DDPM step with x̂_λ is a product of experts: the normalised product of
-// powers of the steps with x̂ and x̂_i. Predictions of noise, scores and velocities combine by the
-// same formula.
+// q_i to move away from. A DDPM step with x̂_λ is the normalised product of powers of the steps
+// with x̂ and x̂_i. Predictions of noise, scores and velocities combine by the same formula.
 //
 // It also measures how far the DDPM diffusion with x̂_λ is from that with x̂_i, by the path
 // divergence (Lemma 3)
@@ -28,13 +27,12 @@ import (
 //
 // where ᾱ is the signal level, and step k lowers the noise from level k to level k−1. For the last
 // step the factor is SNR_1. With exact denoisers, the divergence at λ = 0 tends to KL(q‖q_i) as the
-// steps become finer; with coarse steps it is larger. For λ ≠ 0 it is no lower bound of KL(p‖q_i),
-// where p is the distribution of the samples (see [Erasure]). denoise.RealLikelihood estimates the
+// steps become finer; with coarse steps it is larger. For λ ≠ 0 it is no lower bound of the
+// divergence of the samples from q_i (see [Erasure]). denoise.RealLikelihood estimates the
 // densities of final samples.
 //
-// A RealErasure is a [dual.Target] of reals. It is used like an Erasure: make a diffusion with it,
-// a [dual.Resampler] around the diffusion, and a [dual.Inference] with [dual.Ascent] and a
-// Config.Max below 1.
+// A RealErasure is a [dual.Target] of reals, and is used like an Erasure: with a diffusion, a
+// [dual.Resampler] around it, and a [dual.Inference] with [dual.Ascent] and a Config.Max below 1.
 //
 // A RealErasure must be used by one diffusion, whose process is diffusion.Gaussian. Lemma 3
 // concerns Eta = 1; other values give the same divergence at λ = 0. For a flow, use Eta = 0 with

@@ -22,11 +22,11 @@ import (
 // and x_0. The last step has the posterior variance of x_0 under a flat prior. (Samplers usually
 // make it without noise, which gives no density.)
 //
-// The estimate is a mean of K ratios. For each ratio, noise is added to the state along a random
-// path. The ratio is the density of the path under the reverse chain, divided by its density under
-// the noise process. On average the logarithm of the estimate is below log q(x_0); the gap shrinks
-// as K grows. It is the bound of Khalafi, Ribeiro and Ding (2026, Lemma 2 and C.4) with K
-// importance weights, and with K = 1 the evidence lower bound.
+// The estimate is a mean of K ratios. For each, noise is added to the state along a random path.
+// The ratio is the density of the path under the reverse chain, divided by its density under the
+// noise process. On average the logarithm of the estimate is below log q(x_0), and less so for
+// large K (Khalafi, Ribeiro and Ding 2026, Lemma 2 and C.4). With K = 1 it is the evidence lower
+// bound.
 //
 // A RealLikelihood is safe for concurrent use if the denoiser is.
 type RealLikelihood struct {

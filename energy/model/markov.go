@@ -277,8 +277,8 @@ const maxSmoothing = 1 << 53
 //	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing.
 //
 // The distribution start is estimated in the same way from the first k tokens of each sequence.
-// With a = 0 the result is the maximum-likelihood estimate; a = 1 is Laplace's rule. A context that
-// does not occur has a uniform row.
+// With a = 0 the result is the maximum-likelihood estimate. A context that does not occur has a
+// uniform row.
 //
 // States of the returned chain have the given number of sites; sequences may have other lengths.
 // Sequences with fewer than k tokens are ignored.

@@ -30,9 +30,9 @@ import (
 // A Quadratic is immutable and safe for concurrent use. After the first calls, its methods allocate
 // nothing.
 //
-// With two levels and a dense matrix, energies and fields are the same on every machine and do not
-// depend on earlier states. For this, the couplings Q_ij + Q_ji are rounded once to multiples of
-// 2^(e−52), where 2^e is the power of two above the largest sum of their magnitudes in a row.
+// With two levels and a dense matrix, energies and fields are the same on every machine. For this,
+// the couplings Q_ij + Q_ji are rounded once, to 2⁻⁵² of the power of two above the largest sum of
+// their magnitudes in a row.
 type Quadratic struct {
 	couplings couplings
 	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.

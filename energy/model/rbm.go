@@ -29,9 +29,8 @@ import (
 // # Reproducibility
 //
 // NewRBM rounds weights and biases once, so that energies and VisibleField are the same on every
-// machine and do not depend on earlier states. The weights and the bias of a hidden unit become
-// multiples of 2^(e−52), where 2^e is the power of two above the sum of their magnitudes. The
-// biases of the visible units are rounded in the same way.
+// machine. The weights and the bias of a hidden unit are rounded to 2⁻⁵² of the power of two above
+// the sum of their magnitudes, and the biases of the visible units likewise.
 //
 // Field, Gradient and FieldFrom are reproducible for each instruction set. [RBM.ProposalFrom] takes
 // half the time and is reproducible on every machine.

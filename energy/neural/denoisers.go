@@ -117,11 +117,10 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 //
 //	s_i(y) = p(x_0,i = y | x)·α/(1−α).
 //
-// A row of log-weights is defined up to a constant, so constant factors such as scale_by_sigma in
-// the public code do not matter.
+// Constant factors such as scale_by_sigma in the public code do not matter, because a row of
+// log-weights is defined up to a constant.
 //
-// Without a mask, log s_i(y) = f(y), and p(x_t,i = y | other sites) = s_i(y)/Σ s_i. A token is
-// intact with probability α and otherwise uniform, so
+// Without a mask, log s_i(y) = f(y). A token is intact with probability α and otherwise uniform, so
 //
 //	p(x_0,i = y | other sites) = max(0, s_i(y)/Σ s_i − (1−α)/V)/α.
 //

@@ -16,8 +16,8 @@ import (
 //	E(θ) = (w/N) Σ_i (f_i − y_i)²,  f_i = σ(c + Σ_j v_j tanh(b_j + Σ_k W_kj x_ik)),
 //
 // where f_i is the output of the network, σ the logistic function, and w a factor that you choose.
-// The weights and biases W, b, v and c are the entries of θ. The energy is that of Zhang, Liu and
-// Liu (2022, section 6.4), whose code has w = 100. With w = N it is the sum of squares.
+// The weights and biases W, b, v and c are the entries of θ. Zhang, Liu and Liu (2022, section 6.4)
+// use this energy with w = 100.
 //
 // Each weight or bias is a site; level 0 means −1 and level 1 means 1. The d = (inputs + 2)·hidden
 // + 1 sites are W row by row (a row per input), b, v and c.

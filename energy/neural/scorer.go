@@ -14,10 +14,10 @@ import (
 //
 //	s(x) = 1/L·Σ_i f_i(x).
 //
-// For a distribution over tokens at each position, a Scorer mixes the embeddings of the tokens. It
-// then also computes the gradient with respect to the probabilities. Its methods serve as the
-// fields of a constraint.Score: Value as F, Gradient as Gradient, and Scores as DecideAll.
-// train.Evaluate measures the error of the score on other data.
+// For a distribution over tokens at each position, a Scorer mixes the embeddings of the tokens, and
+// also computes the gradient with respect to the probabilities. Its methods serve as the fields of
+// a constraint.Score: Value as F, Gradient as Gradient, and Scores as DecideAll. train.Evaluate
+// measures the error on other data.
 //
 // A Scorer is safe for concurrent use, and concurrent calls do not wait for each other.
 type Scorer struct {

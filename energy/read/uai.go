@@ -29,11 +29,11 @@ import (
 // files (see [Evidence]). Lines may be broken anywhere; lines that start with c, # or % are
 // comments.
 //
-// All sites of the model have the levels 0 … max k − 1. For a variable with k values, the levels k,
-// k+1, … have energy +Inf, and the model's Repair removes them. Repair does not repair a state that
-// a table forbids. If tables forbid states, pass allowed initial states as Config.Init. The model
-// is [energy.Conditional], [energy.Graphical], [energy.Factored] and [energy.Supported]. It is
-// immutable and safe for concurrent use.
+// All sites of the model have the levels 0 … max k − 1. Levels that a variable does not have get
+// energy +Inf, and the model's Repair removes them. If tables forbid states, pass allowed initial
+// states as Config.Init, because Repair does not make them. The model is [energy.Conditional],
+// [energy.Graphical], [energy.Factored] and [energy.Supported]. It is immutable and safe for
+// concurrent use.
 //
 // Errors name the line, the column, what was found and what was expected. If n·max k, the number of
 // levels of all sites, exceeds 2²⁰, the text must have at least one word for every 64 levels.

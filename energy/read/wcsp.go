@@ -23,8 +23,7 @@ import (
 // functions, for which a is −1, are an error.
 //
 // The model supports the same interfaces as a model from [UAI], which also describes errors and
-// memory limits. A state whose costs only add up to top or more is allowed, with at most e^−top
-// times the probability of a state without costs.
+// memory limits. A state is not forbidden if only the sum of its costs reaches top.
 func WCSP(r io.Reader) (energy.Model, error) {
 	w := newWords("WCSP", r)
 	w.comment = "#"

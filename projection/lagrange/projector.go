@@ -35,11 +35,10 @@ import (
 // exchanged for cheaper ones. The final rows are the nearest rows whose likeliest tokens form this
 // sequence (see [projection.PathProjection.Nearest]).
 //
-// In tests with bounds on counts, the result equals the exact projection. With bounds on weighted
-// sums, its distance is on average at most a twentieth larger.
+// For counts, the result equals the exact projection in tests. For bounds on weighted sums, its
+// distance is at most a twentieth larger on average.
 //
-// The paper does not specify the growth of μ, Temperature and the tolerance. This implementation
-// adds four things:
+// This implementation adds four things to the paper:
 //
 //   - No step moves a logit by more than 1.
 //   - The search restarts after 50 outer loops.

@@ -30,22 +30,22 @@ import (
 //	E_k = (1 − β_k)·E_base + β_k·E,
 //
 // where E_base is the energy of the base, 0 for uniform states. If the model is [Tempered], it
-// supplies the term β_k·E itself. The weight w of a chain starts at Z_0, the normaliser of the
-// base. A stage first updates the weight and then moves the chain,
+// supplies the term β_k·E. The weight w of a chain starts at Z_0, the normaliser of the base. Stage
+// k first updates the weight and then moves the chain,
 //
-//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← state after some steps of the method on E_k.
+//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← x_{k−1} after AISConfig.Moves steps of the method on E_k.
 //
-// The number of steps is AISConfig.Moves. The last stage does not move the chain. A chain that
-// starts at a state of probability zero has weight 0.
+// The last stage does not move the chain. A chain that starts at a state of probability zero has
+// weight 0.
 //
-// If the method leaves its target invariant (mcmc.DULA does not), the mean weight is Z, however
-// badly the chains mix. The mean of log w is too low. Set the step sizes of methods, because they
-// do not tune themselves here.
+// If the method leaves its target invariant (mcmc.DULA does not), E[w] = Z, however badly the
+// chains mix. On average log w is too low. Methods do not tune themselves here, so set their step
+// sizes.
 //
-// If AISConfig.Population is set, AIS becomes population annealing (Hukushima and Iba 2003; Machta
-// 2010). A population is a group of consecutive chains, independent of the other groups. When its
-// effective number of chains, (Σw)²/Σw², falls below half of its size, its chains are resampled in
-// proportion to w (systematic resampling). Each then gets the mean weight.
+// With AISConfig.Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta
+// 2010). A population is a group of consecutive chains. When its effective number of chains,
+// (Σw)²/Σw², falls below half of its size, its chains are resampled in proportion to w (systematic
+// resampling). Each then gets the mean weight.
 //
 // All results have the same bits on every processor.
 //

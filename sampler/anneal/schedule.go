@@ -60,9 +60,8 @@ const (
 // the steepest rise of the energy is accepted with probability ½. At the last β, a small rise is
 // accepted with probability 0.01/sites. If all differences are zero, both results are 1.
 //
-// The small rise is the 5 % quantile of the non-zero differences, in magnitude. Cooling also takes
-// this quantile of the smallest rise of each site near a few local minima. It uses the latter if it
-// is less than a quarter of the former.
+// The small rise is the 5 % quantile of the non-zero differences, in magnitude. Near local minima,
+// the same quantile of the smallest rise of each site is used if it is less than a quarter of that.
 //
 // This is the rule of D-Wave's simulated-annealing sampler, except for the quantile and the
 // division by sites.

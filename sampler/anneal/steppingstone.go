@@ -26,13 +26,12 @@ import (
 //	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1}.
 //
 // Here E_k is the energy at β_k, as in [AIS]. ⟨·⟩_k is the mean over draws from exp(−E_k), and Z_0
-// is the normaliser of the base distribution. For k = 0 the draws are independent. The chains of a
-// stage start from the last states of the previous stage, and may adapt during the warm-up of the
-// stage.
+// is the normaliser of the base distribution. The draws for k = 0 are independent. The chains of a
+// stage start from the last states of the previous stage, and may adapt during its warm-up.
 //
-// The chains must mix at every temperature; [AIS] does not need this. If they mix, SteppingStone is
-// more precise than AIS at the same cost. StdErr is computed with [diagnose.MCSEMean], and its last
-// digits may differ between processors. Value has the same bits on every processor.
+// The chains must mix at every temperature, unlike those of [AIS]. If they do, SteppingStone is
+// more precise at the same cost. StdErr is computed with [diagnose.MCSEMean]; its last digits may
+// differ between processors, those of Value do not.
 //
 // SteppingStone returns an error if a setting is out of range, and the errors of
 // [sampler.Runner.Run]. It returns [sampler.ErrZero] if all draws from the base in a block of

@@ -14,17 +14,15 @@ const MinDraws = 6
 
 // ESSBulk returns the bulk effective sample size of draws[chain][draw] (Vehtari et al. 2021). It
 // measures how well the chains explored the centre of the distribution. Each chain is split in
-// half, and the draws are replaced by normal scores of their ranks. The result is the effective
-// sample size of the mean of these scores.
-//
-// For m half-chains of n draws each, it is mn/τ̂ with
+// half, and the draws are replaced by normal scores of their ranks. For m half-chains of n scores
+// each, the result is mn/τ̂ with
 //
 //	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n).
 //
-// Here γ̂_t is the mean autocovariance at lag t, W is the mean variance of the half-chains, and B/n
-// is the variance of their means. The ρ̂_t are truncated at a lag T and made monotone by pairs
-// (Vehtari et al. 2021, section 3.2, after Geyer 1992). With S = mn, the result is at most S·log₁₀
-// S, as in Stan. It may exceed S if draws are anticorrelated.
+// Here γ̂_t is the mean autocovariance of the scores at lag t, W is the mean variance of the
+// half-chains, and B/n is the variance of their means. The ρ̂_t are truncated at a lag T and made
+// monotone by pairs (Vehtari et al. 2021, section 3.2, after Geyer 1992). With S = mn, the result
+// is at most S·log₁₀ S, as in Stan. It exceeds S if draws are anticorrelated.
 //
 // All chains must have the same length, at least 6 draws ([ErrTooFew]). Constant draws give
 // [ErrConstant]. NaN and infinite draws give a [*NotFinite]. ESSBulk takes O(S log S) time and O(S)

@@ -45,7 +45,7 @@ func (e *NotFinite) Error() string {
 // assessing convergence of MCMC, Bayesian Analysis 16, 667–718).
 //
 // R̂ is +Inf if every half is constant and the halves differ. If folding makes all draws equal,
-// RHat returns the bulk statistic. (The R package posterior returns NA there.)
+// RHat returns the bulk statistic.
 //
 // All chains must have the same length, at least 4 draws ([ErrTooFew]). Constant draws give
 // [ErrConstant]. NaN and infinite draws give a [*NotFinite]. RHat takes O(S log S) time and O(S)

@@ -19,9 +19,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tally holds statistics of some chains of a run and can be merged with tallies of other chains.
-// The chains may run on any machines. Their tallies, merged in any order, have the same bits as one
-// tally of all chains. A Tally takes some 5 KB per function, however many chains there are.
+// Tally holds statistics of some chains of a run and can be merged with tallies of other chains,
+// from any machines. Merged in any order, they have the same bits as one tally of all chains. A
+// Tally takes some 5 KB per function, however many chains there are.
 //
 //	part, err := diagnose.NewTally(diagnose.TallyConfig{Chains: 1_000_000, First: 4096, Count: 1024, Draws: 96}, f)
 //	// … run these chains with Observe: part.Observe; then, where the parts are collected,
@@ -250,8 +250,8 @@ func (t *Tally) Summary() (Summary, error) {
 // with a weight per chain, such as annealed importance sampling. TallyConfig.LogWeights must be
 // set. Parts merged in any order give the same bits.
 //
-// The result stdErr is the relative standard error of the mean weight, and so the standard error of
-// its logarithm to first order. It is 0, without meaning, for a single chain. The result ess is the
+// The result stdErr is the relative standard error of the mean weight, and to first order the
+// standard error of mean. For a single chain it is 0 and has no meaning. The result ess is the
 // effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
 // LogMeanExp returns an error in these cases, and the error of [Tally.Missing]:

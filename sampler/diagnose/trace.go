@@ -93,8 +93,8 @@ func newTrace(functions int) *Trace {
 //
 // For n draws, MCSE uses batches of √n draws or more, and includes their autocorrelations. It pools
 // the variance of the batch means with that of the chain means. If chain means vary more than
-// chance allows (F test at 1 %), their variance is used alone. This reveals chains that are stuck
-// in different places. If too few batches are effectively independent, the error is [ErrTooFew].
+// chance allows (F test at 1 %), only their variance counts: the chains are stuck in different
+// places. If too few batches are effectively independent, the error is [ErrTooFew].
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
 	t := NewTrace(f...)
 	t.streaming = true
@@ -318,10 +318,10 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// The draws of each chain come in order, and chains are numbered as in the run. Replay passes on
-// each draw once, even if a resumed run repeated it. A draw that a chain missed because of a
-// failure (see [sampler.Runner.Reset]) is only counted. An incomplete draw at the end is skipped.
-// It is an error if the file is damaged or draws are missing.
+// The draws of each chain come in order. Replay passes on each draw once, even if a resumed run
+// repeated it. A draw that a chain missed because of a failure (see [sampler.Runner.Reset]) is only
+// counted. An incomplete draw at the end is skipped. It is an error if the file is damaged or draws
+// are missing.
 //
 // The file may still be growing. Replay needs memory for a few draws of one block of chains, and 40
 // bytes per 64 KB of file. S is int32, or float32 for chains on reals.
@@ -579,16 +579,15 @@ func (t *Trace) sites() int {
 //
 // Here lp__ is −energy, accept_stat__ is the acceptance probability, and moves__ is the number of
 // sites that changed. The sites are written only if states are kept. Unknown numbers are written as
-// NaN and infinite ones as inf and -inf. Other numbers have the fewest digits that reproduce the
-// float64.
+// NaN, infinite ones as inf and -inf, and others with the fewest digits that reproduce the float64.
 //
 // The name of a function must be a letter followed by letters, digits and underscores, without two
 // underscores at the end. It may end in 1-based indices after dots (spin.1.3), the same number of
 // indices for every element. Names must differ, and none may be x if states are kept. For any other
 // name WriteCSV returns an error before it writes anything.
 //
-// The argument chain is an index, from 0, into the recorded chains in the order of their numbers.
-// WriteCSV panics if there is no such chain. A streaming trace gives [ErrStreaming].
+// The argument chain counts the recorded chains from 0, in the order of their numbers. WriteCSV
+// panics if there is no such chain. A streaming trace gives [ErrStreaming].
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
 		return err

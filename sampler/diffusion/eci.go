@@ -18,8 +18,7 @@ import (
 //
 //	x_s = √ᾱ_s·v + √(1−ᾱ_s)·ε,
 //
-// where ᾱ_s is the signal level at time s. The last step returns v. A [Gaussian], in contrast,
-// computes its noise from x_t and the prediction.
+// where ᾱ_s is the signal level at time s. The last step returns v.
 //
 // If your network predicts the velocity of a flow on straight paths z_s = (1−s)·v + s·ε, wrap it in
 // denoise.Velocity. For a flow without constraints, use Gaussian with the schedule
@@ -27,7 +26,7 @@ import (
 //
 // With Resample −1 and the projector of package projection/newton, ECI is physics-constrained flow
 // matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1) without
-// its relaxed correction.
+// relaxed correction.
 //
 // # Caveats
 //
@@ -39,8 +38,8 @@ import (
 //	ε drawn anew each round  .40  .47  .49  .50
 //	ε kept (PCFM)            2.2  8.7  25   79
 //
-// Directions in which the model is narrow suffer less. Gaussian with noise.Straight and a projector
-// has neither error. Package twisted draws from the conditional distribution.
+// Directions in which the model is narrow suffer less. Gaussian with noise.Straight has neither
+// error. Package twisted draws from the conditional distribution.
 type ECI struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.Straight{}
 

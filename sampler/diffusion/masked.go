@@ -19,11 +19,8 @@ import (
 //
 //	(α(s) − α(t)) / (1 − α(t)).
 //
-// A step does not read the prediction at masks that it does not reveal.
-//
 // Sites revealed in the same step are drawn independently. The samples therefore follow the
-// denoiser's distribution exactly only in the limit of many steps, or if no two dependent sites are
-// revealed together (see FirstHitting).
+// denoiser's distribution exactly only in the limit of many steps, or with FirstHitting.
 //
 // The [Steps] of Masked also implement [Joint] and [Absorbing]. With FirstHitting they implement
 // [Clocked], and otherwise [Factorised].

@@ -73,13 +73,12 @@ type Weights struct {
 }
 
 // Particles draws samples from p(x_0 | C) by sequential Monte Carlo. C is the feasible set of the
-// projector. Let p be the distribution of the samples of a [Runner] with the same process and
-// number of steps but without a projector. It equals the denoiser's distribution for
-// Masked{FirstHitting: true} and in the limit of many steps.
+// projector, and p the distribution of the samples of a [Runner] without it. For
+// Masked{FirstHitting: true}, and in the limit of many steps, p is the denoiser's distribution.
 //
-// A [Runner] that conditions every step on C always ends in C but gives the members of C wrong
-// probabilities. Particles correct this by weights. A particle moves from x_t to x_s by the
-// conditioned step, and its weight is multiplied by
+// A [Runner] with the projector always ends in C but gives its members wrong probabilities.
+// Particles correct this by weights. A particle moves from x_t to x_s by the conditioned step, and
+// its weight is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
@@ -89,20 +88,17 @@ type Weights struct {
 //
 // Let w be the weights of the particles of a sample. If their effective number (Σw)²/Σw² falls
 // below the threshold, particles are resampled in proportion to w (systematic resampling). In the
-// end one particle, drawn by weight, becomes the sample. A low effective number means that a few
-// particles have most of the weight; see [Particles.Effective] and ParticlesConfig.Weighed. If all
-// particles of a sample have weight zero, it fails with an error that wraps
-// constraint.ErrInfeasible.
+// end one particle, drawn by weight, becomes the sample. [Particles.Effective] and
+// ParticlesConfig.Weighed report low effective numbers. If all particles of a sample have weight
+// zero, it fails with an error that wraps constraint.ErrInfeasible.
 //
 // As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with a
-// potential, to a distribution ∝ p·1[C]·G_0.
+// potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a
+// potential, E_p[1[C]·G_0], without bias for every number of particles.
 //
-// [Particles.LogProb] estimates P(C) or, with a potential, E_p[1[C]·G_0], without bias for every
-// number of particles.
-//
-// A prediction with zeros, such as one limited to the K likeliest tokens, may exclude tokens that
-// the next prediction allows. Until the last step, such tokens get a share of 1/16, which the
-// weights correct.
+// A prediction may exclude tokens that the next prediction allows, for instance if it is limited to
+// the K likeliest tokens. Until the last step, such tokens get a share of 1/16, which the weights
+// correct.
 //
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Results do not depend on
 // Workers or Batch.

@@ -38,21 +38,20 @@ type Certificate struct {
 // coupled pair of sites, which favours equal or opposite levels. It is unsatisfied if its sites do
 // not have such levels. Bound takes the best of these bounds:
 //
-//   - For a planar graph and for a lattice with periodic boundaries (torus): a perfect matching of
-//     the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton 2007). A
-//     face is frustrated if an odd number of its bonds favour opposite levels. Sites with fields
-//     are joined to one more vertex. On a planar graph the bound is the lowest energy, and State
-//     has this energy. On a torus it is the lowest energy over four boundary conditions, and State
-//     is set if the matching belongs to the periodic one. Sites of a torus must be numbered row by
-//     row.
+//   - For a planar graph and for a lattice with periodic boundaries (torus), numbered row by row: a
+//     perfect matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and
+//     Middleton 2007). A face is frustrated if an odd number of its bonds favour opposite levels.
+//     On a planar graph the bound is the lowest energy, and State has this energy. On a torus it is
+//     the lowest energy over four boundary conditions, and State is set if the matching belongs to
+//     the periodic one.
 //   - For other graphs of at most 2¹⁷ bonds: a nearly optimal packing of frustrated closed walks
 //     (Barahona and Mahjoub 1986). At least one bond of such a walk is unsatisfied.
 //   - For any graph: the roof dual of the quadratic function of bits (Hammer, Hansen and Simeone
-//     1984), by a maximum flow. It also fixes sites. Without fields it is the sum of the lowest
-//     energies of the single bonds.
+//     1984), which also fixes sites. Without fields it is the sum of the lowest energies of the
+//     single bonds.
 //
-// Bounds are computed in integers. If weights and fields have no common unit, they are rounded, and
-// the largest possible effect is subtracted from the bound.
+// If weights and fields have no common unit, they are rounded, and the largest possible effect is
+// subtracted from the bound.
 //
 // Bound returns an error if m is not a Pairwise model of finite energies or if ctx ends. Separate
 // code checks the dual solution; if this check fails, the error indicates a bug in this package.

@@ -54,24 +54,22 @@ import (
 //
 // Before the search, sites with at most two neighbours are removed, and those with three neighbours
 // and no field on their spin, repeatedly. This is exact: the best levels of the removed sites
-// follow from the other sites. Of a random graph of 10,000 nodes and 9,999 edges some 1,400 nodes
-// remain.
+// follow from the other sites.
 //
 // Some models are searched in a faster way:
 //
-//   - If weights and fields are multiples of one number, and weights small ones, 64 states are
-//     annealed at a time, one per bit of a word. An example is the cut of an unweighted graph. The
-//     rounds have 32 times as many sweeps. Square lattices without fields do not use this.
+//   - If weights are small multiples of one number, and fields multiples of it, 64 states are
+//     annealed at a time. An example is the cut of an unweighted graph. The rounds have 32 times as
+//     many sweeps. Square lattices without fields do not use this.
 //   - If the remaining sites have at most three neighbours on average, a sweep redraws an induced
 //     forest from its exact distribution given the other sites (Hamze and de Freitas 2004).
-//   - If penalties tie groups of sites, every second sweep flips a site together with a strongly
-//     bound neighbour. An example is a model in which exactly one site of each group must be at
-//     level one. Pairs are flipped only if, at local minima, this costs much less than a single
-//     flip.
-//   - On a square lattice without fields, open or periodic, with sites numbered row by row, every
-//     fourth round of the best search begins with a window. A window is a part of at most 4,096
-//     sites that omits a row and a column. It is set to its optimum given the levels outside, by a
-//     matching as in [Bound]. The end of ctx does not interrupt a window.
+//   - If penalties tie groups of sites (exactly one site of each group at level one, say), every
+//     second sweep flips a site together with a strongly bound neighbour. Such pairs must cost much
+//     less, at local minima, than single flips.
+//   - On a square lattice without fields, open or periodic, numbered row by row, every fourth round
+//     of the best search begins with a window. A window is a part of at most 4,096 sites that omits
+//     a row and a column. It is set to its optimum given the levels outside, by a matching as in
+//     [Bound]. The end of ctx does not interrupt a window.
 //
 // Energy differences are exact integers if all weights and fields are multiples of one unit.
 // Otherwise they are running sums, and differences smaller than 2⁻⁴⁰ of the largest count as 0.

@@ -29,11 +29,8 @@ import (
 //
 // The proposal does not use a distance between levels. For models with many numeric levels DMALA is
 // therefore the better choice. If evaluating the model is cheap, a step costs up to twice as much
-// as with DMALA.
-//
-// Probabilities are computed in float32 and have a relative error of 2·10⁻⁶, which does not affect
-// π. On two-level models on a torus (a periodic lattice), states are stored as bits under the
-// conditions stated in [DMALA].
+// as with DMALA. On two-level models on a torus, states are stored as bits under the conditions
+// stated in [DMALA].
 type DLMC struct {
 	// StepSize is the time τ for which the jump process of a proposal runs. Its unit is such that a
 	// jump to a level of the same energy has rate g(1), where g is Balance. If StepSize is 0, τ

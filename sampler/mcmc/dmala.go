@@ -20,8 +20,8 @@ import (
 //	min(1, exp( E(x) − E(y) + log q(x|y) − log q(y|x) )).
 //
 // The proposal uses the model's table of energy differences E(x with x_i=l) − E(x) for all sites i
-// and levels l. The differences are often correct only to first order (see energy.Differentiable).
-// This lowers the acceptance probability, but π ∝ e^{−E} stays invariant. A step costs one
+// and levels l. These are often correct only to first order (see energy.Differentiable), which
+// lowers the acceptance probability. In any case π ∝ e^{−E} stays invariant. A step costs one
 // evaluation of the model. If the model is [Proposing], its cheaper approximate differences replace
 // the table.
 //

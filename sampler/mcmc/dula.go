@@ -30,14 +30,10 @@ import (
 // whose table is not exact, it vanishes only with Exact.
 //
 // Exact and Balance together give the adjusted scores of Gissler, Saremi and Bach (2026, arXiv
-// 2602.15587), as derived here from public summaries. On spins x_i = ±1 with the score s_i = ½
-// log(p(+1|rest)/p(−1|rest)), Sqrt draws the new state x' from
+// 2602.15587), as derived here from public summaries. With Barker, the limit α → 0 is heat-bath
+// (Glauber) dynamics.
 //
-//	∏_i exp((½s_i + x_i/(4α)) x'_i).
-//
-// With Barker, the limit α → 0 is heat-bath (Glauber) dynamics.
-//
-// The next table shows the total variation distance between π and the stationary distribution
+// The table shows the total variation distance between π and the stationary distribution
 // (TestZeroBias). The targets are six independent sites, the 3×3 Ising torus, and a Curie–Weiss and
 // a cubic energy of eight sites each. The step size is such that ε = exp(−1/(2α)), the odds of a
 // flip that does not change the energy, is 2⁻⁸:
@@ -47,8 +43,7 @@ import (
 //	Exact, Sqrt       .0020     .0048     .0041     .0047
 //	Exact, Barker     .0015     .0034     .0034     .0018
 //
-// If ε is halved, so is every distance except .0137, where the table is only a gradient. For
-// independent sites, [DUPS] has no bias at any step size.
+// If ε is halved, so is every distance except .0137, where the table is only a gradient.
 //
 // A draw can reach a state of probability zero, from which no step is defined. The run then stops
 // with [sampler.ErrZero].

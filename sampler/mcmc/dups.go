@@ -22,13 +22,12 @@ import (
 // published algorithm may differ.
 //
 // DUPS samples π at every step size if sites are independent and their levels are unordered or only
-// two. On other targets it is biased; the error vanishes as α → 0, in proportion to ε =
-// exp(−1/(2α)). On the 3×3 Ising torus in the table of [DULA], with ε = 2⁻⁸, the total variation
-// distance from π is .0068. [DMAPS] has no error.
+// two. On other targets it is biased, in proportion to exp(−1/(2α)) as α → 0. For the 3×3 Ising
+// torus in the table of [DULA], the total variation distance from π is .0068. [DMAPS] has no error.
 //
 // A step costs one evaluation of the model, at the noisy state. The energy of the new state is
-// unknown. Use DUPS only for models without states of probability zero. A run that reaches such a
-// state stops with [sampler.ErrZero].
+// unknown. Use DUPS only for models without states of probability zero; a run that reaches one
+// stops with [sampler.ErrZero].
 type DUPS struct {
 	// StepSize is the step size α, in the unit of [DULA]; 0 means 0.1.
 	StepSize float64
@@ -67,9 +66,8 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 // here, not in the paper. It is 1 if sites are independent and their levels are unordered or only
 // two.
 //
-// A step costs two evaluations of the model. With the best step size for each method, DMAPS mixes
-// 1.2 to 1.5 times as fast per step as [DMALA] on rings, and 1.3 to 2.1 times as fast on
-// Curie–Weiss models (TestProximalMixing).
+// A step costs two evaluations of the model. With the best step size for each, DMAPS mixes 1.2 to
+// 2.1 times as fast per step as [DMALA] on rings and Curie–Weiss models (TestProximalMixing).
 type DMAPS struct {
 	// StepSize is the step size α; see [DULA] for its unit. If it is 0, the step size starts at 0.2
 	// and is tuned during warm-up. A positive value stays fixed.

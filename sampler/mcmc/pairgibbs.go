@@ -32,15 +32,14 @@ import (
 //     without a 0 (independent sets).
 //   - Independent sets of a fixed size on a path.
 //
-// Other languages can be disconnected, such as {000, 111}, some languages of constraint.Residue,
-// and of constraint.Sum with unequal weights. Chains then stay in the part of C in which they
-// start. [DMALA] with Within does not have this problem.
+// Other languages can be disconnected, such as {000, 111}. Chains then stay in the part of C in
+// which they start. [DMALA] with Within does not have this problem.
 //
 // # Cost
 //
-// An update takes levels² energies. They are read from the cache of an energy.Local model if they
-// are finite, and otherwise evaluated. For a language other than a count or a mask, an update also
-// follows levels² paths through the automaton.
+// An update takes levels² energies, which are read from the cache of an energy.Local model if they
+// are finite. For a language other than a count or a mask, an update also follows levels² paths
+// through the automaton.
 type PairGibbs struct {
 	// Within is the language C (package constraint) of the allowed states; nil means that all
 	// states are allowed.

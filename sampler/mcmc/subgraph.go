@@ -26,40 +26,38 @@ import (
 // possible. The model must be energy.Factored, without hidden units.
 //
 // Width bounds the number of sites on which an intermediate sum depends; sets of width 1 are
-// forests. Kernel chooses the same sets in every run, and a step redraws one of them in turn. Two
-// or three successive sets cover all sites that have more than one allowed level.
+// forests. Kernel chooses some sets, the same in every run, and successive steps redraw them in
+// turn. Two or three successive sets cover all sites that have more than one allowed level.
 //
 // On a square lattice a set contains about 63 % of the sites at width 1, 75 % at width 3 and 81 %
-// at width 8. On a random graph with three neighbours a site it contains 82 % at width 1. A width
-// of 10 (86 %) is then not worth its cost.
+// at width 8. On a random graph with three neighbours a site it contains 82 % at width 1 and 86 %
+// at width 10, a gain not worth its cost.
 //
 // # When to use it
 //
 // On sparse random graphs at low temperatures, forests yield far more effective draws per second
-// than Gibbs (BenchmarkSparseGlass, couplings of β times normal numbers, sixteen chains in one
-// block). With 1.5 neighbours a site, the gain is 58 to 97 times at β = 1 and 420 to 2,400 times at
-// β = 1.5, by graph. With three neighbours a site and β = 1, it is 25 to 123 times. At high
-// temperatures Gibbs is as fast.
+// than Gibbs (BenchmarkSparseGlass, sixteen chains in one block). For couplings of β times normal
+// numbers and 1.5 neighbours a site, the gain is 58 to 97 times at β = 1 and 420 to 2,400 times at
+// β = 1.5. With three neighbours a site, it is 25 to 123 times at β = 1. At high temperatures Gibbs
+// is as fast.
 //
-// For couplings ±β, Gibbs stores the states of such a block as bits, and the gain is smaller. With
-// 1.5 neighbours a site, it is about 10 times at β = 1, 75 to 257 times at β = 1.5, and about 1,000
-// times at β = 2. With three neighbours a site and β = 1, it is 1 to 2 times, or 9 to 36 times in
-// blocks of four chains (see [sampler.Config.BlockChains]).
+// For couplings ±β, Gibbs is faster and the gain smaller. With 1.5 neighbours a site, it is about
+// 10 times at β = 1 and about 1,000 times at β = 2. With three neighbours a site and β = 1, it is 1
+// to 2 times, or 9 to 36 times in blocks of four chains (see [sampler.Config.BlockChains]).
 //
 // With three neighbours a site and stronger couplings, chains of both methods stay in one valley of
-// the energy. There, make Subgraph the Base of [Tempering]. At β = 1.5 and couplings ±β this gave 1
-// to 12 times as many effective draws as [Tempering] of Gibbs on eight graphs (median 4), and fewer
-// on a ninth. Do the same for spin glasses on lattices, with wider sets.
+// the energy. There, make Subgraph the Base of [Tempering]. At β = 1.5 and couplings ±β this mostly
+// gave 1 to 12 times as many effective draws as [Tempering] of Gibbs. Do the same for spin glasses
+// on lattices, with wider sets.
 //
 // On ferromagnets near their critical temperature, Gibbs and the cluster methods (package cluster)
 // are faster.
 //
 // # Cost
 //
-// For forests of two-level pair models, a step costs 4 ns to 10 ns per site. With AVX-512 it costs
-// 1.1 ns to 1.9 ns in blocks of four chains and 0.7 ns to 1 ns in blocks of eight or more. For
-// other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A
-// site has at most levels^Width entries, and far fewer on average.
+// For forests of two-level pair models, a step costs 4 ns to 10 ns per site, or 0.7 ns to 1.9 ns
+// with AVX-512. For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the
+// intermediate sums, of which a site has at most levels^Width.
 type Subgraph struct {
 	// Width limits the sets of sites that a step redraws. A step sums out the sites of a set one by
 	// one, and each intermediate sum depends on at most Width sites. Width 1 means forests. The

@@ -26,8 +26,7 @@ import (
 //
 // If all states with these numbers are in C and have positive probability, exchanges reach every
 // one. All are in C if Within is nil, a constraint.Count, or a constraint.Sum with equal weights.
-// Exchanges also reach all independent sets of a fixed size on a path. Other languages may be
-// disconnected.
+// Other languages may be disconnected.
 //
 // If no exchange changes the energy, every exchange is accepted, and chains can be periodic.
 type Swap struct {

@@ -294,16 +294,15 @@ func (c *Config[S]) fill() error {
 //
 // At the end, Run searches the line through the initial weights and their average over the steps
 // for a point at which all shares have reached their bounds. It measures shares with Final draws,
-// and with up to four times as many if the point is hard to find. If the point is far beyond the
-// average, the shares in fresh draws tend to exceed their bounds. In this case, train for more
-// steps.
+// or up to four times as many. If the point is far beyond the average, the shares in fresh draws
+// tend to exceed their bounds; then train for more steps.
 //
 // If the network satisfies all bounds before the first step, Run sets λ to 0 and does not train.
 //
 // If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
 // means that the network does not follow its data. Run also returns the errors of Sample and of the
-// training. After an error, the network has the weights of the step that the error names, and the
-// next Run continues from there. To keep the initial weights, Clone the network first.
+// training. The network then has the weights of the step that the error names, and the next Run
+// continues from there. To keep the initial weights, Clone the network first.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {

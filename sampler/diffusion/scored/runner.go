@@ -11,8 +11,8 @@ import (
 
 // Runner draws samples of masked diffusion that a judge accepts. It looks ahead before it reveals a
 // token, and can mask tokens again. It makes about 1.5 times as many predictions as a run without a
-// judge, and needs no derivatives. Samples are feasible, but do not exactly follow the denoiser's
-// distribution given feasibility; for that, see [Exact].
+// judge, and needs no derivatives. Samples are feasible, but follow the denoiser's conditional
+// distribution only roughly; [Exact] draws from it.
 //
 // # Method
 //

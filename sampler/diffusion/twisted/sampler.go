@@ -27,9 +27,9 @@ import (
 //
 // # Accuracy
 //
-// The following tables list energy distances to the conditional distribution, in units of the
-// distance of exact draws. The data are mixtures of five Gaussians in eight dimensions, conditioned
-// on two equations:
+// The table lists energy distances to the conditional distribution, in units of the distance of
+// exact draws. The data are mixtures of five Gaussians in eight dimensions, conditioned on two
+// equations:
 //
 //	closed form       1.9 ± .7   exact draws
 //	ancestral          .8 ± .5   diffusion with the exact conditional distribution
@@ -54,8 +54,8 @@ import (
 //	2, 1                       0.97 ± .12    1.40 ± .27    1.25 ± .56
 //	2, 2                       1.78 ± .39                  1.36 ± .19
 //
-// The weights of modes are within .011 in total variation everywhere. The closed form is exact, so
-// its figures show the effect of chance. This effect is largest in two dimensions.
+// The closed form is exact, so its figures show the effect of chance. The weights of modes are
+// within .011 in total variation everywhere.
 type Sampler struct {
 	*rows
 	cfg       Config

@@ -48,10 +48,9 @@ type BacktrackConfig struct {
 // the complete states that the walk visits tends to p(x_0 | C) as Visits grows. Here p is the
 // distribution of unmasking one site at a time in random order.
 //
-// If a prediction excludes tokens that other predictions allow, the walk gives these tokens a small
-// share, as diffusion.Particles does. A walk costs one prediction for every new state on its path.
-//
-// Walk i draws from stream (Seed, i).
+// The walk gives a small share to tokens that a prediction excludes but others allow, as
+// diffusion.Particles does. It costs one prediction for every new state on its path. Walk i draws
+// from stream (Seed, i).
 type Backtrack struct {
 	e      *slots.Engine[int32]
 	masks  masks

@@ -45,9 +45,9 @@ const (
 	defaultTrials = 100_000
 )
 
-// Rejection draws independent samples from p(x_0 | C), where C is the language of the projector.
-// Let p be the distribution of the samples of a diffusion.Runner with the same process and number
-// of steps but without a projector. The predictions need not be exact.
+// Rejection draws independent samples from p(x_0 | C). C is the language of the projector, and p
+// the distribution of the samples of a diffusion.Runner without it. The predictions need not be
+// exact.
 //
 // Rejection proposes paths of steps conditioned on C. A path ends in a state x and has a weight W
 // such that E W·1[x] = p(x, C) (see diffusion.Particles). It is accepted with probability min(1,
@@ -56,17 +56,15 @@ const (
 //	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W,
 //
 // where TV is the total variation distance. All samples use the same cap, so they are independent.
-// A sample takes 1/E min(W/c, 1) paths on average.
+// A sample takes 1/E min(W/c, 1) paths on average. Results do not depend on Batch.
 //
 // # Cap
 //
 // A tuning run finds the smallest cap with at most Excess/4 of the weight of its paths above it.
-// The cap is then tested on equally many new paths. It passes if there are at least min(2/Excess,
-// Trials/4) of them, and at most Excess/2 of their weight lies above it. Otherwise the tuning run
-// is doubled. (Excess and Trials are fields of [RejectionConfig].) [Rejection.Excess] estimates the
+// (Excess and Trials are fields of [RejectionConfig].) The cap is then tested on equally many new
+// paths. It passes if there are at least min(2/Excess, Trials/4) of them, and at most Excess/2 of
+// their weight lies above it. Otherwise the tuning run is doubled. [Rejection.Excess] estimates the
 // bound from all later paths.
-//
-// Results do not depend on Batch.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig

@@ -35,8 +35,8 @@ import (
 // the last ones are not tried. If fewer than two could be tried, the first candidate moves the
 // chains, and the Warnings of the chains report this.
 //
-// Each block of chains (see sampler.Config.Block) makes its own choice. With more chains the choice
-// is more reliable.
+// Each block of chains (see sampler.Config.Block) makes its own choice, more reliably with more
+// chains.
 //
 // # Criterion
 //
@@ -49,15 +49,15 @@ import (
 //
 // Here V_t is the mean square of the function's change over t steps, and σ² is its variance over
 // all chains and candidates. The sum ends at the first negligible ρ_t or at the longest lag; an
-// exponential approximates the remaining terms.
+// exponential continues it.
 //
 // # Limits
 //
 // Trials make n draws, some hundreds per block. They do not find a mode whose probability is below
-// 1/n. In a weak field below the critical temperature, for instance, a heat bath may win although
-// only SwendsenWang moves between the modes. Then make SwendsenWang the only candidate.
+// 1/n. In a weak field below the critical temperature, a heat bath may win although only
+// SwendsenWang moves between the modes. Then make SwendsenWang the only candidate.
 //
-// Candidates must reach all states. No trial can detect that a chain is confined to some of them.
+// Candidates must reach all states; trials cannot check this.
 type Method struct {
 	// Candidates are the methods to try, in order of preference. A candidate is not tried if it
 	// does not fit the model, or if its kernel is not sampler.Costed (all kernels of the library

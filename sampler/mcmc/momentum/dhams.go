@@ -10,9 +10,9 @@ import (
 
 // DHAMS is the discrete Hamiltonian-assisted Metropolis sampler (Zhou and Tan 2025, arXiv
 // 2507.09807). Every site has a Gaussian momentum u_i, which carries its direction of motion from
-// step to step. The coordinate v(l) of a level l is l itself for two levels, or the value of the
-// level in an energy.Ordinal model. The parameters δ, ρ and φ are the fields StepSize, Persistence
-// and Correction.
+// step to step. The coordinate v(l) of a level l is l itself, or the value of the level in an
+// energy.Ordinal model of more than two levels. The parameters δ, ρ and φ are the fields StepSize,
+// Persistence and Correction.
 //
 // A step from (x, u) to (x*, u*) has four parts. It refreshes the momentum, with ξ standard normal:
 //
@@ -22,8 +22,8 @@ import (
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + u_i·d/δ − d²/(2δ²) ),  d = v(l) − v(x_i),
 //
-// where Δ_i(l) is the energy difference E(x with x_i=l) − E(x) in the model's table, often a
-// first-order approximation. It changes the momentum to
+// where Δ_i(l) is the energy difference E(x with x_i=l) − E(x) in the model's table. It changes the
+// momentum to
 //
 //	u* = −u + (v* − v)/δ + φ·(G(x*) − G(x)),
 //
@@ -37,8 +37,8 @@ import (
 // The distribution π(x, u) ∝ exp(−E(x) − ½|u|²) is invariant for any table. If E is linear, every
 // proposal is accepted. A step costs one evaluation of the model.
 //
-// The refresh, the correction and the acceptance probability are derived here; details of the
-// published algorithm may differ.
+// The refresh, the correction and the acceptance probability are derived here, and may differ from
+// the published algorithm.
 //
 // On Ising models DHAMS mixes about as fast as mcmc.DMALA, whatever its settings. [PDHAMS] is
 // faster if the energy is nearly quadratic.

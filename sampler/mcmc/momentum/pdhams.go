@@ -9,14 +9,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982). Every site has a momentum
-// u_i. The proposal from x to x* uses the gradient ∇ of −E and its curvature W. In terms of the
-// coordinates v and v* of x and x* (see DHAMS),
+// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982). The proposal from x to x*
+// uses the gradient ∇ of −E and its curvature W. In terms of the coordinates v and v* of x and x*
+// (see DHAMS),
 //
 //	−E(x*) ≈ −E(x) + ∇ᵀ(v* − v) + ½(v* − v)ᵀW(v* − v).
 //
-// The curvature couples all sites. To decouple them, let D be a diagonal matrix for which W + D =
-// LLᵀ is positive definite. Sites are independent given the auxiliary vector Lᵀv + u,
+// Let D be a diagonal matrix for which W + D = LLᵀ is positive definite. Given the auxiliary vector
+// Lᵀv + u, where u are the momenta, sites are independent,
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + (Lu)_i·d − ½(W + D)_ii·d² ),  d = v(l) − v_i,
 //	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)).
