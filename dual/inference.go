@@ -355,10 +355,9 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. It ignores the first draws of each chain (their number is
-// discard) and uses the next ones (their number is draws). The certificate includes the dual value
-// if the target can be enumerated and has at most 2²² states. The next dual step uses the
-// multipliers of the loop again.
+// [Inference.Average] if lambda is nil. For each chain it ignores discard draws and then uses as
+// many as the argument draws. The certificate includes the dual value if the target can be
+// enumerated and has at most 2²² states. The next dual step uses the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.

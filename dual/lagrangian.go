@@ -405,7 +405,7 @@ func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 // probability, and ok is false if the base has more than 2²² states. After [Lagrangian.Within],
 // both minima are over the language only.
 //
-// Margin returns an error if an evaluation gives NaN or the context ends.
+// Margin returns an error if an evaluation gives NaN or ctx ends.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {
 	check.Len("dual", "u", len(u), len(l.lambda))
 	if low, total, ok := l.separable(u); ok {

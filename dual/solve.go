@@ -59,9 +59,9 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 
 // SolveStates returns the optimal distribution on a list of states under constraints on means,
 // exact up to rounding. State k has the energy f0[k] and the quantities h[k·m], …, h[k·m+m−1]. The
-// argument beta is the temperature. The entry rows[j] states the constraint on the mean of quantity
-// j; if rows is nil, every mean must be at most 0. If the states are a sample and f0 is 0, the
-// optimum gives weights under which the sample satisfies the constraints.
+// argument beta is the temperature. The entry rows[j] is the constraint on the mean of quantity j;
+// if rows is nil, every mean must be at most 0. If the states are a sample and f0 is 0, the optimum
+// gives weights under which the sample satisfies the constraints.
 //
 // SolveStates returns an error if there are no states, or if len(h) is not m·len(f0) for a whole
 // number m ≥ 1. It also returns an error if len(rows) ≠ m, a number is not finite or beta is not

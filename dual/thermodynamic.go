@@ -29,8 +29,9 @@ type Path struct {
 //
 //	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{uλ}[g] du.
 //
-// The standard error does not include the bias of the trapezoid rule, O(1/Points²). Raise Points
-// until the value no longer changes. When Thermodynamic returns, the target's multipliers are λ.
+// The standard error does not include the bias of the trapezoid rule, of order 1/Points². Raise
+// Points until the value no longer changes. When Thermodynamic returns, the target's multipliers
+// are λ.
 //
 // If p_λ is the distribution at λ, the estimate gives the dual function D and the divergence from
 // p_0:

@@ -132,10 +132,10 @@ type Pairwise = interface {
 	//
 	//	E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j,  x_i ∈ {0, 1}.
 	//
-	// The matrix w is symmetric, has the diagonal 0 and is stored sparsely. Row i has the entries
-	// weight[start[i]:start[i+1]] in the columns adj[start[i]:start[i+1]], which ascend. There are
-	// len(f) = len(start) − 1 sites. Do not modify the slices. The result ok is false if the model
-	// cannot be described in this way.
+	// The matrix w is symmetric with diagonal 0. Row i has the entries weight[start[i]:start[i+1]]
+	// in the columns adj[start[i]:start[i+1]], which ascend. There are len(f) = len(start) − 1
+	// sites. Do not modify the slices. The result ok is false if the model cannot be described in
+	// this way.
 	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }
 

@@ -125,8 +125,7 @@ type Denoiser[S Site] interface {
 //   - convert q.X (token ids, row-major) to the network's input, and also q.Time or q.Alpha if the
 //     network needs the noise level (often −log Alpha);
 //   - run the whole batch at once and return the network's error, if any;
-//   - copy the logits to v, one row of levels per site. No softmax is needed, because a constant
-//     may be added to each row.
+//   - copy the logits to v, one row of levels per site. No softmax is needed.
 type DenoiserFunc[S Site] struct {
 	Sites, Levels int
 

@@ -79,9 +79,8 @@ type Config struct {
 	// saves after every k draws, but at most once every few milliseconds. If saving fails, Run
 	// returns the error.
 	//
-	// To resume, create chains with the same settings and call LoadFile before Run. Observe then
-	// receives only the draws that this process makes. For all draws, set DrawsFile and call
-	// diagnose.Replay.
+	// To resume, create chains with the same settings and call LoadFile before Run. Observe does
+	// not receive the earlier draws; for these, set DrawsFile and call diagnose.Replay.
 	//
 	// While it runs, a Run locks Path by a file Path.lock. Run returns an error if another run has
 	// locked Path, or has replaced the file since it was loaded. Locks work between processes,

@@ -32,7 +32,7 @@ import (
 // The error is an *[constraint.ArgumentError] for levels or tokens out of range, and a
 // *[constraint.LimitError] for a set that is too large for [Open]. If another process is building
 // the file, the error names the file. Other errors are the cause of ctx and errors of the operating
-// system. After an error there is no file.
+// system. After an error it leaves no file.
 func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) (n int, err error) {
 	switch {
 	case levels < 1 || levels > 1<<31-1:

@@ -29,7 +29,7 @@ const gaps = 1 << 20
 // A language accepts every sequence of tokens that spells a text, so merges and scores are ignored.
 // To encode texts with a byte-level BPE, use [ReadTokenizer].
 //
-// Errors name the line, the column, the value found and the values allowed.
+// Errors name the line, the column and what was expected.
 func ReadVocabulary(r io.Reader) (Vocabulary, error) {
 	root, err := document.Parse(r)
 	if err == nil && !root.Is(document.Object) {

@@ -1107,8 +1107,7 @@ func (e *UnreachableError) Error() string {
 
 // TradeOff returns the points of trade-off curves between unlearning q_1 and staying close to q.
 // For each formulation and each level 0 < r ≤ 1, it finds the distribution with E_p[q_1/q] = r and
-// its cost. Only the first distribution to move away from, q_1, is used. ReverseKL and DiscreteSafe
-// trace the same curve at different λ.
+// its cost. Only the first distribution to move away from, q_1, is used.
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. Other errors give no

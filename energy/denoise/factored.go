@@ -20,8 +20,7 @@ import (
 //	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} exp(−E(x_0)) Π_j q(x_t,j | x_0,j),
 //
 // where E is the energy of the model and q(x_t,j | x_0,j) the probability that the corruption turns
-// token x_0,j into x_t,j. A prediction costs about three times as much as log Z, for every state of
-// a batch.
+// token x_0,j into x_t,j. A prediction of one state costs about three times as much as log Z.
 //
 // If a corrupted state is impossible under the model, its prediction is −Inf everywhere. A Factored
 // is immutable and safe for concurrent use.

@@ -167,7 +167,7 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 
 // PathKL compares the diffusions of two denoisers: d, which was given to [NewRealLikelihood], and
 // other. The states x must be samples of d. For each, PathKL follows one random path of noise and
-// stores in kl an estimate of the Kullback–Leibler divergence in nats,
+// stores in kl an estimate of the divergence in nats,
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t).
 //

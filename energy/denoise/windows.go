@@ -17,9 +17,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// Windows is the exact denoiser of a data set, or of a kernel density fitted to it. With it, a
-// diffusion of real data needs no network. The data are vectors w_j, called windows. The density is
-// the mixture of N(w_j, h²I) over all windows, where h is the bandwidth.
+// Windows is the exact denoiser of a data set, or of a kernel density fitted to it. The data are
+// the vectors w_j, called windows. The density is the mixture of N(w_j, h²I) over all windows,
+// where h is the bandwidth.
 //
 // Let ᾱ be the signal level and u = ᾱh² + 1 − ᾱ. The prediction of the clean state x_0 from the
 // noisy state x_t is

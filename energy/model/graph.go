@@ -33,8 +33,8 @@ type Graph struct {
 	weight []float64 // weight of the edge of each entry in adj
 }
 
-// NewGraph returns the graph of n sites with the given edges. If several edges join the same two
-// sites, their weights are added in the given order. If the sum is exactly 0, the edge is omitted.
+// NewGraph returns the graph of n sites with the given edges. The weights of edges that join the
+// same two sites are added. If the sum is exactly 0, the edge is omitted.
 //
 // NewGraph returns an error if n < 1, a site lies outside 0…n−1, or an edge joins a site to itself.
 // It also returns an error if a weight or a sum of weights is not finite, or if the graph is too

@@ -13,8 +13,7 @@ import (
 //
 //	E(x) = −Σ_i w_i[x_i].
 //
-// A constant added to all log-weights of a site changes no probability. A log-weight of −Inf
-// forbids the level.
+// A log-weight of −Inf forbids the level.
 //
 // Independent is [energy.Differentiable] with exact differences (rounded to float32),
 // [energy.Conditional], [energy.Graphical] (without edges), [energy.Factored], [energy.Learnable]

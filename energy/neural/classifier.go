@@ -38,8 +38,7 @@ type ClassifierConfig struct {
 //
 //	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y.
 //
-// train.Classify trains such networks. A Classifier implements diffusion.Classifier; pass it to
-// diffusion.ClassifierGuided.
+// train.Classify trains such networks. Pass a Classifier to diffusion.ClassifierGuided.
 //
 // Concurrent calls are safe but run one after another. Calls allocate nothing after the largest
 // call has occurred once.

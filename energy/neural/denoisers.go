@@ -105,8 +105,8 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 }
 
 // Ratio is the denoiser of a score-entropy network (SEDD; Lou, Meng and Ermon 2024). At each site
-// i, the output f(y) for level y estimates the logarithm of the concrete score. The score is a
-// ratio of the probabilities of two noisy states,
+// i, the output f(y) for level y estimates the logarithm of the concrete score. This is a ratio of
+// the probabilities of two noisy states,
 //
 //	s_i(y) = p_t(x with x_i = y)/p_t(x).
 //

@@ -13,8 +13,7 @@ import (
 // Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023, in the form of Lou, Meng and
 // Ermon 2024). It embeds tokens, or passes reals through a linear layer. Each block has an
 // attention layer with rotary positions and a layer of GELU units, both after a LayerNorm without
-// bias. Vectors computed from the noise level shift and scale the input of a layer and multiply
-// (gate) its output.
+// bias. The noise level shifts and scales the input of a layer and multiplies (gates) its output.
 //
 // A Transformer holds only weights; [Transformer.NewPass] allocates the scratch memory to run it.
 // Goroutines may share the weights while no goroutine trains them.

@@ -33,8 +33,8 @@ type COOConfig struct {
 // of sites. So do the comments "# vartype=BINARY" and "# vartype=SPIN" of dimod. Blank lines and
 // other lines that start with # or % are skipped.
 //
-// Errors name the line, the column, what was found and what was expected. A file with more than 2²⁰
-// sites must have at least one entry for every two sites.
+// Errors name the line, the column and what was expected. A file with more than 2²⁰ sites must have
+// at least one entry for every two sites.
 func COO(r io.Reader, c COOConfig) (*model.Quadratic, error) {
 	q, err := coo(r, c)
 	if err != nil {

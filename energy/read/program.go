@@ -142,8 +142,7 @@ func FormatOf(name string, head []byte) string {
 //
 // If an integer has more than 65,536 values, NewProgram uses the constraints to narrow its range.
 // It returns an error if an integer variable remains without bounds, or if a continuous variable
-// has more than one value. Errors name the line if the format has lines, what was found and what
-// was expected.
+// has more than one value. Errors name the line, if the format has lines, and what was expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
 	f, ok := programs()[format]
 	if !ok {

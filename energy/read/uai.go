@@ -35,8 +35,8 @@ import (
 // [energy.Graphical], [energy.Factored] and [energy.Supported]. It is immutable and safe for
 // concurrent use.
 //
-// Errors name the line, the column, what was found and what was expected. If n·max k, the number of
-// levels of all sites, exceeds 2²⁰, the text must have at least one word for every 64 levels.
+// Errors name the line, the column and what was expected. If n·max k, the number of levels of all
+// sites, exceeds 2²⁰, the text must have at least one word for every 64 levels.
 func UAI(r io.Reader) (energy.Model, error) {
 	w := newWords("UAI", r)
 	kind, err := w.next("MARKOV or BAYES")

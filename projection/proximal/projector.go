@@ -24,8 +24,8 @@ import (
 // [Certificate].
 //
 // A Projector is written as a struct literal. For every field except Set, the zero value is the
-// recommended setting. Bind returns a [Projection] for a runner such as package sampler/diffusion.
-// Compile returns a [Solver] for direct use.
+// recommended setting. Bind returns a [Projection] for a runner, and Compile a [Solver] for direct
+// use.
 type Projector struct {
 	// Set is the feasible set, for series in the units in which the denoiser works. If Set is a
 	// [Splitter], such as [constraint.Linear], [constraint.Slabs] or *series.System, its linear

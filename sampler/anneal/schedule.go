@@ -63,8 +63,7 @@ const (
 // The small rise is the 5 % quantile of the non-zero differences, in magnitude. Near local minima,
 // the same quantile of the smallest rise of each site is used if it is less than a quarter of that.
 //
-// This is the rule of D-Wave's simulated-annealing sampler, except for the quantile and the
-// division by sites.
+// The rule adapts that of D-Wave's simulated-annealing sampler.
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {

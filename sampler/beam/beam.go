@@ -69,8 +69,8 @@ type Job struct {
 // returns an error if the run is not a [shard.Chains] or cannot be built in this process, or if
 // Parts is out of range.
 //
-// An error of a part fails its bundle in the pipeline. The runner may repeat a bundle without
-// effect on the result. A missing or repeated part is an error.
+// An error of a part fails its bundle in the pipeline, which the runner may repeat. A missing or
+// repeated part is an error.
 func Chains(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "chains", job) }
 
 // Samples adds a job of independent samples ([shard.Samples]), such as those of a diffusion, to a

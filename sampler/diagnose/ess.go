@@ -44,8 +44,6 @@ func ESSBulk(draws [][]float64) (float64, error) {
 // the two. The errors are the same as for [ESSBulk].
 //
 // ESSTail skips an indicator that is constant, for instance if many draws have the largest value.
-// (The R package posterior returns NA there.) If both indicators are constant, the error is
-// [ErrConstant].
 func ESSTail(draws [][]float64) (float64, error) {
 	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {

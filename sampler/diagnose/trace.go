@@ -33,7 +33,7 @@ import (
 //
 // A Trace from [NewTrace] keeps every value: 8 bytes × (3 + number of functions) per draw and
 // chain. The three additional values are named "energy", "accept" and "moves". A Trace from
-// [NewStreamingTrace] needs little memory for a run of any length, but provides fewer statistics.
+// [NewStreamingTrace] needs little memory, but provides fewer statistics.
 //
 // Observe may be called for different chains at the same time. No other method may overlap with
 // Observe. Methods that do not change the trace may overlap with each other.
@@ -143,8 +143,8 @@ func (t *Trace) Reserve(draws int) {
 //
 // Calls for the same chain must not overlap; calls for different chains may. Observe allocates only
 // to grow the record; see [Trace.Reserve]. It panics if the chain number is not within 0 … 2²⁸−1.
-// It also panics if states are kept and the number of sites changes (also for the best states and
-// marginals).
+// It also panics if the number of sites changes while states, the best states or marginals are
+// kept.
 func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	r := t.record(chain)
 	for i, f := range t.functions {

@@ -17,8 +17,8 @@ import (
 )
 
 // Guide is a denoiser that is steered (guided) towards a condition, such as a label, in the reverse
-// step. The runner then steers the draw of the next state instead of the prediction. This is called
-// guidance at the posterior. It needs [Factorised] steps, or [Masked] with FirstHitting.
+// step. The runner then steers the draw of the next state instead of the prediction. This guidance
+// at the posterior needs [Factorised] steps, or [Masked] with FirstHitting.
 //
 // A runner finds a Guide through energy.As, so a wrapper of a denoiser must forward As. The runner
 // sets the field Guided of energy.Noised. The Guide then returns predictions that are not steered.

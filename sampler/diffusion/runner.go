@@ -60,8 +60,8 @@ import (
 // clean sample. Create it with [New].
 //
 // Sample i draws only from stream (Seed, i). The results do not depend on Workers, nor on Batch if
-// the denoiser treats every state independently. Samples are numbered over the lifetime of a
-// Runner, so two calls of Sample give the same samples as one larger call.
+// the denoiser treats every state independently. Two calls of Sample give the same samples as one
+// larger call.
 //
 // Methods must not be called concurrently with each other. A step allocates no more than the
 // denoiser and the projection do.

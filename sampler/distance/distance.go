@@ -19,8 +19,8 @@ import (
 //
 //	k(x, y) = exp(−H(x, y)/sites),
 //
-// where H is the number of sites at which x and y differ. The mean of the estimate is 0 if the
-// distributions are equal, so an estimate can be negative.
+// where H is the number of sites at which x and y differ. It can be negative, because its mean is 0
+// for equal distributions.
 //
 // Publications often use the biased statistic, which also counts pairs of a state with itself. For
 // samples of n and m states it is larger by about (1 − mean k)·(1/n + 1/m).

@@ -17,8 +17,7 @@ import (
 // panics if lengths do not match. It returns an error if a covariance is not symmetric (to 1e-9 of
 // its largest entry), or if eigenvalues do not converge.
 //
-// Because of rounding, the result for equal singular distributions is about 1e-7 of the trace
-// instead of 0.
+// For equal singular distributions, rounding gives about 1e-7 of the trace instead of 0.
 func FrechetGaussian(meanA, covA, meanB, covB []float64) (float64, error) {
 	n := len(meanA)
 	if len(meanB) != n || len(covA) != n*n || len(covB) != n*n {

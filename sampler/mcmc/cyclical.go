@@ -17,8 +17,7 @@ import (
 )
 
 // Cyclical is [DMALA] with a step size that varies in cycles (Pynadath, Bhattacharya, Hariharan and
-// Zhang 2024). Long steps find other modes, and short steps explore them. On targets with one mode,
-// DMALA is the better choice.
+// Zhang 2024). On targets with one mode, DMALA is the better choice.
 //
 // A cycle has n = Period steps. Step k = 0 … n−1 proposes a level l for each site i from
 //

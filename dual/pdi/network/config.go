@@ -30,8 +30,7 @@ type Config struct {
 	// Algorithm 3). Dual training has a single λ, initially 0, which is not an input of the
 	// network. Every round runs its diffusions at this λ and moves λ by the violations of their
 	// samples. The trained network is valid only at the λ of the last round ([Trainer.Lambda]) and
-	// for a single entry of Bounds. Rules that need the variance of the violations, such as
-	// [dual.Auto], are suitable.
+	// for a single entry of Bounds. All rules are suitable, also [dual.Auto].
 	Dual dual.Rule
 
 	// Inference holds the settings of primal–dual inference in the diffusions of the training. Use

@@ -140,8 +140,6 @@ func (t *Trainer) Average() *neural.Transformer {
 // then minimises the mean loss over the reweighted data. A nil weight restores epochs, in which
 // every row is drawn once. The weights are copied and are part of a checkpoint.
 //
-// Up to rounding, every batch contains the expected number of rows from any group of adjacent rows.
-//
 // Every row must have a finite weight ≥ 0, and at least one weight must be positive. Otherwise
 // Reweight returns an error and changes nothing.
 func (t *Trainer) Reweight(weight []float64) error {

@@ -234,8 +234,7 @@ func (c CosineBar) Check() error {
 // stochastic localization (Montanari 2023).
 //
 // In a run of T evenly spaced steps, the first step ends at the ratio Max/T^Power. With Power 1,
-// choose Max no larger than a few times T. Otherwise the first step decides too much of the
-// sample.
+// choose Max no larger than a few times T.
 type PolynomialSNR struct {
 	Power    float64 // exponent > 0; 0 means 4
 	Max      float64 // signal-to-noise ratio as t → 0; 0 means 1e4

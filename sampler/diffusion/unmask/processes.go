@@ -153,8 +153,8 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 }
 
 // EntropyBound reveals in every step as many masks as a bound on their entropies allows
-// (entropy-bounded unmasking, Ben-Hamu et al. 2025). It takes masks in order of increasing entropy
-// of the prediction and reveals the largest set U with
+// (entropy-bounded unmasking, Ben-Hamu et al. 2025). Masks are taken in order of increasing entropy
+// of the prediction. The step reveals the largest set U with
 //
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //

@@ -67,7 +67,7 @@ type DHAMS struct {
 	// moves to the level whose interval contains 1−w. This leaves q_i invariant (Neal 1998, ordered
 	// over-relaxation in the limit of many draws).
 	//
-	// The over-relaxation of the paper is different; this package does not implement it.
+	// It is not the over-relaxation of the paper.
 	Relaxation float64
 }
 
