@@ -51,7 +51,7 @@ type Config struct {
 	First, Count int
 
 	// DrawsFile, if not empty, is the path of a file to which a Run writes every draw: state,
-	// energy, acceptance probability and number of moves. diagnose.Replay reads it.
+	// energy, acceptance probability and number of moves. Read it with diagnose.Replay.
 	//
 	// A killed process loses at most the draws of its last milliseconds, and none that a checkpoint
 	// counts. After a checkpoint is loaded, a Run appends to the file as if it had not stopped. It

@@ -543,9 +543,9 @@ func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
 // Only Seed, Init, Workers, Observe and Progress may differ. If another setting differs, the error
 // names the first one; see [Method] for how settings are compared.
 //
-// Load also returns an error if a saved energy differs from the model's, if a chain cannot start
-// from its saved state, or if ctx ends while kernels are built. On an error the chains are
-// unchanged. Load reads no more of r than the checkpoint.
+// Load also returns an error if a saved energy differs from the model's, or if a chain cannot start
+// from its saved state. It stops if ctx ends. On an error the chains are unchanged. Load reads no
+// more of r than the checkpoint.
 func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file at the given path. At any moment either the new

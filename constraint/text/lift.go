@@ -16,8 +16,8 @@ import (
 // bytes of its text. The division into tokens is free. Padding may follow if the vocabulary has
 // any.
 //
-// Lift takes at most O(Q·T) steps, where Q is the number of states of the minimal byte automaton,
-// and T the number of prefixes of token texts. The last four large vocabularies are cached.
+// Lift takes at most O(Q·T) steps for Q states of the minimal byte automaton and T prefixes of
+// token texts. The last four large vocabularies are cached.
 //
 // The error is one of the following:
 //

@@ -129,8 +129,8 @@ const (
 //
 // NewGibbsScore returns an error if the target is nil, has no sites or no multipliers, or has a
 // temperature that is not positive and finite. It also returns an error if an option is out of
-// range, or if Center, Spread, Score and Control are all unset, because the estimate would be
-// biased.
+// range. One of Center, Spread, Score and Control must be set, because the estimate would otherwise
+// be biased.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {

@@ -413,10 +413,10 @@ const reverseMax = 0.99
 // [Problem.Global] finds the optimum of small problems. [DiscreteSafe] is a formulation without
 // such a limit.
 //
-// For ForwardKL, KL(q_i‖p_λ) grows only with the logarithm of the distance from λ to the edge of
-// the allowed region, where q − Σλ_i q_i = 0 at some state. Beyond some bound no float64 is close
-// enough. The field Blur shows this: at the multipliers Lambda, changing λ by 2⁻⁵³ changes a
-// divergence by 10⁻⁸ nats or more.
+// For ForwardKL, KL(q_i‖p_λ) grows very slowly as λ approaches the edge of the allowed region,
+// where q − Σλ_i q_i = 0 at some state. Beyond some bound no float64 is close enough. The field
+// Blur shows this: at the multipliers Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats
+// or more.
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
@@ -1110,9 +1110,9 @@ func (e *UnreachableError) Error() string {
 // its cost. Only the first distribution to move away from, q_1, is used.
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
-// [*UnreachableError] for each of these levels, and the points are valid. Other errors give no
-// points: a level is out of range, ctx ended, or the distributions do not satisfy the conditions of
-// a formulation or of LikelihoodRatio.
+// [*UnreachableError] for each of these levels, and the points are valid. There are no points if a
+// level is out of range or ctx ended. The distributions must satisfy the conditions of each
+// formulation and of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

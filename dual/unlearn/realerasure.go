@@ -31,8 +31,8 @@ import (
 // divergence of the samples from q_i (see [Erasure]). denoise.RealLikelihood estimates the
 // densities of final samples.
 //
-// A RealErasure is a [dual.Target] of reals, and is used like an Erasure: with a diffusion, a
-// [dual.Resampler] around it, and a [dual.Inference] with [dual.Ascent] and a Config.Max below 1.
+// A RealErasure is a [dual.Target] of reals. Like an Erasure, it needs a [dual.Resampler] around
+// its diffusion, and a [dual.Inference] with [dual.Ascent] and a Config.Max below 1.
 //
 // A RealErasure must be used by one diffusion, whose process is diffusion.Gaussian. Lemma 3
 // concerns Eta = 1; other values give the same divergence at λ = 0. For a flow, use Eta = 0 with

@@ -41,8 +41,8 @@ type Likelihood struct {
 // orders; orders is their number, and seed determines them.
 //
 // The predictions of d must depend on the states alone (energy.TimeFree). NewLikelihood also
-// returns an error if d is nil, if mask is not a level or not the mask of d, if orders < 1, or if
-// there are too many orders to store.
+// returns an error if d is nil, or if mask is not a level or not the mask of d. It returns an error
+// if orders < 1, or if there are too many to store.
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err

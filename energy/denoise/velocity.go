@@ -11,7 +11,7 @@ import (
 )
 
 // Velocity turns a predictor of velocities, such as a network trained by train.Flow, into a
-// denoiser. The paths are straight lines from data x_0 to noise ε, and the predicted velocity in a
+// denoiser. The paths are straight lines from data x_0 to noise ε. The predicted velocity in a
 // state z is û ≈ E[ε − x_0 | z]. For a noisy state x_t at signal level ᾱ, the predictor receives
 // the state z at the time s, where s = 1 is pure noise:
 //

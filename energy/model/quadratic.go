@@ -15,9 +15,8 @@ import (
 //	E(x) = vᵀQv + bᵀv + c,  v_i = values[x_i],
 //
 // with a matrix Q, linear terms b, a constant c, and the numeric values of the levels. With the
-// values {0, 1} it is a QUBO or Boltzmann machine, with {−1, 1} an Ising model, and with other
-// values an integer or ordinal problem. Only Q_ij + Q_ji matters. If the parameters are integers,
-// energies and differences are exact.
+// values {0, 1} it is a QUBO or Boltzmann machine, and with {−1, 1} an Ising model. Only Q_ij +
+// Q_ji matters. If the parameters are integers, energies and differences are exact.
 //
 // Quadratic is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local],
 // [energy.Factored] and [energy.Learnable]. Through [energy.As] it is also
@@ -31,8 +30,8 @@ import (
 // nothing.
 //
 // With two levels and a dense matrix, energies and fields are the same on every machine. For this,
-// the couplings Q_ij + Q_ji are rounded once, to 2⁻⁵² of the power of two above the largest sum of
-// their magnitudes in a row.
+// the couplings Q_ij + Q_ji are rounded once, to about 2⁻⁵² of the largest sum of their magnitudes
+// in a row.
 type Quadratic struct {
 	couplings couplings
 	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.

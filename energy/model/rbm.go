@@ -29,8 +29,8 @@ import (
 // # Reproducibility
 //
 // NewRBM rounds weights and biases once, so that energies and VisibleField are the same on every
-// machine. The weights and the bias of a hidden unit are rounded to 2⁻⁵² of the power of two above
-// the sum of their magnitudes, and the biases of the visible units likewise.
+// machine. The weights and the bias of a hidden unit are rounded to about 2⁻⁵² of the sum of their
+// magnitudes. So are the biases of the visible units.
 //
 // Field, Gradient and FieldFrom are reproducible for each instruction set. [RBM.ProposalFrom] takes
 // half the time and is reproducible on every machine.
@@ -373,9 +373,9 @@ const coarsest = 1. / 8
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j ⌊W_ji/u_i⌉·2⁻¹³·⌊2¹³·(σ(a_j) − ½)⌉,
 //
-// where ⌊·⌉ is the nearest integer. The unit u_i is the smallest power of two such that the
-// magnitudes of W_ji/u_i, over j, are below 2¹⁵ and add up to less than 2¹⁹. Apart from rounding to
-// float32, h_i differs from the field of FieldFrom by at most
+// where ⌊·⌉ is the nearest integer. The unit u_i is the smallest power of two with |W_ji/u_i| < 2¹⁵
+// for all j and Σ_j |W_ji/u_i| < 2¹⁹. Apart from rounding to float32, h_i differs from the field of
+// FieldFrom by at most
 //
 //	u_i·hidden/4 + 2⁻¹⁴·(Σ_j |W_ji| + u_i·hidden/2),
 //

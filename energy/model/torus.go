@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// TorusIsing returns the exact log Z of an Ising model on a torus of m × n sites without a field,
-// and its mean energy per site in nats. The model is NewIsing(Lattice{m, n}, k, 0), with the
-// distribution
+// TorusIsing returns the exact log Z and the mean energy per site of an Ising model, in nats. The
+// model is on a torus of m × n sites, without a field. It is NewIsing(Lattice{m, n}, k, 0), with
+// the distribution
 //
 //	p(x) ∝ exp(k·Σ s_i s_j),
 //

@@ -75,9 +75,9 @@ func newPoint(n int) *point {
 // sign. If free is nil, no λ_j may be negative. The argument unit is the order of magnitude of
 // differences in f that matter. The result does not depend on the units of the multipliers.
 //
-// Every step goes from the current λ towards the maximum of a quadratic model of f whose curvature
-// is increased by μ times its diagonal (Levenberg and Marquardt). A line search brackets the zero
-// of the slope of f along this direction. No step goes beyond that maximum.
+// Every step goes from the current λ towards the maximum of a quadratic model of f. The curvature
+// of the model is increased by μ times its diagonal (Levenberg and Marquardt). A line search
+// brackets the zero of the slope of f along this direction. No step goes beyond that maximum.
 //
 // Maximize returns the error of ctx, an error if the start is outside the domain, or an
 // [*Unbounded] if f returned +Inf.

@@ -314,8 +314,8 @@ func undefined(row []float32) int {
 // predictions exclude these tokens, too. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v, the prediction for each site, to dst. If a row p gives n > 0 tokens
-// probability 0, and the token of its site is not yet known, Mix replaces p by the defensive
+// Mix copies the rows of v, the prediction for each site, to dst. Let p be a row that gives n > 0
+// tokens probability 0, at a site whose token is not yet known. Mix replaces p by the defensive
 // mixture
 //
 //	p'(l) = (1−δ)·p(l) if p(l) > 0,  p'(l) = δ/n if p(l) = 0,

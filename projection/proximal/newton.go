@@ -412,9 +412,9 @@ type Certificate struct {
 	//
 	//	Σ_j |support_j(y_j) − y_j·t_j|.
 	//
-	// Here y_j is the multiplier of row j, t_j is the value of the row at z, and support_j(y) is
-	// the maximum of y·t over all values t that the row allows. With curved inequalities, Gap
-	// refers to the last linearisation.
+	// Here y_j is the multiplier of row j, and t_j is the value of the row at z. The function
+	// support_j(y) is the maximum of y·t over all values t that the row allows. With curved
+	// inequalities, Gap refers to the last linearisation.
 	//
 	// Gap is ≥ 0. It includes an allowance for rounding errors, 2⁻⁵⁰ of the sum of its terms.
 	Gap float64

@@ -25,7 +25,7 @@ import (
 //
 //	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1}.
 //
-// Here E_k is the energy at β_k, as in [AIS]. ⟨·⟩_k is the mean over draws from exp(−E_k), and Z_0
+// Here E_k is the energy at β_k, as in [AIS]. The mean ⟨·⟩_k is over draws from exp(−E_k), and Z_0
 // is the normaliser of the base distribution. The draws for k = 0 are independent. The chains of a
 // stage start from the last states of the previous stage, and may adapt during its warm-up.
 //

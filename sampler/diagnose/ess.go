@@ -19,7 +19,7 @@ const MinDraws = 6
 //
 //	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n).
 //
-// Here γ̂_t is the mean autocovariance of the scores at lag t, W is the mean variance of the
+// Here γ̂_t is the mean autocovariance of the scores at lag t. W is the mean variance of the
 // half-chains, and B/n is the variance of their means. The ρ̂_t are truncated at a lag T and made
 // monotone by pairs (Vehtari et al. 2021, section 3.2, after Geyer 1992). With S = mn, the result
 // is at most S·log₁₀ S, as in Stan. It exceeds S if draws are anticorrelated.

@@ -45,8 +45,8 @@ type Masked struct {
 	// and then a random mask is revealed. (If there is no such s > 0, s is the smallest positive
 	// number.)
 	//
-	// With guidance at the posterior (AtPosterior) of weight γ, a step draws the next site i and
-	// its token l with these probabilities (Nisonoff et al. 2024):
+	// With AtPosterior and guidance of weight γ, a step draws the next site i and its token l with
+	// these probabilities (Nisonoff et al. 2024):
 	//
 	//	ClassifierFree    ∝ p(x_0,i = l | x_t, y)^γ · p(x_0,i = l | x_t)^{1−γ}
 	//	ClassifierGuided  ∝ p(x_0,i = l | x_t) · (p(y | x_t with x_i = l)/p(y | x_t))^γ

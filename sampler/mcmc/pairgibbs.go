@@ -15,7 +15,7 @@ import (
 
 // PairGibbs redraws two sites at a time. An update picks a pair of sites i and j uniformly. It
 // draws their levels a and b from the exact joint conditional distribution, restricted to a set C
-// of allowed states (the language in the field Within),
+// of states (the field Within),
 //
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C].
 //

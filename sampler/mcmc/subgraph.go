@@ -29,21 +29,19 @@ import (
 // forests. Kernel chooses some sets, the same in every run, and successive steps redraw them in
 // turn. Two or three successive sets cover all sites that have more than one allowed level.
 //
-// On a square lattice a set contains about 63 % of the sites at width 1, 75 % at width 3 and 81 %
-// at width 8. On a random graph with three neighbours a site it contains 82 % at width 1 and 86 %
-// at width 10, a gain not worth its cost.
+// On a square lattice a set contains about 63 % of the sites at width 1, and 81 % at width 8. On a
+// random graph with three neighbours a site it contains 82 % at width 1.
 //
 // # When to use it
 //
 // On sparse random graphs at low temperatures, forests yield far more effective draws per second
 // than Gibbs (BenchmarkSparseGlass, sixteen chains in one block). For couplings of β times normal
-// numbers and 1.5 neighbours a site, the gain is 58 to 97 times at β = 1 and 420 to 2,400 times at
-// β = 1.5. With three neighbours a site, it is 25 to 123 times at β = 1. At high temperatures Gibbs
-// is as fast.
+// numbers at β = 1, the gain is 58 to 97 times with 1.5 neighbours a site, and 25 to 123 times with
+// three. It is larger at lower temperatures. At high temperatures Gibbs is as fast.
 //
-// For couplings ±β, Gibbs is faster and the gain smaller. With 1.5 neighbours a site, it is about
-// 10 times at β = 1 and about 1,000 times at β = 2. With three neighbours a site and β = 1, it is 1
-// to 2 times, or 9 to 36 times in blocks of four chains (see [sampler.Config.BlockChains]).
+// For couplings ±β, Gibbs is faster and the gain smaller. At β = 1 it is about 10 times with 1.5
+// neighbours a site, and 1 to 2 times with three. In blocks of four chains (see
+// [sampler.Config.BlockChains]), the latter is 9 to 36 times.
 //
 // With three neighbours a site and stronger couplings, chains of both methods stay in one valley of
 // the energy. There, make Subgraph the Base of [Tempering]. At β = 1.5 and couplings ±β this mostly
@@ -57,7 +55,7 @@ import (
 //
 // For forests of two-level pair models, a step costs 4 ns to 10 ns per site, or 0.7 ns to 1.9 ns
 // with AVX-512. For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the
-// intermediate sums, of which a site has at most levels^Width.
+// intermediate sums. A site has at most levels^Width entries.
 type Subgraph struct {
 	// Width limits the sets of sites that a step redraws. A step sums out the sites of a set one by
 	// one, and each intermediate sum depends on at most Width sites. Width 1 means forests. The

@@ -292,10 +292,10 @@ func (c *Config[S]) fill() error {
 // Here ε_i is the bound of concept i, and ŝ_i is its smoothed share in the network's draws. An
 // update first replaces ŝ_i by the mean of ŝ_i and the share in the latest Config.Draws draws.
 //
-// At the end, Run searches the line through the initial weights and their average over the steps
-// for a point at which all shares have reached their bounds. It measures shares with Final draws,
-// or up to four times as many. If the point is far beyond the average, the shares in fresh draws
-// tend to exceed their bounds; then train for more steps.
+// At the end, Run searches the line through the initial weights and their average over the steps.
+// The final weights are a point at which all shares have reached their bounds. It measures shares
+// with Final draws, or up to four times as many. If the point is far beyond the average, the shares
+// in fresh draws tend to exceed their bounds; then train for more steps.
 //
 // If the network satisfies all bounds before the first step, Run sets λ to 0 and does not train.
 //

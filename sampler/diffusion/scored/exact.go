@@ -53,7 +53,7 @@ type ExactConfig struct {
 //
 // Exact proposes paths. A path is a sequence of steps from all masks to a complete state. A step
 // reveals one site i by a token v drawn from q ∝ p_i·ψ, where p_i is the prediction and ψ comes
-// from looking ahead, as in [Runner]: each candidate v is completed several times, and the judge
+// from looking ahead, as in [Runner]. Each candidate v is completed several times, and the judge
 // gives the completions scores S. Let
 //
 //	φ_v = mean over the completions of v of e^{−max(0, S)/Θ},  Θ = ½·sd·(masks left)/sites,
@@ -71,9 +71,9 @@ type ExactConfig struct {
 // Given the cap, samples are independent. Their total variation distance from the target is at most
 // E(W−c)₊/E(W). [Exact.LogProb] estimates P without bias.
 //
-// If predictions do not depend on time, a path of L tokens takes L − 2 predictions. Results do not
-// depend on Workers or Batch: sample i draws only from stream (Seed, i), and path j of the tuning
-// run from stream (Seed, 2⁶³ + j). Methods must not be called concurrently with each other.
+// If predictions do not depend on time, a path of L tokens takes L − 2 predictions. Sample i draws
+// only from stream (Seed, i), and path j of the tuning run from stream (Seed, 2⁶³ + j). Results do
+// not depend on Workers or Batch. Methods must not be called concurrently with each other.
 type Exact struct {
 	e      *engine
 	cfg    ExactConfig

@@ -40,10 +40,10 @@ import (
 //
 // # Criterion
 //
-// The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc) and
-// τ is the number of steps per effective draw. There is a τ for the energy, one for the number of
-// sites at each level, and an average τ of eight fixed random projections of the state. The largest
-// τ counts. For a function of the state,
+// The winner has the smallest τ·cost, where cost is the cost of a step (see the package doc) and τ
+// is the number of steps per effective draw. The largest of several τ counts: of the energy, of the
+// number of sites at each level, and the average of eight fixed random projections of the state.
+// For a function of the state,
 //
 //	τ = 1 + 2 Σ_t ρ_t,  ρ_t = 1 − V_t/(2σ²).
 //

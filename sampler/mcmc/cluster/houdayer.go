@@ -41,10 +41,10 @@ import (
 // If warm-up tunes the temperatures, both ladders use those of the first. If Houdayer is the Base
 // of mcmc.Tempering instead, its second replicas never change their temperature.
 //
-// With two ladders, Exchanges can be more than 1. Choose it by a statistic of your own: in ±J
+// With two ladders, Exchanges can be more than 1. Choose it by a statistic of your own. In ±J
 // glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2, 24 exchanges a step gave seven
-// times as many round trips per second as tempering alone, but only a third as many effective
-// samples of an overlap at the lowest temperature.
+// times as many round trips per second as tempering alone. But an overlap at the lowest temperature
+// had only a third as many effective samples.
 //
 // # Requirements and cost
 //

@@ -25,7 +25,7 @@ import (
 // coordinate from x_i to level l. DHAMS is the case W = 0, D = 1/δ². If E is quadratic, every
 // proposal is accepted, up to rounding. Any W leaves π invariant.
 //
-// At every site D is c + 1/δ², where δ is StepSize, and c is the smallest number for which W + c·I
+// At every site D is c + 1/δ², where δ is StepSize. The number c is the smallest for which W + c·I
 // is positive semidefinite, to within a thousandth. Kernel takes a small multiple of sites³
 // operations. A step takes sites² operations and one evaluation of the model. The number of sites
 // is at most 2048.
