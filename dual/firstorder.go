@@ -20,8 +20,8 @@ import (
 // the problem.
 //
 // If Step is nil, multiplier j has the step size β/(v_j·√(1+t)). Here β is the temperature, and v_j
-// is the mean variance of the violation g_j over earlier batches. It does not depend on the units
-// of g_j.
+// is the mean variance of the violation g_j over earlier batches. The step then does not depend on
+// the units of g_j.
 type Ascent struct {
 	// step size η_t at dual step t; nil means the default, a Newton step (see [Ascent])
 	Step Schedule

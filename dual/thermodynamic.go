@@ -24,8 +24,9 @@ type Path struct {
 }
 
 // Thermodynamic estimates log Z(λ) − log Z(0) of a target and returns it with its standard error.
-// Here Z(λ) is the partition function of the energy (f0 + λᵀg)/β at the multipliers λ. The estimate
-// is an integral along the line from 0 to λ (Kirkwood 1935), by the trapezoid rule:
+// Here Z(λ) is the partition function of the energy (f0 + λᵀg)/β, with the base energy f0, the
+// multipliers λ, the violations g and the temperature β. The estimate is an integral along the line
+// from 0 to λ (Kirkwood 1935), by the trapezoid rule:
 //
 //	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{uλ}[g] du.
 //

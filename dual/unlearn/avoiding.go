@@ -19,9 +19,9 @@ import (
 //
 //	E ∏_k (1 − h_k),
 //
-// where h_k is the probability, under the original model, that the k-th revealed token is in F. The
-// mean is over samples of Avoiding drawn by the same process. [Avoiding.LogSurvival] returns the
-// logarithm of the product for each sample. The mean of the products is an unbiased estimate.
+// where h_k is the probability, under the original model, that the token revealed in place k is in
+// F. The mean is over samples of Avoiding drawn by the same process. [Avoiding.LogSurvival] returns
+// the logarithm of the product for each sample. The mean of the products is an unbiased estimate.
 //
 // An Avoiding must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. It keeps a record for every sample, so make a new one after an interrupted run. It

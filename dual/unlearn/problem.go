@@ -56,8 +56,8 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 
 // FromRatios returns the problem on a sample x_1, x_2, … from q, in which every x_k has the same
 // probability under q. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving
-// it finds λ for ForwardKL and LikelihoodRatio without sampling from p_λ (the dual-only algorithm).
-// [Rejection] can then draw from p_λ.
+// it finds the multipliers λ for ForwardKL and LikelihoodRatio without samples from the optimum p_λ
+// (the dual-only algorithm). [Rejection] can then draw from p_λ.
 //
 // Multipliers and bounds refer to the given ratios, as in [AcceptForward] and [AcceptLikelihood].
 // For ForwardKL, the largest ratios are smoothed. [Problem.Tails] shows whether the sample is large
@@ -350,7 +350,7 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. Every
 // multiplier stays within [0, most], where most = +Inf means no limit. For ReverseKL this limit
-// must keep Σλ below 1, and +Inf means 0.99.
+// must keep the sum of the multipliers below 1, and +Inf means 0.99.
 //
 // Ascend returns the error of the context or of the rule. It also returns the error of
 // [Problem.Law] if p_λ does not exist at the multipliers of a step.
@@ -827,8 +827,8 @@ type Solution struct {
 // Bounds must be finite. Solve returns an error if their number is wrong or if the distributions do
 // not satisfy the conditions of the formulation (see [New]). It returns these typed errors:
 //
-//   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if
-//     ForwardKL has no multipliers that float64 numbers can represent;
+//   - a [*CriticalError] if ReverseKL is proven to have no multipliers whose sum is at most 1 −
+//     10⁻⁵, or if ForwardKL has no multipliers that float64 numbers can represent;
 //   - a [*dual.DivergedError] if no distribution satisfies the bounds on means, or if only
 //     distributions on part of the states satisfy them;
 //   - a [*dual.UndecidedError] if neither a solution nor a proof that none exists was found;
@@ -1106,8 +1106,8 @@ func (e *UnreachableError) Error() string {
 }
 
 // TradeOff returns the points of trade-off curves between unlearning q_1 and staying close to q.
-// For each formulation and each level 0 < r ≤ 1, it finds the distribution with E_p[q_1/q] = r and
-// its cost. Only the first distribution to move away from, q_1, is used.
+// For each formulation and each level 0 < r ≤ 1, it finds the distribution p with E_p[q_1/q] = r
+// and its cost. Only the first distribution to move away from, q_1, is used.
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. There are no points if a

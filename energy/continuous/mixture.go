@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Mixture is a mixture of Gaussians, the normalised density Σ_k w_k N(m_k, C_k) on ℝⁿ. Its energy
-// is −log density, so log Z = 0.
+// Mixture is a mixture of Gaussians with weights w_k, means m_k and covariances C_k. Its density is
+// Σ_k w_k N(m_k, C_k) on ℝⁿ. The energy is −log density, so log Z = 0.
 //
 // The tilted mixture ([Mixture.Tilt]), the posterior mean given a noisy state ([Mixture.Posterior])
 // and conditioning ([Mixture.Given]) are exact. Evaluating a component takes n operations if its

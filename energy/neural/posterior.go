@@ -11,7 +11,7 @@ import (
 )
 
 // Posterior is the posterior distribution of the binary weights θ ∈ {−1, 1}ᵈ of a network with one
-// hidden layer. It is given N inputs x_i and targets y_i; there is no prior. The energy is
+// hidden layer. Its data are N inputs x_i and targets y_i; there is no prior. The energy is
 //
 //	E(θ) = (w/N) Σ_i (f_i − y_i)²,  f_i = σ(c + Σ_j v_j tanh(b_j + Σ_k W_kj x_ik)),
 //

@@ -13,9 +13,9 @@ import (
 )
 
 // Masked is masked diffusion of tokens (MDLM; Sahoo et al. 2024). At time t every token has
-// independently become the mask with probability 1 − α(t). In a reverse step from time t to time s,
-// an unmasked token stays. A mask is replaced by a draw from the prediction (revealed) with
-// probability
+// independently become the mask with probability 1 − α(t), where α is the schedule. In a reverse
+// step from time t to time s, an unmasked token stays. A mask is replaced by a draw from the
+// prediction (revealed) with probability
 //
 //	(α(s) − α(t)) / (1 − α(t)).
 //
@@ -38,7 +38,7 @@ type Masked struct {
 	// without discretisation error. A sample takes as many steps as it has masks; the requested
 	// number is ignored.
 	//
-	// With n masks left at time t, the next time s satisfies
+	// With n masks left at time t, and α as in [Masked], the next time s satisfies
 	//
 	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform in [0,1],
 	//

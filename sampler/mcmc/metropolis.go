@@ -21,8 +21,8 @@ type Metropolis struct {
 	Updates int
 
 	// Scan is the order in which proposals visit the sites. Automatic means Random. Systematic and
-	// Chromatic visit every site once per step. The step then leaves π invariant but is not
-	// reversible.
+	// Chromatic visit every site once per step. The step then leaves the target invariant but is
+	// not reversible.
 	//
 	// Systematic and Chromatic are many times faster than Random on energy.Matching models of two
 	// levels (Ising). Chromatic is a hundred times faster on an energy.Toroidal model with even

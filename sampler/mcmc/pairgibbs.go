@@ -19,8 +19,8 @@ import (
 //
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C].
 //
-// Each update is reversible and leaves π restricted to C invariant. Use PairGibbs where no site can
-// change alone but two sites can change together, as under a fixed count.
+// Each update is reversible and leaves π ∝ e^{−E} restricted to C invariant. Use PairGibbs where no
+// site can change alone but two sites can change together, as under a fixed count.
 //
 // # Irreducibility
 //

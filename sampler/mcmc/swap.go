@@ -17,7 +17,7 @@ import (
 //
 //	min(1, exp(E(x) − E(y))) · 1[y ∈ C],
 //
-// where C is the language Within. Every update is reversible and leaves π restricted to C
+// where C is the language Within. Every update is reversible and leaves π ∝ e^{−E} restricted to C
 // invariant.
 //
 // Exchanges conserve the number of sites at each level, and the chain samples π conditional on the

@@ -152,7 +152,7 @@ type state struct {
 }
 
 // New returns a tuner for net, which must have been trained on similar data. The tuner modifies the
-// weights of net. New computes the initial λ from the data.
+// weights of net. New computes the initial multipliers from the data.
 //
 // New returns an error in these cases, and the errors of train.New:
 //

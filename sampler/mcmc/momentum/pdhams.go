@@ -23,7 +23,7 @@ import (
 //
 // Here Δ, G, φ and the acceptance probability are the same as for DHAMS, and d is the change of
 // coordinate from x_i to level l. DHAMS is the case W = 0, D = 1/δ². If E is quadratic, every
-// proposal is accepted, up to rounding. Any W leaves π invariant.
+// proposal is accepted, up to rounding. Any W leaves the target invariant.
 //
 // At every site D is c + 1/δ², where δ is StepSize. The number c is the smallest for which W + c·I
 // is positive semidefinite, to within a thousandth. Kernel takes a small multiple of sites³
