@@ -31,9 +31,11 @@ type Solution struct {
 // A base model with more than 2²² states needs tables ([energy.Factored]), as do the inequalities.
 // The tables must form a graph of low tree-width.
 //
-// Solve returns an error if there are more than 2²² states and no tables, or if the tree-width is
-// too large (see package projection/junction). It also returns an error if every state has energy
-// +Inf or a value is NaN, and the errors of [SolveStates].
+// Solve returns the errors of [SolveStates], and an error in these cases:
+//
+//   - there are more than 2²² states and no tables, or the tree-width is too large (see package
+//     projection/junction);
+//   - every state has energy +Inf, or a value is NaN.
 func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	if l == nil {
 		return nil, fmt.Errorf("dual: Solve: l = nil")
@@ -63,9 +65,11 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 // if rows is nil, every mean must be at most 0. If the states are a sample and f0 is 0, the optimum
 // gives weights under which the sample satisfies the constraints.
 //
-// SolveStates returns an error if there are no states, or if len(h) is not m·len(f0) for a whole
-// number m ≥ 1. It also returns an error if len(rows) ≠ m, a number is not finite or beta is not
-// positive.
+// SolveStates returns an error in these cases:
+//
+//   - there are no states;
+//   - len(h) is not m·len(f0) for a whole number m ≥ 1, or len(rows) ≠ m;
+//   - a number is not finite, or beta is not positive.
 //
 // If no distribution satisfies the constraints, the error is a [*DivergedError] in which Proven is
 // true. It wraps constraint.ErrInfeasible. If only distributions on part of the states satisfy

@@ -29,10 +29,10 @@ import (
 // Build needs 24 bytes of memory per sequence. A token takes 1 byte with up to 2⁸ levels, 2 bytes
 // with up to 2¹⁶, and otherwise 4 bytes.
 //
-// The error is an *[constraint.ArgumentError] for levels or tokens out of range, and a
+// The error is an *[constraint.ArgumentError] for levels or tokens out of range. It is a
 // *[constraint.LimitError] for a set that is too large for [Open]. If another process is building
 // the file, the error names the file. Other errors are the cause of ctx and errors of the operating
-// system. After an error it leaves no file.
+// system. After an error there is no file.
 func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) (n int, err error) {
 	switch {
 	case levels < 1 || levels > 1<<31-1:

@@ -127,10 +127,12 @@ const (
 // [dual.RealLagrangian]. Any other target is used directly, and every prediction sets its
 // multipliers.
 //
-// NewGibbsScore returns an error if the target is nil, has no sites or no multipliers, or has a
-// temperature that is not positive and finite. It also returns an error if an option is out of
-// range. One of Center, Spread, Score and Control must be set, because the estimate would otherwise
-// be biased.
+// NewGibbsScore returns an error in these cases:
+//
+//   - the target is nil, or has no sites or no multipliers;
+//   - its temperature is not positive and finite;
+//   - an option is out of range;
+//   - Center, Spread, Score and Control are all unset; the estimate would be biased.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {

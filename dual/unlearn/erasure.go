@@ -446,8 +446,11 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})
 //
 // The function needs memory for sites·levels·(1 + distributions) numbers per particle. It returns
-// an error if sample does, if sample reveals tokens in another way, or if tokens were given
-// (Config.Clamp). It also returns an error if particles < 1 or all weights are zero.
+// the errors of sample, and an error in these cases:
+//
+//   - sample reveals tokens in another way;
+//   - tokens were given (Config.Clamp);
+//   - particles < 1, or all weights are zero.
 func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, particles int, src rand.Source) func(ctx context.Context, x []int32) error {
 	e.terminal = true
 	return func(ctx context.Context, x []int32) error {

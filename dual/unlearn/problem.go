@@ -695,9 +695,9 @@ const maxFaces = 20
 //
 // Global takes time 2^n for n states with q > 0, at most 20.
 //
-// Global returns an error if there are several distributions to move away from, more than 20
-// states, or a bound above the largest possible KL(p‖q_1). This is −log min q_1 over the states
-// with q > 0.
+// Global returns an error if there are several distributions to move away from or more than 20
+// states. It also returns an error if b is above the largest possible KL(p‖q_1), which is −log min
+// q_1 over the states with q > 0.
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err

@@ -638,8 +638,8 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 // [Mixture.Draw] makes exact draws. [Mixture.Posterior] and [Mixture.DrawPosterior] condition on
 // both x_t and the equations.
 //
-// Where returns an error if R has no row, lengths do not fit, a number is not finite, or RC_kRᵀ is
-// singular for a component k.
+// Where returns an error if R has no row, if lengths do not fit, or if a number is not finite. It
+// also returns an error if RC_kRᵀ is singular for a component k.
 func (m *Mixture) Where(rows, values []float64) (given *Mixture, logp float64, err error) {
 	n, q := m.sites, len(values)
 	switch {

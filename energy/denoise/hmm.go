@@ -28,8 +28,11 @@ type HMM struct {
 // each hidden state, trans has a row of transition probabilities and emit a row of token
 // probabilities. The tables are copied.
 //
-// NewHMM returns an error if sites < 1, a length does not match or c is unknown. It also returns an
-// error if an entry is negative or NaN, or if start or a row does not sum to 1 within 1e-6.
+// NewHMM returns an error in these cases:
+//
+//   - sites < 1, a length does not match, or c is unknown;
+//   - an entry is negative or NaN;
+//   - start or a row does not sum to 1 within 1e-6.
 func NewHMM(sites int, start, trans, emit []float64, c Corruption) (*HMM, error) {
 	h := len(start)
 	switch {

@@ -40,9 +40,11 @@ type Likelihood struct {
 // denoiser d. The argument mask is the level of a masked token. Tokens are revealed in random
 // orders; orders is their number, and seed determines them.
 //
-// The predictions of d must depend on the states alone (energy.TimeFree). NewLikelihood also
-// returns an error if d is nil, or if mask is not a level or not the mask of d. It returns an error
-// if orders < 1, or if there are too many to store.
+// NewLikelihood returns an error in these cases:
+//
+//   - d is nil, or its predictions do not depend on the states alone (energy.TimeFree);
+//   - mask is not a level, or not the mask of d;
+//   - orders < 1, or there are too many orders to store.
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err

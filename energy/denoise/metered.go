@@ -50,8 +50,11 @@ var never = float32(math.Inf(-1))
 // of entries, each one prediction of sites × levels float32 values. With entries = 0 there is no
 // cache. The cache is not used for a batch that has a Meta or is Guided (see [energy.Noised]).
 //
-// NewMetered returns an error if d is nil, if entries < 0, or if mask is not a level or not the
-// mask of d. It also returns an error if entries > 0 and d is not energy.TimeFree.
+// NewMetered returns an error in these cases:
+//
+//   - d is nil, or entries < 0;
+//   - mask is not a level, or not the mask of d;
+//   - entries > 0 and d is not energy.TimeFree.
 func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, error) {
 	if err := check.Given("denoise: NewMetered", "d", d); err != nil {
 		return nil, err

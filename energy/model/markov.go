@@ -41,9 +41,11 @@ type Markov struct {
 // matrix. With order 0, start is {1} or nil. If an entry is zero, states that use it have energy
 // +Inf. The tables are copied and not normalised.
 //
-// NewMarkov returns an error if sites < max(1, order), levels < 1, order < 0, or a length does not
-// fit. It also returns an error if an entry is negative or NaN, or if start or a row of trans does
-// not sum to 1 within 1e-6.
+// NewMarkov returns an error in these cases:
+//
+//   - sites < max(1, order), levels < 1, order < 0, or a length does not fit;
+//   - an entry is negative or NaN;
+//   - start or a row of trans does not sum to 1 within 1e-6.
 func NewMarkov(sites, levels, order int, start, trans []float64) (*Markov, error) {
 	m, err := newMarkov("NewMarkov", sites, levels, order, len(trans))
 	if err != nil {

@@ -66,9 +66,12 @@ type couplings interface {
 // may be on the diagonal. Entries at the same place, or at (i,j) and (j,i), are added. The argument
 // p holds the linear terms, the constant and the numeric values of the levels.
 //
-// NewQuadratic returns an error if n < 1, an entry lies outside the matrix, or a number is not
-// finite. It also returns an error if p.Linear does not have one entry per site, p.Values are not
-// strictly ascending, or energies would overflow.
+// NewQuadratic returns an error in these cases:
+//
+//   - n < 1, or an entry lies outside the matrix;
+//   - a number is not finite, or energies would overflow;
+//   - p.Linear does not have one entry per site;
+//   - p.Values are not strictly ascending.
 func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("model: NewQuadratic: n = %d, want ≥ 1", n)

@@ -87,8 +87,9 @@ func (m matrix) equals(o matrix) (bool, error) {
 // config.json does not name the mask token, Open looks for it in tokenizer_config.json and
 // tokenizer.json.
 //
-// Open returns an error if a key or tensor is missing, has the wrong shape or type, or does not
-// belong to the network. The error names the file and the key or tensor.
+// Open returns an error if a key or tensor is missing or does not belong to the network. It also
+// returns an error if one has the wrong shape or type. The error names the file and the key or
+// tensor.
 func Open(dir string) (*Network, error) { return OpenFS(durable.Disk{}, filepath.ToSlash(dir)) }
 
 // OpenFS does the same as [Open] for a folder of a file system, such as one of package embed. The

@@ -49,8 +49,9 @@ type seriesNet interface {
 //
 // Settings that concern only training or sampling are ignored.
 //
-// OpenSeries returns an error if a key or tensor is missing, has the wrong shape or type, or does
-// not belong to the network. The error names the file and the key or tensor.
+// OpenSeries returns an error if a key or tensor is missing or does not belong to the network. It
+// also returns an error if one has the wrong shape or type. The error names the file and the key or
+// tensor.
 func OpenSeries(dir string) (*Series, error) {
 	return OpenSeriesFS(durable.Disk{}, filepath.ToSlash(dir))
 }
