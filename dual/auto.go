@@ -21,10 +21,8 @@ import (
 // Here C is a weighted mean of the covariances of g in earlier batches, with more weight on recent
 // ones. The vector h shrinks C towards its diagonal, and decreases as samples accumulate.
 //
-// The gain is s = 2/(2+k), where the counter k starts at 0. A step increases k by 1, or by 0.2 if
-// it continues in the direction of recent steps (Kesten 1958). A long run of steps in one direction
-// resets k to 0. A step is shortened if it would change the distribution by more than about one
-// nat.
+// The gain s starts at 1 and decreases, more slowly while steps continue in one direction (Kesten
+// 1958). A step is shortened if it would change the distribution by more than about one nat.
 //
 // The rule does not depend on the units of g and accepts dependent constraints. It needs batches of
 // at least two states. An update takes O(n²) time and memory for n multipliers.

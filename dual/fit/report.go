@@ -10,7 +10,7 @@ import (
 )
 
 // Report measures how far a fit is from its optimum. The residual of parameter k is |d_k|. Here d_k
-// is the average over a window of steps of the gradient
+// is the mean, over a window of steps, of the gradient
 //
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //

@@ -54,10 +54,10 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample x_1, x_2, … from q, in which every x_k has the same
-// probability under q. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving
-// it finds the multipliers λ for ForwardKL and LikelihoodRatio without samples from the optimum p_λ
-// (the dual-only algorithm). [Rejection] can then draw from p_λ.
+// FromRatios returns the problem on a sample x_1, x_2, … from q, the distribution to start from. In
+// it every x_k has the same probability under q. The distributions q_i are given by ratios[i][k] =
+// q_i(x_k)/q(x_k). Solving it finds the multipliers λ for ForwardKL and LikelihoodRatio without
+// samples from the optimum p_λ (the dual-only algorithm). [Rejection] can then draw from p_λ.
 //
 // Multipliers and bounds refer to the given ratios, as in [AcceptForward] and [AcceptLikelihood].
 // For ForwardKL, the largest ratios are smoothed. [Problem.Tails] shows whether the sample is large
@@ -352,8 +352,8 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 // multiplier stays within [0, most], where most = +Inf means no limit. For ReverseKL this limit
 // must keep the sum of the multipliers below 1, and +Inf means 0.99.
 //
-// Ascend returns the error of the context or of the rule. It also returns the error of
-// [Problem.Law] if p_λ does not exist at the multipliers of a step.
+// Ascend returns the error of ctx or of the rule. It also returns the error of [Problem.Law] if no
+// distribution exists at the multipliers of a step.
 func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, most float64, n int) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err

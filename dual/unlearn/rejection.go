@@ -56,9 +56,9 @@ func (e *TrialsError) Error() string {
 }
 
 // NewRejection returns a sampler with the given number of states. The function draw fills x with
-// draws from q, like the method Sample of a diffusion; x has room for all states. The function
-// accept returns log a(x) ≤ 0, or −Inf to reject x always. The argument trials is the largest
-// number of draws from q per state; 0 means 10⁶. The states are zeros before the first Run.
+// draws from q, like the method Sample of a diffusion; x holds as many states as the Rejection. The
+// function accept returns log a(x) ≤ 0, or −Inf to reject x always. The argument trials is the
+// largest number of draws from q per state; 0 means 10⁶. The states are zeros before the first Run.
 //
 // NewRejection returns an error unless sites ≥ 1, states ≥ 1, trials ≥ 0, and draw, accept and src
 // are not nil.

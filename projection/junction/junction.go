@@ -207,7 +207,7 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 // varies fastest. A scope may contain any sites, but it enlarges the tables (see
 // [Distribution.Width]) if these share no table of the model.
 //
-// It returns an error if a site is out of range or occurs twice in a scope. It also returns the
+// Joint returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].
 func (d *Distribution) Joint(ctx context.Context, scopes ...[]int32) ([][]float64, error) {
 	for k, scope := range scopes {

@@ -11,6 +11,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
+// Algorithm 1 of the paper has a misprint: it continues while the violation is below the tolerance,
+// not above it. The paper does not specify the growth of μ, Temperature and the tolerance. The
+// search adds four things:
+//
+//   - No step moves a logit by more than 1. Otherwise, growing multipliers could move logits to
+//     10⁶, from where they never recover.
+//   - The search restarts after 50 outer loops.
+//   - After every third loop, tokens of the decoded sequence are changed one by one as long as the
+//     violation decreases. This reaches rare sets that the relaxation circles around.
+//   - If ϕ satisfies the constraint but the decoded sequence does not, the violation of the decoded
+//     sequence is added to g(ϕ). Otherwise the gradient of the constraint would stay zero.
+
 // Projector projects onto constraints given by a differentiable function, such as the score of a
 // classifier or a surrogate of a black box. Let x be the given distribution, and decode(y) the
 // likeliest sequence under a distribution y. Projector searches for the y with the smallest
@@ -27,8 +39,8 @@ import (
 //
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
-// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and μ ←
-// min(2μ, 1000), starting from λ = 0 and μ = 1.
+// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). The multipliers λ_j start at 0
+// and the penalty weight μ at 1. After each loop, λ_j ← λ_j + μ·Δ_j and μ ← min(2μ, 1000).
 //
 // The search ends as soon as the decoded sequence satisfies the constraint. Then the divergence is
 // reduced while the constraint still holds: unneeded changes are undone, and costly tokens are
@@ -37,15 +49,6 @@ import (
 //
 // For counts, the result equals the exact projection in tests. For bounds on weighted sums, its
 // distance is at most a twentieth larger on average.
-//
-// This implementation adds four things to the paper:
-//
-//   - No step moves a logit by more than 1.
-//   - The search restarts after 50 outer loops.
-//   - After every third loop, tokens of the decoded sequence are changed one by one as long as the
-//     violation decreases.
-//   - If ϕ satisfies the constraint but the decoded sequence does not, the violation of the decoded
-//     sequence is added to g(ϕ).
 //
 // A Projector is written as a struct literal. For every field except Constraint, the zero value is
 // the recommended setting. Bind and Compile return a [Projection], which does the work.
