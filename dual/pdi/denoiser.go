@@ -308,8 +308,7 @@ func (d *Denoiser) Average() []float64 {
 //
 // The factors are exact if the constraints are linear and the base distribution is normal with
 // independent coordinates of variance v. The samples then have nearly the same mean as a run at the
-// fixed multipliers Σ_t w_t·λ_t (see [Denoiser.Tilt]). In other cases the factors are a rough
-// measure.
+// fixed multipliers Σ_t w_t·λ_t (see [Denoiser.Tilt]).
 //
 // Stability returns nil before the first step, and an error unless variance is finite and > 0.
 func (d *Denoiser) Stability(variance float64) ([]float64, error) {

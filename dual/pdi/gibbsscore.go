@@ -48,9 +48,8 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 // multipliers λ. The weights are w_k ∝ exp(−E(y_k, λ)). The method is Algorithm 2 of Hadou, Uslu
 // and Ribeiro (2026), whose last line has a wrong minus sign.
 //
-// Candidates of width σ/α rarely fall where the distribution has mass. At high noise in 30
-// dimensions, only one candidate contributes (see [GibbsScore.Effective]). GibbsOptions.Center and
-// Spread give better candidates.
+// In high dimensions at high noise, often only one candidate contributes (see
+// [GibbsScore.Effective]). GibbsOptions.Center and Spread give better candidates.
 //
 // Each state needs its own random source, and the target must be safe for concurrent use. Results
 // do not depend on the number of processors, and are the same on every GOARCH if the energies of

@@ -29,8 +29,8 @@ import (
 // # Reproducibility
 //
 // NewRBM rounds weights and biases once, so that energies and VisibleField are the same on every
-// machine. The weights and the bias of a hidden unit are rounded to about 2⁻⁵² of the sum of their
-// magnitudes. So are the biases of the visible units.
+// machine. The rounding is to about 2⁻⁵² of the sum of the magnitudes at a hidden unit, or of all
+// visible biases.
 //
 // Field, Gradient and FieldFrom are reproducible for each instruction set. [RBM.ProposalFrom] takes
 // half the time and is reproducible on every machine.

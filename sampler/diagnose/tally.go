@@ -39,7 +39,7 @@ import (
 //   - MCSEChains, the standard error from the means of the chains alone,
 //   - RHatNested (Margossian et al. 2024), for many short chains.
 //
-// Ranks cannot be merged, so the quantiles, ESSBulk and ESSTail have the error [ErrRanks].
+// The quantiles, ESSBulk and ESSTail have the error [ErrRanks].
 //
 // The zero value is empty and takes its settings from the first tally merged into it. Tally.Observe
 // may be called concurrently for different chains; the other methods take no locks.

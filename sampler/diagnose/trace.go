@@ -91,10 +91,10 @@ func newTrace(functions int) *Trace {
 //
 // It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
 //
-// For n draws, MCSE uses batches of √n draws or more, and includes their autocorrelations. It pools
-// the variance of the batch means with that of the chain means. If chain means vary more than
-// chance allows (F test at 1 %), only their variance counts: the chains are stuck in different
-// places. If too few batches are effectively independent, the error is [ErrTooFew].
+// For n draws, MCSE uses batches of √n draws or more, and includes their autocorrelations. It
+// combines the variances of batch means and chain means. If chain means vary more than chance
+// allows, only their variance counts. If too few batches are effectively independent, the error is
+// [ErrTooFew].
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
 	t := NewTrace(f...)
 	t.streaming = true

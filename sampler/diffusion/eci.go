@@ -38,8 +38,8 @@ import (
 //	ε drawn anew each round  .40  .47  .49  .50
 //	ε kept (PCFM)            2.2  8.7  25   79
 //
-// Directions in which the model is narrow suffer less. Gaussian with noise.Straight does not have
-// this error. Package twisted draws from the conditional distribution.
+// Gaussian with noise.Straight does not have this error. Package twisted draws from the conditional
+// distribution.
 type ECI struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.Straight{}
 

@@ -52,9 +52,8 @@ import (
 // The number of sweeps in a round is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every
 // fourth round each search adopts clusters from another search.
 //
-// Before the search, sites with at most two neighbours are removed, and those with three neighbours
-// and no field on their spin, repeatedly. This is exact: the best levels of the removed sites
-// follow from the other sites.
+// Before the search, sites with few neighbours are removed. This is exact: their best levels follow
+// from the other sites.
 //
 // Some models are searched in a faster way:
 //

@@ -29,8 +29,7 @@ import (
 // forests. Kernel chooses some sets, the same in every run, and successive steps redraw them in
 // turn. Two or three successive sets cover all sites that have more than one allowed level.
 //
-// On a square lattice a set contains about 63 % of the sites at width 1, and 81 % at width 8. On a
-// random graph with three neighbours a site it contains 82 % at width 1.
+// On a square lattice a set contains about 63 % of the sites at width 1, and 81 % at width 8.
 //
 // # When to use it
 //

@@ -60,11 +60,9 @@ const (
 //
 // # Cap
 //
-// A tuning run finds the smallest cap with at most Excess/4 of the weight of its paths above it.
-// (Excess and Trials are fields of [RejectionConfig].) The cap is then tested on equally many new
-// paths. It passes if there are at least min(2/Excess, Trials/4) of them, and at most Excess/2 of
-// their weight lies above it. Otherwise the tuning run is doubled. [Rejection.Excess] estimates the
-// bound from all later paths.
+// A tuning run finds the smallest cap with at most RejectionConfig.Excess/4 of the weight of its
+// paths above it. The run is doubled until at most Excess/2 of the weight of enough new paths lies
+// above the cap. [Rejection.Excess] estimates the bound from all later paths.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig
