@@ -8,8 +8,7 @@ import (
 // Language is a set of token sequences, the kind of constraint that projection.Path and the
 // constrained samplers accept. It is either a finite [Automaton] or a nested language from package
 // constraint/grammar, such as the texts with balanced brackets. A nested language has the methods
-// of an Automaton too. Its state numbers then stand for a state together with the contents of the
-// stack.
+// of an Automaton too; its state numbers include the contents of the stack.
 //
 // Types that users write as literals, such as [Count], implement [Validated], because their values
 // may be out of range.

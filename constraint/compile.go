@@ -13,13 +13,13 @@ import (
 type compiled interface{ Minimal() *DFA }
 
 // Compile returns the minimal [DFA] of the language of a over tokens 0…levels−1. With Q reachable
-// states and K token classes (see [Classed]), it takes O(Q·K) calls of Next and O(Q·K·log Q) steps
-// for minimisation. The table of a [Tabled] automaton with these levels is read directly. If a has
-// a method Minimal that returns a *DFA with these levels, Compile returns that DFA, whatever the
-// limits. A [DFA] has this method, as does a type that embeds one.
+// states and K token classes (see [Classed]), it takes O(Q·K) calls of Next and O(Q·K·log Q) steps.
+// The table of a [Tabled] automaton with these levels is read directly. If a has a method Minimal
+// that returns a *DFA with these levels, Compile returns that DFA, whatever the limits. A [DFA] has
+// this method.
 //
-// The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit is
-// exceeded, or is the cause of the context's cancellation.
+// The error wraps [ErrInfeasible] if the language is empty. It is a [*LimitError] if a limit is
+// exceeded, or the cause of ctx.
 func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "≥ 1"}

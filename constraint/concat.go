@@ -12,11 +12,11 @@ import (
 
 // Concat compiles the concatenation of the parts over tokens 0…levels−1. A sequence is accepted if
 // it can be cut into consecutive pieces, one for each part, such that every part accepts its piece.
-// Without parts, the language holds only the empty sequence. The automaton must track every
-// possible position of the cuts, so it may need exponentially many states.
+// Without parts, the language holds only the empty sequence. The automaton may need exponentially
+// many states.
 //
-// The error wraps [ErrInfeasible] if the language is empty, is a [*LimitError] if a limit is
-// exceeded, or is the context's cause.
+// The error wraps [ErrInfeasible] if the language is empty. It is a [*LimitError] if a limit is
+// exceeded, or the cause of ctx.
 func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Concat", "levels", levels, "≥ 1"}

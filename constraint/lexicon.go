@@ -12,13 +12,12 @@ import (
 )
 
 // Lexicon is a set of token sequences, stored as the minimal acyclic automaton of the set.
-// Sequences may be added in any order (Daciuk, Mihov, Watson and Watson 2000, algorithm 2). Common
-// prefixes and common suffixes are stored once.
+// Sequences can be added in any order (Daciuk, Mihov, Watson and Watson 2000, algorithm 2).
 //
 // As an [Automaton], a Lexicon accepts the sequences of the set, and its [Complement] accepts all
-// other sequences. The zero value is an empty set ready to use. A Lexicon may be read by several
-// goroutines, but not while one of them adds to it. State numbers are valid until the next Add.
-// Intersections and complements always reflect the current set and need not be rebuilt.
+// others. The zero value is an empty set ready to use. Several goroutines may read a Lexicon, but
+// not while one of them adds to it. State numbers are valid until the next Add. Intersections and
+// complements always reflect the current set.
 type Lexicon struct {
 	store
 	// whether each token below rareToken occurs in a sequence; tokens beyond the slice do not

@@ -10,11 +10,9 @@ import (
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
 //
 // Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels ≥
-// 1), v is the row-major table of sites × Levels probabilities. A token sequence x then stands for
-// its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. If Levels = 0, Violation
-// uses the tokens as numbers: v_i = x_i.
-//
-// Sums are accumulated in float64, in the order of the row, without fused multiply-add.
+// 1), v is the row-major table of sites × Levels probabilities. A token sequence x stands for its
+// one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. If Levels = 0, Violation uses
+// the tokens as numbers: v_i = x_i.
 type Linear struct {
 	A      []Row
 	B      []float64

@@ -21,10 +21,9 @@ type matcher struct {
 // consecutive tokens. Words may overlap and contain each other. Without words, the language is
 // empty.
 //
-// The language is stored as a table with a row for each node of the trie of the words, and a column
-// for each distinct token. Time and memory are proportional to the size of the table. The error is
-// an [*ArgumentError] for an empty word, and a [*LimitError] if the table needs more than 2²⁶
-// entries.
+// Time and memory are proportional to the nodes of the trie of the words times the number of
+// distinct tokens. If there are more than 2²⁶ such table entries, the error is a [*LimitError]. For
+// an empty word it is an [*ArgumentError].
 func ContainsAny(words ...[]int32) (Automaton, error) {
 	return newMatcher("ContainsAny", words, true)
 }

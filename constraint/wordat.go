@@ -14,12 +14,11 @@ type wordAt struct {
 
 // WordAt returns the language of the sequences whose n-th word is one of the given words. A word is
 // a maximal run of tokens that are not separators. The first word has n = 1, and the last word has
-// n = −1. A sequence with fewer than |n| words is not in the language. Words and separators are
-// given as tokens. To give them as text, use text.WordAt.
+// n = −1. A sequence with fewer than |n| words is not in the language. To give words and separators
+// as text, use text.WordAt.
 //
 // The error is an [*ArgumentError] if n = 0, or if a word is empty or contains a separator or a
-// negative token. It wraps [ErrInfeasible] if there are no words, and is a [*LimitError] if n <
-// −16. The limit exists because a state must record which of the last |n| words match.
+// negative token. It wraps [ErrInfeasible] if there are no words. It is a [*LimitError] if n < −16.
 func WordAt(words [][]int32, n int, separators []int32) (Automaton, error) {
 	if n == 0 {
 		return nil, &ArgumentError{"WordAt", "n", 0, "≠ 0: 1 is the first word, −1 the last"}

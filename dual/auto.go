@@ -11,22 +11,18 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Auto is the default [Rule], a stochastic Newton method that needs no settings. With the
-// violations g, their batch mean ḡ and the temperature β, it adds to the multipliers λ the vector δ
+// Auto is the default [Rule], a stochastic Newton method that needs no settings. Let g be the
+// violations, ḡ their batch mean and β the temperature. Auto adds to the multipliers λ the vector δ
 // that solves
 //
 //	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2sβ)  over the δ that keep λ within its bounds,
 //	  with |δ_j| ≤ 2β/sd(g_j) and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far.
 //
 // Here C is a weighted mean of the covariances of g in earlier batches, with more weight on recent
-// ones. It estimates the curvature of the dual function, whose Hessian is −Cov(g)/β. The covariance
-// of the present batch is left out of C, because it is correlated with ḡ and would bias the result.
-// The vector h shrinks C towards its diagonal, and decreases as samples accumulate.
+// ones. The vector h shrinks C towards its diagonal, and decreases as samples accumulate.
 //
-// The gain s = 2/(2+k) starts at 1. A step increases the counter k by 1, or by 0.2 if it continues
-// in the direction of recent steps (Kesten 1958). A long run of steps in one direction, more than
-// an eighth of all steps, resets k to 0. A step is shortened if it would change the distribution by
-// more than about one nat.
+// The gain s starts at 1 and decreases, more slowly while steps continue in one direction (Kesten
+// 1958). A step is shortened if it would change the distribution by more than about one nat.
 //
 // The rule does not depend on the units of g and accepts dependent constraints. It needs batches of
 // at least two states. An update takes O(n²) time and memory for n multipliers.

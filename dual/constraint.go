@@ -16,22 +16,20 @@ import (
 //
 //	Low ≤ E[h(x)] ≤ High,  h(x) = Σ_k Coef[k]·E_k(x),
 //
-// where E_k is the energy of the statistic Of[k], which is a model or a function of the state.
-// [AtMost], [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound. Low must be ≤
-// High, and at least one of them must be finite. At least one statistic is required.
+// where E_k is the energy of the statistic Of[k], a model or a function of the state. [AtMost],
+// [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound, but one bound must be
+// finite. Low must be ≤ High. At least one statistic is required.
 //
-// A constraint has one Lagrange multiplier and one [Row] for each finite bound. If both bounds are
-// finite, the row of High comes first. If Low = High, the constraint is an equality with one
-// multiplier, which may have either sign.
+// A constraint has one Lagrange multiplier and one [Row] for each finite bound, that of High first.
+// If Low = High, the constraint is an equality with one multiplier, which may have either sign.
 //
 // On tokens (S = int32), a statistic may be any energy.Model or a function (see [Statistic]). If
-// all statistics are models, a [Lagrangian] supports the interfaces that the base and the models
-// support (fields, exact conditionals, cached tables, a graph). Energies must be finite wherever
-// the base has positive probability. On reals (S = float32), statistics are energies with scores
-// (energy.Scored).
+// all are models, a [Lagrangian] supports the interfaces that the base and the models support.
+// Energies must be finite wherever the base has positive probability. On reals (S = float32),
+// statistics are energies with scores (energy.Scored).
 //
-// A Constraint is also a constraint.Set. As a Set it bounds the value h(x) of each single state
-// instead of the mean. An equality h = b then becomes the inequality h(x) ≤ b.
+// As a constraint.Set, a Constraint bounds the value h(x) of each single state instead of the mean.
+// An equality h = b then becomes h(x) ≤ b.
 type Constraint[S energy.Site] struct {
 	Name      string  // name in errors, certificates and reports
 	Unit      string  // unit of the bounded quantity h, such as "kW"

@@ -19,14 +19,12 @@ import (
 // where g_j are the violations and Σ_j |u_j| = 1. For inequalities, u_j ≥ 0. There are three cases:
 //
 //   - Proven: Margin > 0, and every state x of positive probability satisfies this inequality. No
-//     distribution can then have E[g] ≤ 0 (Gordan's alternative). The error wraps
-//     constraint.ErrInfeasible.
+//     distribution can then have E[g] ≤ 0. The error wraps constraint.ErrInfeasible.
 //   - Not proven, Margin > 0: every sample of the last Steps dual steps satisfies this inequality,
 //     and the multipliers grew beyond Config.Diverge. A distribution may satisfy the constraints,
 //     but the loop could not reach it.
-//   - Margin = 0, only from [Solve] and [SolveStates]: the constraints can be satisfied, but only
-//     by distributions on the states with Σ_j u_j g_j(x) = 0. No finite λ gives such a
-//     distribution.
+//   - Margin = 0, only from [Solve] and [SolveStates]: only distributions on the states with Σ_j
+//     u_j g_j(x) = 0 satisfy the constraints, and no finite multipliers give such a distribution.
 type DivergedError struct {
 	Lambda []float64 // multipliers when the search stopped
 	// direction u (see [DivergedError]), one entry per multiplier; usually the direction of Lambda

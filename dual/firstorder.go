@@ -20,8 +20,8 @@ import (
 // the problem.
 //
 // If Step is nil, multiplier j has the step size β/(v_j·√(1+t)). Here β is the temperature, and v_j
-// is the mean variance of the violation g_j over earlier batches. This is a Newton step with a
-// diagonal Hessian and does not depend on the units of g_j.
+// is the mean variance of the violation g_j over earlier batches. The step then does not depend on
+// the units of g_j.
 type Ascent struct {
 	// step size η_t at dual step t; nil means the default, a Newton step (see [Ascent])
 	Step Schedule
@@ -96,9 +96,8 @@ func (e *extragradient) fields(f *wire.Fields) {
 //	ξ_t = ν ξ_{t−1} + (1−ν) ḡ,  λ ← clip(λ + η_t(ḡ + κ(ξ_t − ξ_{t−1})))
 //
 // Here ḡ is the mean violation, η_t the step size, ν the smoothing weight and κ a factor. The
-// function clip limits λ to its bounds as in [Ascent]. The term with κ responds at once to a change
-// in the violation and damps the oscillation of λ around the optimum. The clipped λ is itself the
-// integral, so nothing accumulates while a multiplier stays at a bound (no windup).
+// function clip limits λ to its bounds as in [Ascent]. Nothing accumulates while a multiplier stays
+// at a bound (no windup).
 type PI struct {
 	Integral Schedule // step size η_t at dual step t; nil means the default of [Ascent]
 	// factor κ ≥ 0 of the term that damps oscillations (see [PI]); 0 means 1, −1 means none
@@ -163,7 +162,7 @@ func (c *controller) fields(f *wire.Fields) {
 // function clip limits λ to its bounds as in [Ascent].
 //
 // The rule does not depend on the units of g. It takes O(n) time and memory for n multipliers. It
-// is the default for more than 2000 multipliers, because [Auto] needs O(n²).
+// is the default for more than 2000 multipliers.
 type AdaGrad struct {
 	Rate float64 // factor of every step size; 0 means 1
 }

@@ -60,13 +60,11 @@ const defaultDiverge = 1e4 // default of Config.Diverge, checked by TestDiverges
 
 // Inference is the primal–dual loop, which finds the multipliers λ of a [Target]. Each dual step
 // sets the multipliers of the target, resets the [Primal] and lets it draw. It then measures the
-// mean violation of the present states and updates λ by the [Rule]. All states share λ. To have
-// separate multipliers for groups of chains, run one Inference per group, each with its own target
-// and chains.
+// mean violation of the present states and updates λ by the [Rule]. All states share λ. For
+// separate multipliers, run one Inference per group of chains, each with its own target.
 //
 // The result of a run depends on the configuration and the primal, not on the number of workers.
-// Memory does not grow with the number of steps. Methods must not be called concurrently with each
-// other.
+// Methods must not be called concurrently with each other.
 type Inference[S energy.Site] struct {
 	cfg    Config
 	target Target[S]
@@ -162,10 +160,10 @@ func (c *Config) fill(n int, equal []bool) error {
 	return nil
 }
 
-// Run makes n dual steps. With n = math.MaxInt it continues until the context ends.
+// Run makes n dual steps. With n = math.MaxInt it continues until ctx ends.
 //
-// If the context ends, Run returns the context's error, and a later Run continues the interrupted
-// step. Other errors are
+// If ctx ends, Run returns the error of ctx, and a later Run continues the interrupted step. Other
+// errors are
 //
 //   - a [*DivergedError] if no distribution seems to satisfy the constraints;
 //   - a [*NotConverged] with Tolerance 0 if, after n steps, the average of a multiplier is
@@ -357,10 +355,9 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. The argument discard is the number of initial draws per
-// chain, which are ignored. The argument draws is the number of draws per chain that follow. The
-// certificate includes the dual value if the target can be enumerated and has at most 2²² states.
-// The next dual step uses the multipliers of the loop again.
+// [Inference.Average] if lambda is nil. For each chain it ignores discard draws and then uses as
+// many as the argument draws. The certificate includes the dual value if the target can be
+// enumerated and has at most 2²² states. The next dual step uses the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.

@@ -23,20 +23,18 @@ import (
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β.
 //
 // Here f0 is the energy of the base model, and g_j ≤ 0 are the inequalities of the constraints. The
-// temperature β is 1 unless set by [Lagrangian.AtTemperature], and the multipliers λ ≥ 0 are
-// initially 0. At λ = 0 and β = 1 the energy equals f0, bit for bit. The values g_j must be finite
-// wherever the base has positive probability.
+// temperature β is 1 unless set by [Lagrangian.AtTemperature]. The multipliers λ ≥ 0 are initially
+// 0. At λ = 0 and β = 1 the energy equals f0, bit for bit. The values g_j must be finite wherever
+// the base has positive probability.
 //
-// A Lagrangian is a weighted sum of energies (an energy.Affine) whose weights change (see
-// energy.Varying). It supports the same optional interfaces. Inequalities made of models
-// ([Constraint], constraint.Count, a [Modelled] set) support the interfaces of these models. For
-// instance, a torus model (a periodic lattice) under a constraint.Count remains a torus model at
-// every λ, so kernels for tori accept it. Other sets only compute values. Their energy differences
-// are exact but slower: each site takes one evaluation per level.
+// A Lagrangian is an energy.Affine whose weights change (see energy.Varying), and supports the same
+// optional interfaces. Inequalities made of models ([Constraint], constraint.Count, a [Modelled]
+// set) support the interfaces of these models. For other sets, energy differences are exact but
+// slow: each site takes one evaluation per level.
 //
-// A Lagrangian is safe for concurrent use, except that SetLambda must not run concurrently with any
-// other method. MCMC kernels that sample the Lagrangian must be Reset after SetLambda. [Inference]
-// takes care of both. Two loops must not share a Lagrangian.
+// SetLambda must not run concurrently with any other method; all others may. MCMC kernels that
+// sample the Lagrangian must be Reset after SetLambda. [Inference] takes care of both. Two loops
+// must not share a Lagrangian.
 type Lagrangian struct {
 	tilted
 	levels int
@@ -402,12 +400,12 @@ func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 // violations, and u holds one weight per multiplier, with u_j ≥ 0 for inequalities. A positive
 // margin proves that no distribution satisfies the constraints.
 //
-// If the inequalities are sums over sites, the minimum is over all states. It is then a lower
-// bound, because states of probability zero are included. Otherwise it is over the states of
-// positive probability, and ok is false if the base has more than 2²² states. After
-// [Lagrangian.Within], both minima are over the language only.
+// If the inequalities are sums over sites, the minimum is over all states, and is a lower bound
+// because states of probability zero are included. Otherwise it is over the states of positive
+// probability, and ok is false if the base has more than 2²² states. After [Lagrangian.Within],
+// both minima are over the language only.
 //
-// Margin returns an error if an evaluation gives NaN or the context ends.
+// Margin returns an error if an evaluation gives NaN or ctx ends.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {
 	check.Len("dual", "u", len(u), len(l.lambda))
 	if low, total, ok := l.separable(u); ok {

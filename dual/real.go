@@ -18,10 +18,10 @@ import (
 //	E(x, λ) = (f0(x) + Σ_j λ_j g_j(x)) / β,
 //
 // where f0 is the base energy, g_j ≤ 0 are the constraints, λ the multipliers and β the
-// temperature. The base energy and the statistics of the constraints have scores (negative
-// gradients), and therefore a RealLagrangian has a score, too. It is an energy.Scored as well as a
-// [Target]. With langevin.Chains as the primal, [Inference] is the primal–dual Langevin baseline of
-// Hadou et al. 2026, except that all chains share λ.
+// temperature. The base and the statistics of the constraints must have scores (negative
+// gradients). A RealLagrangian is an energy.Scored and a [Target]. With langevin.Chains as the
+// primal, [Inference] is the primal–dual Langevin baseline of Hadou et al. 2026, except that all
+// chains share λ.
 //
 // The multipliers must not change while another goroutine uses the RealLagrangian.
 type RealLagrangian struct {

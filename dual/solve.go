@@ -28,13 +28,14 @@ type Solution struct {
 // the violations and β is the temperature. After [Lagrangian.Within] the sum is only over the
 // sequences of that language. Solve starts from the present multipliers of l and does not change l.
 //
-// A base model with more than 2²² states cannot be enumerated. In this case the base and the
-// inequalities must have tables ([energy.Factored]) that form a graph of low tree-width. The number
-// of sites is then not limited.
+// A base model with more than 2²² states needs tables ([energy.Factored]), as do the inequalities.
+// The tables must form a graph of low tree-width.
 //
-// Solve returns an error if there are more than 2²² states and no tables, or if the tree-width is
-// too large (see package projection/junction). It also returns an error if every state has energy
-// +Inf or a value is NaN, and the same errors as [SolveStates].
+// Solve returns the errors of [SolveStates], and an error in these cases:
+//
+//   - there are more than 2²² states and no tables, or the tree-width is too large (see package
+//     projection/junction);
+//   - every state has energy +Inf, or a value is NaN.
 func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 	if l == nil {
 		return nil, fmt.Errorf("dual: Solve: l = nil")
@@ -59,20 +60,20 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 }
 
 // SolveStates returns the optimal distribution on a list of states under constraints on means,
-// exact up to rounding. For state k, f0[k] is the energy, and h[k·m+j] is the value of quantity j,
-// where m is the number of quantities. The argument beta is the temperature. The entry rows[j]
-// states the constraint on the mean of quantity j; if rows is nil, every mean must be at most 0. If
-// the states are a sample and f0 is 0, the optimum gives weights under which the sample satisfies
-// the constraints on average.
+// exact up to rounding. State k has the energy f0[k] and the quantities h[k·m], …, h[k·m+m−1]. The
+// argument beta is the temperature. The entry rows[j] is the constraint on the mean of quantity j;
+// if rows is nil, every mean must be at most 0. If the states are a sample and f0 is 0, the optimum
+// gives weights under which the sample satisfies the constraints.
 //
-// SolveStates returns an error if there are no states, or if len(h) is not m·len(f0) for a whole
-// number m ≥ 1. It also returns an error if len(rows) ≠ m or a number is not finite. The
-// temperature beta must be positive and finite.
+// SolveStates returns an error in these cases:
+//
+//   - there are no states;
+//   - len(h) is not m·len(f0) for a whole number m ≥ 1, or len(rows) ≠ m;
+//   - a number is not finite, or beta is not positive.
 //
 // If no distribution satisfies the constraints, the error is a [*DivergedError] in which Proven is
-// true. It wraps constraint.ErrInfeasible. If only distributions on part of the states satisfy the
-// constraints, no finite multipliers are optimal. The error is then a *DivergedError with Proven
-// false and Margin 0.
+// true. It wraps constraint.ErrInfeasible. If only distributions on part of the states satisfy
+// them, the error is a *DivergedError with Proven false and Margin 0.
 func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row) (*Solution, error) {
 	if len(f0) == 0 || len(h) == 0 || len(h)%len(f0) != 0 {
 		return nil, fmt.Errorf("dual: SolveStates: len(f0) = %d and len(h) = %d, want ≥ 1 and a positive multiple of it", len(f0), len(h))

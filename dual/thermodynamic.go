@@ -24,17 +24,18 @@ type Path struct {
 }
 
 // Thermodynamic estimates log Z(λ) − log Z(0) of a target and returns it with its standard error.
-// Here Z(λ) is the partition function at the multipliers λ, for the energy (f0 + λᵀg)/β. The
-// estimate is the integral along the straight line from 0 to λ (Kirkwood 1935), by the trapezoid
-// rule:
+// Here Z(λ) is the partition function of the energy (f0 + λᵀg)/β, with the base energy f0, the
+// multipliers λ, the violations g and the temperature β. The estimate is an integral along the line
+// from 0 to λ (Kirkwood 1935), by the trapezoid rule:
 //
-//	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{tλ}[g] dt.
+//	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{uλ}[g] du.
 //
-// The standard error does not include the bias of the trapezoid rule, O(1/Points²). Raise Points
-// until the value no longer changes. When Thermodynamic returns, the target's multipliers are λ.
+// The standard error does not include the bias of the trapezoid rule, of order 1/Points². Raise
+// Points until the value no longer changes. When Thermodynamic returns, the target's multipliers
+// are λ.
 //
-// From the estimate you can compute the dual function D, and the divergence from the distribution
-// p_0 at λ = 0, even if the target cannot be enumerated:
+// If p_λ is the distribution at λ, the estimate gives the dual function D and the divergence from
+// p_0:
 //
 //	D(λ) = D(0) − β·(log Z(λ) − log Z(0))
 //	KL(p_λ‖p_0) = −λᵀE_λ[g]/β − (log Z(λ) − log Z(0))

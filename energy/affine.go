@@ -19,9 +19,9 @@ import (
 //
 //	E(x) = c·(Σ_k w_k E_k(x) + b)  if every fixed site has its fixed level, and +Inf otherwise,
 //
-// with the energy E_k and the weight w_k of part k, an offset b and a factor c. [Sum], [Scale] and
-// [Clamp] return an Affine, and a dual.Lagrangian is one. Terms are added in the order of the
-// parts. A state that has probability zero in one part has probability zero in the Affine.
+// where part k has the energy E_k and the weight w_k, b is an offset and c a factor. [Sum], [Scale]
+// and [Clamp] return an Affine. Terms are added in the order of the parts. A state that has
+// probability zero in one part has probability zero in the Affine.
 //
 // The optional interfaces of an Affine depend on its parts; see [Affine.As]. An Affine is safe for
 // concurrent use, except while its weights are being set ([NewAffine]).
@@ -105,13 +105,13 @@ func Scale(m Model, beta float64) (Model, error) {
 }
 
 // Clamp returns the distribution of m given that x_i = fixed[i] for every site i in the map fixed.
-// The result has the shape of m. A state with another level at a fixed site has energy +Inf. In a
-// table of energy differences ([Differentiable]), the row of a fixed site is +Inf except at the
-// current level. In a field ([Binary]), its entry is ±Inf.
+// The result has the shape of m. A state with another level at a fixed site has energy +Inf. So
+// has, in a table of energy differences ([Differentiable]), every level of a fixed site but the
+// current one. In a field ([Binary]), the entry of a fixed site is ±Inf.
 //
-// The result is [Supported]. Its method Repair calls the Repair of m, if m has one, and then sets
-// the fixed sites, which may undo the repair. [Affine.As] lists the other interfaces of the result.
-// Clamp keeps no reference to fixed.
+// The result is [Supported]. Its method Repair calls the Repair of m, if there is one, and then
+// sets the fixed sites, which may undo the repair. [Affine.As] lists the other interfaces. Clamp
+// keeps no reference to fixed.
 //
 // Clamp returns an error if m is nil or a site or level is out of range.
 func Clamp(m Model, fixed map[int]int32) (Model, error) {
@@ -140,16 +140,15 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 
 // NewAffine returns the model Σ_k w_k E_k(x) + b, whose weights w_k and offset b can change. Part 0
 // is the model base. Parts 1, 2, … are the statistics, models of the same shape. Initially the
-// weights are 1, 0, 0, … and b is 0, so the model equals base bit for bit.
+// model equals base bit for bit: the weights are 1, 0, 0, … and b is 0.
 //
-// The returned function (set) copies its arguments to w and b. It panics unless there is one weight
-// per part. No method of the model may run during a call of set. After the call, every sampling
-// kernel (package mcmc) that works on the model must be Reset. The model is [Varying].
+// The function set copies its arguments to w and b. It panics unless there is one weight per part.
+// No method of the model may run during a call of set. After the call, every sampling kernel
+// (package mcmc) on the model must be Reset. The model is [Varying].
 //
 // The model has the same support (states of positive probability), numeric values of levels and
-// parameters as base. Statistics must be finite on the support.
-//
-// NewAffine returns an error if a model is nil or shapes differ.
+// parameters as base. Statistics must be finite on the support. NewAffine returns an error if a
+// model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
 	a = &Affine{factor: 1, own: 1, varies: true}
 	if err := a.fit("NewAffine", "base", "", base); err != nil {
@@ -410,24 +409,23 @@ func unite(graphs []graph) graph {
 	return u
 }
 
-// As implements [Capable]: it finds the optional interfaces that an Affine supports. These depend
-// on its parts, the models that it sums. An Affine supports each of [Binary], [Conditional],
-// [Local], [Graphical] and [Windowed] if all of its parts do. It is also
+// As implements [Capable]: it finds the optional interfaces that an Affine supports. An Affine
+// supports each of [Binary], [Conditional], [Local], [Graphical] and [Windowed] if all of its parts
+// (the models that it sums) do. It is also
 //
-//   - [Differentiable] if all parts are. If there are several parts, Binary and Windowed parts
-//     count, too, because fields and windows suffice to compute tables;
+//   - [Differentiable] if all parts are; in a sum, Binary and Windowed parts count, too;
 //   - [Ordinal] if at least one part is;
 //   - [Supported] if at least one part is or sites are fixed. Repair calls the Repair of each such
-//     part and then sets the fixed sites. If the parts make conflicting changes, a state may still
-//     have probability zero;
+//     part and then sets the fixed sites. If these changes conflict, a state may still have
+//     probability zero;
 //   - [Stochastic] if at least one part is and all others have tables;
 //   - [Incremental] if exactly one part is and all parts are Binary;
 //   - [Parametric] if at least one part is. The parameters of all such parts are concatenated;
 //   - [Learnable] if at least one part is. The other parts do not change;
 //   - [Varying] if its weights can change ([NewAffine]) or at least one part is Varying.
 //
-// A single-site model is one whose energy is a sum of terms that depend on one site each. It has
-// exact conditionals, and its graph has no edges. Without fixed sites an Affine is also
+// A single-site model is one whose energy is a sum of terms that depend on one site each. Without
+// fixed sites an Affine is also
 //
 //   - [Toroidal] if each part is Toroidal on the same lattice or is a single-site model with the
 //     same term at every site;
@@ -436,7 +434,7 @@ func unite(graphs []graph) graph {
 //   - [Pairwise] if each part is Pairwise, is Matching with two levels, or is a single-site model
 //     with two levels.
 //
-// With or without fixed sites, an Affine is
+// In any case, an Affine is
 //
 //   - [Bipartite] or [IncrementalBipartite] if exactly one part is, with weight 1, and the others
 //     are single-site models with two levels;

@@ -132,10 +132,10 @@ type Pairwise = interface {
 	//
 	//	E(x) = Σ_i f_i x_i + Σ_{i<j} w_ij x_i x_j,  x_i ∈ {0, 1}.
 	//
-	// The matrix w is symmetric, has the diagonal 0 and is stored sparsely. Row i has the entries
-	// weight[start[i]:start[i+1]] in the columns adj[start[i]:start[i+1]], which ascend. There are
-	// len(f) = len(start) − 1 sites. Do not modify the slices. The result ok is false if the model
-	// cannot be described in this way.
+	// The matrix w is symmetric with diagonal 0. Row i has the entries weight[start[i]:start[i+1]]
+	// in the columns adj[start[i]:start[i+1]], which ascend. There are len(f) = len(start) − 1
+	// sites. Do not modify the slices. The result ok is false if the model cannot be described in
+	// this way.
 	Pairs() (start, adj []int32, weight, field []float64, ok bool)
 }
 
@@ -152,14 +152,13 @@ type Factored interface {
 	//
 	// Table k holds the negative logarithm of factor k, with one entry for each combination of
 	// levels of the variables scopes[k]. These variables are distinct, and the last one varies
-	// fastest. Then
+	// fastest. For the levels z = (x, h) of all variables,
 	//
-	//	exp(−E(x)) = Σ_h exp(−Σ_k tables[k][(x, h) at scopes[k]]).
+	//	exp(−E(x)) = Σ_h exp(−Σ_k tables[k][z at scopes[k]]).
 	//
-	// Without hidden units this is E(x) = Σ_k tables[k][x at scopes[k]]. A scope may be empty; its
-	// table is then one number. Entries are finite or +Inf, in nats. Several scopes may share a
-	// table. Do not modify the slices. The result ok is false if the model cannot be described in
-	// this way.
+	// A scope may be empty; its table is then one number. Entries are finite or +Inf, in nats.
+	// Several scopes may share a table. Do not modify the slices. The result ok is false if the
+	// model cannot be described in this way.
 	Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool)
 }
 
@@ -253,11 +252,10 @@ type Incremental interface {
 	CacheLen() int
 
 	// FieldFrom evaluates the states y, given the same number of earlier states x. It stores in e
-	// and h what [Binary.Field] would store for y, bit for bit. It stores the intermediate results
-	// for y in next, which has states × CacheLen() entries. The argument cache holds the
-	// intermediate results for x, as an earlier call stored them in next. If x is nil, FieldFrom
-	// ignores cache and evaluates y from scratch. It does not modify x and cache. The slice next
-	// must not overlap them.
+	// and h what [Binary.Field] would store for y, bit for bit. It stores intermediate results for
+	// y in next, which has states × CacheLen() entries. The argument cache holds those for x, as an
+	// earlier call stored them in next. If x is nil, FieldFrom ignores cache and evaluates y from
+	// scratch. The slice next must not overlap x and cache, which FieldFrom does not modify.
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 

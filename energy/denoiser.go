@@ -102,8 +102,8 @@ func (r *Reveals) UnmarshalText(name []byte) error {
 //
 // where c_{s,i} may be any constant. The row is the posterior of the site given all of x_t,
 // including the site itself. A [SelfExcluding] denoiser may instead predict each site from the
-// other sites only; diffusions convert such rows. For reals (S = float32), there is one level, and
-// the prediction is the posterior mean E[x_0 | x_t].
+// other sites only. For reals (S = float32), there is one level, and the prediction is the
+// posterior mean E[x_0 | x_t].
 //
 // If predictions do not depend on Time, Alpha and Src, implement [Timeless]. Diffusions then reuse
 // the prediction while a state does not change.
@@ -125,8 +125,7 @@ type Denoiser[S Site] interface {
 //   - convert q.X (token ids, row-major) to the network's input, and also q.Time or q.Alpha if the
 //     network needs the noise level (often −log Alpha);
 //   - run the whole batch at once and return the network's error, if any;
-//   - copy the logits to v, one row of levels per site. No softmax is needed, because a constant
-//     may be added to each row.
+//   - copy the logits to v, one row of levels per site. No softmax is needed.
 type DenoiserFunc[S Site] struct {
 	Sites, Levels int
 

@@ -46,11 +46,11 @@ func size(m Model) (int, bool) {
 }
 
 // Enumerate evaluates every state of a small model. It returns log Z and the exact mean of each
-// function in f, as a reference for samplers. It runs on all processors. The functions must be safe
-// for concurrent use and must not keep their arguments.
+// function in f, as a reference for samplers. The functions are called concurrently and must not
+// keep their arguments.
 //
 // Enumerate returns an error if there are more than 2²⁸ states, an energy is NaN or −Inf, or no
-// state has a finite energy. When ctx ends, it stops soon and returns the cause of ctx.
+// state has a finite energy. When ctx ends, it returns the cause of ctx.
 func Enumerate(ctx context.Context, m Model, f ...func(x []int32) float64) (Enumeration, error) {
 	if err := check.Given("energy: Enumerate", "m", m); err != nil {
 		return Enumeration{}, err

@@ -14,13 +14,13 @@ import (
 //	m := energy.Func{Sites: 8, Levels: 3, E: func(x []int32) float64 { … }}
 //
 // E returns the energy in nats, +Inf for a state of probability zero, or NaN for a failure. It must
-// be a function of x alone, must be safe for concurrent calls, and must not modify or keep x. The
-// same holds for the functions Grad, Field and Estimate.
+// be a function of x alone, must be safe for concurrent calls, and must not modify or keep x. So
+// must Grad, Field and Estimate.
 //
 // A Func is [Differentiable]. Its table of energy differences comes from Grad or Field if one is
 // set. Otherwise the table is exact and takes sites·(levels−1) + 1 calls of E. A Func is also
-// [Conditional]: it calls E at every level of the site. It is [Binary] if Field is set, and
-// [Stochastic] if Estimate is set. Methods panic if Sites or Levels is < 1 or E is nil.
+// [Conditional], [Binary] if Field is set, and [Stochastic] if Estimate is set. Methods panic if
+// Sites or Levels is < 1 or E is nil.
 type Func struct {
 	Sites, Levels int                     // number of sites and of levels per site, both ≥ 1
 	E             func(x []int32) float64 // energy of one state, in nats

@@ -27,12 +27,11 @@ type Model interface {
 }
 
 // Capable is implemented by models and denoisers that decide at run time which optional interfaces
-// they support. A wrapper, which modifies or combines other models, decides by the wrapped models.
-// Other models decide by their parameters. Types that are not Capable support exactly the
-// interfaces that they satisfy.
+// they support. A wrapper, for instance, decides by the wrapped models. Types that are not Capable
+// support exactly the interfaces that they satisfy.
 //
-// A wrapper of your own should implement As. If the wrapper leaves an interface unchanged, As
-// passes it on. If the wrapper changes an interface, As wraps it. This example counts evaluations:
+// A wrapper of your own should implement As. An interface that it leaves unchanged, As passes on;
+// an interface that it changes, As wraps. This example counts evaluations:
 //
 //	func (c counted) As(target any) bool {
 //		if d, ok := energy.As[energy.Differentiable](c.Model); ok {

@@ -230,11 +230,10 @@ func one(is bool) float64 {
 }
 
 // Edges yields edge cases. They are the shortest text, the longest text, and the texts with the
-// most non-ASCII characters, escapes, nines and minus signs. For a schema, there are also texts
-// that meet one of its limits exactly: each minimum and maximum of numbers, lengths and counts, and
-// the first and last value of each enum. For each optional property, there is a text with it and a
-// text without it. No text is repeated. If the context ends, the sequence ends with the context's
-// error.
+// most non-ASCII characters, escapes, nines and minus signs. For a schema, there are also texts at
+// each minimum and maximum of numbers, lengths and counts, and with the first and last value of
+// each enum. Each optional property is present in one text and absent from another. No text is
+// repeated. If ctx ends, the sequence ends with its error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}

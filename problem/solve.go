@@ -199,13 +199,13 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 }
 
 // Minimise returns the Config.Rows feasible states of lowest energy, or all feasible states if
-// there are fewer. If no exact method applies, annealing or an unfinished search finds the states,
-// and a local search looks for better states in their neighbourhoods. The field Exact of the set is
-// then false, unless Config.Rows is 1 and a bound (see [ground.Bound]) proves the row optimal.
+// there are fewer. If no exact method applies, it uses annealing or an unfinished search, and a
+// local search around the states found. The field Exact of the set is then false, unless
+// Config.Rows is 1 and a bound (see [ground.Bound]) proves the row optimal.
 //
-// It returns an *[InfeasibleError] if no state is feasible. If no exact method applies and the
-// search has found no feasible state, required conditions need a Config.Penalty. Without it, the
-// error wraps the reasons why no exact method applies.
+// Minimise returns an *[InfeasibleError] if no state is feasible. If no exact method applies and
+// the search has found no feasible state, required conditions need a Config.Penalty. Without it,
+// the error wraps the reasons why no exact method applies.
 func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	if err := p.check("Minimise", &c); err != nil {
 		return nil, err
@@ -404,13 +404,13 @@ func (p *Problem) anneal(ctx context.Context, c *Config, s *SampleSet) error {
 }
 
 // Sample returns n draws from p(x) ∝ exp(−β·E(x)) on the feasible states, where β is Config.Beta;
-// equal draws share one row. The draws are independent if the field Exact of the set is true.
+// equal draws share one row. If the field Exact of the set is true, the draws are independent.
 // Otherwise they come from Markov chains, by a method that package auto chooses. Summary and
 // Warnings of the set then show how far the draws can be trusted.
 //
-// It returns an *[InfeasibleError] if no state is feasible. If no exact method applies, required
-// conditions need a Config.Penalty. Without it, the error wraps the reasons why no exact method
-// applies.
+// Sample returns an *[InfeasibleError] if no state is feasible. If no exact method applies,
+// required conditions need a Config.Penalty. Without it, the error wraps the reasons why no exact
+// method applies.
 func (p *Problem) Sample(ctx context.Context, n int, c Config) (*SampleSet, error) {
 	if err := p.check("Sample", &c); err != nil {
 		return nil, err

@@ -274,11 +274,11 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 
 // Nested is a language with unbounded nesting, such as brackets or JSON, which a pushdown automaton
 // recognises. As a [constraint.Automaton], it has one state for every pair of a control state and a
-// stack, numbered when it is first reached. Any code can therefore check and extend sequences.
+// stack, numbered when it is first reached.
 //
-// [Path], which sums over all sequences, uses the pushdown automaton itself. Its cost grows with
-// the cube of the length, whatever the number of states. The cost is linear if no part of the
-// language may contain itself and there are few pairs of a control state and a stack.
+// [Path] sums over all sequences by the pushdown automaton. Its cost grows with the cube of the
+// length. The cost is linear if no part of the language may contain itself and there are few pairs
+// of a control state and a stack.
 //
 // The languages of package constraint/grammar implement Nested, as does a type that embeds one.
 type Nested interface {

@@ -17,14 +17,12 @@ import (
 )
 
 // Path projects a factorised categorical distribution onto a language, a set of allowed sequences.
-// It finds the distribution over sites × levels that is nearest to the given distribution and whose
-// likeliest sequence is in the language. The result is exact. Code that can draw sequences jointly,
-// such as package sampler/diffusion, should condition on the language instead (see
-// [PathProjection.Draw]).
+// It finds the nearest distribution over sites × levels whose likeliest sequence is in the
+// language. The result is exact. Samplers that can draw sequences jointly should condition on the
+// language instead (see [PathProjection.Draw]).
 //
-// A Path is written as a struct literal. Compile makes a [PathProjection] for direct use. Bind
-// makes one for a runner such as package sampler/diffusion. For every field except Language, the
-// zero value is the recommended setting.
+// A Path is written as a struct literal. Compile makes a [PathProjection] for direct use, and Bind
+// one for a runner. For every field except Language, the zero value is the recommended setting.
 type Path struct {
 	// Language is the set of allowed sequences. Intersecting it with a [constraint.Mask] adds no
 	// cost. A [Nested] language may have any depth. The cost grows linearly with the length, or

@@ -27,10 +27,9 @@ import (
 // zeros, which is the uniform distribution.
 //
 // If no sequence of the language has positive probability, methods return an *[InfeasibleError].
-// For a NaN or +Inf in v they return a *[WeightError]. If the context ends, they return its cause.
-// Methods panic if a slice has the wrong length. A PathProjection is safe for concurrent use. After
-// the first calls, only KBest, Ascending, Count, Mean and Entropy allocate. Draws and sums over
-// nested languages also allocate a little.
+// For a NaN or +Inf in v they return a *[WeightError]. If ctx ends, they return its cause. Methods
+// panic if a slice has the wrong length. A PathProjection is safe for concurrent use. After the
+// first calls, only KBest, Ascending, Count, Mean, Entropy and work on nested languages allocate.
 type PathProjection struct {
 	name          string
 	program       program
@@ -333,8 +332,7 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 // Rows that already satisfy this are unchanged. A NaN or +Inf at a token that the language cannot
 // use at that site counts as −Inf. If Nearest returns an error, v is unchanged.
 //
-// Cardei et al. (2025) use this projection. The divergence is a sum over sites, so the minimum is a
-// shortest path with one cost per site and token.
+// Source: Cardei et al. (2025).
 func (e *PathProjection) Nearest(ctx context.Context, x []int32, v []float32) (divergence float64, err error) {
 	check.Len("projection", "x", len(x), e.sites)
 	check.Len("projection", "v", len(v), e.sites*e.levels)

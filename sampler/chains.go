@@ -35,12 +35,11 @@ func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (
 }
 
 // Retarget replaces the model by another one with the same numbers of sites and levels. States,
-// random streams and counts are kept. The kernels are built anew and therefore untuned. The
-// automatic warm-up does not run again, so call Warm to tune them.
+// random streams and counts are kept. The kernels are new and untuned; call Warm to tune them.
 //
 // If the kernels cannot be built, or if another call is under way, Retarget returns an error and
-// changes nothing. If a chain cannot start from its state under the new model, Retarget returns the
-// error of Reset, but the model is replaced.
+// changes nothing. If a chain cannot start from its state under the new model, it returns the error
+// of Reset, but the model is replaced.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	if c == nil {
 		return fmt.Errorf("sampler: Retarget: chains = nil")

@@ -35,11 +35,10 @@ type Config struct {
 
 	// BlockChains sets the number of consecutive chains that move together, at most [BlockSize]. If
 	// it is 0, [Config.Block] derives the number from Chains. Tuned step sizes, and the random
-	// numbers of some kernels, depend on the block.
+	// numbers of some kernels, depend on it.
 	//
-	// Set BlockChains if runs with different numbers of chains should agree bit for bit. Every full
-	// block of the smaller run is then the same in the larger run. With BlockChains 4, for example,
-	// a run of 20 chains equals the first 20 chains of a run of 100.
+	// Set BlockChains if runs with different numbers of chains should agree bit for bit. With
+	// BlockChains 4, a run of 20 chains equals the first 20 chains of a run of 100.
 	//
 	// Kernels that hold the states of chains as bits, such as mcmc.Gibbs for couplings ±J, prefer
 	// large blocks. For tempering of 32 chains on a lattice of 8 × 8 × 8 spins, one block of 32 takes
@@ -47,24 +46,24 @@ type Config struct {
 	BlockChains int
 
 	// First and Count select a part of the run: chains First … First+Count−1. A Count of 0 means
-	// all chains from First on. A part gives its chains the same bits as the whole run, so parts
-	// may run anywhere and in any order. [Config.Part] sets First and Count.
+	// all chains from First on. A part gives its chains the same bits as the whole run.
+	// [Config.Part] sets both fields.
 	//
-	// First must be a multiple of the block size (see [Config.Block]), and Count too, except in the
-	// last part. Observers and errors use the chain numbers of the whole run, but States, Info and
+	// First must be a multiple of the block size (see [Config.Block]), and so must Count except in
+	// the last part. Observers and errors number the chains as in the whole run. States, Info and
 	// Init begin with chain First.
 	First, Count int
 
 	// DrawsFile, if not empty, is the path of a file to which a Run writes every draw: state,
-	// energy, acceptance probability and number of moves. diagnose.Replay reads it. The file also
-	// holds checksums and the settings of the run. Levels take as few bits as possible, 1 for a
-	// spin.
+	// energy, acceptance probability and number of moves. Read it with diagnose.Replay.
 	//
-	// A killed process loses at most the draws of its last milliseconds. A checkpoint never counts
-	// more draws than are on disk. After a checkpoint is loaded, a Run appends to the file, bit for
-	// bit as if the run had not stopped. It is an error if the file belongs to another run, holds
-	// fewer draws than the chains have made, or is in use by another run. A Run locks the file by
-	// means of a file DrawsFile.lock; see Checkpoint for such locks.
+	// A killed process loses at most the draws of its last milliseconds, and none that a checkpoint
+	// counts. After a checkpoint is loaded, a Run appends to the file as if it had not stopped. It
+	// is an error if the file
+	//
+	//   - belongs to another run;
+	//   - holds fewer draws than the chains have made;
+	//   - is in use by another run. A Run locks it with a file DrawsFile.lock; see Checkpoint.
 	DrawsFile string
 
 	// Init holds the initial states: one per chain, or one for all chains. If Init is nil, the
@@ -80,17 +79,16 @@ type Config struct {
 	Observe Observer
 
 	// Checkpoint makes Run save the chains to the file Path, as SaveFile does. An empty Path means
-	// no checkpoints. Run saves when it ends, even if the context ended. If Every is k > 0, it also
+	// no checkpoints. Run saves when it ends, even if ctx has ended. If Every is k > 0, it also
 	// saves after every k draws, but at most once every few milliseconds. If saving fails, Run
 	// returns the error.
 	//
-	// To resume, create chains with the same settings and call LoadFile before Run. Observe then
-	// receives only the draws that this process makes. To keep all draws of the run, set DrawsFile
-	// and call diagnose.Replay.
+	// To resume, create chains with the same settings and call LoadFile before Run. Observe does
+	// not receive the earlier draws; for these, set DrawsFile and call diagnose.Replay.
 	//
-	// A Run locks Path by creating a file Path.lock, and removes it at the end. Run returns an
-	// error if another run has locked Path or has replaced the file since it was loaded. This works
-	// between processes too, except on js, on wasip1 and on file systems without locks.
+	// While it runs, a Run locks Path by a file Path.lock. Run returns an error if another run has
+	// locked Path, or has replaced the file since it was loaded. Locks work between processes,
+	// except on js, on wasip1 and on file systems without locks.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -134,8 +132,8 @@ const (
 )
 
 // Block returns the number of consecutive chains that one kernel moves together, 1 … [BlockSize].
-// Only the last block may be smaller. Config.First and Config.Count must be multiples of this
-// number, except for Config.Count in the last part.
+// The last block may be smaller. Config.First must be a multiple of this number, and so must
+// Config.Count except in the last part.
 //
 // The result is BlockChains if that is set. Otherwise it depends only on Chains, the number of
 // chains of the whole run:
@@ -143,8 +141,8 @@ const (
 //   - Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores busy.
 //   - From 64 chains on it is the largest size for which the number of blocks is even.
 //
-// Large blocks suit kernels that use matrix products. They also suit kernels that update all sites
-// of one colour at once; a colour is a set of sites that do not interact.
+// Large blocks suit kernels that use matrix products. They also suit kernels that update many sites
+// at once.
 func (cfg Config) Block() int {
 	if cfg.BlockChains > 0 {
 		return min(cfg.BlockChains, BlockSize)

@@ -16,7 +16,8 @@ import (
 const BlockSize = session.BlockSize
 
 // Method describes how chains move. It is usually a plain struct such as DMALA{StepSize: 0.2},
-// whose zero value is the recommended setting.
+// whose zero value is the recommended setting. A struct that only embeds another method counts as
+// that method. If it moves chains differently, give it a Name of its own.
 //
 // Checkpoints record the fields of this struct, and Load refuses a checkpoint with other settings.
 // Fields are compared as follows:
@@ -24,9 +25,6 @@ const BlockSize = session.BlockSize
 //   - numbers and strings by value, structs field by field, pointers by what they point to;
 //   - languages of package constraint, which are sets of states, by their members;
 //   - functions by name if they are [Named]; functions without a name count as equal.
-//
-// A struct that only embeds another method counts as that method. If it moves chains differently,
-// give it a Name of its own.
 //
 // A method whose fields do not describe it fully should declare further settings in a method
 //
@@ -48,7 +46,7 @@ type Kernel = Transition[int32]
 //
 // An implementation stores the model and its caches. Its Step replaces each state in x by a draw
 // from the transition distribution P(x, ·). This example proposes a state from a fixed distribution
-// q and accepts or rejects it:
+// q:
 //
 //	type independence struct {
 //		sampler.Base
@@ -78,19 +76,18 @@ type Kernel = Transition[int32]
 //		return 1
 //	}
 //
-// A complete program with this kernel is in the example of Transition.
+// A complete program is in the example of Transition.
 //
-// A kernel may also implement the optional interfaces [Adaptive], [Starter], [Confined], [Tuned],
-// [Costed], [Warner], [Lazy], [Companion] and [Exchanger]. [As] finds them in a kernel or in a
-// kernel that it wraps.
+// A kernel may also implement [Adaptive], [Starter], [Confined], [Tuned], [Costed], [Warner],
+// [Lazy], [Companion] and [Exchanger]. [As] finds them in a kernel or in a kernel that it wraps.
 type Transition[S energy.Site] interface {
 	// Reset prepares the kernel for the states x (chains × sites). It evaluates them and discards a
 	// step that was interrupted. Call it before the first Step and whenever other code has changed
 	// x or the target. If a state has probability zero, Reset returns a *StartError.
 	//
-	// Once ctl.Stop returns true, Reset may return [ErrStopped]. To continue the reset, call Reset
-	// again with a Stop function and the same states; a call without a Stop function starts over.
-	// Reset reads only the fields Stop and Workers of ctl.
+	// Once ctl.Stop returns true, Reset may return [ErrStopped]. To continue, call Reset again with
+	// a Stop function and the same states. A call without a Stop function starts over. Reset reads
+	// only the fields Stop and Workers of ctl.
 	Reset(ctl Control, x []S) error
 
 	// Step moves every chain once, in place, and stores a report on each chain in info. The slice r
@@ -99,8 +96,7 @@ type Transition[S energy.Site] interface {
 	//
 	// A kernel whose steps take long calls ctl.Stop. Once Stop returns true, Step returns the
 	// number of steps completed so far, possibly 0. The states are then valid, and the next call
-	// continues bit for bit where this one stopped; AppendBinary saves the position. Other kernels
-	// may ignore ctl.
+	// continues bit for bit; AppendBinary saves the position. Other kernels ignore ctl.
 	Step(ctl Control, info []Info, x []S, r []Stream) (done int)
 
 	// AppendBinary appends the state of the kernel to b, for a checkpoint. The state is everything
@@ -367,13 +363,12 @@ type place[S energy.Site] struct {
 	streams []Stream
 }
 
-// Observer is a function that is called after every draw of every chain, that is, after every
-// Config.Thin-th step since warm-up. The state x and info are overwritten after the call.
+// Observer is a function that is called after every draw of every chain: after every Config.Thin-th
+// step since warm-up. The state x and info are overwritten after the call.
 //
 // Chains of one block (see [Config.Block]) call it one after the other, in order. Chains of
 // different blocks call it concurrently. An Observer should therefore accumulate into a slice
-// indexed by chain, or protect shared data with a mutex. In a part of a run, the index is chain −
-// Config.First.
+// indexed by chain − Config.First, or protect shared data with a mutex.
 type Observer func(chain, draw int, x []int32, info *Info)
 
 // RealObserver is an [Observer] of chains whose states are real-valued.

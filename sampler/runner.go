@@ -47,10 +47,10 @@ type Runner[S energy.Site] struct {
 	err     error
 }
 
-// NewRunner returns a runner for the chains of the given system. The argument init holds the
-// initial states: one per chain, or one for all chains. If it is empty, the Start method of the
-// system draws the initial states. The argument observe may be nil; otherwise it is called after
-// every draw. The fields Init and Observe of cfg are ignored.
+// NewRunner returns a runner for the chains of the given system. The argument init holds one
+// initial state per chain, or one for all chains. If it is empty, the Start method of the system
+// draws them. The function observe is called after every draw, unless it is nil. The fields Init
+// and Observe of cfg are ignored.
 //
 // NewRunner returns an error if a Config field or an initial state is out of range. It also returns
 // the errors of the system's methods.
@@ -163,8 +163,8 @@ func (c *Runner[S]) SetStates(x []S) error {
 }
 
 // Reset makes the kernels read the target and the states again. Call it after changing either.
-// States, random streams and step sizes are kept. Reset also clears an earlier failure. Draws that
-// chains missed because of the failure count as made.
+// States, random streams and step sizes are kept. Reset also clears an earlier failure; draws that
+// chains missed count as made.
 //
 // If a level is out of range, or a real is not finite, the error names the site and the chain. If a
 // state has probability zero, the error is a *[StartError], and Run fails until the state is
@@ -541,11 +541,11 @@ func (c *Runner[S]) Save(w io.Writer) error { return c.life.Save(w) }
 
 // Load restores a checkpoint into chains that were built with the same model, method and Config.
 // Only Seed, Init, Workers, Observe and Progress may differ. If another setting differs, the error
-// names the first such setting; see [Method] for how settings are compared.
+// names the first one; see [Method] for how settings are compared.
 //
 // Load also returns an error if a saved energy differs from the model's, or if a chain cannot start
-// from its saved state. If ctx ends while kernels are built, Load returns early with an error. It
-// reads no more of r than the checkpoint. On an error the chains are unchanged.
+// from its saved state. It stops if ctx ends. On an error the chains are unchanged. Load reads no
+// more of r than the checkpoint.
 func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file at the given path. At any moment either the new
@@ -823,19 +823,17 @@ func (c *Runner[S]) level() {
 }
 
 // Run makes n draws per chain, Config.Thin steps apart, and calls the observer with each draw. The
-// first Run makes the warm-up steps before it draws. To draw until the context ends, let n be
-// math.MaxInt.
+// first Run makes the warm-up steps before it draws. To draw until ctx ends, let n be math.MaxInt.
 //
-// If the context ends, Run returns the context's error. The states are valid, and a later Run
-// continues from there. If steps are slow, some chains may be a few steps behind the others. The
-// later Run moves these chains first.
+// If ctx ends, Run returns the error of ctx. The states are valid, and a later Run continues from
+// there. It first moves chains that are some steps behind the others.
 //
 // If a chain cannot continue, Run returns an error that names the chain and the step. Call Reset
 // before the next Run. It is an error to call Run while another Run is under way.
 //
 // If the code of a model, method or observer panics, Run panics in the goroutine that called it.
-// The panic value is an error that reports the original value and its stack. If the original value
-// is an error, it is wrapped. A later Run continues from the states at that point.
+// The panic value is an error that reports the original value and its stack, and wraps it if it is
+// an error. A later Run continues from the states at that point.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Run", n); err != nil {
 		return err
@@ -864,11 +862,11 @@ func (c *Runner[S]) finish(ctx context.Context, err error) error {
 }
 
 // Warm makes n steps of warm-up, in which the kernels tune themselves anew. Call it after Retarget,
-// which builds untuned kernels. (Only the first Run warms up by itself.) The n steps are not
-// counted, and observers do not see them. The statistics that Stats returns begin again at zero.
+// which builds untuned kernels. The steps are not counted, and observers do not see them. Stats
+// begins again at zero.
 //
-// If the context ends, Warm returns the context's error. The next Run, Draws or Load finishes the
-// warm-up first, while another Warm starts a new one. Other errors and panics are as for Run.
+// If ctx ends, Warm returns the error of ctx. The next Run, Draws or Load finishes the warm-up,
+// while another Warm starts a new one. Other errors and panics are as for Run.
 func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Warm", n); err != nil {
 		return err

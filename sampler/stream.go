@@ -7,17 +7,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Stream is a counter-based stream of random 32-bit words. A seed and a chain number identify the
-// stream, and its position is the number of words drawn so far. Streams that differ in seed or
-// chain are independent for every practical purpose. Equal seeds and chains give equal streams on
-// every machine; a golden test checks this. The zero value is the stream of seed 0 and chain 0. A
-// Stream implements rand.Source and is not safe for concurrent use.
+// Stream is a counter-based stream of random 32-bit words. A seed and a chain number identify it,
+// and its position is the number of words drawn so far. Different streams are independent for every
+// practical purpose. They are the same on every machine. The zero value is the stream of seed 0 and
+// chain 0. A Stream implements rand.Source and is not safe for concurrent use.
 //
 // The generator is Philox4x32-10 unless [Stream.SeedOf] selects ARS4x32-7 (both by Salmon, Moraes,
-// Dror and Shaw 2011). From a key and a counter of two 64-bit numbers, it computes a block of four
-// words. The key is the seed; for ARS it is the 128-bit pair (seed, 0x243F6A8885A308D3), where the
-// constant holds digits of π. The chain is the second number of the counter. Word j of the stream
-// is one of the four words of a block. Its number in the block, and the counter of the block, are
+// Dror and Shaw 2011). It computes a block of four words from a key and a counter of two 64-bit
+// numbers. The key is the seed; for ARS it is (seed, 0x243F6A8885A308D3). Word j of the stream is
+// one of the four words of a block. Its number in the block, and the counter of the block, are
 //
 //	⌊(j mod 64)/16⌋ and (16⌊j/64⌋ + j mod 16, chain).
 //

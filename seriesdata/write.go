@@ -13,10 +13,10 @@ import (
 // Write writes the file from which the frame was read, with its missing values filled in. The slice
 // values holds times × channels numbers for every entity; a NaN leaves that value missing. The rest
 // of the file is unchanged. Numbers are formatted as in their column. Rows for absent times are
-// inserted in the order of times, except rows whose values are all NaN.
+// inserted in order, unless all their values are NaN.
 //
-// It returns an error if the slice values does not have the shape of the frame, if a number for a
-// missing cell is infinite, or if w returns an error.
+// Write returns an error if values does not have the shape of the frame, or if a number for a
+// missing cell is infinite. It also returns errors of w.
 func (f *Frame) Write(w io.Writer, values [][]float64) error {
 	if len(values) != len(f.Entities) {
 		return fmt.Errorf("seriesdata: Write: %d series of values, want %d, one for each entity", len(values), len(f.Entities))

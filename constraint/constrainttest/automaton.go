@@ -74,17 +74,15 @@ func (o *Options) size() (int, error) {
 // TestAutomaton checks a language against the laws of [constraint.Automaton] on every sequence of
 // up to Options.Sites tokens:
 //
-//   - concurrent: goroutines that walk the automaton at the same time get the same results as a
-//     single one;
+//   - concurrent: goroutines that walk the automaton at the same time get the same results;
 //   - start: Start is in 0…States()−1 and does not change;
 //   - range: Next is −1 or in 0…States()−1, also for tokens outside 0…Levels−1;
-//   - function: Next and Accepting return the same for the same arguments, regardless of the
-//     order of calls;
+//   - function: Next and Accepting return the same for the same arguments, in any order of calls;
 //   - predicate: the automaton accepts a sequence if and only if Options.Accepts returns true, and
-//     accepts no sequence after Next has returned −1;
+//     accepts none after Next has returned −1;
 //   - count: the number of accepted sequences equals the result of Options.Count;
-//   - classes: tokens of one class of a [constraint.Classed] language lead from every state to
-//     the same state, and every class has a token;
+//   - classes: tokens of one class of a [constraint.Classed] language lead from every state to the
+//     same state, and every class has a token;
 //   - table: the table of a [constraint.Tabled] language agrees with Next and Accepting.
 //
 // The error names the law and a sequence that breaks it.

@@ -31,8 +31,8 @@ import (
 //
 // Texts and classes may contain the escapes \n, \r, \t, \\, \", \[, \], \-, \xHH, \uHHHH and
 // \UHHHHHHHH. The suffixes *, +, ?, {m}, {m,}, {,n} and {m,n} repeat a term. References to tokens
-// of a vocabulary, <[7]> or <name>, are rejected, because a grammar describes texts. The grammar
-// must be deterministic, and the errors are the same as for [Parse].
+// of a vocabulary, <[7]> or <name>, are rejected. The grammar must be deterministic, and the errors
+// are those of [Parse].
 func ParseGBNF(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

@@ -71,9 +71,8 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 
 // JSONSchema compiles a JSON Schema (drafts 4, 6, 7, 2019-09 and 2020-12) to the language of the
 // JSON texts that match it. The error is a [*SchemaError], a [*constraint.LimitError] or the cause
-// of the context. A schema that no value satisfies also yields a SchemaError, which names keywords
-// that exclude each other. If detecting this takes too long, [Grammar.Over] returns the error
-// instead.
+// of ctx. A schema that no value satisfies yields a SchemaError, which names keywords that exclude
+// each other. If detecting this takes too long, [Grammar.Over] returns the error instead.
 //
 // # Spellings
 //
@@ -81,9 +80,8 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //
 //   - Properties that the schema lists come first, in the order of the schema (in any order with
 //     AnyOrder), each at most once. All other members follow.
-//   - Names that are required but not listed may come anywhere among these other members, each at
-//     most once. If there are more than six such names, only the last six are free, and the earlier
-//     ones have a fixed place.
+//   - Names that are required but not listed stand anywhere among these other members, each at most
+//     once. If there are more than six such names, all but the last six have a fixed place.
 //   - White space is as JSON allows it, or none (see [SchemaConfig]).
 //   - Characters are spelled as themselves or by an escape. If a keyword restricts the string, \u
 //     escapes are allowed up to U+00FF.
@@ -95,10 +93,8 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 // Schemas are rewritten as unions of conjunctions, and these rules apply to each conjunction. A
 // oneOf counts as a union if its schemas plainly exclude each other. Schemas that cannot be
 // rewritten, because of not, oneOf, if or dependencies, are read side by side: one automaton per
-// schema reads the text. The rules then apply jointly to all schemas that are read at one place of
-// the value. A property counts as listed if at least one of these schemas lists it. The schema of
-// one property restricts the order of members in the value of another property only if the schemas
-// of one place have more than five patterns of names.
+// schema reads the text. The rules then apply to all schemas that are read at one place of the
+// value. A property counts as listed if one of these schemas lists it.
 //
 // # Assertions
 //
@@ -111,17 +107,19 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //     its relatives, regex) accept only texts that all implementations accept. Below a negation,
 //     every text that some implementation accepts counts as valid.
 //
-// If schemas are read side by side and one of these exceptions occurs below a negation, the error
-// is a [*SchemaError]. A member that additionalProperties, patternProperties or propertyNames
-// rejects satisfies their negation even if its name is repeated.
+// Below a negation, these exceptions are a [*SchemaError] if schemas are read side by side. A
+// member that additionalProperties, patternProperties or propertyNames rejects satisfies their
+// negation even if its name is repeated.
 //
 // The keyword uniqueItems is exact for items with few possible values (an enum, a const, Booleans,
-// a short range of integers). For other items it is an error. An unknown format is an error unless
-// SchemaConfig.Annotations is set. A lookaround or backreference within a pattern is also an error.
-// Errors name the path. Keywords that no draft defines are annotations, which [Grammar.Annotations]
-// lists. The keyword $schema names the draft. Without it, the schema is read as draft 2020-12 plus
-// the keywords that only earlier drafts define. A dynamic reference leads to the schema with its
-// anchor in the root of the document, or to the only schema with that anchor.
+// a short range of integers). For other items it is an error. So are unknown formats, unless
+// SchemaConfig.Annotations is set, and lookarounds or backreferences within a pattern. Errors name
+// the path.
+//
+// Keywords that no draft defines are annotations, which [Grammar.Annotations] lists. The keyword
+// $schema names the draft. Without it, the schema is read as draft 2020-12 plus the keywords that
+// only earlier drafts define. A dynamic reference leads to the schema with its anchor in the root
+// of the document, or to the only schema with that anchor.
 func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

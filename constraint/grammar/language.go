@@ -19,9 +19,8 @@ import (
 // these may follow.
 //
 // Language is a projection.Nested language, so projection.Path sums over texts of any depth of
-// nesting. As a constraint.Automaton it has one state, called a configuration, for each pair of a
-// control state and a stack. Configurations are numbered and stored when a text first reaches them.
-// A Language is safe for concurrent use.
+// nesting. As a constraint.Automaton it has one state for each pair of a control state and a stack,
+// stored when a text first reaches it. A Language is safe for concurrent use.
 type Language struct {
 	name  string
 	graph *pushdown.Graph

@@ -29,14 +29,13 @@ import (
 //   - groups, [optional parts], ?, *, +, ~n and ~n..m;
 //   - %ignore, and the regular terminals of %import common.
 //
-// Aliases, priorities and the marks ? and ! of rules affect only Lark's parse tree and are ignored.
-// Patterns have the syntax of package regexp. Templates, %declare, %extend, %override and imports
-// of other files are errors.
+// Aliases, priorities and the marks ? and ! of rules are ignored; in Lark they affect only the
+// parse tree. Patterns have the syntax of package regexp. Templates, %declare, %extend, %override
+// and imports of other files are errors.
 //
 // The language contains every concatenation of terminals that the rules allow, with ignored
-// terminals between them. Lark's lexer does not accept all of these texts: if a keyword also
-// matches a name, the lexer chooses one of the two. The grammar must be deterministic, and the
-// errors are the same as for [Parse].
+// terminals between them. Lark's lexer accepts fewer texts: if a keyword also matches a name, it
+// chooses one of the two. The grammar must be deterministic, and the errors are those of [Parse].
 func ParseLark(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

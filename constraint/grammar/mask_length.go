@@ -171,12 +171,12 @@ func (l *lengths) least(c configuration) int {
 	return int(d)
 }
 
-// MaskWithin is like [Matcher.Mask] for a text of limited length. At most the given number of
-// tokens (left) may still follow, including the next one. MaskWithin allows a token if at most left
-// − 1 further bytes can complete the text. Every byte must be a token of the vocabulary, so a text
-// that follows the masks can always end in time. Texts that could end in time only by tokens of
-// several bytes are rejected. With [MasksOf], MaskWithin counts tokens instead of bytes. If no
-// token qualifies, the mask is empty.
+// MaskWithin is like [Matcher.Mask] for a text of limited length: at most left tokens may still
+// follow, including the next one. It allows a token if at most left − 1 further bytes can complete
+// the text. Every byte must be a token of the vocabulary, so a text that follows the masks can
+// always end in time. Texts that could end in time only by tokens of several bytes are rejected.
+// With [MasksOf], MaskWithin counts tokens instead of bytes. If no token qualifies, the mask is
+// empty.
 //
 // The error is an [*constraint.ArgumentError] if left < 0 or the vocabulary lacks a byte. It wraps
 // [errors.ErrUnsupported] for schemas that are read side by side (see [JSONSchema]).

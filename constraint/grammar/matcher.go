@@ -112,10 +112,9 @@ const forced = 1 << 12
 // follow, up to 4096 bytes. The forced text is empty if the text may end at the matcher's position.
 //
 // The returned tokens spell a prefix of the forced text, divided into the longest possible tokens.
-// The prefix stops where a token might extend beyond the forced text, so accepting these tokens
-// excludes no completion. For the masks of an automaton over tokens (see [MasksOf]), Forced instead
-// lists tokens as long as exactly one token can come next. The returned text is then the text of
-// these tokens.
+// Accepting them excludes no completion, because the prefix stops where a token might extend beyond
+// the forced text. For masks of an automaton over tokens (see [MasksOf]), Forced lists tokens as
+// long as exactly one token can come next, and returns their text.
 func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 	m := p.m
 	if p.at.padded {

@@ -31,16 +31,19 @@ import (
 //
 // The suffixes *, +, ?, {m}, {m,} and {m,n} repeat a term. The sign # begins a comment. A minus
 // sign after a regular expression or a class excludes one text or, in parentheses, several texts
-// separated by |. For example, /[a-z]+/ - ("if" | "else") matches every word but "if" and "else".
+// separated by |: /[a-z]+/ - ("if" | "else").
 //
-// The grammar must define a deterministic pushdown automaton that reads one byte at every move.
-// Only recursive rules can fail this requirement, because other rules are expanded in place and
-// then determinised. The next byte must decide whether a text continues in a rule, enters a
-// recursive rule, or leaves the rule. Recursion between brackets always satisfies this requirement.
+// The grammar must define a deterministic pushdown automaton that reads one byte at every move. At
+// a recursive rule, the next byte must decide whether a text continues, enters or leaves the rule.
+// Recursion between brackets is always allowed; so are all rules without recursion.
 //
-// If the grammar is not deterministic, the error is a [*ConflictError]. It is a [*SyntaxError] if
-// the source cannot be parsed, a [*constraint.LimitError] if the automaton grows beyond the limits,
-// or the context's cause. It wraps [constraint.ErrInfeasible] if no text is in the language.
+// The error is one of the following:
+//
+//   - a [*ConflictError] if the grammar is not deterministic;
+//   - a [*SyntaxError] if the source cannot be parsed;
+//   - a [*constraint.LimitError] if the automaton grows beyond the limits;
+//   - an error that wraps [constraint.ErrInfeasible] if no text is in the language;
+//   - the cause of ctx.
 func Parse(ctx context.Context, source string, limits constraint.Limits) (*Grammar, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

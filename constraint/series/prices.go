@@ -23,17 +23,16 @@ type Prices struct {
 }
 
 // Finish puts the prices of raw (length × channels) in order, in place. It returns the largest
-// distance that a price moved, including rounding to a tick. Open and close are rounded to the
-// nearest tick. High is rounded to the nearest tick that is not below open or close. Low is rounded
-// to the nearest tick that is not above open or close.
+// distance that a price moved. Open and close are rounded to the nearest tick. High is rounded to
+// the nearest tick that is not below open or close. Low is rounded to the nearest tick that is not
+// above open or close.
 //
 // Finish returns an error and leaves raw unchanged in these cases:
 //
 //   - The four channels are not different channels of the series.
 //   - Tick is negative or not finite.
 //   - A price is not finite, or is too large to distinguish its ticks.
-//   - A price would have to move further than the given limit (most). Such prices are wrong, and
-//     correcting them would hide the mistake.
+//   - A price would have to move further than the limit most, which means that it is wrong.
 func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64, err error) {
 	at := [4]int{p.Open, p.High, p.Low, p.Close}
 	for k, c := range at {

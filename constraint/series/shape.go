@@ -68,8 +68,8 @@ func (s *Shape) channel(c int) string {
 // len(x) is not Length·Channels. It also panics if Shift or Scale has entries, but not one per
 // channel.
 //
-// A float32 holds seven digits, so rounding may violate an inequality that a projection has
-// satisfied within its tolerance. [Prices] corrects this for prices, whose order must hold exactly.
+// Because x is float32, rounding may violate an inequality that a projection has satisfied.
+// [Prices] corrects this for prices, whose order must hold exactly.
 func (s Shape) Raw(x []float32) []float64 {
 	check.Len("series", "x", len(x), s.Length*s.Channels)
 	if s.Shift != nil {

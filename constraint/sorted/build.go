@@ -25,14 +25,14 @@ import (
 // The slices that it yields are not kept.
 //
 // The file appears under its name only once it is complete. If path is a symbolic link, Build
-// writes its target. While Build runs, the lock file path.lock keeps other processes from building
-// the same file. Build needs 24 bytes of memory per sequence. A token takes 1 byte with up to 2⁸
-// levels, 2 bytes with up to 2¹⁶, and otherwise 4 bytes.
+// writes its target. The lock file path.lock keeps other processes from building the same file.
+// Build needs 24 bytes of memory per sequence. A token takes 1 byte with up to 2⁸ levels, 2 bytes
+// with up to 2¹⁶, and otherwise 4 bytes.
 //
-// The error is an *[constraint.ArgumentError] for levels or tokens out of range, and a
+// The error is an *[constraint.ArgumentError] for levels or tokens out of range. It is a
 // *[constraint.LimitError] for a set that is too large for [Open]. If another process is building
-// the file, the error names the file. Other errors are the context's cause and errors of the
-// operating system. If Build returns an error, it leaves no file behind.
+// the file, the error names the file. Other errors are the cause of ctx and errors of the operating
+// system. After an error there is no file.
 func Build(ctx context.Context, path string, levels int, all iter.Seq[[]int32]) (n int, err error) {
 	switch {
 	case levels < 1 || levels > 1<<31-1:

@@ -20,9 +20,8 @@ import (
 // sequences of the set. A state stands for a prefix, and every transition takes a binary search. A
 // Lexicon is immutable and safe for concurrent use until Close. The zero value is the empty set.
 //
-// If the file is truncated or written to while it is open, the process does not crash. Instead, Err
-// returns an error, and earlier results must not be used. Replacing the file, as [Build] does, has
-// no effect on an open Lexicon.
+// If the file is truncated or written to while it is open, Err returns an error, and earlier
+// results must not be used. Replacing the file, as [Build] does, has no effect on an open Lexicon.
 type Lexicon struct {
 	head
 	file   mapped

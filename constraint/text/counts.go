@@ -11,8 +11,8 @@ import (
 )
 
 // WordCount compiles the language of the token sequences whose text has a number of words in the
-// given range. A word is a maximal run of runes that are not in the string separators. A word may
-// be divided into tokens in any way. The language contains only UTF-8 text.
+// given range. A word is a maximal run of runes that are not in the string separators. Words can be
+// divided into tokens in any way. The language contains only UTF-8 text.
 //
 // The error is an [*constraint.ArgumentError] for a negative Max or separators that are not UTF-8.
 // It wraps [constraint.ErrInfeasible] if Min > Max or no tokens spell such a text. Other errors are
@@ -39,10 +39,9 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 
 // Sentences compiles the language of the token sequences whose text consists of complete sentences.
 // Their number must be in the given range. A sentence begins with a rune that is not white space.
-// It ends with one or more terminators, and possibly closing quotes and brackets, before white
-// space or the end of the text. The last argument, such as ".!?", lists the terminators. For
-// example, "3.14" does not end a sentence, and "Dr. No." counts as two sentences. The language
-// contains only UTF-8 text.
+// It ends with one or more terminators (the runes of ends, such as ".!?"), before white space or
+// the end of the text. Closing quotes and brackets may stand in between. For example, "Dr. No."
+// counts as two sentences. The language contains only UTF-8 text.
 //
 // The error is an [*constraint.ArgumentError] if there are no terminators or one is white space.
 // Other errors are the same as for [WordCount].

@@ -13,16 +13,19 @@ import (
 
 // Lift converts an automaton over bytes (the tokens 0…255) to an automaton over the tokens of a
 // vocabulary. The result accepts a token sequence if and only if the given automaton accepts the
-// bytes of its text. Every way to divide a text into tokens is accepted. Padding may follow if the
-// vocabulary has any.
+// bytes of its text. The division into tokens is free. Padding may follow if the vocabulary has
+// any.
 //
-// Lift takes at most O(Q·T) steps. Here Q is the number of states of the minimal byte automaton,
-// and T the number of prefixes of token texts. The last four large vocabularies are cached by
-// content, so each is sorted only once.
+// Lift takes at most O(Q·T) steps for Q states of the minimal byte automaton and T prefixes of
+// token texts. The last four large vocabularies are cached.
 //
-// The error wraps [constraint.ErrInfeasible] if no token sequence spells a text of the language. It
-// is an [*constraint.ArgumentError] if the vocabulary is invalid, a [*constraint.LimitError] if a
-// limit is exceeded, or the context's cause.
+// The error is one of the following:
+//
+//   - an error that wraps [constraint.ErrInfeasible] if no token sequence spells a text of the
+//     language;
+//   - an [*constraint.ArgumentError] if the vocabulary is invalid;
+//   - a [*constraint.LimitError] if a limit is exceeded;
+//   - the cause of ctx.
 func Lift(ctx context.Context, bytes constraint.Automaton, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	p, err := prepare(v)
 	if err != nil {

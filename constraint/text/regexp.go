@@ -29,21 +29,17 @@ func (e *PatternError) Unwrap() error { return e.Err }
 // Regexp compiles a regular expression to the minimal automaton over the tokens of a vocabulary.
 // The automaton accepts the token sequences whose whole text matches the expression.
 //
-// The syntax is the same as in package regexp (RE2). The match is anchored at both ends, as if the
-// pattern were \A(?:pattern)\z. Greediness and captures make no difference. ^, $, \b, \B and all
-// flags have the same meaning as in package regexp. The text must be UTF-8, and a rune may be
-// spread over several tokens. The language contains only valid UTF-8, whereas package regexp reads
-// an invalid byte as U+FFFD.
+// The syntax is that of package regexp (RE2). ^, $, \b, \B and all flags have the same meaning as
+// there. The match is anchored at both ends, as if the pattern were \A(?:pattern)\z. Greediness and
+// captures make no difference. The language contains only valid UTF-8, and the bytes of a rune may
+// be spread over several tokens.
 //
 // A pattern has at most 2¹⁶ bytes and, with its repetitions written out, at most 2¹⁶ instructions.
 // A Unicode class such as \pL counts as 256 bytes. If case is ignored, a range that ends beyond
-// ASCII counts as 2048 bytes. For long lists of words, use [Words] or [Contains]. Use a [Cache] for
-// patterns that are compiled repeatedly.
+// ASCII counts as 2048 bytes. [Words] and [Contains] are better for long lists of words, and a
+// [Cache] for repeated patterns.
 //
-// The error is a [*PatternError] if the pattern does not parse, and wraps
-// [constraint.ErrInfeasible] if no token sequence spells a match. It is a [*constraint.LimitError]
-// if a limit is exceeded, an [*constraint.ArgumentError] if the vocabulary is invalid, or the
-// context's cause.
+// The error is a [*PatternError] if the pattern does not parse. Other errors are those of [Lift].
 func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint.Limits) (*constraint.DFA, error) {
 	p, err := prepare(v)
 	if err != nil {

@@ -18,21 +18,18 @@ const gaps = 1 << 20
 // Supported decoders are ByteLevel, Metaspace, WordPiece, BPEDecoder, ByteFallback, Replace, Fuse,
 // Strip and Sequence.
 //
-// Special tokens (begin and end marks, masks, unknown) are Forbidden, and the padding token of the
-// file is Padding. Other added tokens are ordinary tokens. Ids without a token, or with an empty
-// text, are Forbidden.
+// Special tokens (begin and end marks, masks, unknown) are Forbidden, as are ids without a token or
+// with an empty text. The padding token of the file is Padding.
 //
-// A token has the same text at every position. If the decoder treats the ends of a text
-// differently, the vocabulary uses the text that a token has in the middle. With Metaspace,
-// WordPiece and WordLevel, every word, even the first, begins with a blank. With an end-of-word
-// suffix, every word, even the last, ends with a blank. Two steps of decoding are not applied:
-// Strip at the ends of the whole text, and the clean-up of blanks before punctuation.
+// A token has the same text at every position, that in the middle of a text. With Metaspace,
+// WordPiece and WordLevel, every word begins with a blank; with an end-of-word suffix, every word
+// ends with one. Two steps of decoding are not applied: Strip at the ends of the whole text, and
+// the clean-up of blanks before punctuation.
 //
-// A language accepts every sequence of tokens that spells a text, not only the tokenizer's own
-// encoding. Merges and scores are therefore ignored. To encode texts with a byte-level BPE, use
-// [ReadTokenizer].
+// A language accepts every sequence of tokens that spells a text, so merges and scores are ignored.
+// To encode texts with a byte-level BPE, use [ReadTokenizer].
 //
-// Errors name the line, the column, the value found and the values allowed.
+// Errors name the line, the column and what was expected.
 func ReadVocabulary(r io.Reader) (Vocabulary, error) {
 	root, err := document.Parse(r)
 	if err == nil && !root.Is(document.Object) {

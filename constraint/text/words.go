@@ -57,13 +57,18 @@ func bytesOf(words []string) [][]int32 {
 }
 
 // Words compiles the language of the token sequences whose text consists only of separators and of
-// words in the list. A word is a maximal run of runes that are not in the string separators. A word
-// may be divided into tokens in any way. A text without words is in the language. To require a
-// number of words, intersect the language with [WordCount].
+// words in the list. A word is a maximal run of runes that are not in the string separators. Words
+// can be divided into tokens in any way. A text without words is in the language; to require words,
+// intersect it with [WordCount].
 //
-// The error is an [*constraint.ArgumentError] if the list is empty, a word is empty or contains a
-// separator, or an argument is not UTF-8. It wraps [constraint.ErrInfeasible] if no tokens spell
-// such a text. Other errors are the same as for [Lift].
+// The error is an [*constraint.ArgumentError] in these cases:
+//
+//   - the list is empty;
+//   - a word is empty or contains a separator;
+//   - an argument is not UTF-8.
+//
+// It wraps [constraint.ErrInfeasible] if no tokens spell such a text. Other errors are those of
+// [Lift].
 func Words(ctx context.Context, v Vocabulary, limits constraint.Limits, separators string, list ...string) (*constraint.DFA, error) {
 	const name = "Words"
 	if err := valid(name, "separators", separators); err != nil {

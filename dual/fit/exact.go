@@ -16,11 +16,11 @@ import (
 // Exact computes the moments of the model exactly. It gives maximum likelihood without chains, so
 // Config.Chains must be nil.
 //
-// A model with more than 4,096 states is summed by variable elimination, if its factors (see
-// [Factored]) are finite and form a graph of low tree-width. Examples are a chain, a tree and a
-// narrow lattice. The number of states is then unlimited. A step costs one pass of elimination, and
-// one call of ParamGradient for each pair of levels of each pair of neighbouring sites. All other
-// models are enumerated and may have at most 2²² states.
+// A model with more than 4,096 states is summed by variable elimination if it has finite factors
+// (see [Factored]). They must form a graph of low tree-width, such as a chain, a tree or a narrow
+// lattice. All other models are enumerated and may have at most 2²² states. With elimination, a
+// step costs one pass, and one call of ParamGradient for each pair of levels of each pair of
+// neighbouring sites.
 type Exact struct{}
 
 const (

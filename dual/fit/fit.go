@@ -59,10 +59,11 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 // level per site; the fit keeps a reference to it and does not modify it. The fit starts from the
 // present parameters of p.
 //
-// New returns an error if the model is nil or has no parameters, or if a field of the
-// configuration is out of range. The data must consist of one or more whole rows. If a level is
-// out of range or a row has probability zero, the error names the row. Errors of the objective are
-// also returned.
+// New returns an error in these cases, and the errors of the objective:
+//
+//   - the model is nil or has no parameters, or a field of the configuration is out of range;
+//   - the data do not consist of one or more whole rows;
+//   - a level is out of range or a row has probability zero (the error names the row).
 func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*Fit, error) {
 	sites, levels, err := check.Model("fit", "New", "the model", p)
 	if err != nil {
@@ -101,13 +102,12 @@ func New(ctx context.Context, p energy.Parametric, data []int32, cfg Config) (*F
 	return f, nil
 }
 
-// Run makes n steps. With n = math.MaxInt it continues until the context ends. When Run returns,
-// the model has the present parameters, and the chains have been Reset to them.
+// Run makes n steps. With n = math.MaxInt it continues until ctx ends. When Run returns, the model
+// has the present parameters, and the chains have been Reset to them.
 //
-// If the context ends, Run returns the context's error, and a later Run continues the interrupted
-// step. Run also returns an error if the gradient is not finite, if the model rejects the
-// parameters, or if the chains return an error. In these cases the failed step does not change the
-// parameters.
+// If ctx ends, Run returns the error of ctx, and a later Run continues the interrupted step. Run
+// also returns an error if the gradient is not finite, if the model rejects the parameters, or if
+// the chains return an error. The failed step then does not change the parameters.
 func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }

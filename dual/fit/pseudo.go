@@ -87,12 +87,10 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 //	Σ_i log p(x_i | the other sites).
 //
 // The pseudo-likelihood is concave if the log-likelihood is, and needs no chains. As the data grow,
-// its optimum tends to the optimum of the likelihood, but as an estimate of θ it has a larger
-// variance.
+// its optimum tends to that of the likelihood, but with a larger variance.
 //
-// For [Conditioned] models the gradient has a closed form. Examples are Ising models and dense
-// two-level Quadratic models with learnable parameters. For other models, each row needs the
-// gradients of sites·(levels−1) + 1 states.
+// For [Conditioned] models, such as Ising models, the gradient has a closed form. For other models,
+// each row needs the gradients of sites·(levels−1) + 1 states.
 type Pseudo struct{}
 
 // Name returns the name by which checkpoints identify the objective.

@@ -10,14 +10,13 @@ import (
 )
 
 // Report measures how far a fit is from its optimum. The residual of parameter k is |d_k|. Here d_k
-// is the gradient, averaged over a window of steps,
+// is the mean, over a window of steps, of the gradient
 //
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //
 // where λ₁ and λ₂ are the weights of the penalties and c_k their factors (Config.L1, L2 and
 // Penalty). If θ_k = 0, the residual is the amount by which the magnitude of the difference of
-// moments exceeds λ₁c_k. Windows have 16, 32, 64, … steps. The report uses the last complete
-// window.
+// moments exceeds λ₁c_k. The report uses the last complete window.
 type Report struct {
 	Steps int // number of steps made so far
 	// number of steps in the window over which the residuals are averaged; 0 before step 16

@@ -15,13 +15,11 @@ import (
 //	dual.Ascent{Step: dual.Constant(0.05)}
 type Config struct {
 	// Rule moves the multipliers λ by the mean violation of the predictions. Rules that also need
-	// the variance of the samples, such as [dual.Auto], are rejected: within a run this variance is
-	// unknown.
+	// the variance of the samples, such as [dual.Auto], are rejected.
 	//
-	// If Rule is nil, λ moves by the predictive rule. This rule uses the predictor to estimate how
-	// the final violations respond to λ, at about a tenth of the cost of the run. It takes
-	// trust-region steps based on this estimate, four of them in the last step of the diffusion. It
-	// needs no step size, whatever the units of g.
+	// If Rule is nil, λ moves by the predictive rule. It uses the predictor to estimate how the
+	// final violations respond to λ, at about a tenth of the cost of the run. It needs no step
+	// size, whatever the units of g.
 	Rule  dual.Rule
 	Start []float64 // initial multipliers; nil means zeros
 	Max   *float64  // upper bound on every multiplier, ≥ 0; nil means no bound

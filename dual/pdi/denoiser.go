@@ -22,12 +22,11 @@ import (
 //
 // In every reverse step, a [Predictor] predicts the clean samples x_0 from the noisy samples x_t,
 // under the distribution tilted by λ. The function Π projects the predictions onto a domain
-// (Config.Domain), and the diffusion uses them. Then λ moves by the mean violation g over the
-// batch, whose samples share λ.
+// (Config.Domain). Then λ moves by the mean violation g over the batch, whose samples share λ.
 //
-// Use it with the DDPM step, diffusion.Gaussian{Eta: 1}. The paper uses T = 500 steps on a cosine
-// (s = 0.008) or linear schedule. diffusion.Config.Batch sets the number of samples that share λ.
-// Every batch starts at Config.Start.
+// Use it with the DDPM step, diffusion.Gaussian{Eta: 1}. The paper uses 500 steps on a cosine (s =
+// 0.008) or linear schedule. diffusion.Config.Batch sets the number of samples that share λ. Every
+// batch starts at Config.Start.
 //
 // A Denoiser must be used by one diffusion at a time. For a given batch, results do not depend on
 // the number of workers.
@@ -297,20 +296,19 @@ func (d *Denoiser) Average() []float64 {
 }
 
 // Stability returns the stability factors of the last batch, one per step, which add up to 1. The
-// factor of a step measures how much its multipliers influence the distribution of the samples. Let
-// v be the argument variance, that is, the variance of a coordinate under the base distribution.
-// For the DDPM step from t to s, x_s = A_t·x_t + B_t·x̂_0 + noise, the factor is
+// factor w_t of a step measures how much its multipliers influence the distribution of the samples.
+// Let v be the argument variance, the variance of a coordinate under the base distribution. For the
+// DDPM step from t to t', x_t' = A_t·x_t + B_t·x̂_0 + noise, the factor is
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
 //	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ),
 //
-// where ᾱ is the signal level of the step. V is the variance of x_0 given x_t; multipliers move a
-// prediction in proportion to V. L is the derivative of the prediction with respect to x_t.
+// where ᾱ is the signal level of the step. V is the variance of x_0 given x_t, and L is the
+// derivative of the prediction x̂_0 with respect to x_t.
 //
 // The factors are exact if the constraints are linear and the base distribution is normal with
-// independent coordinates of variance v. The samples then have the same mean as a run at the fixed
-// multipliers Σ_t w_t·λ_t (see [Denoiser.Tilt]), up to the error of finitely many steps. In other
-// cases the factors are a rough measure.
+// independent coordinates of variance v. The samples then have nearly the same mean as a run at the
+// fixed multipliers Σ_t w_t·λ_t (see [Denoiser.Tilt]).
 //
 // Stability returns nil before the first step, and an error unless variance is finite and > 0.
 func (d *Denoiser) Stability(variance float64) ([]float64, error) {

@@ -48,14 +48,12 @@ var _ Composed = (*dual.RealLagrangian)(nil)
 // multipliers λ. The weights are w_k ∝ exp(−E(y_k, λ)). The method is Algorithm 2 of Hadou, Uslu
 // and Ribeiro (2026), whose last line has a wrong minus sign.
 //
-// Candidates of width σ/α rarely fall where the distribution has mass. At high noise in 30
-// dimensions, only one candidate contributes (see [GibbsScore.Effective]). GibbsOptions.Center and
-// Spread give better candidates.
+// In high dimensions at high noise, often only one candidate contributes (see
+// [GibbsScore.Effective]). GibbsOptions.Center and Spread give better candidates.
 //
-// States are processed in parallel on all processors. Each state therefore needs its own random
-// source, and the target must be safe for concurrent use. Results do not depend on the number of
-// processors. If the energies of the target are the same on every GOARCH, the results are, too. A
-// GibbsScore holds scratch memory and must be used by one goroutine at a time.
+// Each state needs its own random source, and the target must be safe for concurrent use. Results
+// do not depend on the number of processors, and are the same on every GOARCH if the energies of
+// the target are. A GibbsScore must be used by one goroutine at a time.
 type GibbsScore struct {
 	l     Tilted
 	rows  []dual.Row
@@ -82,10 +80,9 @@ type GibbsOptions struct {
 
 	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that resembles
 	// the base distribution exp(−f0/β), for better candidates. They hold one entry per coordinate,
-	// or a single entry for all coordinates. Constraints of type continuous.Linear tilt this
-	// Gaussian by their multipliers. Candidates are drawn from its posterior given the noisy state
-	// x_t, and the weights correct for the error of the guess. With many candidates the estimate
-	// tends to the same limit, whatever the guess.
+	// or a single entry for all. Constraints of type continuous.Linear tilt this Gaussian by their
+	// multipliers. Candidates are drawn from its posterior given the noisy state x_t. With many
+	// candidates the estimate tends to the same limit, whatever the Gaussian.
 	Center, Spread []float64
 
 	// Antithetic draws candidates in pairs whose noise is +ε and −ε. Errors that are odd in ε then
@@ -100,12 +97,11 @@ type GibbsOptions struct {
 	// multipliers correct the error.
 	Score bool
 
-	// Control adds a control variate to the weighted mean Σ w_k y_k of the candidates. The control
-	// variate is c times the difference between the weighted mean and the estimate from ŝ (see
-	// Score). The mean of this difference is zero (Stein's identity). The factor c is determined by
-	// least squares over the candidates. On a Gaussian target the result has no variance, even with
-	// few effective candidates. On a mixture with a single effective candidate Control may not
-	// help, and the estimate of the paper is best.
+	// Control adds a control variate to the weighted mean Σ w_k y_k of the candidates. It is c
+	// times the difference between the weighted mean and the estimate from ŝ (see Score), whose
+	// mean is zero (Stein's identity). The factor c is determined by least squares over the
+	// candidates. On a Gaussian target the result has no variance, even with few effective
+	// candidates. With a single effective candidate on a mixture Control may not help.
 	Control bool
 }
 
@@ -130,10 +126,12 @@ const (
 // [dual.RealLagrangian]. Any other target is used directly, and every prediction sets its
 // multipliers.
 //
-// NewGibbsScore returns an error if the target is nil, has no sites or no multipliers, or has a
-// temperature that is not positive and finite. It also returns an error if an option is out of
-// range, or if Center, Spread, Score and Control are all unset. The mean of the candidates would
-// then be biased, however many there are.
+// NewGibbsScore returns an error in these cases:
+//
+//   - the target is nil, or has no sites or no multipliers;
+//   - its temperature is not positive and finite;
+//   - an option is out of range;
+//   - Center, Spread, Score and Control are all unset; the estimate would be biased.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {

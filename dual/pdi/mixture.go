@@ -110,9 +110,8 @@ func (p *Mixture) Law(lambda []float64) *continuous.Mixture {
 // Solve returns the exact optimum λ*, which maximises the dual function D(λ) = −β log Z(λ). The
 // partition function Z has a closed form, so this is a concave problem with one variable per
 // constraint. If a combination of the constraint functions is a positive constant, no distribution
-// satisfies the constraints, and the error is a [*dual.DivergedError]. Its Margin is the constant.
-// Its Proven is false, because states of reals cannot be enumerated. If the context ends, Solve
-// returns the error of the context.
+// satisfies the constraints. The error is then a [*dual.DivergedError] whose Margin is the constant
+// and whose Proven is false. If ctx ends, Solve returns the error of ctx.
 func (p *Mixture) Solve(ctx context.Context) (*dual.Solution, error) {
 	n := p.Len()
 	top, err := concave.Maximize(ctx, p.dual, make([]float64, n), p.beta, p.equal)

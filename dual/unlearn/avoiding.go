@@ -14,15 +14,14 @@ import (
 // Avoiding wraps a denoiser, called the original model, so that samples contain no tokens of a
 // given set F. The only exceptions are sites at which the original model allows no other tokens.
 //
-// Avoiding also estimates how often samples of the original model contain no token of F. This
-// probability is
+// Avoiding also estimates the probability that a sample of the original model contains no token of
+// F. It is
 //
 //	E ∏_k (1 − h_k),
 //
-// where h_k is the probability, under the original model, that the k-th revealed token is in F. The
-// mean is over samples of Avoiding drawn by the same process. [Avoiding.LogSurvival] returns the
-// logarithm of the product for each sample. The mean of the products is an unbiased estimate, with
-// less noise than counting.
+// where h_k is the probability, under the original model, that the token revealed in place k is in
+// F. The mean is over samples of Avoiding drawn by the same process. [Avoiding.LogSurvival] returns
+// the logarithm of the product for each sample. The mean of the products is an unbiased estimate.
 //
 // An Avoiding must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. It keeps a record for every sample, so make a new one after an interrupted run. It
@@ -157,9 +156,9 @@ func (a *Avoiding) exclude(row []float32) float64 {
 
 // LogSurvival stores in dst, for each of the most recent samples, the sum Σ_k log(1 − h_k) (see
 // [Avoiding]), and then discards all records. The slice x must hold these samples in the order in
-// which the diffusion began them, and dst must have one entry per sample. The sum is −Inf for a
-// sample with a site at which only tokens to avoid were possible. LogSurvival panics if fewer
-// samples have been drawn since the last call, or if the lengths do not match.
+// which the diffusion began them; dst has one entry per sample. The sum is −Inf for a sample with a
+// site that allowed only tokens to avoid. LogSurvival panics if fewer samples have been drawn since
+// the last call, or if lengths do not match.
 func (a *Avoiding) LogSurvival(dst []float64, x []int32) {
 	n := check.Rows("unlearn", "x", len(x), a.sites)
 	check.Len("unlearn", "dst", len(dst), n)

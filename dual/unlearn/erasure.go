@@ -23,27 +23,24 @@ import (
 // It also measures how far the diffusion with these predictions is from a diffusion with q̂_i, by
 // the path divergence
 //
-//	Σ_t E KL(p_λ(x_s|x_t) ‖ q_i(x_s|x_t)) = Σ_t E Σ_n (α_s−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
+//	Σ_t E KL(p_λ(x_t'|x_t) ‖ q_i(x_t'|x_t)) = Σ_t E Σ_n (α_t'−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
 //
-// where step t goes from x_t to x_s, n runs over the masked sites, and α is the signal level. It is
-// an upper bound on the divergence KL(p‖q_i) of the samples' distribution p. If denoisers are exact
-// and tokens are revealed one by one, the two divergences are equal at λ = 0.
+// where step t goes from x_t to x_t', n runs over the masked sites, and α is the signal level. It
+// is an upper bound on the divergence KL(p‖q_i) of the samples' distribution p.
 //
 // An Erasure is a [dual.Target]. For each sample, its violations are b_i minus the path divergence,
 // where b_i are the bounds on KL(p‖q_i). The dual ascent of the paper is a [dual.Inference] with a
-// [dual.Resampler] around the diffusion. Use [dual.Ascent], whose step size is 0.02 in the paper,
+// [dual.Resampler] around the diffusion. Use [dual.Ascent], with step size 0.02 as in the paper,
 // and a Config.Max below 1.
 //
 // For λ ≠ 0 this method is a heuristic. The path divergence exceeds KL(p‖q_i), so it never
-// certifies KL(p‖q_i) ≥ b_i. Its mean is not the dual gradient, and the site-wise combination is
-// not the optimum. If tokens are revealed one by one, [Erasure.Terminal] corrects all three faults.
-// If the space can be enumerated or log Z is known, use [Experts].
+// certifies KL(p‖q_i) ≥ b_i. Its mean is not the dual gradient, and p_λ is not the optimum. If
+// tokens are revealed one by one, [Erasure.Terminal] corrects all three faults. If the space can be
+// enumerated or log Z is known, use [Experts].
 //
 // An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or without
-// FirstHitting. With a projector, guidance, particles or another process, the measured divergence
-// would be wrong, and Denoise returns an error. The diffusion calls Denoise in every step, because
-// an Erasure is not TimeFree (see energy.Timeless). An Erasure keeps a record for every sample and
-// is not safe for concurrent use.
+// FirstHitting. With a projector, guidance, particles or another process, Denoise returns an error.
+// An Erasure keeps a record for every sample and is not safe for concurrent use.
 type Erasure struct {
 	base          energy.Denoiser[int32]
 	away          []energy.Denoiser[int32]
@@ -436,23 +433,24 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i,
 //
 // which the site-wise combination of predictions only approximates. For every state in x, the
-// function first draws a number of candidates (particles) by calling sample. It gives each
-// candidate a weight that corrects the error of the site-wise combination along the candidate's
-// path. Then it resamples x from all candidates by these weights, so a state may occur twice. The
-// function sample must reveal one token at a time (diffusion.Masked{FirstHitting: true}). With
-// exact denoisers the error is O(1/(states·particles)).
+// function draws a number of candidates (particles) by calling sample. It resamples x from all
+// candidates by weights that correct the error of the combination along their paths, so a state may
+// occur twice. The function sample must reveal one token at a time (diffusion.Masked{FirstHitting:
+// true}). With exact denoisers the error is O(1/(states·particles)).
 //
-// After the call, [Erasure.Violation] stores b_i − log(p_λ(x)/q_i(x)). The mean of these values is
-// the dual gradient b_i − KL(p_λ‖q_i), so a mean of at most 0 certifies KL(p_λ‖q_i) ≥ b_i.
-// [Erasure.Beta] returns 1 − s, so [dual.Auto] can find λ:
+// After the call, [Erasure.Violation] stores b_i − log(p_λ(x)/q_i(x)), in the notation of
+// [Erasure]. The mean of these values is the dual gradient b_i − KL(p_λ‖q_i); at most 0, it
+// certifies KL(p_λ‖q_i) ≥ b_i. [Erasure.Beta] returns 1 − s, so [dual.Auto] can find λ:
 //
 //	p, err := dual.NewResampler(sites, 256, e.Terminal(d.Sample, 4, src))
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})
 //
 // The function needs memory for sites·levels·(1 + distributions) numbers per particle. It returns
-// any error of the function sample, for instance if tokens are revealed in another way. It also
-// returns an error if particles < 1, if tokens were given (Config.Clamp), or if all weights are
-// zero.
+// the errors of sample, and an error in these cases:
+//
+//   - sample reveals tokens in another way;
+//   - tokens were given (Config.Clamp);
+//   - particles < 1, or all weights are zero.
 func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, particles int, src rand.Source) func(ctx context.Context, x []int32) error {
 	e.terminal = true
 	return func(ctx context.Context, x []int32) error {

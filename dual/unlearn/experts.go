@@ -18,18 +18,18 @@ import (
 //
 //	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1,
 //
-// so the distribution is ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}. At λ = 0 it is q. Wherever q has
-// positive probability, every q_i must have positive probability, too. Experts offers the same
-// optional interfaces as [dual.Lagrangian]. SetLambda must not run concurrently with other methods,
-// and kernels must be Reset after SetLambda.
+// so the distribution is ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)}. Wherever q has positive probability,
+// every q_i must have it, too. Experts offers the same optional interfaces as [dual.Lagrangian].
+// SetLambda must not run concurrently with other methods, and kernels must be Reset after
+// SetLambda.
 //
 // Experts is a [dual.Target]. Its constraints are KL(p_λ‖q_i) ≥ b_i, and its violations are
 //
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)).
 //
-// The mean of the violations is the dual gradient. [dual.Inference] halves a step that would
-// violate s < 1. Set dual.Config.Max below 1. If a constraint is still violated at this bound,
-// because b exceeds b_crit (see [CriticalError]), an error then names the constraint.
+// [dual.Inference] halves a step that would violate s < 1. Set dual.Config.Max below 1. If a
+// constraint is still violated at this bound, an error names the constraint: its b exceeds b_crit
+// (see [CriticalError]).
 type Experts struct {
 	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
 	weigh         func(weight []float64, offset float64) // sets the weights of sum
@@ -44,9 +44,8 @@ type Experts struct {
 
 // NewExperts returns the product of experts at λ = 0. Its arguments are the model q, the models to
 // move away from, and one bound for each of these. For a model m with the energy E_m, the function
-// logZ must return log Σ_x e^{−E_m(x)}. It may enumerate, use a dynamic program, or estimate log Z
-// like [dual.Thermodynamic]. NewExperts calls logZ once per model to move away from, and every
-// SetLambda calls it once.
+// logZ must return log Σ_x e^{−E_m(x)}, by any method. It is called once per model to move away
+// from, and once by every SetLambda.
 //
 // NewExperts returns an error if an argument is nil, if shapes differ, if the bounds are invalid,
 // or if logZ returns an error.

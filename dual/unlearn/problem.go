@@ -54,14 +54,14 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample x_1, x_2, … from q, in which every x_k has the same
-// probability under q. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving
-// the problem finds λ for ForwardKL and LikelihoodRatio without sampling from p_λ (the dual-only
-// algorithm). [Rejection] can then draw from p_λ.
+// FromRatios returns the problem on a sample x_1, x_2, … from q, the distribution to start from. In
+// it every x_k has the same probability under q. The distributions q_i are given by ratios[i][k] =
+// q_i(x_k)/q(x_k). Solving it finds the multipliers λ for ForwardKL and LikelihoodRatio without
+// samples from the optimum p_λ (the dual-only algorithm). [Rejection] can then draw from p_λ.
 //
 // Multipliers and bounds refer to the given ratios, as in [AcceptForward] and [AcceptLikelihood].
-// For ForwardKL, q_i is the sample weighted by the ratios after smoothing of the largest ratios.
-// [Problem.Tails] shows whether the sample is large enough to determine the mean of the ratios.
+// For ForwardKL, the largest ratios are smoothed. [Problem.Tails] shows whether the sample is large
+// enough to determine the mean of the ratios.
 //
 // FromRatios returns an error unless every distribution has the same number of ratios. Ratios
 // must be ≥ 0, and the mean ratio of every distribution must be positive and finite.
@@ -104,10 +104,9 @@ func FromRatios(ratios ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// Tails returns one tail shape k̂ for every distribution of a problem from [FromRatios]. For other
-// problems it returns nil. The tail shape is the shape of a generalised Pareto distribution fitted
-// to the largest ratios. It is −Inf if the largest values are equal or if there are fewer than 25
-// ratios.
+// Tails returns one tail shape k̂ for every distribution of a problem from [FromRatios], and nil
+// for other problems. It is the shape of a generalised Pareto distribution fitted to the largest
+// ratios. It is −Inf if the largest values are equal or if there are fewer than 25 ratios.
 //
 // If k̂ ≤ 0.5, the sample determines the mean of the ratios well. Up to 0.7, the mean is still
 // usable. For larger k̂, [Problem.Solve] returns a [*TailError] if its result depends on that mean.
@@ -347,15 +346,14 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 
 // Ascend moves the multipliers of a formulation by n steps of a rule (see [dual.Rule]), with the
 // exact gradient and curvature of the dual function. It returns the multipliers after each step, an
-// array of n × len(b). The multipliers move as with a sampler, but without noise, and approach the
-// optimum of [Problem.Solve].
+// array of n × len(b). They approach the optimum of [Problem.Solve].
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. Every
 // multiplier stays within [0, most], where most = +Inf means no limit. For ReverseKL this limit
-// must keep Σλ below 1, and +Inf means 0.99.
+// must keep the sum of the multipliers below 1, and +Inf means 0.99.
 //
-// Ascend returns the error of the context or of the rule. It also returns the error of
-// [Problem.Law] if p_λ does not exist at the multipliers of a step.
+// Ascend returns the error of ctx or of the rule. It also returns the error of [Problem.Law] if no
+// distribution exists at the multipliers of a step.
 func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, most float64, n int) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
@@ -406,19 +404,19 @@ const reverseMax = 0.99
 // CriticalError reports that no multipliers were found for the bounds of a ReverseKL or ForwardKL
 // problem.
 //
-// For ReverseKL, the dual function may have no maximum: the multipliers reach s = Σλ_i = 1 while a
-// constraint is still violated. On a finite space this happens if a bound reaches a critical value.
-// For a single distribution q_1 to move away from, the critical value is
+// For ReverseKL, the multipliers reach s = Σλ_i = 1 while a constraint is still violated. On a
+// finite space this happens if a bound reaches a critical value. For a single distribution q_1 to
+// move away from, it is
 //
 //	b_crit = −log q_1(M),  M = {x : q(x)/q_1(x) is largest}.
 //
 // [Problem.Global] finds the optimum of small problems. [DiscreteSafe] is a formulation without
 // such a limit.
 //
-// For ForwardKL, KL(q_i‖p_λ) can be arbitrarily large near the edge of the allowed λ, where q −
-// Σλ_i q_i = 0 at some state. It grows only with the logarithm of the distance to the edge, so
-// beyond some bound no float64 is close enough to the edge. The field Blur shows this: at the
-// multipliers Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats or more.
+// For ForwardKL, KL(q_i‖p_λ) grows very slowly as λ approaches the edge of the allowed region,
+// where q − Σλ_i q_i = 0 at some state. Beyond some bound no float64 is close enough. The field
+// Blur shows this: at the multipliers Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats
+// or more.
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
@@ -691,16 +689,15 @@ func (u *Problem) forwardDual(b []float64) concave.Func {
 const maxFaces = 20
 
 // Global returns the distribution p on a small space that minimises KL(p‖q) subject to KL(p‖q_1) ≥
-// b. It also works beyond the critical bound b_crit (see [CriticalError]). There no multiplier
-// gives the optimum, and the optimum has probability 0 at some states. In the solution, Cost and
-// Value are as for [ReverseKL], and Lambda is nil.
+// b. It also works beyond the critical bound b_crit (see [CriticalError]), where no multiplier
+// gives the optimum. There, p has probability 0 at some states. In the solution, Cost and Value are
+// as for [ReverseKL], and Lambda is nil.
 //
-// The feasible set is not convex, so Global searches every subset of states. This takes time 2^n
-// for n states with q > 0, at most 20.
+// Global takes time 2^n for n states with q > 0, at most 20.
 //
-// Global returns an error if there are several distributions to move away from, more than 20
-// states, or a bound that no distribution satisfies. Such a bound exceeds the largest possible
-// KL(p‖q_1), which is −log min q_1 over the states with q > 0.
+// Global returns an error if there are several distributions to move away from or more than 20
+// states. It also returns an error if b is above the largest possible KL(p‖q_1), which is −log min
+// q_1 over the states with q > 0.
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err
@@ -827,12 +824,11 @@ type Solution struct {
 // Solve returns the optimum of a formulation under the bounds b, exact up to rounding. The slice b
 // holds one bound per distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
 //
-// Solve returns an error if the distributions do not satisfy the conditions of the formulation (see
-// [New]). The number of bounds must be right, and bounds must be finite. It returns these typed
-// errors:
+// Bounds must be finite. Solve returns an error if their number is wrong or if the distributions do
+// not satisfy the conditions of the formulation (see [New]). It returns these typed errors:
 //
-//   - a [*CriticalError] if ReverseKL is proven to have no multipliers with Σλ ≤ 1 − 10⁻⁵, or if
-//     ForwardKL has no multipliers that float64 numbers can represent;
+//   - a [*CriticalError] if ReverseKL is proven to have no multipliers whose sum is at most 1 −
+//     10⁻⁵, or if ForwardKL has no multipliers that float64 numbers can represent;
 //   - a [*dual.DivergedError] if no distribution satisfies the bounds on means, or if only
 //     distributions on part of the states satisfy them;
 //   - a [*dual.UndecidedError] if neither a solution nor a proof that none exists was found;
@@ -1110,14 +1106,13 @@ func (e *UnreachableError) Error() string {
 }
 
 // TradeOff returns the points of trade-off curves between unlearning q_1 and staying close to q.
-// For each formulation and each level 0 < r ≤ 1, it finds the distribution with E_p[q_1/q] = r and
-// its cost. Only the first distribution to move away from, q_1, is used. ReverseKL and DiscreteSafe
-// trace the same curve at different λ.
+// For each formulation and each level 0 < r ≤ 1, it finds the distribution p with E_p[q_1/q] = r
+// and its cost. Only the first distribution to move away from, q_1, is used.
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
-// [*UnreachableError] for each of these levels, and the points are valid. For any other error there
-// are no points. Such an error occurs if a level is out of range or the context ended. It also
-// occurs if the distributions do not satisfy the conditions of a formulation or of LikelihoodRatio.
+// [*UnreachableError] for each of these levels, and the points are valid. There are no points if a
+// level is out of range or ctx ended. The distributions must satisfy the conditions of each
+// formulation and of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

@@ -16,31 +16,29 @@ import (
 //
 //	x̂_λ = (x̂ − Σ_i λ_i x̂_i)/(1−s),  s = Σλ_i < 1,
 //
-// where x̂ is the prediction for the distribution q to start from, and x̂_i is the prediction for a
-// distribution q_i to move away from. A DDPM step is a normal distribution. The step with x̂_λ is a
-// product of experts: the normalised product of powers of the steps with x̂ and x̂_i. Predictions
-// of noise, scores and velocities combine by the same formula.
+// where x̂ is the prediction for the distribution q to start from, and x̂_i that for a distribution
+// q_i to move away from. A DDPM step with x̂_λ is the normalised product of powers of the steps
+// with x̂ and x̂_i. Predictions of noise, scores and velocities combine by the same formula.
 //
-// It also measures how far the DDPM diffusion with x̂_λ is from the DDPM diffusion with x̂_i, by
-// the path divergence (Lemma 3)
+// It also measures how far the DDPM diffusion with x̂_λ is from that with x̂_i, by the path
+// divergence (Lemma 3)
 //
 //	½·Σ_k (SNR_{k−1} − SNR_k)·E‖x̂_λ − x̂_i‖²,  SNR = ᾱ/(1−ᾱ),
 //
 // where ᾱ is the signal level, and step k lowers the noise from level k to level k−1. For the last
-// step, to a clean state, the factor is SNR_1 instead of SNR_0 − SNR_1. With exact denoisers, the
-// divergence at λ = 0 tends to KL(q‖q_i) as the steps become finer; with coarse steps it is larger.
-// For λ ≠ 0 the divergence is no lower bound of KL(p‖q_i), where p is the distribution of the
-// samples (see [Erasure]). denoise.RealLikelihood estimates the densities of final samples.
+// step the factor is SNR_1. With exact denoisers, the divergence at λ = 0 tends to KL(q‖q_i) as the
+// steps become finer; with coarse steps it is larger. For λ ≠ 0 it is no lower bound of the
+// divergence of the samples from q_i (see [Erasure]). denoise.RealLikelihood estimates the
+// densities of final samples.
 //
-// A RealErasure is a [dual.Target] of reals. It is used like an Erasure: make a diffusion with it,
-// a [dual.Resampler] around the diffusion, and a [dual.Inference] with [dual.Ascent] and a
-// Config.Max below 1.
+// A RealErasure is a [dual.Target] of reals. Like an Erasure, it needs a [dual.Resampler] around
+// its diffusion, and a [dual.Inference] with [dual.Ascent] and a Config.Max below 1.
 //
 // A RealErasure must be used by one diffusion, whose process is diffusion.Gaussian. Lemma 3
-// concerns Eta = 1; other values of Eta give the same divergence at λ = 0. For a flow, use Eta = 0
-// with noise.Straight, and wrap its networks in denoise.Velocity or energy.NoisePredictor.
-// Projectors, guidance and particles change the samples, and their effect is not measured. A
-// RealErasure keeps a record for every sample and is not safe for concurrent use.
+// concerns Eta = 1; other values give the same divergence at λ = 0. For a flow, use Eta = 0 with
+// noise.Straight, and wrap its networks in denoise.Velocity or energy.NoisePredictor. The effect of
+// projectors, guidance and particles is not measured. A RealErasure keeps a record for every sample
+// and is not safe for concurrent use.
 type RealErasure struct {
 	base          energy.Denoiser[float32]
 	away          []energy.Denoiser[float32]

@@ -16,17 +16,17 @@ import (
 
 // Rejection draws exact, independent states from the distribution ∝ q·a, where 0 ≤ a ≤ 1 is an
 // acceptance probability. It draws x from q and accepts it with probability a(x). If a is
-// [AcceptForward] or [AcceptLikelihood], the states are exact samples from p_λ of that formulation.
-// A Rejection is a [dual.Resampler] and therefore a [dual.Primal]. Run keeps only the last of its n
-// draws.
+// [AcceptForward] or [AcceptLikelihood], the states are exact samples from the optimum p_λ of that
+// formulation at multipliers λ. A Rejection is a [dual.Resampler] and therefore a [dual.Primal].
+// Run keeps only the last of its n draws.
 //
-// Run returns an error of the function draw or of the context, or a [*TrialsError]. It also returns
-// an error if an acceptance is above 1 or NaN; no distribution p_λ then exists at this λ. After an
+// Run returns an error of the function draw or of ctx, or a [*TrialsError]. It also returns an
+// error if an acceptance is above 1 or NaN; no distribution p_λ then exists at this λ. After an
 // error, the draws in progress are lost.
 //
-// The k-th number from the random source decides on the k-th draw. The result therefore does not
-// depend on the number of states. If the acceptance is unchanged, a Run first uses the draws left
-// over from the previous Run. Methods must not be called concurrently with each other.
+// The result does not depend on the number of states. If the acceptance is unchanged, a Run first
+// uses the draws left over from the previous Run. Methods must not be called concurrently with each
+// other.
 type Rejection[S energy.Site] struct {
 	*dual.Resampler[S]
 	draw   func(ctx context.Context, x []S) error
@@ -56,10 +56,9 @@ func (e *TrialsError) Error() string {
 }
 
 // NewRejection returns a sampler with the given number of states. The function draw fills x with
-// draws from q, like the method Sample of a diffusion. Every call asks for as many states as the
-// Rejection has. The function accept returns log a(x) ≤ 0, or −Inf to reject x always. The argument
-// trials is the largest number of draws from q per state; 0 means 10⁶. The states are zeros before
-// the first Run.
+// draws from q, like the method Sample of a diffusion; x holds as many states as the Rejection. The
+// function accept returns log a(x) ≤ 0, or −Inf to reject x always. The argument trials is the
+// largest number of draws from q per state; 0 means 10⁶. The states are zeros before the first Run.
 //
 // NewRejection returns an error unless sites ≥ 1, states ≥ 1, trials ≥ 0, and draw, accept and src
 // are not nil.

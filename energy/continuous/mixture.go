@@ -14,13 +14,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Mixture is a mixture of Gaussians, the normalised density Σ_k w_k N(m_k, C_k) on ℝⁿ. Its energy
-// is −log density, so log Z = 0.
+// Mixture is a mixture of Gaussians with weights w_k, means m_k and covariances C_k. Its density is
+// Σ_k w_k N(m_k, C_k) on ℝⁿ. The energy is −log density, so log Z = 0.
 //
 // The tilted mixture ([Mixture.Tilt]), the posterior mean given a noisy state ([Mixture.Posterior])
-// and conditioning on coordinates ([Mixture.Given]) are exact. Evaluating a component takes n
-// operations if its covariance is diagonal ([NewDiagonal]), and n² if it is full ([NewMixture]).
-// Results with full covariances may differ in the last bits between GOARCHs.
+// and conditioning ([Mixture.Given]) are exact. Evaluating a component takes n operations if its
+// covariance is diagonal ([NewDiagonal]), and n² if it is full ([NewMixture]). Results with full
+// covariances may differ in the last bits between GOARCHs.
 //
 // A full covariance may be singular. Such a mixture has no density: Energy and Score are NaN, and
 // all other methods work.
@@ -448,8 +448,8 @@ func newPadded(mean, v []float64, n int) padded {
 // and returns the trace of C. The slice rows holds any number of vectors r_j, each with one entry
 // per coordinate. Moments stores the vectors C·r_j in product, which has the length of rows.
 //
-// Moments panics if lengths do not fit. For n coordinates, a component takes 2n² operations per row
-// with full covariances, and n operations with diagonal ones.
+// Moments panics if lengths do not fit. For n coordinates, a component takes 2n² operations per
+// row, or n with diagonal covariances.
 func (m *Mixture) Moments(mean, product, rows []float64, x []float32, alpha float64) (trace float64) {
 	n := m.sites
 	check.Len("continuous", "mean", len(mean), n)
@@ -634,13 +634,12 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 // Components whose weight is below e⁻⁷⁰⁰ of the largest are omitted. The result logp is the
 // log-density of R·x at the value y under the original mixture, in nats.
 //
-// The new covariances are singular, so the result has no density. Its other methods work:
-// [Mixture.Draw] makes exact draws, and [Mixture.Posterior] and [Mixture.DrawPosterior] condition
-// on both x_t and the equations.
+// The new covariances are singular, so the result has no density. Its other methods work.
+// [Mixture.Draw] makes exact draws. [Mixture.Posterior] and [Mixture.DrawPosterior] condition on
+// both x_t and the equations.
 //
-// Where returns an error if R has no row, lengths do not fit, or a number is not finite. It also
-// returns an error if RC_kRᵀ is singular for a component k, as it always is if rows of R are
-// linearly dependent.
+// Where returns an error if R has no row, if lengths do not fit, or if a number is not finite. It
+// also returns an error if RC_kRᵀ is singular for a component k.
 func (m *Mixture) Where(rows, values []float64) (given *Mixture, logp float64, err error) {
 	n, q := m.sites, len(values)
 	switch {

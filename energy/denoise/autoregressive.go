@@ -18,10 +18,10 @@ import (
 //
 //	x_t − m = Σ_k φ_k·(x_{t−k} − m) + noise,  Var x_t = Variance.
 //
-// The denoiser conditions exactly on entries that are marked clean. Its predictions equal the
-// predictions of [NewGaussian] with the same covariance. They take length·order² operations instead
-// of length², where order is the number of coefficients. An Autoregressive is immutable and safe
-// for concurrent use.
+// The denoiser conditions exactly on entries that are marked clean. Predictions equal those of
+// [NewGaussian] with the same covariance, but take length·order² operations instead of length².
+// Here order is the number of coefficients. An Autoregressive is immutable and safe for concurrent
+// use.
 type Autoregressive struct {
 	length int
 	parts  []band

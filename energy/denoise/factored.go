@@ -13,16 +13,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Factored is the exact denoiser of a model whose factors form a graph of low tree-width. Examples
-// are a tree, a narrow lattice, and a restricted Boltzmann machine with one small layer. By
-// variable elimination (see package projection/junction) it computes the posterior of every token
-// given the corrupted state x_t,
+// Factored is the exact denoiser of a model whose factors form a graph of low tree-width, such as a
+// tree or a narrow lattice. By variable elimination (see package projection/junction) it computes
+// the posterior of every token given the corrupted state x_t,
 //
 //	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} exp(−E(x_0)) Π_j q(x_t,j | x_0,j),
 //
 // where E is the energy of the model and q(x_t,j | x_0,j) the probability that the corruption turns
-// token x_0,j into x_t,j. For every state of a batch, a prediction costs about three times as much
-// as the computation of log Z.
+// token x_0,j into x_t,j. A prediction of one state costs about three times as much as log Z.
 //
 // If a corrupted state is impossible under the model, its prediction is −Inf everywhere. A Factored
 // is immutable and safe for concurrent use.
@@ -38,10 +36,12 @@ type Factored struct {
 // NewFactored returns the exact denoiser for clean states distributed as the model m and noise of
 // the kind c. It uses the current parameters of the model.
 //
-// NewFactored returns an error if m is nil or cannot list its factors ([energy.Factored]), if c is
-// unknown, or if a site has no level of finite energy. The error is a [*energy.WidthError] if the
-// intermediate tables of the variable elimination would take more than 1 GiB. If ctx ends, it is
-// the error of ctx.
+// NewFactored returns an error in these cases:
+//
+//   - m is nil or cannot list its factors ([energy.Factored]), or c is unknown;
+//   - a site has no level of finite energy;
+//   - the intermediate tables of the elimination would take more than 1 GiB ([*energy.WidthError]);
+//   - ctx ends (the error of ctx).
 func NewFactored(ctx context.Context, m energy.Factored, c Corruption) (*Factored, error) {
 	if check.Nil(m) {
 		return nil, errors.New("denoise: NewFactored: m is nil")

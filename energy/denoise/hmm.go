@@ -14,10 +14,9 @@ import (
 //
 //	p(x) = Σ_z start(z_0) emit(z_0; x_0) Π_{i≥1} trans(z_{i−1}; z_i) emit(z_i; x_i).
 //
-// The forward–backward algorithm computes the posterior of every token given the corrupted
-// sequence. For L sites, H hidden states and K tokens it takes 2·L·H·(H+K) multiplications. If a
-// corrupted sequence is impossible under the model, its prediction is −Inf everywhere. An HMM is
-// immutable and safe for concurrent use.
+// For L sites, H hidden states and K tokens, a prediction takes 2·L·H·(H+K) multiplications
+// (forward–backward algorithm). If a corrupted sequence is impossible under the model, its
+// prediction is −Inf everywhere. An HMM is immutable and safe for concurrent use.
 type HMM struct {
 	sites, hidden, k   int
 	corruption         Corruption
@@ -26,11 +25,14 @@ type HMM struct {
 
 // NewHMM returns the exact denoiser of a hidden Markov model for sequences with the given number of
 // sites and noise of the kind c. The argument start holds one probability per hidden state. For
-// each hidden state, trans holds a row of transition probabilities, and emit holds a row of token
+// each hidden state, trans has a row of transition probabilities and emit a row of token
 // probabilities. The tables are copied.
 //
-// NewHMM returns an error if sites < 1, a length does not match or c is unknown. It also returns an
-// error if an entry is negative or NaN, or if start or a row does not sum to 1 within 1e-6.
+// NewHMM returns an error in these cases:
+//
+//   - sites < 1, a length does not match, or c is unknown;
+//   - an entry is negative or NaN;
+//   - start or a row does not sum to 1 within 1e-6.
 func NewHMM(sites int, start, trans, emit []float64, c Corruption) (*HMM, error) {
 	h := len(start)
 	switch {

@@ -15,16 +15,14 @@ import (
 
 // Likelihood is the distribution of the samples that a masked diffusion generates with a denoiser,
 // such as a network. The diffusion reveals one token at a time in random order (diffusion.Masked
-// with FirstHitting). The probability of a sample x is therefore a mean over random orders σ of the
-// sites,
+// with FirstHitting). The probability of a sample x is a mean over random orders σ of the sites,
 //
 //	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)),
 //
-// where q̂ is the prediction of the denoiser. If the denoiser is not exact, the product depends on
-// the order. A Likelihood takes the mean over K random orders, the same for all states. The result
-// is again a distribution that sums to 1. Its average over all choices of orders is q. Its
-// logarithm is the bound of Khalafi, Ribeiro and Ding (2026, C.4) with K importance weights. The
-// training loss of the network estimates the bound with K = 1.
+// where q̂ is the prediction of the denoiser. A Likelihood takes the mean over K random orders, the
+// same for all states. The result is again a distribution that sums to 1, with mean q over all
+// choices of orders. Its logarithm is the bound of Khalafi, Ribeiro and Ding (2026, C.4) with K
+// importance weights.
 //
 // Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. Use it to
 // form ratios of the likelihoods of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts).
@@ -40,11 +38,13 @@ type Likelihood struct {
 
 // NewLikelihood returns the distribution of the samples that a masked diffusion generates with the
 // denoiser d. The argument mask is the level of a masked token. Tokens are revealed in random
-// orders, which the seed determines. The argument orders is their number.
+// orders; orders is their number, and seed determines them.
 //
-// NewLikelihood returns an error if orders < 1 or there are too many orders to store. It also
-// returns an error if d is nil, or if mask is not a level or not the mask of d. The predictions of
-// d must depend on the states alone (energy.TimeFree).
+// NewLikelihood returns an error in these cases:
+//
+//   - d is nil, or its predictions do not depend on the states alone (energy.TimeFree);
+//   - mask is not a level, or not the mask of d;
+//   - orders < 1, or there are too many orders to store.
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {
 	if err := check.Given("denoise: NewLikelihood", "d", d); err != nil {
 		return nil, err
@@ -97,9 +97,8 @@ func (l *Likelihood) Energy(e []float64, x []int32) {
 // distribution of the samples of the diffusion. If se is not nil, it receives the standard error of
 // each logarithm.
 //
-// The error comes from the choice of random orders, and is estimated from the spread of the
-// probabilities among them. It is +Inf for a single order, and 0 for a state of probability 0. The
-// logarithms have a heavy lower tail, so a standard error above about 0.5 is unreliable.
+// The standard error is estimated from the spread of the probabilities among the random orders. It
+// is +Inf for a single order, and 0 for a state of probability 0. Above about 0.5 it is unreliable.
 //
 // LogProb returns an error of ctx or of the denoiser, or if a row of a prediction has no weight. It
 // panics if the lengths do not match.

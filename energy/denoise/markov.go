@@ -9,10 +9,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 )
 
-// Markov is the exact denoiser of a [model.Markov] chain of order k. The forward–backward algorithm
-// over contexts of k tokens computes the posterior of every token given the corrupted sequence.
+// Markov is the exact denoiser of a [model.Markov] chain of order k. It computes the posterior of
+// every token given the corrupted sequence (forward–backward algorithm over contexts of k tokens).
 // With L sites and K levels, a prediction costs at most 2·L·K^{k+1} multiplications. It costs less
-// for a masked sequence, because contexts that the known tokens exclude are skipped.
+// for a masked sequence.
 //
 // If a corrupted sequence is impossible under the chain, its prediction is −Inf everywhere.
 // Predictions have the same bits on every GOARCH. A Markov is immutable and safe for concurrent

@@ -45,15 +45,16 @@ type Metered struct {
 // never is the log-weight of an impossible level.
 var never = float32(math.Inf(-1))
 
-// NewMetered returns d wrapped in a denoiser that counts calls and states. It also caches predictions. The
-// argument mask is the level of the mask. The cache holds up to the given number of entries. An entry is
-// one prediction, sites × levels float32 values; the oldest are evicted first. With entries = 0 there is
-// no cache, and all states are passed to d. The cache is not used for a batch that has a Meta or is Guided
-// (see [energy.Noised]).
+// NewMetered returns d wrapped in a denoiser that counts calls and states. It also caches
+// predictions. The argument mask is the level of the mask. The cache holds up to the given number
+// of entries, each one prediction of sites × levels float32 values. With entries = 0 there is no
+// cache. The cache is not used for a batch that has a Meta or is Guided (see [energy.Noised]).
 //
-// NewMetered returns an error if d is nil, if entries < 0, or if mask is not a level or not the mask of d.
-// It also returns an error if entries > 0 and the predictions of d depend on more than the state (see
-// energy.TimeFree).
+// NewMetered returns an error in these cases:
+//
+//   - d is nil, or entries < 0;
+//   - mask is not a level, or not the mask of d;
+//   - entries > 0 and d is not energy.TimeFree.
 func NewMetered(d energy.Denoiser[int32], mask int32, entries int) (*Metered, error) {
 	if err := check.Given("denoise: NewMetered", "d", d); err != nil {
 		return nil, err

@@ -108,10 +108,10 @@ func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 
 // Ancestral is a denoiser of a Gaussian mixture. Instead of the posterior mean, it predicts a
 // random draw of the clean state x_0 given the noisy state x_t. A reverse step of
-// diffusion.Gaussian is then an exact draw of the less noisy state given x_t, for any value of its
-// field Eta. If the schedule begins with pure noise, the samples have the distribution of the
-// mixture for any number of steps. If the mixture comes from [continuous.Mixture.Where], the
-// samples satisfy its equations. An Ancestral is safe for concurrent use.
+// diffusion.Gaussian is then an exact draw of the less noisy state, for any value of its field Eta.
+// If the schedule begins with pure noise, the samples have the distribution of the mixture for any
+// number of steps. If the mixture comes from [continuous.Mixture.Where], they satisfy its
+// equations. An Ancestral is safe for concurrent use.
 type Ancestral struct{ prior *continuous.Mixture }
 
 // NewAncestral returns the Ancestral denoiser of the mixture. It returns an error if m is nil.

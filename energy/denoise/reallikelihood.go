@@ -19,14 +19,14 @@ import (
 //	x_{t−1} | x_t ~ N(μ_t(x_t, x̂_0), β̃_t),  x_0 | x_1 ~ N(x̂_0, (1−ᾱ_1)/ᾱ_1).
 //
 // Here x̂_0 is the prediction, and μ_t and β̃_t are the mean and the variance of x_{t−1} given x_t
-// and x_0. Samplers usually make the last step without noise. A density requires noise, so the last
-// step of this chain has the posterior variance of x_0 under a flat prior.
+// and x_0. The last step has the posterior variance of x_0 under a flat prior. (Samplers usually
+// make it without noise, which gives no density.)
 //
-// The estimate is a mean of K ratios. For each ratio, noise is added to the state along a random
-// path. The ratio is the density of the path under the reverse chain, divided by its density under
-// the noise process. The logarithm of the estimate is the bound of Khalafi, Ribeiro and Ding (2026,
-// Lemma 2 and C.4) with K importance weights. On average it is below log q(x_0); the gap shrinks as
-// K grows. With K = 1 it is the evidence lower bound.
+// The estimate is a mean of K ratios. For each, noise is added to the state along a random path.
+// The ratio is the density of the path under the reverse chain, divided by its density under the
+// noise process. On average the logarithm of the estimate is below log q(x_0), and less so for
+// large K (Khalafi, Ribeiro and Ding 2026, Lemma 2 and C.4). With K = 1 it is the evidence lower
+// bound.
 //
 // A RealLikelihood is safe for concurrent use if the denoiser is.
 type RealLikelihood struct {
@@ -107,9 +107,8 @@ func (l *RealLikelihood) predict(ctx context.Context, d energy.Denoiser[float32]
 // of the samples of the diffusion. If se is not nil, it receives the standard error of each
 // estimate.
 //
-// The error comes from the choice of random paths, and is estimated from the spread of their ratios
-// (see [RealLikelihood]). It is +Inf for a single path. The ratios have a heavy tail, so a standard
-// error above about 0.5 is unreliable.
+// The standard error is estimated from the spread of the ratios of the random paths (see
+// [RealLikelihood]). It is +Inf for a single path. Above about 0.5 it is unreliable.
 //
 // LogProb returns an error of ctx or of the denoiser. It panics if the lengths do not match.
 func (l *RealLikelihood) LogProb(ctx context.Context, logp, se []float64, x []float32) error {
@@ -167,17 +166,17 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 }
 
 // PathKL compares the diffusions of two denoisers: d, which was given to [NewRealLikelihood], and
-// other. The states x must be samples of d. For each state x, PathKL follows one random path of
-// noise from x and stores in kl an estimate of the Kullback–Leibler divergence in nats,
+// other. The states x must be samples of d. For each, PathKL follows one random path of noise and
+// stores in kl an estimate of the divergence in nats,
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t).
 //
-// Here x_t is the state after t steps of noise. From x_t, d predicts x̂_0, and the other denoiser
-// predicts x̂′_0. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and β̃_t.
+// Here x_t is the state after t steps of noise. From x_t, d predicts x̂_0, and other predicts
+// x̂′_0. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and β̃_t.
 //
 // If d is exact, the mean over samples is the divergence between the distributions of whole paths
 // (Khalafi, Ribeiro and Ding 2026, Lemma 3). This is an upper bound on the divergence of the final
-// samples, so a large value does not prove that the final samples differ.
+// samples.
 //
 // PathKL returns an error of ctx or of a denoiser, or if the other denoiser has another shape. It
 // panics if the lengths do not match.

@@ -19,9 +19,8 @@ const maxTable = 1 << 26
 //	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} p(x_0) Π_j q(x_t,j | x_0,j),
 //
 // where p is the model and q(x_t,j | x_0,j) the probability that the corruption turns token x_0,j
-// into x_t,j. A prediction costs one pass over all states. Use a Table as the reference for
-// samplers and other denoisers. If a corrupted state is impossible under the model, its prediction
-// is −Inf everywhere. A Table is immutable and safe for concurrent use.
+// into x_t,j. A prediction costs one pass over all states. If a corrupted state is impossible under
+// the model, its prediction is −Inf everywhere. A Table is immutable and safe for concurrent use.
 type Table struct {
 	sites, k   int
 	corruption Corruption

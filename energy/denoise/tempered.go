@@ -13,8 +13,8 @@ import (
 )
 
 // Tempered makes the predictions of a denoiser of tokens sharper: likely tokens become more likely.
-// A Tempered can be used with any process, projection and guidance of a diffusion. Each row of
-// log-weights v, one per site, is changed in this order:
+// It can be used with any process, projection and guidance of a diffusion. Each row of log-weights
+// v, one per site, is changed in this order:
 //
 //	remove the levels in Without,
 //	divide v by Temperature,

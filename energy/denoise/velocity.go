@@ -10,15 +10,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/scratch"
 )
 
-// Velocity turns a predictor of velocities into a denoiser. An example of a predictor is a network
-// trained by flow matching (train.Flow). The paths are straight lines from data x_0 to noise ε, and
-// the predicted velocity in a state z is û ≈ E[ε − x_0 | z]. For a noisy state x_t at signal level
-// ᾱ, the predictor receives the state z at the time s, where s = 1 is pure noise:
+// Velocity turns a predictor of velocities, such as a network trained by train.Flow, into a
+// denoiser. The paths are straight lines from data x_0 to noise ε. The predicted velocity in a
+// state z is û ≈ E[ε − x_0 | z]. For a noisy state x_t at signal level ᾱ, the predictor receives
+// the state z at the time s, where s = 1 is pure noise:
 //
 //	s = √(1−ᾱ)/(√ᾱ+√(1−ᾱ)),  z = x_t/(√ᾱ+√(1−ᾱ)) = (1−s)·x_0 + s·ε.
 //
 // The prediction of the denoiser is x̂_0 = z − s·û. The predictor also receives the diffusion's
-// Alpha. It receives clean entries unchanged, and they are their own prediction.
+// Alpha. Clean entries are passed on unchanged, and are their own prediction.
 type Velocity struct{ energy.Denoiser[float32] }
 
 // Shape returns the shape of the predictor of velocities.
@@ -98,11 +98,10 @@ type Differentiable interface {
 	//
 	//	dst[s,k,j] = Σ_i rows[s,k,i]·J_ij,
 	//
-	// where J is the Jacobian of the prediction with respect to all entries of the state. The
-	// prediction of a clean entry is the entry itself, so its row of J is a row of the identity
-	// matrix. The slices rows and dst hold states × K × sites numbers, for any number K of vectors
-	// per state. They must not overlap. Pullback panics if lengths do not match. It returns the
-	// same errors as Denoise.
+	// where J is the Jacobian of the prediction with respect to all entries of the state. For a
+	// clean entry, the row of J is a row of the identity matrix. The slices rows and dst hold
+	// states × K × sites numbers, for any number K of vectors per state. They must not overlap.
+	// Pullback panics if lengths do not match. It returns the errors of Denoise.
 	Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error
 }
 

@@ -17,11 +17,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/span"
 )
 
-// Windows is the exact denoiser of a data set, or of a kernel density fitted to it. With it, a
-// diffusion of real data needs no network. The data are vectors w_j, called windows because they
-// may be cut from a series. The density is the mixture of N(w_j, h²I) over all windows, where h is
-// the bandwidth. For small h, samples are the data, slightly blurred; for h = 0 the density is the
-// empirical distribution of the windows.
+// Windows is the exact denoiser of a data set, or of a kernel density fitted to it. The data are
+// the vectors w_j, called windows. The density is the mixture of N(w_j, h²I) over all windows,
+// where h is the bandwidth.
 //
 // Let ᾱ be the signal level and u = ᾱh² + 1 − ᾱ. The prediction of the clean state x_0 from the
 // noisy state x_t is
@@ -95,17 +93,15 @@ func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 func (w *Windows) Len() int { return len(w.square) }
 
 // Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. A
-// posterior mean is an average over the windows (vectors of the data set) with the weights p_j of
-// [Windows].
+// posterior mean is an average over the windows with the weights p_j of [Windows].
 //
-// An entry that is marked clean is known without noise and is its own prediction. It also changes
-// the other predictions: the weight of each window is multiplied by
+// An entry that is marked clean is its own prediction. It also changes the other predictions: the
+// weight of each window is multiplied by
 //
 //	exp(−(x − w)²/2h²),
 //
 // where x is the clean entry, w the same entry of the window, and h the bandwidth. If h = 0,
-// Denoise returns an error for clean entries, because in general no window has exactly these
-// values.
+// Denoise returns an error for clean entries.
 func (w *Windows) Denoise(ctx context.Context, v []float32, q energy.Noised[float32]) error {
 	n := w.sites
 	states := q.States(n)

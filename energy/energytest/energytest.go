@@ -73,16 +73,15 @@ type subject struct {
 // that it supports. It returns an error that names the first violated rule. The rules are, in this
 // order:
 //
-//   - energies: Shape is stable; an energy is a number or +Inf and has the same bits in every
-//     batch and every call; Energy does not modify x.
+//   - energies: Shape is stable. An energy is a number or +Inf and has the same bits in every batch
+//     and every call. Energy does not modify x.
 //   - lengths: methods panic, with a message, for slices of wrong lengths.
 //   - tables: Gradient, Field and Window store the same energies as Energy, bit for bit. An entry
 //     is 0 at the current level and +Inf where a level does not exist. Entries depend on the state
 //     alone. Unless Options.FirstOrder is set, they are exact differences.
 //   - singles: Conditional and Locals store exact differences, and Move keeps them exact.
-//   - graphs: neighbour lists are sorted and symmetric, and sites that are not neighbours do
-//     not interact. Torus, Matching, Pairs and Factors describe the energy. Factors is checked
-//     for all states if there are few.
+//   - graphs: neighbour lists are sorted and symmetric, and sites that are not neighbours do not
+//     interact. Torus, Matching, Pairs and Factors describe the energy.
 //   - values: the numeric values of levels are finite and ascend.
 //   - supports: Repair makes states of positive probability and does not change a state that
 //     already has it.
@@ -91,15 +90,14 @@ type subject struct {
 //   - changes: energy.Incremental and energy.IncrementalBipartite compute the same bits from an
 //     earlier state as from scratch.
 //   - estimates: the mean of Estimate is the table.
-//   - parameters: ParamGradient is the derivative with respect to the parameters of SetParams,
-//     and adds to its destination. SetParams rejects invalid parameters and then changes
-//     nothing. Learn returns a copy. TestModel restores the parameters of an energy.Parametric
-//     model.
+//   - parameters: ParamGradient is the derivative with respect to the parameters of SetParams, and
+//     adds to its destination. SetParams rejects invalid parameters and then changes nothing. Learn
+//     returns a copy. TestModel restores the parameters of an energy.Parametric model.
 //   - concurrency: goroutines that evaluate the model at the same time get the same bits as a
 //     single goroutine. Run the test under the race detector to find more errors.
-//   - wrappers: wrapped models support the interfaces that the model supports, and obey the
-//     rules from energies to changes. The wrappers are energy.Sum, energy.Scale, energy.Clamp,
-//     a pointer, and a type that forwards everything.
+//   - wrappers: the model wrapped in energy.Sum, energy.Scale, energy.Clamp, a pointer, or a type
+//     that forwards everything supports the same interfaces, and obeys the rules from energies to
+//     changes.
 //   - allocations: the methods that a sampling kernel calls in a step allocate nothing.
 func TestModel(ctx context.Context, m energy.Model, opt Options) error {
 	switch {

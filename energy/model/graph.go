@@ -33,8 +33,8 @@ type Graph struct {
 	weight []float64 // weight of the edge of each entry in adj
 }
 
-// NewGraph returns the graph of n sites with the given edges. If several edges join the same two
-// sites, their weights are added in the given order. If the sum is exactly 0, the edge is omitted.
+// NewGraph returns the graph of n sites with the given edges. The weights of edges that join the
+// same two sites are added. If the sum is exactly 0, the edge is omitted.
 //
 // NewGraph returns an error if n < 1, a site lies outside 0…n−1, or an edge joins a site to itself.
 // It also returns an error if a weight or a sum of weights is not finite, or if the graph is too
@@ -285,7 +285,6 @@ func (g *Graph) Cut(x []int32) float64 {
 //	E(x) = ½ Σ_{edges ij} w_ij s_i s_j = ½ Σ_{edges ij} w_ij − g.Cut(x),  s_i = 2x_i − 1.
 //
 // It is the [Ising] model with coupling −½. A cut that is heavier by 1 has an energy lower by 1, so
-// the ground states are the maximum cuts. To find them, anneal the model, or multiply it by a large
-// inverse temperature ([energy.Scale]) and sample. MaxCut returns an error if g was not made by
-// [NewGraph] or energies would overflow.
+// the ground states are the maximum cuts. To find them, anneal the model. MaxCut returns an error
+// if g was not made by [NewGraph] or energies would overflow.
 func MaxCut(g *Graph) (*Ising, error) { return NewIsing(g, -0.5, 0) }

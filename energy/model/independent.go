@@ -13,15 +13,13 @@ import (
 //
 //	E(x) = −Σ_i w_i[x_i].
 //
-// A constant added to all log-weights of a site changes no probability. A log-weight of −Inf
-// forbids the level.
+// A log-weight of −Inf forbids the level.
 //
 // Independent is [energy.Differentiable] with exact differences (rounded to float32),
 // [energy.Conditional], [energy.Graphical] (without edges), [energy.Factored], [energy.Learnable]
 // and [energy.Supported]. Through [energy.As] it is also [energy.Binary] if it has two levels, and
-// [energy.Local] if no site forbids level 0. The difference from a forbidden level to an allowed
-// one is −Inf. An Independent is immutable and safe for concurrent use. Its methods allocate
-// nothing.
+// [energy.Local] if no site forbids level 0. An Independent is immutable and safe for concurrent
+// use. Its methods allocate nothing.
 type Independent struct {
 	levels int
 	costs  []float64 // negative log-weights −w, sites × levels

@@ -14,9 +14,9 @@ import (
 //
 //	E(s) = −J Σ_{edges ij} w_ij s_i s_j − Σ_i h_i s_i,  s_i = 2x_i − 1 ∈ {−1, 1},
 //
-// with the coupling J, edge weights w_ij, fields h_i, and levels x_i. Each undirected edge is
-// counted once, so an energy −a sᵀWs with a symmetric matrix W has the coupling J = 2a. If weights,
-// fields and coupling are integers, energies and differences are exact.
+// with the coupling J, edge weights w_ij, fields h_i, and levels x_i. Each edge is counted once, so
+// −a sᵀWs with a symmetric matrix W has the coupling J = 2a. If weights, fields and coupling are
+// integers, energies and differences are exact.
 //
 // Ising is [energy.Differentiable] and [energy.Binary] with exact differences (rounded to float32),
 // [energy.Local], [energy.Matching], [energy.Pairwise], [energy.Toroidal], [energy.Factored] and

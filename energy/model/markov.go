@@ -37,13 +37,15 @@ type Markov struct {
 //	start[c] = p(x_0 … x_{k−1} = y),             levels^k entries,
 //	trans[c·levels + l] = p(x_i = l | context c), levels^{k+1} entries.
 //
-// With order 1, the slice start is the distribution of the first token, and trans is the usual
-// row-stochastic matrix. With order 0, start is {1} or nil. If an entry is zero, states that use it
-// have energy +Inf. The tables are copied and not normalised.
+// With order 1, start is the distribution of the first token, and trans is the usual row-stochastic
+// matrix. With order 0, start is {1} or nil. If an entry is zero, states that use it have energy
+// +Inf. The tables are copied and not normalised.
 //
-// NewMarkov returns an error if sites < max(1, order), levels < 1, order < 0, or a length does not
-// fit. It also returns an error if an entry is negative or NaN, or if start or a row of trans does
-// not sum to 1 within 1e-6.
+// NewMarkov returns an error in these cases:
+//
+//   - sites < max(1, order), levels < 1, order < 0, or a length does not fit;
+//   - an entry is negative or NaN;
+//   - start or a row of trans does not sum to 1 within 1e-6.
 func NewMarkov(sites, levels, order int, start, trans []float64) (*Markov, error) {
 	m, err := newMarkov("NewMarkov", sites, levels, order, len(trans))
 	if err != nil {
@@ -277,16 +279,18 @@ const maxSmoothing = 1 << 53
 //	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing.
 //
 // The distribution start is estimated in the same way from the first k tokens of each sequence.
-// With a = 0 the result is the maximum-likelihood estimate; a = 1 is Laplace's rule. A context that
-// does not occur has a uniform row, the limit of small a.
+// With a = 0 the result is the maximum-likelihood estimate. A context that does not occur has a
+// uniform row.
 //
-// States of the returned chain have the given number of sites; the sequences may have other
-// lengths. Sequences with fewer than k tokens are ignored.
+// States of the returned chain have the given number of sites; sequences may have other lengths.
+// Sequences with fewer than k tokens are ignored.
 //
-// FitMarkov returns an error if sites < max(1, order), levels < 1 or order < 0, or if the table
-// would have more than 2²⁷ entries. It also returns an error if a token is out of range or
-// smoothing lies outside [0, 2⁵³]. With a = 0, it is an error if every sequence has fewer than k
-// tokens.
+// FitMarkov returns an error in these cases:
+//
+//   - sites < max(1, order), levels < 1 or order < 0, or the table would have more than 2²⁷
+//     entries;
+//   - a token is out of range, or smoothing lies outside [0, 2⁵³];
+//   - smoothing is 0 and every sequence has fewer than k tokens.
 func FitMarkov(sites, levels, order int, sequences [][]int32, smoothing float64) (*Markov, error) {
 	m, err := newMarkov("FitMarkov", sites, levels, order, maxFit)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 //	E(x) = −J Σ_{edges ij} w_ij δ(x_i, x_j) − Σ_i h[x_i],
 //
 // with the coupling J, edge weights w_ij, and the field h of each level. The function δ is 1 if its
-// arguments are equal and 0 otherwise. Each undirected edge is counted once. With two levels, Potts
-// is an [Ising] model with half the coupling. If weights, fields and coupling are integers,
-// energies and differences are exact.
+// arguments are equal and 0 otherwise. Each edge is counted once. With two levels, Potts is an
+// [Ising] model with half the coupling. If weights, fields and coupling are integers, energies and
+// differences are exact.
 //
 // Potts is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local],
 // [energy.Matching], [energy.Factored] and [energy.Learnable]. If it has two levels, it is also

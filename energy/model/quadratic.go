@@ -15,13 +15,11 @@ import (
 //	E(x) = vᵀQv + bᵀv + c,  v_i = values[x_i],
 //
 // with a matrix Q, linear terms b, a constant c, and the numeric values of the levels. With the
-// values {0, 1} it is a QUBO or Boltzmann machine, with {−1, 1} an Ising model, and with other
-// values an integer or ordinal problem. Q need not be symmetric, since only Q_ij + Q_ji matters. If
-// the parameters are integers, energies and differences are exact.
+// values {0, 1} it is a QUBO or Boltzmann machine, and with {−1, 1} an Ising model. Only Q_ij +
+// Q_ji matters. If the parameters are integers, energies and differences are exact.
 //
-// Quadratic is [energy.Differentiable], [energy.Local], [energy.Factored] and [energy.Learnable].
-// Its differences are exact, including the second-order term of the diagonal, and rounded to
-// float32. Through [energy.As] it is also
+// Quadratic is [energy.Differentiable] with exact differences (rounded to float32), [energy.Local],
+// [energy.Factored] and [energy.Learnable]. Through [energy.As] it is also
 //
 //   - [energy.Binary] and [energy.Pairwise] if it has two levels, and [energy.Incremental] if its
 //     matrix is also dense;
@@ -31,9 +29,9 @@ import (
 // A Quadratic is immutable and safe for concurrent use. After the first calls, its methods allocate
 // nothing.
 //
-// With two levels and a dense matrix, energies and fields are the same on every machine and do not
-// depend on earlier states. For this, the couplings Q_ij + Q_ji are rounded once to multiples of
-// 2^(e−52). Here 2^e is the power of two above the largest sum of their magnitudes in a row.
+// With two levels and a dense matrix, energies and fields are the same on every machine. For this,
+// the couplings Q_ij + Q_ji are rounded once, to about 2⁻⁵² of the largest sum of their magnitudes
+// in a row.
 type Quadratic struct {
 	couplings couplings
 	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.
@@ -68,9 +66,12 @@ type couplings interface {
 // may be on the diagonal. Entries at the same place, or at (i,j) and (j,i), are added. The argument
 // p holds the linear terms, the constant and the numeric values of the levels.
 //
-// NewQuadratic returns an error if n < 1, an entry lies outside the matrix, or a number is not
-// finite. It also returns an error if p.Linear does not have one entry per site, p.Values are not
-// strictly ascending, or energies would overflow.
+// NewQuadratic returns an error in these cases:
+//
+//   - n < 1, or an entry lies outside the matrix;
+//   - a number is not finite, or energies would overflow;
+//   - p.Linear does not have one entry per site;
+//   - p.Values are not strictly ascending.
 func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("model: NewQuadratic: n = %d, want ≥ 1", n)

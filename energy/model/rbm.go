@@ -21,22 +21,19 @@ import (
 // activations of the hidden units.
 //
 // RBM is [energy.Differentiable] and [energy.Binary] with the first-order field −b_v − Wᵀσ(a),
-// where σ is the logistic function. It is also [energy.Incremental], [energy.Conditional],
-// [energy.IncrementalBipartite], [energy.Factored] and [energy.Learnable]. Conditional computes the
-// exact difference of two energies. An RBM is immutable and safe for concurrent use. After the
-// first calls, its methods allocate nothing.
+// where σ is the logistic function. It is also [energy.Incremental], [energy.Conditional] (with
+// exact differences), [energy.IncrementalBipartite], [energy.Factored] and [energy.Learnable]. An
+// RBM is immutable and safe for concurrent use. After the first calls, its methods allocate
+// nothing.
 //
 // # Reproducibility
 //
-// NewRBM rounds weights and biases once, so that all sums for a and b_vᵀv are exact in float64.
-// They then do not depend on earlier states and are the same on every machine. The weights and the
-// bias of a hidden unit become multiples of 2^(e−52), where 2^e is the power of two above the sum
-// of their magnitudes. The biases of the visible units are rounded in the same way. Magnitudes
-// above 2^(e−29) do not change.
+// NewRBM rounds weights and biases once, so that energies and VisibleField are the same on every
+// machine. The rounding is to about 2⁻⁵² of the sum of the magnitudes at a hidden unit, or of all
+// visible biases.
 //
-// Energies and VisibleField are the same on every machine, too. Field, Gradient and FieldFrom add
-// products of Wᵀσ(a) in float32 and are reproducible for each instruction set. [RBM.ProposalFrom]
-// takes half the time and is reproducible on every machine.
+// Field, Gradient and FieldFrom are reproducible for each instruction set. [RBM.ProposalFrom] takes
+// half the time and is reproducible on every machine.
 type RBM struct {
 	w      []float32    // weights W, hidden × visible
 	packed *simd.Packed // weights W in the layout for matrix products
@@ -369,23 +366,21 @@ func fixedField(fixed *simd.Fixed, h, act []float32, n, hidden, stride int) {
 // this much from the exact energy difference if a flip changes an activation by one.
 const coarsest = 1. / 8
 
-// ProposalFrom is [RBM.FieldFrom] with an approximate field, in half the time. It is for the
-// proposals of mcmc.DMALA. Energies and caches are the same as in FieldFrom, and the field is the
-// same on every machine. In the notation of [RBM], the field is −b_v − Wᵀσ(a) with W and σ(a) − ½
-// rounded to integers,
+// ProposalFrom is [RBM.FieldFrom] with an approximate field, in half the time, for the proposals of
+// mcmc.DMALA. Energies and caches are the same as in FieldFrom, and the field is the same on every
+// machine. In the notation of [RBM], W and σ(a) − ½ are rounded to integers in units of u_i and
+// 2⁻¹³. For a visible unit i,
 //
-//	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j (W_ji/u_i)·2⁻¹³·(2¹³·(σ(a_j) − ½)),
+//	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j ⌊W_ji/u_i⌉·2⁻¹³·⌊2¹³·(σ(a_j) − ½)⌉,
 //
-// where each of the two brackets in the second sum is rounded to the nearest integer. The unit u_i
-// is the smallest power of two such that the magnitudes of W_ji/u_i, over j, are below 2¹⁵ and add
-// up to less than 2¹⁹. Apart from rounding to float32, h_i differs from the field of FieldFrom by
-// at most
+// where ⌊·⌉ is the nearest integer. The unit u_i is the smallest power of two with |W_ji/u_i| < 2¹⁵
+// for all j and Σ_j |W_ji/u_i| < 2¹⁹. Apart from rounding to float32, h_i differs from the field of
+// FieldFrom by at most
 //
 //	u_i·hidden/4 + 2⁻¹⁴·(Σ_j |W_ji| + u_i·hidden/2),
 //
-// where hidden is the number of hidden units. With random weights the difference is typically a
-// hundredth of this bound. If the bound exceeds 1/8 for any site, as with large weights, h is the
-// field of FieldFrom.
+// where hidden is the number of hidden units. If this bound exceeds 1/8 for any site, as with large
+// weights, h is the field of FieldFrom.
 func (m *RBM) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.rough.once.Do(m.fix)

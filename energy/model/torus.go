@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// TorusIsing returns the exact log Z of an Ising model, and its mean energy per site in nats. The
+// TorusIsing returns the exact log Z and the mean energy per site of an Ising model, in nats. The
 // model is on a torus of m × n sites, without a field. It is NewIsing(Lattice{m, n}, k, 0), with
 // the distribution
 //
 //	p(x) ∝ exp(k·Σ s_i s_j),
 //
-// where the sum is over pairs of neighbouring spins s = ±1. Use the result as a reference for
-// samplers on lattices of any size. TorusIsing takes O(n) time.
+// where the sum is over pairs of neighbouring spins s = ±1. TorusIsing takes O(n) time.
 //
 // The formula is equation 66 of Kaufman (Phys. Rev. 76, 1232, 1949),
 //

@@ -38,11 +38,10 @@ type ClassifierConfig struct {
 //
 //	p(y | x, t) = softmax(1/L·Σ_i f_i(x, t))_y.
 //
-// train.Classify trains such networks. A Classifier implements diffusion.Classifier; pass it to
-// diffusion.ClassifierGuided.
+// train.Classify trains such networks. Pass a Classifier to diffusion.ClassifierGuided.
 //
-// A Classifier is safe for concurrent use. Concurrent calls run one after another, because all
-// workers serve one call. Calls allocate nothing after the largest call has occurred once.
+// Concurrent calls are safe but run one after another. Calls allocate nothing after the largest
+// call has occurred once.
 type Classifier struct{ judge *judge }
 
 // judge does the work of a [Classifier]. The goroutines of the pool refer to it instead of the
@@ -81,9 +80,9 @@ type judgeWork struct {
 // of net are log-weights of classes.
 //
 // For masked diffusion, mask is the level of the mask; [Classifier.Table] then computes only the
-// rows of masked sites. Pass mask = −1 for uniform noise, or for a process that can mask tokens
-// again; Table then computes all rows. NewClassifier returns an error if net is nil or a network of
-// reals, or if class or mask is out of range.
+// rows of masked sites. For uniform noise, or a process that can mask tokens again, pass −1.
+// NewClassifier returns an error if net is nil or a network of reals, or if class or mask is out of
+// range.
 func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig) (*Classifier, error) {
 	switch {
 	case net == nil:

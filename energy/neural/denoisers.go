@@ -46,13 +46,12 @@ func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32
 }
 
 // Uniform is the denoiser of uniform diffusion (UDLM; Schiff et al. 2025). By default the outputs
-// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]). The
-// objective of UDLM trains such outputs, and the reverse step combines them with the site's own
-// token. If the argument posterior of [NewUniform] is true, the outputs are log-weights given all
-// of the noisy state. Cross-entropy trains such outputs.
+// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]), which
+// the objective of UDLM trains. If the argument posterior of [NewUniform] is true, they are
+// log-weights given all of the noisy state, which cross-entropy trains.
 //
-// A Uniform is safe for concurrent use. Concurrent calls run one after another, because all workers
-// serve one call. Calls allocate nothing after the largest batch has occurred once.
+// Concurrent calls are safe but run one after another. Calls allocate nothing after the largest
+// batch has occurred once.
 type Uniform struct {
 	engine    *engine[int32]
 	posterior bool
@@ -106,8 +105,8 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 }
 
 // Ratio is the denoiser of a score-entropy network (SEDD; Lou, Meng and Ermon 2024). At each site
-// i, the output f(y) for level y estimates the logarithm of the concrete score. The score is a
-// ratio of the probabilities of two noisy states,
+// i, the output f(y) for level y estimates the logarithm of the concrete score. This is a ratio of
+// the probabilities of two noisy states,
 //
 //	s_i(y) = p_t(x with x_i = y)/p_t(x).
 //
@@ -118,19 +117,17 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 //
 //	s_i(y) = p(x_0,i = y | x)·α/(1−α).
 //
-// Constant factors do not matter, because a row of log-weights is defined up to a constant. One
-// such factor is the division by (1/α − 1)(V − 1) of the option scale_by_sigma in the public code.
+// Constant factors such as scale_by_sigma in the public code do not matter, because a row of
+// log-weights is defined up to a constant.
 //
-// Without a mask, log s_i(y) = f(y), and p(x_t,i = y | other sites) = s_i(y)/Σ s_i. A token is
-// intact with probability α and otherwise uniform, so
+// Without a mask, log s_i(y) = f(y). A token is intact with probability α and otherwise uniform, so
 //
 //	p(x_0,i = y | other sites) = max(0, s_i(y)/Σ s_i − (1−α)/V)/α.
 //
-// These predictions exclude the site itself. The difference is negative only if the scores do not
-// belong to any distribution.
+// These predictions exclude the site itself.
 //
-// A Ratio is safe for concurrent use. Concurrent calls run one after another, because all workers
-// serve one call. Calls allocate nothing after the largest batch has occurred once.
+// Concurrent calls are safe but run one after another. Calls allocate nothing after the largest
+// batch has occurred once.
 type Ratio struct {
 	engine *engine[int32]
 	masked bool

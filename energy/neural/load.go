@@ -20,17 +20,16 @@ import (
 )
 
 // Open reads a network from a .safetensors file, or from the files that an index (.json) lists. The
-// file may come from [Transformer.Write] or be a public checkpoint of MDLM, UDLM or SEDD; the names
-// of the tensors are the same. The names may have a common prefix such as "backbone.". Tensors
-// without the prefix are then ignored.
+// file may come from [Transformer.Write] or be a public checkpoint of MDLM, UDLM or SEDD. The names
+// of the tensors may have a common prefix such as "backbone."; tensors without it are then ignored.
 //
-// Fields of cfg that are 0 are read from the shapes of the tensors and from the file's metadata.
-// Heads must be set if a checkpoint has neither the number of heads nor rotary_emb.inv_freq. Length
-// must be set if the checkpoint does not contain it.
+// Fields of cfg that are 0 are read from the tensors and the metadata. Heads must be set if a
+// checkpoint has neither the number of heads nor rotary_emb.inv_freq, and Length if the checkpoint
+// does not contain it.
 //
-// Open returns an error if a tensor is missing or does not belong to the network. It also returns
-// an error if a tensor has the wrong shape, a type other than F32, F16 and BF16, or numbers that
-// are not finite. The error names the file and the tensor.
+// Open returns an error if a tensor is missing, does not belong to the network, or has the wrong
+// shape. It also returns an error if a tensor has a type other than F32, F16 and BF16, or numbers
+// that are not finite. The error names the file and the tensor.
 func Open(path string, cfg Config) (*Transformer, error) {
 	f, err := OpenFile(path)
 	if err != nil {
@@ -44,9 +43,8 @@ func Open(path string, cfg Config) (*Transformer, error) {
 // published with an index: a JSON object whose weight_map gives the file of every tensor, in the
 // folder of the index. The caller must close the File.
 //
-// The files are mapped into memory if the system can do so. Numbers are then read from the disk
-// when they are first used, and programs that open the same files share the memory. The files must
-// not change until the File is closed.
+// The files are mapped into memory if the system can do so. They must not change until the File is
+// closed.
 func OpenFile(path string) (*File, error) { return OpenFS(durable.Disk{}, filepath.ToSlash(path)) }
 
 // OpenFS does the same as [OpenFile] for the files of a file system, such as one of package embed.

@@ -11,25 +11,24 @@ import (
 )
 
 // Posterior is the posterior distribution of the binary weights θ ∈ {−1, 1}ᵈ of a network with one
-// hidden layer, given N inputs x_i and targets y_i. There is no prior. The energy is
+// hidden layer. Its data are N inputs x_i and targets y_i; there is no prior. The energy is
 //
 //	E(θ) = (w/N) Σ_i (f_i − y_i)²,  f_i = σ(c + Σ_j v_j tanh(b_j + Σ_k W_kj x_ik)),
 //
 // where f_i is the output of the network, σ the logistic function, and w a factor that you choose.
-// The weights and biases are W, b, v and c. The energy is taken from Zhang, Liu and Liu (2022,
-// section 6.4), whose code has w = 100. With w = N it is the sum of squares.
+// The weights and biases W, b, v and c are the entries of θ. Zhang, Liu and Liu (2022, section 6.4)
+// use this energy with w = 100.
 //
 // Each weight or bias is a site; level 0 means −1 and level 1 means 1. The d = (inputs + 2)·hidden
 // + 1 sites are W row by row (a row per input), b, v and c.
 //
-// Posterior implements [energy.Binary] and [energy.Differentiable] to first order: a difference is
-// twice the derivative at θ, computed by backpropagation. It implements [energy.Conditional] by
-// evaluating both energies. If its batch is positive (see [NewPosterior]), [energy.As] also finds
-// [energy.Stochastic].
+// Posterior implements [energy.Binary] and [energy.Differentiable] to first order, by
+// backpropagation. It implements [energy.Conditional] by evaluating both energies. If its batch is
+// positive (see [NewPosterior]), [energy.As] also finds [energy.Stochastic].
 //
 // It is immutable and safe for concurrent use. After the first calls, its methods allocate nothing.
-// Activations are float32, so results are reproducible only on processors with the same vector
-// instructions. The energy and field of a state do not depend on the other states of a call.
+// Results are reproducible only on processors with the same vector instructions. They do not depend
+// on the other states of a call.
 type Posterior struct {
 	rows, inputs, hidden, batch int
 
@@ -43,9 +42,9 @@ type Posterior struct {
 // factor w of the energy. The argument batch is the number of rows drawn for an estimate of the
 // field; 0 means no estimates (see [energy.Stochastic]).
 //
-// NewPosterior returns an error if y is empty, if an argument is out of range, or if a number is
-// not finite. The ranges are hidden ≥ 1, weight > 0 and 0 ≤ batch ≤ len(y); len(x) must be a
-// positive multiple of len(y). It is also an error if a derivative could overflow float32.
+// The ranges are hidden ≥ 1, weight > 0 and 0 ≤ batch ≤ len(y); len(x) must be a positive multiple
+// of len(y). NewPosterior returns an error if an argument is out of range, a number is not finite,
+// or a derivative could overflow float32.
 func NewPosterior(x, y []float32, hidden int, weight float64, batch int) (*Posterior, error) {
 	const caller = "neural: NewPosterior"
 	rows := len(y)

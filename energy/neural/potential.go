@@ -19,14 +19,13 @@ import (
 //	E(x) = bᵀv + wᵀf(h_K),  h_0 = W v + c,  h_k = h_{k−1} + D_k f(U_k h_{k−1} + u_k) + d_k.
 //
 // Here v encodes the state: 2x_i − 1 for two levels, one-hot entries for more. The function f is
-// the SiLU activation, and K is the number of residual blocks. Without blocks the network is a
-// perceptron with one hidden layer. The other letters are weights and biases.
+// the SiLU activation, and K is the number of residual blocks. The other letters are weights and
+// biases.
 //
-// Potential implements [energy.Differentiable] and [energy.Learnable]. If there are two levels,
-// [energy.As] also finds [energy.Binary]. Energy differences are first-order approximations,
-// computed by backpropagation. It is immutable and safe for concurrent use. Activations are
-// float32, so results are reproducible only on processors with the same vector instructions.
-// Results do not depend on the batch.
+// Potential implements [energy.Differentiable] (to first order, by backpropagation) and
+// [energy.Learnable]. If there are two levels, [energy.As] also finds [energy.Binary]. It is
+// immutable and safe for concurrent use. Results are reproducible only on processors with the same
+// vector instructions. They do not depend on the batch.
 type Potential struct {
 	sites, levels, in, width int
 	weights                  []float32
@@ -42,11 +41,12 @@ type potentialParts struct {
 }
 
 // NewPotential returns a network for states with the given sites and levels. The network has the
-// given width and number of blocks. Its weights are drawn from src. In a layer with n inputs,
-// the weights have standard deviation 1/√n. In the second layer of each block and in the last
-// layer, they have a tenth of that. Biases are 0, so energies begin near 0. NewPotential returns
-// an error if sites, levels or width is below 1, if blocks < 0, or if there would be more than
-// 2²⁸ weights.
+// given width and number of blocks. Its weights are drawn from src, with standard deviation 1/√n in
+// a layer with n inputs. In the second layer of each block and in the last layer, they have a tenth
+// of that. Biases are 0.
+//
+// NewPotential returns an error if sites, levels or width is below 1, or if blocks < 0. It also
+// returns an error if there would be more than 2²⁸ weights.
 func NewPotential(sites, levels, width, blocks int, src rand.Source) (*Potential, error) {
 	switch {
 	case sites < 1 || levels < 1:

@@ -17,8 +17,8 @@ import (
 //
 // For a network that predicts the velocity of a flow (train.Flow), use denoise.Velocity.
 //
-// A Reals is safe for concurrent use. Concurrent calls run one after another, because all workers
-// serve one call. Calls allocate nothing after the largest batch has occurred once.
+// Concurrent calls are safe but run one after another. Calls allocate nothing after the largest
+// batch has occurred once.
 type Reals struct {
 	engine *engine[float32]
 	pull   *pullbacks

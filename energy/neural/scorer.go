@@ -8,17 +8,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Scorer is a network that computes a number, the score, for every clean state of tokens. The score
-// is a quantity that the network has learned with train.Regress, not the gradient of a log-density.
-// The network has a single output f_i at each position i, and the score is the mean over the L
-// positions:
+// Scorer is a network that computes a number, the score, for every clean state of tokens. It has
+// learned this number with train.Regress; it is not the gradient of a log-density. The network has
+// one output f_i at each position i, and the score is the mean over the L positions:
 //
 //	s(x) = 1/L·Σ_i f_i(x).
 //
-// A Scorer also accepts a distribution over tokens at each position. It then mixes the embeddings
-// of the tokens, and computes the gradient of the score with respect to the probabilities. Its
-// methods serve as the fields of a constraint.Score: Value as F, Gradient as Gradient, and Scores
-// as DecideAll. train.Evaluate measures the error of the score on other data.
+// For a distribution over tokens at each position, a Scorer mixes the embeddings of the tokens, and
+// also computes the gradient with respect to the probabilities. Its methods serve as the fields of
+// a constraint.Score: Value as F, Gradient as Gradient, and Scores as DecideAll. train.Evaluate
+// measures the error on other data.
 //
 // A Scorer is safe for concurrent use, and concurrent calls do not wait for each other.
 type Scorer struct {

@@ -11,10 +11,9 @@ import (
 )
 
 // Transformer is a diffusion transformer (DDiT; Peebles and Xie 2023, in the form of Lou, Meng and
-// Ermon 2024). It embeds tokens, or passes reals through a linear layer. Blocks follow, each with
-// an attention layer with rotary positions and a layer of GELU units. A LayerNorm without bias
-// precedes each layer. Vectors computed from the noise level shift and scale the layer's input and
-// multiply (gate) its output. A last norm and a linear layer compute the outputs.
+// Ermon 2024). It embeds tokens, or passes reals through a linear layer. Each block has an
+// attention layer with rotary positions and a layer of GELU units, both after a LayerNorm without
+// bias. The noise level shifts and scales the input of a layer and multiplies (gates) its output.
 //
 // A Transformer holds only weights; [Transformer.NewPass] allocates the scratch memory to run it.
 // Goroutines may share the weights while no goroutine trains them.
@@ -26,11 +25,11 @@ type Transformer struct {
 	class   int32 // class for inputs that have none; Classes means no class
 }
 
-// New returns a network with random initial weights drawn from src, distributed as in the diffusion
-// transformer DiT (Peebles and Xie 2023). Weights of a linear layer with n inputs are normal with
-// variance 1/n, and embeddings are normal with variance 0.02². Gains are 1. The last layer is 0, as
-// are the weights that turn the noise level into shifts, scales and gates. New returns an error if
-// a field of cfg is out of range or src is nil.
+// New returns a network with random initial weights drawn from src, as in the diffusion transformer
+// DiT (Peebles and Xie 2023). Weights of a linear layer with n inputs are normal with variance 1/n,
+// and embeddings are normal with variance 0.02². Gains are 1. The last layer and the weights of
+// shifts, scales and gates are 0. New returns an error if a field of cfg is out of range or src is
+// nil.
 func New(cfg Config, src rand.Source) (*Transformer, error) {
 	cfg, err := cfg.resolve("New")
 	if err != nil {

@@ -31,9 +31,11 @@ const mostCoupling = 16
 // The field must be zero when the energy is written in spins ±1. Site i is drawn at the point at[i]
 // of the plane, and edges are straight lines between the sites that interact.
 //
-// New returns an error if m is not such a model or if a coupling is beyond ±16 nats. It also
-// returns an error if the slice at has the wrong length or contains a number that is not finite.
-// The drawing must be planar: if edges meet anywhere but at their ends, New returns an error.
+// New returns an error in these cases:
+//
+//   - m is not such a model, or a coupling is beyond ±16 nats;
+//   - at has the wrong length or a number that is not finite;
+//   - the drawing is not planar: edges meet elsewhere than at their ends.
 func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 	sites, levels, err := check.Shape("planar: New", m, 1, 1)
 	if err != nil {

@@ -32,14 +32,12 @@ type Node struct {
 //	  default 0.05, 0.95;
 //	}
 //
-// In the table of a variable with parents, the value of the variable varies slowest, and the value
-// of the last parent fastest. Commas may be omitted and names may be quoted. Properties are
-// skipped. Comments are written as in C or C++. Sites are the variables in the order of their
-// declarations.
+// In a table, the value of the variable varies slowest, and the value of the last parent fastest.
+// Commas may be omitted and names may be quoted. Properties are skipped. Comments are written as in
+// C or C++. Sites are the variables in the order of their declarations.
 //
-// The energy is −Σ log p(x_i | parents). Rows of the tables must add up to 1 within 0.02. If they
-// add up to 1 exactly, the model is normalised. The model supports the same interfaces as a model
-// from [UAI]. Errors name the line.
+// The energy is −Σ log p(x_i | parents). Rows of the tables must add up to 1 within 0.02. The model
+// supports the same interfaces as a model from [UAI]. Errors name the line.
 func BIF(r io.Reader) (energy.Model, []Node, error) {
 	b := &bif{input: bufio.NewReader(unmarked("BIF", r)), line: 1, number: map[string]int{}}
 	if err := b.file(); err != nil {

@@ -29,12 +29,12 @@ type COOConfig struct {
 // Entries on the diagonal are linear. The sums are over the lines, so entries for the same pair, in
 // either order, are added.
 //
-// A line "bits" or "spins" before the entries, optionally followed by a number of sites, selects
-// one of the two energies. The comments "# vartype=BINARY" and "# vartype=SPIN", which dimod
-// writes, have the same effect. Blank lines and other lines that start with # or % are skipped.
+// A line "bits" or "spins" before the entries selects one of the two energies, and may add a number
+// of sites. So do the comments "# vartype=BINARY" and "# vartype=SPIN" of dimod. Blank lines and
+// other lines that start with # or % are skipped.
 //
-// Errors name the line, the column, what was found and what was expected. A file with more than 2²⁰
-// sites must have at least one entry for every two sites.
+// Errors name the line, the column and what was expected. A file with more than 2²⁰ sites must have
+// at least one entry for every two sites.
 func COO(r io.Reader, c COOConfig) (*model.Quadratic, error) {
 	q, err := coo(r, c)
 	if err != nil {

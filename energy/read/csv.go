@@ -27,12 +27,10 @@ type CSVConfig struct {
 //
 // The sum is over all entries, as with [COO], so a symmetric matrix counts each pair twice.
 //
-// Names may be in the first line, in the first column, or in both if they agree. In a file that has
-// both, the first cell may hold any text. A name must not be empty or a number. A name that
-// contains a comma must be quoted.
+// Names may be in the first line, in the first column, or in both if they agree. A name must not be
+// empty or a number. A name that contains a comma must be quoted.
 //
-// Errors name the line, the column, what was found and what was expected. A missing value is an
-// error.
+// Errors name the line, the column and what was expected. A missing value is an error.
 func CSV(r io.Reader, c CSVConfig) (m *model.Quadratic, names []string, err error) {
 	q, err := readCSV(r, c)
 	if err != nil {

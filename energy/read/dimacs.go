@@ -12,14 +12,13 @@ import (
 //	p edge n m
 //	e i j     (m lines, or e i j w)
 //
-// The graph has n vertices, numbered from 1 in the file; vertex i is site i−1 of the result. The
-// header "p col" means the same as "p edge". A missing weight w is 1. Many files list every edge
-// from both ends, so an edge that is repeated with the same weight counts once. The number m may
-// count the lines or the edges. Lines that start with c, # or % are comments.
+// The graph has n vertices, numbered from 1 in the file; vertex i is site i−1 of the result. A
+// missing weight w is 1. An edge that is repeated with the same weight counts once. The number m
+// may count the lines or the edges. Lines that start with c, # or % are comments.
 //
-// Errors name the line, the column, what was found and what was expected. Files of other problems
-// (arcs, clauses, weights of vertices) are errors. A file with more than 2²⁰ vertices must have at
-// least one edge for every two vertices.
+// Errors name the line, the column and what was expected. Files of other problems (arcs, clauses,
+// weights of vertices) are errors. A file with more than 2²⁰ vertices must have at least one edge
+// for every two vertices.
 func DIMACS(r io.Reader) (*model.Graph, error) {
 	l := newLines("DIMACS", r)
 	l.comment = "c#%"

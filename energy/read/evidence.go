@@ -12,8 +12,8 @@ import (
 //	k i_1 v_1 … i_k v_k
 //
 // The older form, which begins with the number of samples, is accepted if that number is 1. Pass
-// the result to [energy.Clamp], which checks it against a model. Errors name the line, the column,
-// what was found and what was expected.
+// the result to [energy.Clamp], which checks it against a model. Errors name the line, the column
+// and what was expected.
 func Evidence(r io.Reader) (map[int]int32, error) {
 	w := newWords("Evidence", r)
 	var v []int

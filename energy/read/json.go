@@ -159,7 +159,7 @@ func (f *fields) labelled(read func(*fields) (*quadratic, error)) (m *model.Quad
 
 // BQM reads a binary quadratic model of D-Wave's dimod, in the JSON form that dimod's
 // to_serializable writes (schema 3). It returns the model and the labels of its variables, site by
-// site. Numeric labels are kept as written, and tuples are in brackets. The energy is
+// site. The energy is
 //
 //	E(v) = offset + Σ_i linear_i v_i + Σ_k quadratic_k v_head(k) v_tail(k),
 //
@@ -167,7 +167,7 @@ func (f *fields) labelled(read func(*fields) (*quadratic, error)) (m *model.Quad
 // pair are added. BQM returns an error for arrays stored as bytes (use_bytes), which only BSON
 // files have, and for models of other types.
 //
-// Errors name the line, the column, the field, its value and what was expected.
+// Errors name the line, the column, the field and what was expected.
 func BQM(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 	return newFields("BQM", r).labelled((*fields).bqmDocument)
 }
@@ -231,9 +231,9 @@ func (f *fields) counts(name string, want int) {
 //	E(v) = scale·(offset + Σ linear_i v_i + Σ quadratic_ij v_i v_j),
 //
 // where v_i ∈ {0, 1} for the domain "boolean" and v_i ∈ {−1, 1} for "spin". Coefficients of the
-// same variable or pair are added. Solutions and metadata are ignored.
+// same variable or pair are added.
 //
-// Errors name the line, the column, the field, its value and what was expected.
+// Errors name the line, the column, the field and what was expected.
 func BQPJSON(r io.Reader) (m *model.Quadratic, labels []string, err error) {
 	return newFields("BQPJSON", r).labelled((*fields).bqpDocument)
 }

@@ -140,10 +140,9 @@ func FormatOf(name string, head []byte) string {
 //	csv    CSV
 //	rudy   Rudy: the energy is minus the cut
 //
-// NewProgram returns an error if a continuous variable has more than one value, or if no bounds or
-// linear constraints limit an integer variable. If an integer has more than 65,536 values,
-// NewProgram first uses the constraints to narrow its range. Errors name the line if the format has
-// lines, what was found and what was expected.
+// If an integer has more than 65,536 values, NewProgram uses the constraints to narrow its range.
+// It returns an error if an integer variable remains without bounds, or if a continuous variable
+// has more than one value. Errors name the line, if the format has lines, and what was expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
 	f, ok := programs()[format]
 	if !ok {

@@ -17,8 +17,8 @@ import (
 // maxNodes sites; a site without entries has no effect on the energy. The topology, "0" or
 // "unconstrained", has no effect. Lines that start with c, # or % are comments.
 //
-// Errors name the line, the column, what was found and what was expected. A repeated entry is an
-// error. A file with more than 2²⁰ sites must have at least one entry for every two sites.
+// Errors name the line, the column and what was expected. A repeated entry is an error. A file with
+// more than 2²⁰ sites must have at least one entry for every two sites.
 func QBSolv(r io.Reader) (*model.Quadratic, error) {
 	q, err := qbsolv(r)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // result. A missing weight w is 1. Weights of edges between the same two vertices are added. Blank
 // lines and lines that start with # or % are skipped.
 //
-// Errors name the line, the column, what was found and what was expected. A file with more than 2²⁰
-// vertices must have at least one edge for every two vertices.
+// Errors name the line, the column and what was expected. A file with more than 2²⁰ vertices must
+// have at least one edge for every two vertices.
 func Rudy(r io.Reader) (*model.Graph, error) {
 	l := newLines("Rudy", r)
 	if ok, err := l.next(); err != nil {

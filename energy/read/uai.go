@@ -18,25 +18,25 @@ import (
 //	s i_1 … i_s                     (m scopes)
 //	t φ(0,…,0) φ(0,…,1) …           (m tables of t = k_{i_1}⋯k_{i_s} values)
 //
-// There are n variables, numbered from 0, and variable i has k_i values. A scope lists the s
-// variables of a table; the last of them varies fastest. The energy is minus the logarithm of the
-// product of the tables,
+// There are n variables, numbered from 0, and variable i has k_i values. Each of the m scopes lists
+// the s variables of a table φ of t values; the last variable varies fastest. The energy is minus
+// the logarithm of the product of the tables,
 //
 //	E(x) = −Σ_c log φ_c(x_c),
 //
 // where x_c holds the values of the variables in scope c. A table entry of 0 forbids x_c. A scope
-// may be empty. A file whose first line is "BAYES" is read in the same way; its tables are
-// conditional probabilities. Evidence is in separate files (see [Evidence]). Lines may be broken
-// anywhere; lines that start with c, # or % are comments.
+// may be empty. A file whose first line is "BAYES" is read in the same way. Evidence is in separate
+// files (see [Evidence]). Lines may be broken anywhere; lines that start with c, # or % are
+// comments.
 //
-// All sites of the model have the same levels 0 … max k − 1. For a variable with k values, the
-// levels k, k+1, … have energy +Inf, and the model's Repair removes them. Repair does not repair a
-// state that a table forbids. If tables forbid states, start chains from allowed states, which you
-// pass as Config.Init. The model is [energy.Conditional], [energy.Graphical], [energy.Factored] and
-// [energy.Supported]. It is immutable and safe for concurrent use.
+// All sites of the model have the levels 0 … max k − 1. Levels that a variable does not have get
+// energy +Inf, and the model's Repair removes them. If tables forbid states, pass allowed initial
+// states as Config.Init, because Repair does not make them. The model is [energy.Conditional],
+// [energy.Graphical], [energy.Factored] and [energy.Supported]. It is immutable and safe for
+// concurrent use.
 //
-// Errors name the line, the column, what was found and what was expected. If n·max k, the number of
-// levels of all sites, exceeds 2²⁰, the text must have at least one word for every 64 levels.
+// Errors name the line, the column and what was expected. If n·max k, the number of levels of all
+// sites, exceeds 2²⁰, the text must have at least one word for every 64 levels.
 func UAI(r io.Reader) (energy.Model, error) {
 	w := newWords("UAI", r)
 	kind, err := w.next("MARKOV or BAYES")

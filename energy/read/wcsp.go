@@ -17,15 +17,13 @@ import (
 //
 // There are n variables, numbered from 0, and variable i has the values 0 … k_i − 1. The first line
 // of a cost function has the number a of its variables, the variables, the default cost and the
-// number t. The next t lines give the costs of t joint values of the variables; all other joint
-// values have the default cost. The energy in nats is the sum of the costs. A cost of at least top
-// forbids the joint value. Costs may be any numbers ≥ 0. Lines may be broken anywhere; lines that
-// start with # are comments. Global cost functions, for which a is −1, are an error.
+// number t. The next t lines give the costs of t joint values; all others have the default cost.
+// The energy in nats is the sum of the costs. A cost of at least top forbids the joint value. Costs
+// are numbers ≥ 0. Lines may be broken anywhere; lines that start with # are comments. Global cost
+// functions, for which a is −1, are an error.
 //
 // The model supports the same interfaces as a model from [UAI], which also describes errors and
-// memory limits. If all costs of a state are below top but add up to top or more, a solver forbids
-// the state. This model allows it, with a probability of at most e^−top times the probability of a
-// state without costs.
+// memory limits. A state is not forbidden if only the sum of its costs reaches top.
 func WCSP(r io.Reader) (energy.Model, error) {
 	w := newWords("WCSP", r)
 	w.comment = "#"

@@ -3,11 +3,11 @@ package activeset
 import "math"
 
 // Gram solves the problem of a [Metric], a projection in the norm of a matrix P, for larger numbers
-// n of variables. A row is tight if it holds with equality. Gram stores the Cholesky factor of the
-// Gram matrix T·P·Tᵀ, where T holds the tight rows. Rows stay sparse. With q tight rows, an
-// iteration costs about n·q + q² operations, and a new P costs only the products of P with the
-// rows. A Gram is less accurate than a Metric, because it treats more sets of rows as linearly
-// dependent. It is not safe for concurrent use. After the first calls it does not allocate.
+// n of variables. It stores the Cholesky factor of the Gram matrix T·P·Tᵀ, where T holds the q rows
+// that hold with equality. Rows stay sparse. An iteration costs about n·q + q² operations, and a
+// new P costs only its products with the rows. A Gram is less accurate than a Metric, because it
+// treats more sets of rows as linearly dependent. It is not safe for concurrent use. After the
+// first calls it does not allocate.
 type Gram struct {
 	a      Rows // rows as given to NewGram
 	inner  *Solver

@@ -15,13 +15,13 @@ const canonEntries = 1 << 22
 // errLarge stops an exploration that has exceeded canonEntries.
 var errLarge = errors.New("the automaton is too large to minimise")
 
-// Digest returns a hash of the set of sequences that an automaton accepts. The hash covers
-// sequences of one token per site, with tokens 0 … levels−1. It depends only on transitions that
-// such sequences can make, and not on how states and token classes are numbered.
+// Digest returns a hash of the set of sequences of one token per site that an automaton accepts,
+// with tokens 0 … levels−1. It depends only on transitions that such sequences can make, and not on
+// how states and token classes are numbered.
 //
 // Automata with up to 2²² table entries are minimised first. Two such automata of the same language
 // have the same digest if sequences with fewer tokens than sites reach every state of both. The
-// only error is the cause of the context's end.
+// only error is the cause of ctx.
 func Digest(ctx context.Context, a Automaton, sites, levels int) (uint64, error) {
 	h := fnv.New64a()
 	t, err := explore(ctx, a, levels, sites, func(_, entries int) error {

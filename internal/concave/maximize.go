@@ -75,12 +75,11 @@ func newPoint(n int) *point {
 // sign. If free is nil, no λ_j may be negative. The argument unit is the order of magnitude of
 // differences in f that matter. The result does not depend on the units of the multipliers.
 //
-// Every step goes from the current λ towards the maximum of a damped quadratic model of f: its
-// curvature is increased by μ times its diagonal (Levenberg and Marquardt). Along this direction, a
-// line search brackets the zero of the slope of f. It uses slopes because their signs are less
-// sensitive to rounding than values of f. No step goes beyond the maximum along its direction.
+// Every step goes from the current λ towards the maximum of a quadratic model of f. The curvature
+// of the model is increased by μ times its diagonal (Levenberg and Marquardt). A line search
+// brackets the zero of the slope of f along this direction. No step goes beyond that maximum.
 //
-// Maximize returns the error of the context, an error if the start is outside the domain, or an
+// Maximize returns the error of ctx, an error if the start is outside the domain, or an
 // [*Unbounded] if f returned +Inf.
 func Maximize(ctx context.Context, f Func, start []float64, unit float64, free []bool) (*Top, error) {
 	n := len(start)
@@ -251,8 +250,7 @@ func (c *climb) probe(t float64) float64 {
 //
 // The size of a component must be on the scale of its rounding error. If the gradient is the mean
 // of functions g_j of a random state, the size is the mean deviation E|g_j − E g_j|. The standard
-// deviation is unsuitable: a state of probability 10⁻²⁰ with g_j = 10²⁰ changes the mean by 1 and
-// the standard deviation by 10¹⁰.
+// deviation is unsuitable, because a rare state with a large g_j dominates it.
 func Residual(lambda, grad, size []float64, free []bool) float64 {
 	r := 0.0
 	for j, g := range grad {

@@ -76,8 +76,8 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 //
 // The function frames returns the number of frames. It is called before every frame, so that an
 // early frame can contain the number. The function state reads the body of frame i and returns the
-// bytes left over. Any bytes left over are an error. A body has at most limit bytes, not counting
-// its digest and number.
+// bytes left over, which are an error. A body has at most limit bytes, not counting its digest and
+// number.
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {

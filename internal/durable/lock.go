@@ -12,8 +12,7 @@ import (
 var ErrInUse = errors.New("another run is using the file")
 
 // Lock is the exclusive right of one run to write a file. The lock is the file path.lock, which is
-// removed on Release. A crash may leave that file behind, but not locked, so the next run can
-// acquire the lock.
+// removed on Release. If a crash leaves that file behind, the next run can still acquire the lock.
 //
 //	Linux, Android, macOS, iOS, BSD, illumos    flock
 //	Solaris, AIX                                 a record lock (fcntl)
@@ -21,9 +20,8 @@ var ErrInUse = errors.New("another run is using the file")
 //	Plan 9                                       the file is open for exclusive use
 //	js, wasip1                                   none between processes
 //
-// On every system, two runs of one process exclude each other. Between machines that share a
-// file system, the lock works if the file system supports locks of the above kind. On a file
-// system without them (ENOTSUP, ENOSYS, ENOLCK) there is no lock between processes.
+// On every system, two runs of one process exclude each other. On a shared or local file system
+// without locks of the above kind (ENOTSUP, ENOSYS, ENOLCK), there is no lock between processes.
 type Lock struct {
 	target, key string
 	release     func()

@@ -11,13 +11,12 @@ import (
 // Best returns the k most probable states x, most probable first, and their energies e. These are
 // states of the late variables only, which are eliminated last (see [Options]). The energy of such
 // a state is −log Σ exp(−E), where the sum is over all other variables. If no variable is late, all
-// count as late. States are rows of one slice, indexed by variable number; the entries of other
-// variables are 0. There may be fewer than k states of finite energy.
+// count as late. States are rows of one slice, indexed by variable number; other entries are 0.
+// There may be fewer than k states of finite energy.
 //
 // One backward pass finds the first state. At each variable, every level that it does not choose is
-// an alternative: the choices so far, followed by that level. The pass records the energy of the
-// best state of each alternative. The cheapest of all alternatives begins the next state (Flerova,
-// Marinescu and Dechter 2016).
+// an alternative. The cheapest of all alternatives begins the next state (Flerova, Marinescu and
+// Dechter 2016).
 func (r *Run) Best(ctx context.Context, tables [][]float64, k int) (x []int32, e []float64, err error) {
 	best, err := r.start(ctx, tables, maximal, true)
 	if err != nil {

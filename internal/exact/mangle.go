@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Mangle damages a checkpoint for a fuzz test. It changes bytes in the bodies of the frames. It
+// Mangle damages a checkpoint for a fuzz test. It changes bytes in the bodies of the frames, and
 // corrects lengths and checksums, so that the damage reaches the code that reads the bodies. The
 // argument edits holds edits of five bytes each:
 //

@@ -127,13 +127,12 @@ func (m *Matrix) check(pi []float64) {
 	}
 }
 
-// Stationary returns the distribution π with πP = π. It panics if there is more than one such
-// distribution, that is, if the chain has two or more closed communicating classes. The chain may
-// be periodic.
+// Stationary returns the distribution π with πP = π. It panics if there is more than one, that is,
+// if the chain has two or more closed communicating classes. The chain may be periodic.
 //
 // It eliminates states one by one without a subtraction (Grassmann, Taksar and Heyman 1985). For n
-// states, every entry of π, however small, is therefore accurate to a relative error of about n³
-// roundings. If a row sum differs from 1, the difference goes to the diagonal entry.
+// states, every entry of π is therefore accurate to a relative error of about n³ roundings. If a
+// row sum differs from 1, the difference goes to the diagonal entry.
 func (m *Matrix) Stationary() []float64 {
 	n, root := m.n, m.root()
 	// Censoring removes the states from the last to the first, so the one that

@@ -11,9 +11,9 @@ import (
 //
 //	min_y KL(x‖y)  or, if reverse is true,  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v.
 //
-// It uses a logarithmic barrier with parameter t and Newton's method on dense matrices. The closed
-// form under test relies on the structure of the problem; NearestRow does not. With 2n−1
-// inequalities, its result is within (2n−1)/t of the optimum, and t = 1e12 at the end.
+// It uses Newton's method with a logarithmic barrier, so it is independent of the closed form under
+// test. With 2n−1 inequalities and the final barrier parameter t = 1e12, its result is within
+// (2n−1)/t of the optimum.
 func NearestRow(x []float64, v int, kappa float64, reverse bool) (cost float64, y []float64) {
 	n := len(x)
 	y = make([]float64, n)

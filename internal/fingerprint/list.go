@@ -259,8 +259,8 @@ const most = 8
 //   - Any other struct is added by its name and its fields, prefixed by "name." (at the top level
 //     by the name of the struct: "dmala.StepSize"). Fields of an embedded struct count as its own.
 //     A pointer counts as its target, and a long slice is added by a digest.
-//   - Anything else (functions, maps, channels) is added by its name if it has a method Name, or
-//     else as "func", "map", "chan" or "nil".
+//   - Anything else (functions, maps, channels) is added by its method Name, or else as "func",
+//     "map", "chan" or "nil".
 func (l *List) Add(name string, value any) {
 	switch v := value.(type) {
 	case []float64:

@@ -20,14 +20,12 @@ import (
 //	c = (x_v + Σ_S x)/(κ+|S|)                       forward,
 //	c = exp[(κ·ln(x_v/κ) + Σ_S ln x)/(κ+|S|)]       reverse.
 //
-// S holds the most likely of the other tokens: as few as possible, such that all tokens outside S
+// S holds the most likely of the other tokens, as few as possible, such that all tokens outside S
 // have probability at most c. Then y_u = c on S, y_v = κc and y = x elsewhere. The forward solution
 // sums to one; the reverse one is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) and −log
 // Z.
 //
-// The cost and S grow from one token to the next less likely one. Computing all costs therefore
-// takes one sort and a pass with two pointers. The few cheapest costs take only a part of the
-// sorted order, and a single cost takes a bisection.
+// All costs together take one sort and a pass with two pointers; a single cost takes a bisection.
 type Row struct {
 	rule
 

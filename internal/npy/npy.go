@@ -213,12 +213,12 @@ type Element interface{ float32 | float64 | int32 }
 const chunk = 4096
 
 // Read reads one array and returns its shape and its elements in row-major order. A shape without
-// dimensions has one element. Files of float32 and float64 can be read as either type. A
-// float64 read as float32 is rounded to nearest and may overflow to ±Inf. Files of int32 can be
-// read only as int32. Both byte orders are supported.
+// dimensions has one element. Files of float32 and float64 can be read as either type. A float64
+// read as float32 is rounded and may overflow to ±Inf. Files of int32 can be read only as int32.
+// Both byte orders are supported.
 //
-// Read consumes exactly the bytes of the array, in reads of at most 32 KiB, so several arrays can
-// follow each other in r. The memory used is proportional to the bytes read.
+// Read consumes exactly the bytes of the array, so several arrays can follow each other in r. The
+// memory used is proportional to the bytes read.
 func Read[T Element](r io.Reader) (shape []int, data []T, err error) {
 	h, err := readHeader(r)
 	if err != nil {

@@ -9,13 +9,11 @@ import (
 )
 
 // Faces returns the faces of the two-connected parts of a planar graph with n vertices, each as a
-// closed walk (a list of edges). Every edge that is not a bridge occurs exactly twice, in two
-// different walks or in the same walk. The walks generate all cycles: every cycle is a sum of walks
-// modulo 2. The result ok is false if the graph is not planar. The graph must have no loops and no
-// parallel edges.
+// closed walk (a list of edges). Every edge that is not a bridge occurs exactly twice, in one walk
+// or in two. Every cycle is a sum of walks modulo 2. The result ok is false if the graph is not
+// planar. The graph must have no loops and no parallel edges.
 //
-// The embedding of each part grows from a cycle by adding paths of edges that cross a face
-// (Demoucron, Malgrange and Pertuiset 1964). This takes O(n·m) steps for m edges.
+// Faces takes O(n·m) steps for m edges (Demoucron, Malgrange and Pertuiset 1964).
 func Faces(ctx context.Context, n int, edges [][2]int32) (faces [][]int32, ok bool, err error) {
 	if n >= 3 && len(edges) > 3*n-6 {
 		return nil, false, nil

@@ -11,9 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Claims tests whether the optional methods of a model agree with its energy. It compares these
-// methods with the energies of x and of copies of x in which one or two random sites have changed.
-// It tests
+// Claims tests whether the optional methods of a model agree with its energies. It uses x and
+// copies of x in which one or two random sites have changed. It tests
 //
 //   - the energy differences of single sites, and how the model updates them after a change;
 //   - the energies that are returned with tables of differences;

@@ -8,8 +8,8 @@ const flatStates = 1 << 12
 // Flat returns a machine for the same language in which only recursive levels are called. A level
 // is recursive if it can be called again while it is active. All other levels are expanded in
 // place, with one copy for each chain of calls that leads to them. Without recursion the language
-// is regular, and sums over it take time linear in the length. Flat returns m itself if there is
-// nothing to expand, or if the result would have more than 2¹² states.
+// is regular, and sums over it take linear time. Flat returns m itself if there is nothing to
+// expand, or if the result would have more than 2¹² states.
 func (m *Machine) Flat() *Machine {
 	recurs := m.recursive()
 	if !slices.ContainsFunc(m.Moves, func(a Move) bool { return a.Kind == Call && !recurs[m.Level[a.To]] }) {

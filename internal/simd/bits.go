@@ -115,8 +115,8 @@ type BitTorus struct {
 
 // NewBitTorus returns a BitTorus for neighbours at the positions near, relative to a site's
 // position in a bit string. In [TorusBits], a site has neighbours at near[0], at near[1] and at its
-// own position, because neighbours have the other colour and therefore another string. The fourth
-// neighbour depends on the site's bits in three masks of TorusBits, rows, a and b:
+// own position in the string of the other colour. The fourth neighbour depends on the site's bits
+// in the masks rows, a and b of TorusBits:
 //
 //	near[2] if the bits in rows and a are 1,
 //	near[3] if the bit in rows is 1 and the bit in a is 0,
@@ -145,8 +145,7 @@ func NewBitTorus(near [6]int) *BitTorus {
 //	1024r + 16d + ⌊i/32⌋ mod 16,  r = ⌊i/512⌋,
 //
 // of a random stream, counted from the start of the given group. [ARS] generates the stream if ars
-// is true, and otherwise [Philox]. A redraw of BitSites sites takes BitGroups groups, but only
-// computes the bits that decide whether u_i < o.At(k_i).
+// is true, and otherwise [Philox]. A redraw of BitSites sites takes BitGroups groups.
 //
 // It panics unless len(dst) is a multiple of 8 and at most 512.
 func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group uint64) {

@@ -12,13 +12,10 @@ import (
 // where total must be the sum that [Weights] has computed. Pick never returns an index of weight 0.
 // It returns −1 if total is 0 or NaN.
 //
-// All sums are float64, in an order that is part of the definition. Blocks of 128 weights are each
-// summed in 16 lanes (see the package documentation). The block sums are added in order; the last
-// partial sum is the total. The block that crosses u·total is summed again, now in groups of 16,
-// whose sums are added in order. In the group that crosses u·total, weights are added one after the
-// other. Because of rounding (one part in 10¹⁵), a block may cross u·total while its groups do not,
-// and likewise for a group and its weights. Pick then takes the last group or index of positive
-// weight.
+// Sums are float64, in an order that is part of the definition. Blocks of 128 weights are summed in
+// 16 lanes (see the package documentation), and the block sums in order. The block that crosses
+// u·total is summed again in groups of 16, and the group that crosses it weight by weight. If
+// rounding prevents a crossing, Pick takes the last group or index of positive weight.
 func Pick(p []float32, total, u float64) int {
 	if !(total > 0) {
 		return -1

@@ -54,9 +54,9 @@ func (c *Changes) Len() (n int) {
 //	dst_j = src_j + Σ_i (y_i − x_i)·w[i, j],
 //
 // and also stores it, rounded to float32, in f_j. Only changed sites are added, in ascending order
-// of i, each sum rounded to float64. If every sum is exact, the result has the same bits as a sum
-// computed from scratch. The slice dst may be src. It panics unless len(f) = len(src) = len(dst)
-// and len(w) = sites·len(dst).
+// of i, each sum rounded to float64. If every sum is exact, the result equals a sum computed from
+// scratch. The slice dst may be src. It panics unless len(f) = len(src) = len(dst) and len(w) =
+// sites·len(dst).
 func (c *Changes) Add(k int, dst []float64, f []float32, src []float64, w []float32) {
 	n := len(dst)
 	checkLen("f", len(f), n)

@@ -108,8 +108,8 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 
 // GridBits counts the neighbours in state 1 of the sites first, first+1, …, first+64·len(a)−1 of a
 // torus, all of whose sites are in the string own. Site i is bit i mod 64 of word pad + ⌊i/64⌋ of
-// own. The word near[24r + 8p + w] receives binary digit p of the numbers of 64 sites: those of
-// word 8r + w, counted from the word of site first.
+// own. The word near[24r + 8p + w] receives binary digit p of the numbers of 64 sites. These are
+// the sites of word 8r + w, counted from the word of site first.
 //
 // The positions of the neighbours in own, relative to the site, are the argument near of
 // [NewBitTorus]. Every site has neighbours at near[0] and near[1]. The third is at near[2] if the

@@ -45,10 +45,9 @@ const forestTerms = 1 << 12
 
 // Odds computes the odds of level 1 at the places lo, …, hi−1, in ForestChains chains. It
 // multiplies the entries of Field by the factors of the neighbours outside the forest, whose levels
-// are in own, and of the children. Call it for consecutive ranges of places: the call with lo = 0
+// are in own, and of the children. Call it for consecutive ranges of places. The call with lo = 0
 // sets all odds to Field, and every call adds the factors of its range. The slice odds has
-// ForestChains entries for each place, and for one extra place with odds 0. The method
-// Forest.Forward of package subgraph does the same for a single chain.
+// ForestChains entries for each place, and for one extra place with odds 0.
 func (f *Forest) Odds(odds []float64, own []uint8, lo, hi int) {
 	n := len(f.Links)
 	checkLen("odds", len(odds), ForestChains*(n+1))

@@ -150,8 +150,8 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //   - In visit i, the highest eight bits of u are byte c of words 8i … 8i+7. If they equal the
 //     highest bits of p, there is a tie if bit c of valid is set; otherwise the result is 0.
 //   - If this is the visit's only tie, the next eight bits are byte i of the group that follows the
-//     words of all visits. They decide unless they, too, equal the bits of p.
-//   - If they do not decide, or if the visit has several ties, each tie of the visit takes the next
+//     words of all visits.
+//   - If these equal the bits of p, too, or if the visit has several ties, each tie takes the next
 //     two words of the following groups, low word first. Ties are in the order of visits and of
 //     chains. The visit's first tie uses 48 bits from the high end of its words, after the eight
 //     bits above; all others use 56.
@@ -160,13 +160,12 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 // HeatRows changes both.
 //
 // If kept is not nil, kept[v.Row] must hold the sums of the visit (see [CountRows]). HeatRows then
-// updates the sums of the neighbours of every site that changes. This takes less time if few visits
+// updates the sums of the neighbours of every site that changes. This is faster if few visits
 // change a chain. The results have the same bits if the neighbour relation is symmetric, with equal
 // signs in both directions.
 //
-// It panics if there are more than RowVisits visits or RowNear entries of near. The caller must
-// ensure that row numbers, tables and entries of near are valid, and that sums are in 0 …
-// RowCounts−1; they are not checked.
+// It panics if there are more than RowVisits visits or RowNear entries of near. Row numbers,
+// tables, entries of near and sums (0 … RowCounts−1) must be valid; they are not checked.
 func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid uint32, t *RowTally, kept []Row, w *RowScratch, ars bool, key, stream, group uint64) {
 	if len(visits) > RowVisits || len(near) > RowNear {
 		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))

@@ -12,8 +12,7 @@ import (
 // Word j of the stream belongs to group G = ⌊j/64⌋. Let r = j mod 64, w = ⌊r/16⌋ and lane = r mod
 // 16. The word is output word w of the generator Philox4x32-10 with the 64-bit argument key at a
 // 128-bit counter. The low half of the counter is G·16 + lane, and the high half is the argument
-// stream. This layout is part of the definition: all backends, and all ways of dividing a stream
-// into calls, give the same words.
+// stream. All backends, and all divisions of a stream into calls, give the same words.
 //
 // Philox panics unless len(dst) is a multiple of 64.
 func Philox(dst []uint32, key, stream, group uint64) {

@@ -10,10 +10,10 @@ import (
 //	p[i] = e^(w[i]−m), where m is the maximum of the row,
 //
 // in float32. The error is below 2.5 ulp, not counting the rounding of w[i]−m. Weights stores the
-// sum of each row in total, a float64 sum in the order described at [Pick]. If w[i] is −Inf, p[i]
-// is exactly 0. Any other p[i] is at least the argument floor, because smaller ones are raised to
-// it. With floor = 0, p[i] is also 0 if w[i]−m is below −87.3. The total is 0 for a row that has
-// only −Inf, and NaN for a row with a NaN or +Inf.
+// sum of each row in total, in float64 and in the order described at [Pick]. If w[i] is −Inf, p[i]
+// is exactly 0. Any other p[i] is raised to at least the argument floor. With floor = 0, p[i] is
+// also 0 if w[i]−m is below −87.3. The total is 0 for a row that has only −Inf, and NaN for a row
+// with a NaN or +Inf.
 //
 // The slice p may be w. Weights panics unless cols ≥ 1, len(w) = len(total)·cols and len(p) =
 // len(w).

@@ -80,18 +80,17 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
 // where p is the prediction, i a site, v a token, q the transition probability of the process, and
-// Z_C(p) the total probability of C under p. It follows that
+// Z_C(r) the total probability of C under r. The weight W of a path satisfies
 //
 //	E[W·1[path ends in x]] = p(x)·1[x ∈ C],
 //
-// where W is the weight of the path, and p(x) the probability that the diffusion without the
-// constraint ends in x. The number 1[…] is 1 if the condition holds and 0 otherwise.
+// where p(x) is the probability that the diffusion without the constraint ends in x, and 1[…] is 1
+// if the condition holds and 0 otherwise.
 //
-// This identity holds only if paths can reach every state to which p gives probability. A
-// prediction may contain zeros, for instance if it is restricted to the K likeliest tokens. Then a
-// later prediction may allow a token that an earlier one excludes. For this case, Paths draws from a
-// defensive mixture p' in place of p (see [Mix]; Hesterberg 1995). It multiplies the weight by the
-// ratio of the probabilities of the step under p and under p'. The last step draws from p itself.
+// This holds only if paths can reach every state to which p gives probability. A prediction may
+// exclude a token that a later one allows, for instance if it is restricted to the K likeliest
+// tokens. Paths therefore draws from a defensive mixture in place of p (see [Mix]; Hesterberg 1995)
+// and corrects the weight. The last step draws from p itself.
 type Paths struct {
 	*Engine[int32]
 	drawer      Drawer
@@ -315,17 +314,16 @@ func undefined(row []float32) int {
 // predictions exclude these tokens, too. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v, the prediction for each site, to dst. Suppose that a row p gives n > 0
-// tokens probability 0, and that the token of its site is not yet known. Mix then replaces p by the
-// defensive mixture
+// Mix copies the rows of v, the prediction for each site, to dst. Let p be a row that gives n > 0
+// tokens probability 0, at a site whose token is not yet known. Mix replaces p by the defensive
+// mixture
 //
 //	p'(l) = (1−δ)·p(l) if p(l) > 0,  p'(l) = δ/n if p(l) = 0,
 //
-// where l is a token and δ is [Defence]. A row without any weight becomes uniform, because a later
-// step with another prediction may unmask its site. Rows with a NaN or +Inf are copied unchanged.
-// The argument mask is the level that is not a token, or −1. Mix sets mixed[i] for each site i
-// whose row it changes, and reports whether it changed any row. If not, the content of dst is
-// undefined.
+// where l is a token and δ is [Defence]. A row without any weight becomes uniform. Rows with a NaN
+// or +Inf are copied unchanged. The argument mask is the level that is not a token, or −1. Mix sets
+// mixed[i] for each site i whose row it changes, and reports whether it changed any row. If not,
+// the content of dst is undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {

@@ -14,8 +14,8 @@ import (
 // the number of chains that have made all of their updates. Update is the number of updates that
 // the next chain has made. Between steps both numbers are zero.
 //
-// If states are small, several chains move together between two checks for a stop. If a step of one
-// chain takes longer than the time between two checks, chains move one by one, in stages.
+// If states are small, several chains move together between two checks for a stop. Otherwise chains
+// move one by one, in stages.
 type Cursor struct {
 	Chain, Update int
 	Info          []sampler.Info // reports on the step so far, one per chain
@@ -105,10 +105,9 @@ func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewi
 
 // Renew does the work of a kernel's Reset, which prepares the kernel for new states. It divides the
 // chains into groups, as large as fit between two checks for a stop. For the chains lo, …, hi−1 of
-// a group, it calls the function f once for each stage 0, …, stages−1. Renew is stopped if the
-// function stop returns true or f returns false. It then returns [sampler.ErrStopped], and the next
-// call continues at that point. The argument work is the number of elementary operations in a stage
-// of one chain.
+// a group, it calls f for each stage 0, …, stages−1. If stop returns true or f returns false, Renew
+// returns [sampler.ErrStopped], and the next call continues at that point. The argument work is the
+// number of elementary operations in a stage of one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()

@@ -14,9 +14,7 @@ import (
 // not change during the iteration. Errors are the same as for Cheapest.
 //
 // After the first sequence, each further sequence takes O(sites·log h) time, where h is the size of
-// the largest heap, and O(sites) memory. This is the recursive enumeration algorithm (Jiménez and
-// Marzal 1999). Each node keeps a heap of candidates for its next best suffix. It asks a successor
-// for another suffix only when a candidate is taken from the heap.
+// the largest heap, and O(sites) memory (recursive enumeration, Jiménez and Marzal 1999).
 func (r *Runner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
 	r.g.checkTable("cost", len(cost))
 	return ascending(r, cost, 1)

@@ -406,13 +406,11 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 }
 
 // Draw stores in x an exact draw from the distribution w(x)/Z, where w and Z are the weights and
-// their sum in the last Filter. It takes one value from src per site. It takes a second value if
-// the class of the token contains other tokens, and a third if it contains many. Draw panics unless
-// a Filter succeeded and len(x) = sites.
+// their sum in the last Filter. It takes one value from src per site, a second if the class of the
+// token contains other tokens, and a third if it contains many. Draw panics unless a Filter
+// succeeded and len(x) = sites.
 //
-// Filter sums backward, so the draw runs forward. At site i the probability of token l is
-// proportional to exp(v[i,l]) times the sum over all continuations. Tokens are drawn by inverse CDF
-// with 53 random bits.
+// Tokens are drawn from the first site to the last, by inverse CDF with 53 random bits.
 func (r *Runner) Draw(x []int32, src rand.Source) {
 	r.g.checkSequence(x)
 	r.mustFilter()

@@ -20,13 +20,12 @@ const Target = 0.574
 //	log α ← log α + γ_n (mean acceptance of the block − target),  γ_n = (1 + n/50)^(−0.6).
 //
 // At the end of warm-up, log α becomes its average over the second half of warm-up (Polyak and
-// Juditsky 1992). The gain γ_n is initially 1, so any start in [1e−3, 1e3] converges within some
-// tens of steps. Convergence requires an exponent in (½, 1], here 0.6. The bounds of α are 1e−4 and
-// 1e4.
+// Juditsky 1992). Any start in [1e−3, 1e3] converges within some tens of steps. The bounds of α are
+// 1e−4 and 1e4.
 //
-// A proposal that changes nothing is accepted whatever the step size. If the fraction of such
-// proposals exceeds the target, no step size reaches the target, and α would move to a bound. They
-// are therefore ignored while their fraction over about the last 50 steps exceeds the target.
+// A proposal that changes nothing is accepted whatever the step size. Such proposals are ignored
+// while their fraction over about the last 50 steps exceeds the target. Otherwise α would move to a
+// bound.
 type Tuner struct {
 	target    float64
 	logAlpha  float64

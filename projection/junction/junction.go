@@ -65,14 +65,17 @@ type Distribution struct {
 	best  *elimination.Run
 }
 
-// New returns the distribution of a model. It searches for an order of summation, which depends on
-// the graph alone, and does not compute any tables yet.
+// New returns the distribution of a model. It searches for an order of summation and does not
+// compute any tables yet.
 //
-// New returns an error if m is nil or has no factors, or if c.Bytes < 0. It also returns an error
-// if a site has no level of finite energy. If the language Config.Within contains no state of the
-// model, the error wraps constraint.ErrInfeasible. If the language is too large, the error is a
-// constraint.LimitError. If the tables would not fit, the error is a *[energy.WidthError]. New also
-// returns the error of ctx.
+// New returns an error in these cases:
+//
+//   - m is nil or has no factors, or c.Bytes < 0;
+//   - a site has no level of finite energy;
+//   - the language Config.Within contains no state of the model (the error wraps
+//     constraint.ErrInfeasible) or is too large (a constraint.LimitError);
+//   - the tables would not fit (a *[energy.WidthError]);
+//   - ctx ends (the error of ctx).
 func New(ctx context.Context, m Factored, c Config) (*Distribution, error) {
 	if check.Nil(m) {
 		return nil, errors.New("junction: New: m is nil")
@@ -201,10 +204,10 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 
 // Joint returns, for each scope (a list of sites), the joint probabilities of the states of its
 // sites. The result for a scope has levels^len(scope) entries, and the last site of the scope
-// varies fastest. A scope may contain any sites. If its sites share no table of the model, the
-// scope enlarges the tables (see [Distribution.Width]) and increases the cost.
+// varies fastest. A scope may contain any sites, but it enlarges the tables (see
+// [Distribution.Width]) if these share no table of the model.
 //
-// It returns an error if a site is out of range or occurs twice in a scope. It also returns the
+// Joint returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].
 func (d *Distribution) Joint(ctx context.Context, scopes ...[]int32) ([][]float64, error) {
 	for k, scope := range scopes {

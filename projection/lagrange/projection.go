@@ -32,7 +32,7 @@ func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 // the sample's last projection (see [Projection.Reset]).
 //
 // If no sequence was found, the error is a *[projection.NotConverged], and v and the violation
-// describe the best attempt. After any other error, v is unchanged. Such an error is an
+// describe the best attempt. After any other error, v is unchanged. It is an
 // *[projection.InfeasibleError] if no sequence is in the language of the field Path. Otherwise it
 // wraps the error of ctx, or names a value of the constraint that is NaN.
 func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {

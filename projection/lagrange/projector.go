@@ -11,38 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// Projector projects onto constraints given by a differentiable function, such as the score of a
-// classifier. A black box also works if it has a differentiable surrogate. Let x be the given
-// distribution. Let decode(y) be the likeliest sequence under a distribution y. Projector searches
-// for the y with the smallest divergence KL(x‖y) for which
-//
-//	g_j(decode(y)) ≤ Tolerance for all j.
-//
-// It uses the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits of y. For a
-// constraint that is a language, use [projection.Path], which is exact and faster. If a part of the
-// constraint is a language, put that part into the field Path.
-//
-// Each outer loop draws Gumbel noise and keeps it fixed. It then makes gradient steps (their number
-// is the field Inner) on the function
-//
-//	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
-//
-// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). Then λ_j ← λ_j + μ·Δ_j and μ ←
-// min(2μ, 1000), starting from λ = 0 and μ = 1 as in the paper.
-//
-// The search ends as soon as the decoded sequence satisfies the constraint. Then the divergence is
-// reduced while the constraint still holds. Tokens that changed without need are changed back.
-// Costly tokens are exchanged for cheaper ones, together with tokens at up to two other sites. The
-// final rows are the nearest rows whose likeliest tokens form this sequence (see
-// [projection.PathProjection.Nearest]).
-//
-// In tests with bounds on counts, the result equals the exact projection. With bounds on weighted
-// sums, its distance is on average at most a twentieth larger than the distance of the exact
-// projection.
-//
 // Algorithm 1 of the paper has a misprint: it continues while the violation is below the tolerance,
-// not above it. The paper does not specify the growth of μ, Temperature and the tolerance. This
-// implementation adds four things:
+// not above it. The paper does not specify the growth of μ, Temperature and the tolerance. The
+// search adds four things:
 //
 //   - No step moves a logit by more than 1. Otherwise, growing multipliers could move logits to
 //     10⁶, from where they never recover.
@@ -51,6 +22,33 @@ import (
 //     violation decreases. This reaches rare sets that the relaxation circles around.
 //   - If ϕ satisfies the constraint but the decoded sequence does not, the violation of the decoded
 //     sequence is added to g(ϕ). Otherwise the gradient of the constraint would stay zero.
+
+// Projector projects onto constraints given by a differentiable function, such as the score of a
+// classifier or a surrogate of a black box. Let x be the given distribution, and decode(y) the
+// likeliest sequence under a distribution y. Projector searches for the y with the smallest
+// divergence KL(x‖y) for which
+//
+//	g_j(decode(y)) ≤ Tolerance for all j.
+//
+// It uses the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits of y. For a
+// constraint that is a language, use [projection.Path], which is exact and faster. If only a part
+// of the constraint is a language, put it into the field Path.
+//
+// Each outer loop draws Gumbel noise and keeps it fixed. It then makes gradient steps (their number
+// is the field Inner) on the function
+//
+//	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
+//
+// where ϕ is the relaxed draw softmax((log y + noise)/Temperature). The multipliers λ_j start at 0
+// and the penalty weight μ at 1. After each loop, λ_j ← λ_j + μ·Δ_j and μ ← min(2μ, 1000).
+//
+// The search ends as soon as the decoded sequence satisfies the constraint. Then the divergence is
+// reduced while the constraint still holds: unneeded changes are undone, and costly tokens are
+// exchanged for cheaper ones. The final rows are the nearest rows whose likeliest tokens form this
+// sequence (see [projection.PathProjection.Nearest]).
+//
+// For counts, the result equals the exact projection in tests. For bounds on weighted sums, its
+// distance is at most a twentieth larger on average.
 //
 // A Projector is written as a struct literal. For every field except Constraint, the zero value is
 // the recommended setting. Bind and Compile return a [Projection], which does the work.

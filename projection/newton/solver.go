@@ -76,9 +76,9 @@ func (s *Solver) Step(z, v []float64) (residual float64, err error) {
 //	argmin_z ½‖z−v‖²  over  h(z) = 0.
 //
 // The equations hold to the Tolerance of the [Projector]. Solve first reaches a solution by damped
-// Gauss–Newton steps. It then reduces the distance to v by steps along the set of solutions, and
-// projects each result back onto this set. The step length follows Barzilai and Borwein (1988). For
-// linear h, one Gauss–Newton step suffices. The slices z and v may be the same.
+// Gauss–Newton steps. It then reduces the distance to v by steps along the set of solutions, with
+// step lengths by Barzilai and Borwein (1988). For linear h, one Gauss–Newton step suffices. The
+// slices z and v may be the same.
 //
 // If the iteration fails, the error is a *[projection.NotConverged] and z holds the best iterate.
 // If v or h(v) is not finite, Solve returns an error and does not change z.

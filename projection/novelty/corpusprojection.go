@@ -17,13 +17,12 @@ import (
 )
 
 // CorpusProjection is a [Projection] whose set is a [Corpus], a finite automaton. It can compute
-// the probability that a draw is new, and draw new sequences jointly. Both are exact up to
-// rounding: sums omit at most 1e-11 of the result, and draws omit at most 6e-11 of the weight of
-// the new sequences. The set is not compiled, so additions take effect immediately. If the corpus
-// is [Sparse], tokens without a transition cost nothing.
+// the probability that a draw is new, and draw new sequences jointly. Sums omit at most 1e-11 of
+// the result, and draws omit at most 6e-11 of the weight of the new sequences. Additions to the set
+// take effect immediately. If the corpus is [Sparse], tokens without a transition cost nothing.
 //
 // The field Path.Limit of the [Projector] bounds the number of transitions that are stored for
-// draws. They are stored only if most of the distribution's mass is in the set.
+// draws.
 type CorpusProjection struct {
 	*Projection
 	trials int

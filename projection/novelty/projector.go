@@ -11,19 +11,17 @@ import (
 )
 
 // Projector prevents a run from generating sequences that are already in a set. It replaces a
-// distribution by the nearest distribution to it whose likeliest sequence is not in the set. It
-// adds the generated sequences to the set.
+// distribution by the nearest one whose likeliest sequence is not in the set. It adds the generated
+// sequences to the set.
 //
 // Of all sequences outside the set (and in Path.Language, if that is set), it chooses the one with
 // the least divergence. If every sequence is in the set, the error is an
-// *[projection.InfeasibleError]. The search is exact, unlike the best-first search of Cardei et al.
-// (2025). Its method depends on the set:
+// *[projection.InfeasibleError]. The search is exact, and its method depends on the set:
 //
 //   - for a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
-//   - for any other [Seen]: try sequences in order of cost until one is new. For a set of n
-//     sequences this takes at most n + 1 tries;
-//   - for any set, if there is also a language: try sequences of the language in order of cost
-//     until one is new.
+//   - for any other [Seen]: try sequences in order of cost until one is new, at most n + 1 tries
+//     for a set of n sequences;
+//   - for any set, if there is also a language: try sequences of the language in this order.
 //
 // A Projector is written as a struct literal; the zero value is the recommended setting.
 type Projector struct {

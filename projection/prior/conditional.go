@@ -21,10 +21,10 @@ import (
 // unchanged.
 //
 // Methods return an *[projection.InfeasibleError] if no sequence has positive weight, and a
-// *[projection.WeightError] for a NaN or +Inf among tokens of the model. If the context ends, they
-// return its cause. They panic if a slice has the wrong length. A Conditional is immutable and safe
-// for concurrent use. For L sites, V tokens in K classes, H hidden states and Q automaton states, a
-// sum over the language takes L·(V·H + H²·Q + H·Q·K) multiplications.
+// *[projection.WeightError] for a NaN or +Inf among tokens of the model. If ctx ends, they return
+// its cause. They panic if a slice has the wrong length. A Conditional is immutable and safe for
+// concurrent use. For L sites, V tokens in K classes, H hidden states and Q automaton states, a sum
+// over the language takes L·(V·H + H²·Q + H·Q·K) multiplications.
 type Conditional struct {
 	program
 
@@ -173,7 +173,7 @@ func (c *Conditional) weights(v []float32) []float32 {
 //	P(x_n = l | x_0 … x_{n−1} = prefix),  n = len(prefix) < sites.
 //
 // Here P is the hidden Markov model p restricted to the language. Ctrl-G conditions a language
-// model q on the language by weighting its next token l:
+// model q by weighting its next token l:
 //
 //	q(l | prefix)·P(l | prefix)/p(l | prefix).
 //

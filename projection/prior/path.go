@@ -43,9 +43,9 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.
 	return c, nil
 }
 
-// Compile compiles the path for sequences of the given number of sites (tokens). The number of
-// levels may exceed the number of tokens of the model, for instance to include a mask token. The
-// additional levels have probability zero.
+// Compile compiles the path for sequences of the given number of sites (tokens). If there are more
+// levels than tokens of the model, for instance a mask token, the additional levels have
+// probability zero.
 //
 // The error names a field that is out of range. It wraps [constraint.ErrInfeasible] if no sequence
 // of that length is in the language and possible under the model. It is a *[constraint.LimitError]

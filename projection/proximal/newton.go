@@ -407,19 +407,16 @@ type Certificate struct {
 	Violation float64
 
 	// Gap is the duality gap of the penalty form (see [Projector]): the objective at the solution z
-	// exceeds its minimum by at most Gap. For the minimiser z* it follows that ½‖z − z*‖² ≤ Gap, in
-	// the norm of the Metric, if there is one. In the hard form, Gap is the error of complementary
-	// slackness,
+	// exceeds its minimum by at most Gap. For the minimiser z*, ½‖z − z*‖² ≤ Gap, in the norm of
+	// the Metric, if there is one. In the hard form, Gap is the error of complementary slackness,
 	//
 	//	Σ_j |support_j(y_j) − y_j·t_j|.
 	//
-	// Here y_j is the multiplier of row j, t_j is the value of the row at z, and support_j(y) is
-	// the maximum of y·t over all values t that the row allows. With curved inequalities, Gap
-	// refers to the last linearisation.
+	// Here y_j is the multiplier of row j, and t_j is the value of the row at z. The function
+	// support_j(y) is the maximum of y·t over all values t that the row allows. With curved
+	// inequalities, Gap refers to the last linearisation.
 	//
-	// Gap is ≥ 0. It includes an allowance for rounding errors, 2⁻⁵⁰ of the sum of its terms. The
-	// allowance is noticeable only if rows contradict each other and the penalty exceeds the
-	// distance term by a factor of more than 2⁵⁰.
+	// Gap is ≥ 0. It includes an allowance for rounding errors, 2⁻⁵⁰ of the sum of its terms.
 	Gap float64
 
 	// Contradiction is true if no z satisfies the linear inequalities. The solution then belongs to

@@ -18,14 +18,14 @@ import (
 //	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
 // where f_j(z) ≤ 0 are the inequalities. This is the penalty form. If γ is large or Gamma is nil,
-// the solution is the point nearest to ẑ with f(z) ≤ 0. This is the hard form. Constrained
-// posterior sampling uses this projection (Narasimhan, Agarwal, Akcin, Shakkottai and Chinchali
-// 2025, equation 4). Projector solves the dual problem to a precision of 1e-12 and returns a
+// the solution is the point nearest to ẑ with f(z) ≤ 0. This is the hard form, the projection of
+// constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and Chinchali 2025,
+// equation 4). Projector solves the dual problem to a precision of 1e-12 and returns a
 // [Certificate].
 //
 // A Projector is written as a struct literal. For every field except Set, the zero value is the
-// recommended setting. Bind returns a [Projection] for a runner such as package sampler/diffusion.
-// Compile returns a [Solver] for direct use.
+// recommended setting. Bind returns a [Projection] for a runner, and Compile a [Solver] for direct
+// use.
 type Projector struct {
 	// Set is the feasible set, for series in the units in which the denoiser works. If Set is a
 	// [Splitter], such as [constraint.Linear], [constraint.Slabs] or *series.System, its linear
@@ -40,10 +40,10 @@ type Projector struct {
 
 	// Metric, unless nil, replaces the squared distance ‖z−ẑ‖² between the solution z and the
 	// prediction ẑ by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The function stores the product
-	// P·v for the diffusion time t in dst. Suppose that the clean series, given the noisy series,
-	// is Gaussian with covariance P. Then the projection onto equations is its mean given the
-	// equations. Metric must be safe for concurrent use, and P·v must depend only on v and t. For
-	// series of up to 1000 entries it is called with all unit vectors at every new t.
+	// P·v for the diffusion time t in dst. If P is the covariance of a Gaussian clean series given
+	// the noisy series, the projection onto equations is the mean given the equations. Metric must
+	// be safe for concurrent use, and P·v must depend only on v and t. For series of up to 1000
+	// entries it is called with all unit vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
 	// Soften accepts linear inequalities that contradict each other. [Solver.Solve] then returns

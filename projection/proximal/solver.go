@@ -248,9 +248,8 @@ func (s *Solver) Reset() { clear(s.iter.y) }
 //	z = v − P·Σ_j y_j·a_j,
 //
 // where a_j holds the coefficients of row j, and P is the metric (the identity if there is none). A
-// positive multiplier belongs to the upper bound. Rows without bounds get 0. If the last Solve
-// found a contradiction, no multipliers exist, and all are set to 0. [Solver.Penalised] with
-// [SoftGamma] computes the multipliers of the soft solution.
+// positive multiplier belongs to the upper bound. Rows without bounds get 0. After a contradiction
+// all are 0; use [Solver.Penalised] with [SoftGamma] for the multipliers of the soft solution.
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter

@@ -22,41 +22,41 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// AIS estimates log Z, where Z = Σ_x exp(−E(x)) is the normaliser of a model, by annealed importance
-// sampling (Neal 2001). Every chain starts at a draw x_0 from the base distribution. It then passes
-// through stages k = 1 … K, in which an inverse temperature rises from β_0 = 0 to β_K = 1. The energy
-// at stage k is
+// AIS estimates log Z by annealed importance sampling (Neal 2001), where Z = Σ_x exp(−E(x)) is the
+// normaliser of a model. Every chain starts at a draw x_0 from the base distribution. It then
+// passes through stages k = 1 … K, in which an inverse temperature rises from β_0 = 0 to β_K = 1.
+// The energy at stage k is
 //
 //	E_k = (1 − β_k)·E_base + β_k·E,
 //
-// where E_base = 0 for uniform states. If the model is [Tempered], it supplies the term β_k·E itself.
-// The weight w of the chain starts at Z_0, the normaliser of the base. A stage first updates the
-// weight and then moves the chain,
+// where E_base is the energy of the base, 0 for uniform states. If the model is [Tempered], it
+// supplies the term β_k·E. The weight w of a chain starts at Z_0, the normaliser of the base. Stage
+// k first updates the weight and then moves the chain,
 //
-//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← state after some steps of the method on E_k.
+//	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← x_{k−1} after AISConfig.Moves steps of the method on E_k.
 //
-// The number of steps is AISConfig.Moves. The last stage does not move the chain.
+// The last stage does not move the chain. A chain that starts at a state of probability zero has
+// weight 0.
 //
-// If the method leaves its target invariant (mcmc.DULA does not), the weights are unbiased, E[w] = Z,
-// however badly the chains mix. The logarithms of the weights are biased downwards. Methods do not
-// tune themselves in this run, because that would bias the weights. Set their step sizes.
+// If the method leaves its target invariant (mcmc.DULA does not), E[w] = Z, however badly the
+// chains mix. On average log w is too low. Methods do not tune themselves here, so set their step
+// sizes.
 //
-// If AISConfig.Population is set, AIS becomes population annealing (Hukushima and Iba 2003; Machta
-// 2010). A population is a group of consecutive chains. It is resampled whenever its effective number
-// of chains, (Σw)²/Σw², falls below half of its size. The chains are then replaced by copies of chains
-// drawn in proportion to their weights (systematic resampling), and each gets the mean weight. The
-// weights stay unbiased. Populations are independent of each other.
+// With AISConfig.Population, AIS becomes population annealing (Hukushima and Iba 2003; Machta
+// 2010). A population is a group of consecutive chains. When its effective number of chains,
+// (Σw)²/Σw², falls below half of its size, its chains are resampled in proportion to w (systematic
+// resampling). Each then gets the mean weight.
 //
-// Chains that start at a state of probability zero have weight 0. If almost all states have
-// probability zero, almost all weights are 0.
+// All results have the same bits on every processor.
 //
-// The weights, the estimate, its error and the effective sample size have the same bits on every
-// processor.
+// AIS returns an error in these cases:
 //
-// AIS returns an error if a setting is out of range, if the method does not fit the model, or if an
-// energy is NaN or −Inf. It also returns an error if a step fails or the context ends. It returns
-// [sampler.ErrZero] if all chains start at states of probability zero. Use an [AISRunner] for a run
-// that can stop and resume.
+//   - a setting is out of range, or the method does not fit the model;
+//   - an energy is NaN or −Inf, or a step fails;
+//   - ctx ends;
+//   - all chains start at states of probability zero ([sampler.ErrZero]).
+//
+// Use an [AISRunner] for a run that can stop and resume.
 func AIS(ctx context.Context, m energy.Model, method sampler.Method, cfg AISConfig) (*AISResult, error) {
 	a, err := NewAIS(m, method, cfg)
 	if err != nil {
@@ -95,12 +95,12 @@ type AISConfig struct {
 	Schedule Schedule
 
 	// Base is the distribution of the initial states; nil means uniform states. The closer it is to
-	// the model, the fewer stages are needed. Base must give positive probability to every state
-	// that has positive probability under the model.
+	// the model, the fewer stages are needed. Every possible state of the model must be possible
+	// under Base.
 	//
-	// It can be a model of independent sites, such as a model.Independent fitted to data. It can
-	// also be an energy.Factored model on a narrow graph, such as a chain or a strip of the model's
-	// lattice. The graph must suit package projection/junction.
+	// Base can be a model of independent sites, such as a model.Independent fitted to data. It can
+	// also be an energy.Factored model on a narrow graph that suits package projection/junction,
+	// such as a chain.
 	Base energy.Model
 
 	// Exact, if not nil, holds independent exact draws from the model, one per chain of the part.
@@ -222,13 +222,15 @@ func (r *AISResult) sum() error {
 	return nil
 }
 
-// Join combines the result r of the first part of a run with the results of the other parts. It
-// returns the result of the whole run, with the same bits as if the run had not been divided. The
-// part of r must begin with chain 0, and every other part must begin where the previous one ends.
+// Join combines the result r of the first part of a run with the results of the other parts, in
+// order. It returns the result of the whole run, with the same bits as an undivided run. The part
+// of r must begin with chain 0.
 //
-// If a part belongs to another run, Join returns an error that names the setting that differs. It
-// also returns an error if there is a gap or an overlap, or if the last part ends before the run.
-// It returns [sampler.ErrZero] if all chains start at states of probability zero.
+// Join returns an error in these cases:
+//
+//   - a part belongs to another run (the error names the setting that differs);
+//   - there is a gap or an overlap, or the last part ends before the run;
+//   - all chains start at states of probability zero ([sampler.ErrZero]).
 func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	all := &AISResult{back: r.back, population: r.population}
 	var err error

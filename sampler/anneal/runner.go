@@ -150,13 +150,12 @@ func (a *Runner) newChains(ctx context.Context) (*sampler.Chains, error) {
 	})
 }
 
-// Run makes one pass of n steps through the schedule, starting from the current states. It is an
-// error to call Run while another call is under way.
+// Run makes n steps of one pass through the schedule, starting from the current states. It is an
+// error to ask for more steps than remain, or to call Run while another call is under way.
 //
-// If the context ends, Run stops and returns the context's error. The best state so far is kept. A
-// later Run makes n further steps of the same pass; it is an error to ask for more steps than
-// remain. If a Run of n steps stopped after k steps, Run(ctx, n−k) finishes the pass with the same
-// bits as if it had not stopped. To abandon the pass instead, call Reset.
+// If ctx ends, Run stops, keeps the best state so far and returns the error of ctx. If it stopped
+// after k steps, Run(ctx, n−k) continues with the same bits as without the stop. To abandon the
+// pass instead, call Reset.
 func (a *Runner) Run(ctx context.Context, n int) error {
 	if err := a.life.BeginSaving(ctx, "Run", n); err != nil {
 		return err

@@ -58,17 +58,10 @@ const (
 // Cooling returns the first and the last inverse temperature for annealing a model. It computes
 // them from the energy differences of single-site changes at a few random states. At the first β,
 // the steepest rise of the energy is accepted with probability ½. At the last β, a small rise is
-// accepted with probability 0.01/sites, so hardly any site is excited (above its lowest energy) in
-// the end. If all differences are zero, both inverse temperatures are 1.
+// accepted with probability 0.01/sites. If all differences are zero, both results are 1.
 //
-// The small rise is the 5 % quantile of the magnitudes of the non-zero differences. Near local
-// minima, differences can be much smaller than at random states, for example if the energy
-// penalises conflicts. Cooling therefore also finds the smallest rise of each site near a few local
-// minima. If the 5 % quantile of these rises is less than a quarter of the quantile at random
-// states, Cooling uses it instead.
-//
-// This is the rule of D-Wave's simulated-annealing sampler with two changes. The quantile replaces
-// the smallest difference, and the probability is divided by the number of sites.
+// The small rise is the 5 % quantile of the non-zero differences, in magnitude. A much smaller
+// quantile near local minima takes precedence.
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {

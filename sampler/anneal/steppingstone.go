@@ -19,26 +19,23 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// SteppingStone estimates log Z, where Z = Σ_x exp(−E(x)) is the normaliser of a model, by
-// stepping-stone sampling (Xie, Lewis, Fan, Kuo and Chen 2011). It runs chains at inverse
-// temperatures 0 = β_0 < … < β_K = 1 and adds up the log-ratios of neighbouring normalisers,
+// SteppingStone estimates log Z by stepping-stone sampling (Xie, Lewis, Fan, Kuo and Chen 2011),
+// where Z = Σ_x exp(−E(x)) is the normaliser of a model. It runs chains at inverse temperatures 0 =
+// β_0 < … < β_K = 1 and adds up the log-ratios of neighbouring normalisers,
 //
 //	log Z = log Z_0 + Σ_k log ⟨exp(E_{k−1}(x) − E_k(x))⟩_{k−1}.
 //
-// Here E_k is the energy at β_k, as in [AIS], ⟨·⟩_k is the mean over the draws from exp(−E_k), and
-// Z_0 is the normaliser of the base distribution. For k = 0 the draws are independent, from the
-// base. The chains of a stage start from the last states of the previous stage and may adapt during
-// the stage's warm-up.
+// Here E_k is the energy at β_k, as in [AIS]. The mean ⟨·⟩_k is over draws from exp(−E_k), and Z_0
+// is the normaliser of the base distribution. The draws for k = 0 are independent. The chains of a
+// stage start from the last states of the previous stage, and may adapt during its warm-up.
 //
-// Unlike [AIS], stepping-stone sampling needs chains that mix at every temperature, and gives less
-// warning if they do not. If they mix, it is more precise than AIS at the same cost. StdErr is
-// computed with [diagnose.MCSEMean], which accounts for autocorrelation. The last digits of StdErr
-// may differ between processors; Value has the same bits on every processor.
+// The chains must mix at every temperature, unlike those of [AIS]. If they do, SteppingStone is
+// more precise at the same cost. StdErr is computed with [diagnose.MCSEMean]; its last digits may
+// differ between processors, those of Value do not.
 //
-// SteppingStone returns an error if a setting is out of range, and the same errors as
+// SteppingStone returns an error if a setting is out of range, and the errors of
 // [sampler.Runner.Run]. It returns [sampler.ErrZero] if all draws from the base in a block of
-// chains are states of probability zero. Use a [SteppingStoneRunner] for a run that can stop and
-// resume.
+// chains have probability zero. Use a [SteppingStoneRunner] for a run that can stop and resume.
 func SteppingStone(ctx context.Context, m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (LogZ, error) {
 	r, err := NewSteppingStone(m, method, cfg)
 	if err != nil {
@@ -332,11 +329,11 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 	return z
 }
 
-// Join combines the first part r of a run with the other parts. All parts must be finished. It
-// returns the estimate of the whole run, with the same bits as if the run had not been divided. The
-// part r must begin with chain 0, and every other part must begin where the previous one ends.
+// Join combines the first part r of a run with the other parts, in order. All parts must be
+// finished, and r must begin with chain 0. Join returns the estimate of the whole run, with the
+// same bits as an undivided run.
 //
-// If a part belongs to another run, Join returns an error that names the setting that differs. It
+// Join returns an error if a part belongs to another run; it names the setting that differs. It
 // also returns an error if there is a gap or an overlap, or if the last part ends before the run.
 func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {
 	parts = append([]*SteppingStoneRunner{r}, parts...)

@@ -65,12 +65,12 @@ type Job struct {
 }
 
 // Chains adds a job of Markov chains ([shard.Chains]) to a pipeline. The result is a collection of
-// one element, the tally of the whole run in the format of [diagnose.Tally.AppendBinary]. The tally
-// holds the statistics of all draws. Chains returns an error if the run is not a [shard.Chains] or
-// cannot be built in this process, or if Parts is out of range.
+// one element, the tally of all draws in the format of [diagnose.Tally.AppendBinary]. Chains
+// returns an error if the run is not a [shard.Chains] or cannot be built in this process, or if
+// Parts is out of range.
 //
-// In the pipeline, an error of a part fails its bundle. The runner may repeat the bundle, which
-// gives the same bits. A tally with a missing or repeated part is an error.
+// An error of a part fails its bundle in the pipeline, which the runner may repeat. A missing or
+// repeated part is an error.
 func Chains(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "chains", job) }
 
 // Samples adds a job of independent samples ([shard.Samples]), such as those of a diffusion, to a

@@ -13,23 +13,20 @@ import (
 const MinDraws = 6
 
 // ESSBulk returns the bulk effective sample size of draws[chain][draw] (Vehtari et al. 2021). It
-// measures how well the chains explored the centre of the distribution, and is defined even if the
-// variance is not. Each chain is split in half, and the draws are replaced by normal scores of
-// their ranks. The result is the effective sample size of the mean of these scores.
-//
-// Let there be m half-chains of n draws each, and let S = mn. The effective sample size is S/τ̂,
-// with
+// measures how well the chains explored the centre of the distribution. Each chain is split in
+// half, and the draws are replaced by normal scores of their ranks. For m half-chains of n scores
+// each, the result is mn/τ̂ with
 //
 //	τ̂ = −1 + 2 Σ_{t<T} ρ̂_t + ρ̂_T,   ρ̂_t = 1 − (W − γ̂_t)/(B/n + W(n−1)/n).
 //
-// Here γ̂_t is the mean autocovariance at lag t, W is the mean of the variances of the half-chains,
-// and B/n is the variance of their means. The ρ̂_t are truncated at a lag T and made monotone by
-// pairs (Vehtari et al. 2021, section 3.2, after Geyer 1992). For anticorrelated chains the result
-// may exceed S. It is capped at S·log₁₀ S, as in Stan and in the R package posterior.
+// Here γ̂_t is the mean autocovariance of the scores at lag t. W is the mean variance of the
+// half-chains, and B/n is the variance of their means. The ρ̂_t are truncated at a lag T and made
+// monotone by pairs (Vehtari et al. 2021, section 3.2, after Geyer 1992). With S = mn, the result
+// is at most S·log₁₀ S, as in Stan. It exceeds S if draws are anticorrelated.
 //
 // All chains must have the same length, at least 6 draws ([ErrTooFew]). Constant draws give
-// [ErrConstant]. NaN and infinite draws give a [*NotFinite]. The draws are not modified. ESSBulk
-// takes O(S log S) time and O(S) memory.
+// [ErrConstant]. NaN and infinite draws give a [*NotFinite]. ESSBulk takes O(S log S) time and O(S)
+// memory.
 func ESSBulk(draws [][]float64) (float64, error) {
 	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {
@@ -43,12 +40,10 @@ func ESSBulk(draws [][]float64) (float64, error) {
 
 // ESSTail returns the tail effective sample size of draws[chain][draw] (Vehtari et al. 2021). It
 // measures how well the chains explored both tails. Let q be the 5 % or the 95 % quantile of all
-// draws. For each q, the indicator x ≤ q has an effective sample size; the result is the smaller of
+// draws. For each q, the indicator x ≤ q has an effective sample size. The result is the smaller of
 // the two. The errors are the same as for [ESSBulk].
 //
-// ESSTail skips an indicator that is constant. If at least a twentieth of the draws have the
-// largest value, for instance, this value is the 95 % quantile, and every draw is ≤ q. (The R
-// package posterior returns NA there.) If both indicators are constant, the error is [ErrConstant].
+// ESSTail skips an indicator that is constant, for instance if many draws have the largest value.
 func ESSTail(draws [][]float64) (float64, error) {
 	ess, err := 0.0, checkDraws(draws, MinDraws)
 	if err == nil {

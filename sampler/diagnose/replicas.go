@@ -11,8 +11,9 @@ import (
 )
 
 // Replicas records functions of the states at every temperature of mcmc.Tempering. That method runs
-// one replica of every chain at each inverse temperature of a ladder. A position on the ladder is
-// called a rung. Replicas can also reweight expectations to any temperature between the rungs:
+// one replica of every chain at each inverse temperature. The sequence of these temperatures is
+// called the ladder, and a position on it a rung. Replicas can also reweight expectations to any
+// temperature between the rungs:
 //
 //	all := diagnose.NewReplicas(energy.Magnetization).Name("mag")
 //	cfg := sampler.Config{Seed: 1, Observe: all.Observe}
@@ -21,10 +22,9 @@ import (
 //	w, err := all.Reweight()
 //	mag, err := w.Mean("mag", 0.5, 0.6, 0.7)
 //
-// [Replicas.Rung] returns the trace of one rung. The recorded values take 8 bytes × (4 + number of
-// functions) per draw, chain and rung. Observe may be called for different chains at the same time.
-// Other methods must not overlap with Observe. They may overlap with each other if none of them
-// changes the record.
+// [Replicas.Rung] returns the trace of one rung. Replicas takes 8 bytes × (4 + number of functions)
+// per draw, chain and rung. Observe may be called for different chains at the same time. No other
+// method may overlap with Observe.
 type Replicas struct {
 	functions []func(x []int32) float64
 	names     []string

@@ -15,20 +15,19 @@ type Average struct {
 	ESS float64
 }
 
-// Reweighting estimates expectations at every inverse temperature β within the range of a ladder of
-// inverse temperatures β_k. It combines the draws of all β_k by MBAR, which has the smallest
-// variance of all ways to do this (Shirts and Chodera 2008):
+// Reweighting estimates the expectation of a function A at every inverse temperature β within the
+// range of a ladder of inverse temperatures β_k. It combines the draws of all β_k by MBAR (Shirts
+// and Chodera 2008):
 //
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n).
 //
-// Here A_n and E_n are the values of the function and the energy at draw n. N_k is the number of
-// draws at β_k, and f_k is the free energy there.
+// Here A_n and E_n are the values of A and of the energy at draw n. N_k is the number of draws at
+// β_k, and f_k is the free energy there.
 //
-// Standard errors come from the variation between at least 32 parts of the run. The parts are the
-// chains or, if there are few chains, consecutive stretches of each chain. They are assumed to be
-// independent. Run the chains long enough for many round trips of each replica through the ladder.
-// The standard errors include the uncertainty of the f_k. A Reweighting is immutable and safe for
-// concurrent use.
+// Standard errors include the uncertainty of the f_k. They are estimated from the variation between
+// at least 32 parts of the run (chains, or stretches of chains), assumed independent. Run the
+// chains for many round trips of each replica through the ladder. A Reweighting is immutable and
+// safe for concurrent use.
 type Reweighting struct {
 	mixture
 	names  []string
@@ -233,10 +232,9 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 //
 //	g([⟨f_0⟩_β, ⟨f_1⟩_β, …]).
 //
-// Each f_k is called with the energy of a draw and the values recorded at that draw, in the order
-// of [NewReplicas]. To estimate the variance of A, for instance, let f_0 be A and f_1 be A², and
-// let g return mean[1] − mean[0]², where mean is its argument. Function returns an error if a β is
-// outside the ladder or g is not finite there.
+// Each f_k receives the energy of a draw and the values recorded at that draw, in the order of
+// [NewReplicas]. For the variance of A, let f_0 be A and f_1 be A², and let g return mean[1] −
+// mean[0]². Function returns an error if a β is outside the ladder or if g is not finite there.
 func (w *Reweighting) Function(betas []float64, g func(mean []float64) float64, of ...func(energy float64, values []float64) float64) ([]Average, error) {
 	return w.curve("Function", betas, func(_ float64, mean []float64) float64 { return g(mean) }, of...)
 }

@@ -34,23 +34,22 @@ func (e *NotFinite) Error() string {
 }
 
 // RHat returns the rank-normalised split R-hat of draws[chain][draw]. Values above 1.01 mean that
-// the chains have not mixed. R-hat is the larger of a bulk and a folded statistic,
+// the chains have not mixed. For the draws x, R-hat is the larger of a bulk and a folded statistic,
 //
 //	max( R̂(z(split(x))), R̂(z(split(|x − median x|))) ).
 //
-// Here split cuts each chain in half (an odd length drops its middle draw). The function z replaces
-// the draws by normal scores of their ranks (ties get their average rank). R̂ compares the variance
-// between the halves with the variance within them. See Vehtari, Gelman, Simpson, Carpenter and
-// Bürkner 2021 (Rank-normalization, folding, and localization: an improved R-hat for assessing
-// convergence of MCMC, Bayesian Analysis 16, 667–718).
+// The function split cuts each chain in half; an odd length drops its middle draw. The function z
+// replaces the draws by normal scores of their ranks; ties get their average rank. R̂ compares the
+// variance between the halves with the variance within them. Source: Vehtari, Gelman, Simpson,
+// Carpenter and Bürkner 2021 (Rank-normalization, folding, and localization: an improved R-hat for
+// assessing convergence of MCMC, Bayesian Analysis 16, 667–718).
 //
-// R̂ is +Inf if every half is constant and the halves differ. Folding can make all draws equal, as
-// for two values that occur equally often. RHat then returns the bulk statistic alone. (The R
-// package posterior returns NA there.)
+// R̂ is +Inf if every half is constant and the halves differ. If folding makes all draws equal,
+// RHat returns the bulk statistic.
 //
 // All chains must have the same length, at least 4 draws ([ErrTooFew]). Constant draws give
-// [ErrConstant]. NaN and infinite draws give a [*NotFinite]. The draws are not modified. RHat takes
-// O(S log S) time and O(S) memory for S draws.
+// [ErrConstant]. NaN and infinite draws give a [*NotFinite]. RHat takes O(S log S) time and O(S)
+// memory for S draws.
 func RHat(draws [][]float64) (float64, error) {
 	r, err := 0.0, checkDraws(draws, minRHat)
 	if err == nil {

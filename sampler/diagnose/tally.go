@@ -19,10 +19,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Tally holds statistics of some chains of a run and can be merged with the tallies of other
-// chains. The chains may run on any machines: their tallies, merged in any order, have the same
-// bits as one tally of all chains. A Tally takes some 5 KB per function, however many chains there
-// are.
+// Tally holds statistics of some chains of a run and can be merged with tallies of other chains,
+// from any machines. Merged in any order, they have the same bits as one tally of all chains. A
+// Tally takes some 5 KB per function, however many chains there are.
 //
 //	part, err := diagnose.NewTally(diagnose.TallyConfig{Chains: 1_000_000, First: 4096, Count: 1024, Draws: 96}, f)
 //	// … run these chains with Observe: part.Observe; then, where the parts are collected,
@@ -30,13 +29,7 @@ import (
 //	err = all.Merge(part) // for each part
 //	s, err := all.Summary()
 //
-// For every function, a tally keeps exact sums over the chains. They cover
-//
-//   - of each chain: the mean, the square of the mean, and the variance;
-//   - of each half of a chain: the mean, the square of the mean, and the autocovariances at lags
-//     below 64.
-//
-// In the [Row] of the function, the sums give
+// For every function, a tally keeps sums over the chains. In the [Row] of the function, they give
 //
 //   - Mean and SD of all draws,
 //   - RHat as the split R-hat without ranks (Gelman et al. 2013, section 11.4),
@@ -46,7 +39,7 @@ import (
 //   - MCSEChains, the standard error from the means of the chains alone,
 //   - RHatNested (Margossian et al. 2024), for many short chains.
 //
-// Ranks cannot be merged, so the quantiles, ESSBulk and ESSTail have the error [ErrRanks].
+// The quantiles, ESSBulk and ESSTail have the error [ErrRanks].
 //
 // The zero value is empty and takes its settings from the first tally merged into it. Tally.Observe
 // may be called concurrently for different chains; the other methods take no locks.
@@ -249,21 +242,23 @@ func (t *Tally) Summary() (Summary, error) {
 	return s, t.Missing()
 }
 
-// LogMeanExp returns the logarithm of the mean weight of the n chains that t counts,
+// LogMeanExp returns the logarithm of the mean weight of the n chains of the tally,
 //
 //	mean = log((1/n) Σ exp(l)),
 //
-// where the log-weight l of a chain is the value of the first function. It is for runs that end
+// where the log-weight l of a chain is the value of the first function. Use it for runs that end
 // with a weight per chain, such as annealed importance sampling. TallyConfig.LogWeights must be
-// set. The sums are exact whatever the size of l, so parts merged in any order give the same bits.
+// set. Parts merged in any order give the same bits.
 //
-// The result stdErr is the relative standard error of the mean weight. To first order, this is also
-// the standard error of the logarithm. For a single chain stdErr is 0 and has no meaning. The
-// result ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
+// The result stdErr is the relative standard error of the mean weight, and to first order the
+// standard error of mean. For a single chain it is 0 and has no meaning. The result ess is the
+// effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
-// LogMeanExp returns an error if LogWeights is not set, if a log-weight is NaN, +Inf or beyond
-// ±2²⁸, or if no weight is positive (the logarithm is then −Inf). It also returns the error of
-// [Tally.Missing].
+// LogMeanExp returns an error in these cases, and the error of [Tally.Missing]:
+//
+//   - LogWeights is not set;
+//   - a log-weight is NaN, +Inf or beyond ±2²⁸;
+//   - no weight is positive; the logarithm is then −Inf.
 func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 	if err := t.Missing(); err != nil && t.empty() {
 		return 0, 0, 0, err

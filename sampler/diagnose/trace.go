@@ -28,18 +28,15 @@ import (
 //	err = ch.Run(ctx, 5000)
 //	fmt.Println(mag.Summary())
 //
-// [Record] makes chains, runs them and returns their trace. A Trace need not know the number of
-// chains in advance: a chain is part of the trace once [Trace.Observe] has been called for it.
-// Results list chains in the order of their numbers.
+// [Record] makes chains, runs them and returns their trace. A chain is part of the trace once
+// [Trace.Observe] has been called for it. Results list chains in the order of their numbers.
 //
 // A Trace from [NewTrace] keeps every value: 8 bytes × (3 + number of functions) per draw and
-// chain. The three additional values have the names "energy", "accept" and "moves". A Trace from
-// [NewStreamingTrace] needs little memory, which does not grow with the length of the run, but
-// provides fewer statistics.
+// chain. The three additional values are named "energy", "accept" and "moves". A Trace from
+// [NewStreamingTrace] needs little memory, but provides fewer statistics.
 //
-// Observe may be called for different chains at the same time. Each chain has its own record, and
-// only its first draw takes a lock. Other methods must not overlap with Observe. They may overlap
-// with each other if none of them changes the trace.
+// Observe may be called for different chains at the same time. No other method may overlap with
+// Observe. Methods that do not change the trace may overlap with each other.
 type Trace struct {
 	functions  []func(x []int32) float64
 	names      []string
@@ -82,9 +79,8 @@ func newTrace(functions int) *Trace {
 }
 
 // NewStreamingTrace returns a trace that needs constant memory, 1.6 KB per chain and function. The
-// functions f must satisfy the rules of [NewTrace]. The length of the run need not be known. The
-// values of a function on a chain are condensed into 32 to 64 batches of consecutive draws. The
-// batch size doubles when there would be more than 64. The [Summary] of the trace has
+// functions f must satisfy the rules of [NewTrace]. The values of a function on a chain are
+// condensed into 32 to 64 batches of consecutive draws. The [Summary] of the trace has
 //
 //   - the mean and the standard deviation of all draws,
 //   - MCSE and ESSMean by batch means, see below,
@@ -95,11 +91,10 @@ func newTrace(functions int) *Trace {
 //
 // It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
 //
-// For n draws, MCSE uses batches of √n draws or more. If batches are correlated, it includes their
-// autocorrelations. The variance of the batch means is pooled with that of the chain means. If the
-// chain means vary more than chance allows (F test at 1 %), their variance is used alone. This
-// reveals chains that are stuck in different places. If too few batches are effectively independent
-// for a valid confidence interval, the error is [ErrTooFew].
+// For n draws, MCSE uses batches of √n draws or more, and includes their autocorrelations. It
+// combines the variances of batch means and chain means. If chain means vary more than chance
+// allows, only their variance counts. If too few batches are effectively independent, the error is
+// [ErrTooFew].
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
 	t := NewTrace(f...)
 	t.streaming = true
@@ -143,7 +138,7 @@ func (t *Trace) Reserve(draws int) {
 }
 
 // Observe records the state x of a chain. Use it as a [sampler.Observer]. It numbers draws in the
-// order of the calls and ignores the argument draw, so a trace may continue through several runs.
+// order of the calls and ignores the argument draw, so a trace can continue through several runs.
 // If info is nil or holds NaN, energy and acceptance are unknown.
 //
 // Calls for the same chain must not overlap; calls for different chains may. Observe allocates only
@@ -318,20 +313,18 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 }
 
 // Replay calls observe with every draw in a file that a run wrote (see DrawsFile of
-// [sampler.Config]). It returns the number of draws that every chain has. A [Trace] filled by
-// Replay equals one filled during the run:
+// [sampler.Config]). It returns the number of draws of every chain. A [Trace] filled by Replay
+// equals one filled during the run:
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// The draws of each chain come in order, and chains are numbered as in the run. Replay passes on
-// each draw only once, even if a resumed run repeated it. A draw that a chain missed because of a
-// failure (see [sampler.Runner.Reset]) is counted but not passed on. It is an error if the file is
-// damaged or draws are missing. An incomplete draw at the end, left by a killed process, is
-// skipped.
+// The draws of each chain come in order. Replay passes on each draw once, even if a resumed run
+// repeated it. A draw that a chain missed because of a failure (see [sampler.Runner.Reset]) is only
+// counted. An incomplete draw at the end is skipped. It is an error if the file is damaged or draws
+// are missing.
 //
-// The file may still be growing while Replay reads it. Replay needs memory for a few draws of one
-// block of chains and for an index of some 40 bytes per 64 KB of file. S is int32, or float32 for
-// chains on reals.
+// The file may still be growing. Replay needs memory for a few draws of one block of chains, and 40
+// bytes per 64 KB of file. S is int32, or float32 for chains on reals.
 func Replay[S energy.Site](path string, observe func(chain, draw int, x []S, info *sampler.Info)) (draws int, err error) {
 	if observe == nil {
 		return 0, fmt.Errorf("diagnose: Replay: observe = nil")
@@ -579,24 +572,22 @@ func (t *Trace) sites() int {
 }
 
 // WriteCSV writes one chain in the layout of CmdStan's files, which ArviZ reads with from_cmdstan.
-// It writes comment lines that start with #, a line of column names and one line for each of the
-// [Trace.Len] draws. The columns are
+// The file has comment lines that start with #, a line of column names and one line per draw. The
+// columns are
 //
 //	lp__, accept_stat__, moves__, the functions, x.1 … x.sites
 //
 // Here lp__ is −energy, accept_stat__ is the acceptance probability, and moves__ is the number of
 // sites that changed. The sites are written only if states are kept. Unknown numbers are written as
-// NaN, infinite ones as inf and -inf, and all others with the fewest digits that reproduce the same
-// float64.
+// NaN, infinite ones as inf and -inf, and others with the fewest digits that reproduce the float64.
 //
-// Readers of this format restrict the names of functions. A name must be a letter followed by
-// letters, digits and underscores, without two underscores at the end. It may end in 1-based
-// indices after dots (spin.1.3), the same number of indices for every element. Names must differ,
-// and none may be x if states are kept. For any other name WriteCSV returns an error before it
-// writes anything.
+// The name of a function must be a letter followed by letters, digits and underscores, without two
+// underscores at the end. It may end in 1-based indices after dots (spin.1.3), the same number of
+// indices for every element. Names must differ, and none may be x if states are kept. For any other
+// name WriteCSV returns an error before it writes anything.
 //
-// The argument chain is an index, from 0, into the recorded chains in the order of their numbers.
-// WriteCSV panics if there is no such chain. A streaming trace gives [ErrStreaming].
+// The argument chain counts the recorded chains from 0, in the order of their numbers. WriteCSV
+// panics if there is no such chain. A streaming trace gives [ErrStreaming].
 func (t *Trace) WriteCSV(w io.Writer, chain int) error {
 	if err := check.Given("diagnose: WriteCSV", "w", w); err != nil {
 		return err
@@ -804,13 +795,12 @@ type Histogram struct {
 	Counts []int
 }
 
-// Histogram returns a histogram of the values of one function over all chains. The given number of
-// bins have equal width and span the range from the smallest to the largest value. If all values
-// are equal, the range has length 1 and is centred on that value. The names "energy", "accept" and
-// "moves" are also accepted.
+// Histogram returns a histogram of the values of one function over all chains. The bins have equal
+// width and span the range of the values. If all values are equal, the range has length 1 and is
+// centred on that value. The names "energy", "accept" and "moves" are also accepted.
 //
-// It returns the errors of [Trace.Values], and an error if there are no draws (ErrTooFew) or draws
-// are not finite (a *[NotFinite]). It panics if bins < 1.
+// Histogram returns the errors of [Trace.Values]. It returns [ErrTooFew] if there are no draws, and
+// a [*NotFinite] if draws are not finite. It panics if bins < 1.
 func (t *Trace) Histogram(name string, bins int) (Histogram, error) {
 	if bins < 1 {
 		panic(fmt.Sprintf("diagnose: Histogram: bins = %d, want ≥ 1", bins))
@@ -862,21 +852,19 @@ func (h *Histogram) bin(v float64) int {
 	return low
 }
 
-// WriteInferenceData writes all draws as one JSON object in the layout of ArviZ. The function
-// from_json of ArviZ reads it:
+// WriteInferenceData writes all draws as one JSON object for the function from_json of ArviZ:
 //
 //	{"posterior": {"mag": [[…], …], …, "x": [[[…], …], …]},
 //	 "sample_stats": {"lp": [[…], …], "acceptance_rate": …, "n_moves": …},
 //	 "attrs": {"inference_library": "gibbsite"}}
 //
 // The values of each function appear under its name, indexed [chain][draw]. If states are kept,
-// they appear as x, indexed [chain][draw][site]. Here lp is −energy. Statistics that are unknown
-// (NaN) in every draw are omitted. Numbers have the fewest digits that reproduce the same float64.
-// Numbers that are not finite are written as NaN, Infinity and −Infinity, as in ArviZ and Python's
-// json; strict JSON readers do not accept these.
+// they appear as x, indexed [chain][draw][site]. Here lp is −energy. Statistics that are NaN in
+// every draw are omitted. Numbers have the fewest digits that reproduce the float64. Others are
+// written as NaN, Infinity and −Infinity, which strict JSON readers refuse.
 //
-// Names must differ and must not be empty, "chain" or "draw". "x" is not allowed if states are
-// kept. A streaming trace gives [ErrStreaming].
+// Names must differ and must not be empty, "chain" or "draw". If states are kept, "x" is not
+// allowed either. A streaming trace gives [ErrStreaming].
 func (t *Trace) WriteInferenceData(w io.Writer) error {
 	if err := check.Given("diagnose: WriteInferenceData", "w", w); err != nil {
 		return err

@@ -25,15 +25,14 @@ import (
 // runner keeps no samples.
 func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 
-// Load restores a checkpoint written by Save. The runner must be new and must have the same model,
-// process and Config; only Count, Workers, Checkpoint, Observe and Progress may differ. If another
-// setting differs, the error names the first such setting. Models are compared by their predictions
-// for some states, which must agree to 1e-3.
+// Load restores a checkpoint written by Save. The runner must be new, with the same model, process
+// and Config. Only Count, Workers, Checkpoint, Observe and Progress may differ. If another setting
+// differs, the error names the first one. Models are compared by their predictions for some states,
+// to 1e-3.
 //
 // After Load, make the same calls of Sample and Fill as in a run from the start. They first return
-// the samples of the checkpoint and then draw new ones. If Load fails, the runner is unchanged,
-// unless a projection returned the error from Recall (see [Recaller]). The runner then cannot be
-// used any more.
+// the samples of the checkpoint and then draw new ones. If Load fails, the runner is unchanged.
+// After an error from Recall (see [Recaller]), however, it cannot be used any more.
 func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error { return d.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as

@@ -79,22 +79,21 @@ type Config struct {
 	Meta any // conditioning, such as a label or a prompt, that is passed to the denoiser
 
 	// Clamp fixes tokens (infilling). It has one entry per site: the token, or −1 where the sample
-	// is free. ClampReal does the same for reals, with NaN where the sample is free. A clamped site
-	// keeps its value at all times. The denoiser finds it marked in energy.Noised.Clean. See also
-	// [Runner.Fill].
+	// is free. ClampReal does the same for reals, with NaN where the sample is free. The denoiser
+	// finds clamped sites marked in energy.Noised.Clean. See also [Runner.Fill].
 	//
 	// Projections of reals ignore clamping. If a projection moves a clamped entry in the last step,
-	// the sample fails. To prevent this, add the equations x_i = value to the projector's set.
+	// the sample fails. To prevent this, add the equation x_i = value to the projector's set.
 	Clamp     []int32
 	ClampReal []float32
 
 	// Projector, if not nil, moves the prediction of every step to the feasible set, the set of
 	// allowed samples. A projection that is a [Committer] also receives every finished sample.
 	//
-	// If the projection is a [Drawer] and Decode is DecodeLast, a step makes two draws. The first
-	// is the clean sample x_0, drawn jointly from the prediction restricted to the set. The second
-	// is the next state, from q(x_s | x_t, x_0). Such a sample is certain to be in the set, or it
-	// fails with an error that wraps constraint.ErrInfeasible (see [Runner.Sample]).
+	// If the projection is a [Drawer] and Decode is DecodeLast, a step from time t to time s makes
+	// two draws. The first is the clean sample x_0, drawn jointly from the prediction restricted to
+	// the set. The second is the next state, from q(x_s | x_t, x_0). Such a sample is in the set,
+	// or fails with an error that wraps constraint.ErrInfeasible (see [Runner.Sample]).
 	Projector Projector
 
 	// ProjectStart limits projections to steps that begin at a time t ≤ ProjectStart; 0 means all
@@ -104,12 +103,12 @@ type Config struct {
 	ProjectStart float64
 	ProjectEvery int
 
-	// ProjectState, for reals, projects the state x_s after a step instead of the prediction. The
-	// state moves the fraction (1−s)^ProjectPower of the way to its projection. With power 0, or at
-	// s = 0, the state becomes its projection.
+	// ProjectState, for reals, projects the state after a step to time s instead of the prediction.
+	// The state moves the fraction (1−s)^ProjectPower of the way to its projection. With power 0,
+	// it becomes its projection.
 	//
-	// With a [Gaussian] process, the zero value of these fields projects the predictions, which is
-	// constrained posterior sampling. Other settings give methods for comparison:
+	// With a [Gaussian] process, the zero value of these fields gives constrained posterior
+	// sampling. Other settings give methods for comparison:
 	//
 	//	ProjectState                     projected diffusion models (Christopher, Baek, Fioretto 2024)
 	//	ProjectState, ProjectPower > 0   PRODIGY (Sharma, Kumar, Trivedi 2024)
@@ -133,12 +132,11 @@ type Config struct {
 
 	// Checkpoint makes the runner keep its finished samples and save them to the file Path. An
 	// empty Path means no checkpoints. The previous file is kept as Path.old. For a failed sample,
-	// the file holds the text of the error and whether the error wrapped constraint.ErrInfeasible.
+	// the file holds the text of the error and whether it wrapped constraint.ErrInfeasible.
 	//
-	// Sample and Fill save when they end, even if the context ended. If Every is k > 0, they also
-	// save after every k samples. Every save writes all samples, so Every should grow with their
-	// number. If saving fails, the call ends. To identify the model, New asks it for two
-	// predictions and saves them with the settings.
+	// Sample and Fill save when they end, even if ctx has ended. If Every is k > 0, they also save
+	// after every k samples. Every save writes all samples. If saving fails, the call ends. New
+	// asks the model for two predictions, which identify it in the file.
 	Checkpoint struct {
 		Path  string
 		Every int

@@ -20,19 +20,18 @@ const (
 )
 
 // Corrected is a process of reals with Langevin moves between the steps of another process (Song et
-// al. 2021b, algorithm 5; Cardei et al. 2025, eq. 3). Before each step of Process, at its time t,
-// it makes some moves that leave the time at t,
+// al. 2021b, algorithm 5; Cardei et al. 2025, eq. 3). Before each step of Process, it makes some
+// moves that leave the time t unchanged:
 //
 //	x ← x + γ·score + √(2γ)·noise,  score = (√ᾱ·x̂_0 − x)/(1−ᾱ),  γ = Size·(1−ᾱ).
 //
-// The number of moves is the field Moves. Here ᾱ is the signal level at t (see [noise.Schedule]),
-// and x̂_0 is the prediction from x, after its projection if there is one. If the prediction is
-// exact, score is the gradient of the log-density at time t. Small moves then correct errors of
-// earlier steps and leave the distribution of x_t nearly unchanged. Their error is of the order of
-// Size: at pure noise, the stationary variance of the moves is 1/(1 − Size/2).
+// Their number is the field Moves. Here ᾱ is the signal level at t (see [noise.Schedule]). The
+// prediction x̂_0 is made from x and projected if there is a projector. If predictions are exact,
+// small moves correct errors of earlier steps and nearly keep the distribution of x_t. Their error
+// is of the order of Size: at pure noise, their stationary variance is 1/(1 − Size/2).
 //
-// Every move takes a prediction, so a sample of n steps takes n·(Moves + 1) predictions.
-// Config.ProjectEvery and the step numbers in a [Snapshot] count moves as steps.
+// A sample of n steps takes n·(Moves + 1) predictions. Config.ProjectEvery and the step numbers in
+// a [Snapshot] count moves as steps.
 type Corrected struct {
 	Process Process[float32] // process to which the moves are added; nil means Gaussian{}
 

@@ -13,35 +13,33 @@ import (
 
 // ECI is flow matching for reals, a process whose steps extrapolate, correct and interpolate
 // (Cheng, Han, Maddix, Ansari, Stuart, Mahoney and Wang 2025). From the state x_t the denoiser
-// predicts the end x̂_0 of the trajectory, and the runner's projector corrects this prediction to
-// v. The next state lies between v and noise ε that is independent of x_t,
+// predicts the end of the trajectory, and the projector corrects this prediction to v. The next
+// state lies between v and noise ε that is independent of x_t,
 //
 //	x_s = √ᾱ_s·v + √(1−ᾱ_s)·ε,
 //
-// where ᾱ_s is the signal level at time s. The last step returns v. A [Gaussian], in contrast,
-// computes its noise from x_t and the prediction.
+// where ᾱ_s is the signal level at time s. The last step returns v.
 //
 // If your network predicts the velocity of a flow on straight paths z_s = (1−s)·v + s·ε, wrap it in
-// denoise.Velocity. For a flow without constraints use Gaussian with the schedule [noise.Straight],
-// which makes Euler steps.
+// denoise.Velocity. For a flow without constraints, use Gaussian with the schedule
+// [noise.Straight].
 //
 // With Resample −1 and the projector of package projection/newton, ECI is physics-constrained flow
-// matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1). The
-// penalty λ of its relaxed correction is then 0.
+// matching (PCFM; Utkarsh, Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025, Algorithm 1) without
+// relaxed correction.
 //
 // # Caveats
 //
 // ECI does not sample from the distribution of the model, even without a constraint, because ε is
-// not the noise contained in the state. For instance, let a variable be standard normal in the
-// model. Its variance in the samples should be 1, but is
+// not the noise contained in the state. If a variable is standard normal in the model, its variance
+// in the samples is not 1 but
 //
 //	steps                    10   50   200  1000
 //	ε drawn anew each round  .40  .47  .49  .50
 //	ε kept (PCFM)            2.2  8.7  25   79
 //
-// With Mix 5 and ε kept, the variance is three times as large. Directions in which the model is
-// narrow suffer less. Gaussian with noise.Straight and a projector has neither error. Package
-// twisted draws from the conditional distribution itself.
+// Gaussian with noise.Straight does not have this error. Package twisted draws from the conditional
+// distribution.
 type ECI struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.Straight{}
 

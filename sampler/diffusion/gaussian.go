@@ -23,14 +23,13 @@ import (
 //	σ = η·√((1−ᾱ_s)/(1−ᾱ_t))·√(1−ᾱ_t/ᾱ_s),
 //	x_s = √ᾱ_s·x̂_0 + √(1−ᾱ_s−σ²)·ε̂ + σ·noise.
 //
-// With η = 0 all steps are deterministic and only the initial noise is random. With η = 1 the steps
-// are those of DDPM (Ho et al. 2020). The last step, where ᾱ_0 = 1 and σ = 0, returns x̂_0. If your
-// network predicts ε̂, wrap it in energy.NoisePredictor.
+// With η = 0 only the initial noise is random. With η = 1 the steps are those of DDPM (Ho et al.
+// 2020). The last step returns x̂_0. If your network predicts ε̂, wrap it in energy.NoisePredictor.
 //
 // A projection replaces x̂_0 in x_s but not in ε̂ (constrained posterior sampling; Narasimhan et
-// al. 2025). This is best for Euclidean projections. If the projection uses the metric of the
-// posterior covariance (proximal.Projector.Metric), the projected prediction is the conditional
-// mean. For such a projection set Recompute. Config.ProjectState lists methods for comparison.
+// al. 2025). This is best for Euclidean projections. Set Recompute for projections in the metric of
+// the posterior covariance (proximal.Projector.Metric). Config.ProjectState lists methods for
+// comparison.
 type Gaussian struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.LinearBeta{}
 

@@ -17,13 +17,11 @@ import (
 )
 
 // Guide is a denoiser that is steered (guided) towards a condition, such as a label, in the reverse
-// step. The runner then steers the draw of the next state instead of the prediction of the clean
-// sample. This is called guidance at the posterior. It needs [Factorised] steps, which move every
-// site independently, or [Masked] with FirstHitting.
+// step. The runner then steers the draw of the next state instead of the prediction. This guidance
+// at the posterior needs [Factorised] steps, or [Masked] with FirstHitting.
 //
 // A runner finds a Guide through energy.As, so a wrapper of a denoiser must forward As. The runner
-// sets the field Guided of energy.Noised to announce that it applies the guidance. It then receives
-// predictions that are not steered.
+// sets the field Guided of energy.Noised. The Guide then returns predictions that are not steered.
 type Guide interface {
 	// Guidance returns the weight γ of the guidance and the model that steers the draw. For
 	// [ClassifierFree] this model is a denoiser without the condition. For [ClassifierGuided] it is
@@ -320,8 +318,7 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ}.
 //
 // In both forms γ = 1 gives the conditional denoiser and γ = 0 the unconditional one. For other γ
-// the two forms differ, because the levels of x_s include the mask. With AtPosterior and γ > 1, a
-// site is revealed sooner if the condition determines its token.
+// they differ.
 //
 // Denoise returns an error if γ > 1 and a level has weight only with the condition.
 type ClassifierFree struct {

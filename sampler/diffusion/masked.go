@@ -13,20 +13,17 @@ import (
 )
 
 // Masked is masked diffusion of tokens (MDLM; Sahoo et al. 2024). At time t every token has
-// independently become the mask with probability 1 − α(t). In a reverse step from time t to time s,
-// an unmasked token stays, and a mask is revealed with probability
+// independently become the mask with probability 1 − α(t), where α is the schedule. In a reverse
+// step from time t to time s, an unmasked token stays. A mask is replaced by a draw from the
+// prediction (revealed) with probability
 //
 //	(α(s) − α(t)) / (1 − α(t)).
 //
-// To reveal a mask is to replace it by a draw from the prediction. A step first chooses the masks
-// to reveal and then draws their tokens, so it does not read the prediction at other masks.
-//
-// Sites revealed in the same step are drawn independently, although they may depend on each other.
-// The samples therefore follow the denoiser's distribution exactly only in the limit of many steps,
-// or if dependent sites are never revealed together (see FirstHitting).
+// Sites revealed in the same step are drawn independently. The samples therefore follow the
+// denoiser's distribution exactly only in the limit of many steps, or with FirstHitting.
 //
 // The [Steps] of Masked also implement [Joint] and [Absorbing]. With FirstHitting they implement
-// [Clocked], and otherwise [Factorised]. They keep no data about a sample.
+// [Clocked], and otherwise [Factorised].
 type Masked struct {
 	// Mask is the level that stands for a masked token. It never appears in a sample, whatever the
 	// denoiser predicts.
@@ -38,19 +35,18 @@ type Masked struct {
 
 	// FirstHitting reveals one token per step, at the random time at which the continuous-time
 	// process reveals it (Zheng et al. 2024). The samples follow the denoiser's distribution
-	// exactly, without discretisation error. A sample takes as many steps as it has masks; the
-	// requested number of steps is ignored.
+	// without discretisation error. A sample takes as many steps as it has masks; the requested
+	// number is ignored.
 	//
-	// With n masks left at time t, the next time s satisfies
+	// With n masks left at time t, and α as in [Masked], the next time s satisfies
 	//
 	//	1 − α(s) = u^{1/n}·(1 − α(t)),  u uniform in [0,1],
 	//
-	// and then a random mask is revealed. If no s > 0 satisfies this, s is the smallest positive
-	// number.
+	// and then a random mask is revealed. (If there is no such s > 0, s is the smallest positive
+	// number.)
 	//
-	// Guidance at the posterior (AtPosterior) does not change the times. It draws the next site i
-	// and its token l with the following probabilities, where γ is the weight of the guidance
-	// (Nisonoff et al. 2024):
+	// With AtPosterior and guidance of weight γ, a step draws the next site i and its token l with
+	// these probabilities (Nisonoff et al. 2024):
 	//
 	//	ClassifierFree    ∝ p(x_0,i = l | x_t, y)^γ · p(x_0,i = l | x_t)^{1−γ}
 	//	ClassifierGuided  ∝ p(x_0,i = l | x_t) · (p(y | x_t with x_i = l)/p(y | x_t))^γ

@@ -40,14 +40,13 @@ func (s *OrderScore) UnmarshalText(name []byte) error {
 }
 
 // Ordered is masked diffusion that begins with the tokens of which the denoiser is most confident.
-// If Block is set, it works block by block from left to right. LLaDA and Dream decode in this way.
+// If Block is set, it works block by block from left to right, as LLaDA and Dream do.
 //
 // Use [Masked] for samples, and Ordered for output that is more likely than typical samples. With
-// ScoreProbability, or if Greedy is set, Ordered favours likely tokens, because the choice of the
-// sites depends on the tokens drawn for them. It then does not sample from the denoiser's
-// distribution. The other scores depend only on the state. With them, sites that are revealed one
-// at a time follow the denoiser's distribution, and sites revealed in the same step are drawn
-// independently. A projection's constraint holds with every score.
+// ScoreProbability or Greedy, Ordered favours likely tokens and does not sample from the denoiser's
+// distribution. With other scores, sites that are revealed one at a time follow this distribution.
+// Sites revealed in the same step are drawn independently. A projection's constraint holds with
+// every score.
 //
 // All blocks get the same share of the steps. If a block has m masks and k steps left, a step
 // reveals ⌈m/k⌉ of its tokens.

@@ -43,16 +43,15 @@ type ParticlesConfig struct {
 	Threshold float64
 
 	// Potential, if not nil, weights states by a function G_t(x_t). Use it for a score that should
-	// be low or must not exceed a bound. It can be used with or without a projection. The
-	// distribution of the samples then tends to p(x)·1[x ∈ C]·G_0(x), up to normalisation; see
-	// [Particles] for p and C.
+	// be low or must not exceed a bound, with or without a projection. The distribution of the
+	// samples then tends to p(x)·1[x ∈ C]·G_0(x), up to normalisation; see [Particles] for p and C.
 	//
 	// Potential is called from one goroutine, once per step for all states. The argument x holds
 	// the states, states × sites tokens, and t holds their times. For each state it stores log
 	// G_t(x_t) in logG, or −Inf for weight zero.
 	//
 	// At times t > 0, G_t only steers the particles and cancels in the end. The closer G_t is to
-	// the mean of G_0 given x_t, the fewer particles are wasted. Such a G_t can be learned.
+	// the mean of G_0 given x_t, the fewer particles are wasted.
 	Potential func(logG []float64, x []int32, t []float64)
 
 	// Weighed, if not nil, receives the weights of the particles of a sample. It is called in every
@@ -73,48 +72,39 @@ type Weights struct {
 	Resampled bool
 }
 
-// Particles draws samples from p(x_0 | C) by sequential Monte Carlo. Here p is the distribution of
-// the unconstrained diffusion with the same process and steps, and C is the feasible set of the
-// projector.
+// Particles draws samples from p(x_0 | C) by sequential Monte Carlo. C is the feasible set of the
+// projector, and p the distribution of the samples of a [Runner] without it. For
+// Masked{FirstHitting: true}, and in the limit of many steps, p is the denoiser's distribution.
 //
-// A [Runner] that conditions every step on C always ends in C but gives the members of C wrong
-// probabilities. The reason is that the prediction treats sites as independent and ignores the
-// probability of C given the present state. Particles correct this error. A particle moves from x_t
-// to x_s by the conditioned step, and its weight is multiplied by
+// A [Runner] with the projector always ends in C but gives its members wrong probabilities.
+// Particles correct this by weights. A particle moves from x_t to x_s by the conditioned step, and
+// its weight is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
 // where p_i(·|x) is the prediction for site i from the state x, and q is the reverse step given the
-// clean token v. For any distributions r_i of the tokens, Z_C(r) is the probability of C if the
-// sites are independent. The numerator is the probability of C predicted from x_s. The denominator
-// is the probability of C that the draw of x_s assumed. With ParticlesConfig.Potential = G, the
-// weight is also multiplied by G_s(x_s)/G_t(x_t).
+// clean token v. Z_C(r) is the probability of C if the sites are independent with distributions
+// r_i. With ParticlesConfig.Potential = G, the weight is also multiplied by G_s(x_s)/G_t(x_t).
 //
-// Let w be the weights of the particles. If the effective number of particles (Σw)²/Σw² falls below
-// the threshold, particles are resampled in proportion to w (systematic resampling). In the end one
-// particle is drawn by weight and becomes the sample. A low effective number means that a few
-// particles have most of the weight; see [Particles.Effective] and ParticlesConfig.Weighed. A
-// particle whose tokens exclude C has weight zero. If all particles of a sample have weight zero,
-// the sample fails with an error that wraps constraint.ErrInfeasible.
+// Let w be the weights of the particles of a sample. If their effective number (Σw)²/Σw² falls
+// below the threshold, particles are resampled in proportion to w (systematic resampling). In the
+// end one particle, drawn by weight, becomes the sample. [Particles.Effective] and
+// ParticlesConfig.Weighed report low effective numbers. If all particles of a sample have weight
+// zero, it fails with an error that wraps constraint.ErrInfeasible.
 //
 // As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with a
-// potential, to a distribution ∝ p·1[C]·G_0. The distribution p depends on the number of steps. It
-// equals the denoiser's distribution for Masked{FirstHitting: true} and in the limit of many steps.
+// potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a
+// potential, E_p[1[C]·G_0], without bias for every number of particles.
 //
-// [Particles.LogProb] estimates P(C) or, with a potential, E_p[1[C]·G_0], without bias for every
-// number of particles. A sample that failed because all its particles had weight zero contributes
-// 0.
-//
-// A prediction with zeros, such as one limited to the K likeliest tokens, may exclude tokens that
-// the next prediction allows. Until the last step, particles then move by a mixture that gives such
-// tokens a share of 1/16, and their weights correct for the mixture.
+// A prediction may exclude tokens that the next prediction allows, for instance if it is limited to
+// the K likeliest tokens. Until the last step, such tokens get a share of 1/16, which the weights
+// correct.
 //
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Results do not depend on
 // Workers or Batch.
 //
 // If the predictions for a sample's particles exceed 512 MiB, the denoiser receives smaller
-// batches. The variance is then slightly larger; estimates remain unbiased and the limit is the
-// same.
+// batches, and the variance is slightly larger.
 type Particles struct {
 	run       *Runner[int32]
 	paths     *slots.Paths
@@ -149,10 +139,10 @@ type Particles struct {
 var _ crowd = (*Particles)(nil)
 
 // NewParticles returns particles that sample from the model by the given process. They obey the
-// constraint of cfg.Projector, are weighted by cfg.Potential, or both. NewParticles calls the Bind
-// method of the projector, which can take long and stops when ctx ends.
+// constraint of cfg.Projector, are weighted by cfg.Potential, or both. NewParticles calls the
+// projector's Bind method, which can take long and stops when ctx ends.
 //
-// NewParticles returns the same errors as [New]. It also returns an error in these cases:
+// NewParticles returns the errors of [New], and an error in these cases:
 //
 //   - cfg has neither a projector nor a potential;
 //   - the projection is not a [Drawer], or is a [Committer];
@@ -269,12 +259,13 @@ func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 
 // Effective returns two numbers that warn of unequal weights. Without samples, both are NaN.
 //
-// The first result is the smallest effective number of particles at any resampling or final draw,
-// over the samples that p itself has made. If it is near 1, one particle had most of the weight.
+// The first result is the smallest effective number of particles at any resampling or final draw.
+// It covers the samples that p itself has made. If it is near 1, one particle had most of the
+// weight.
 //
-// The second result is (ΣẐ)²/ΣẐ², where Ẑ are the estimates that [Particles.LogProb] averages. It
-// is at most the number of samples. If it is near 1, one sample dominates the average, and neither
-// the average nor its standard error can be trusted.
+// The second result is (ΣẐ)²/ΣẐ², where Ẑ are the estimates that [Particles.LogProb] averages. If
+// it is near 1, one sample dominates the average, and neither the average nor its standard error
+// can be trusted.
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
 // Sample fills x with samples, each with one entry per site. The length of x determines how many
@@ -469,11 +460,13 @@ func (p *Particles) LoadFile(ctx context.Context, path string) error {
 	return p.run.LoadFile(ctx, path)
 }
 
-// Join adds to p the samples of the parts of the run that follow it, so that [Particles.LogProb]
-// covers them all. The estimate has the same bits as in a single run. All parts, including p, must
-// have made their samples. Each part must begin (Config.First) where the previous one ends. If a
-// part belongs to another run, the error names the setting that differs. If Join returns an error,
-// p is unchanged. After a successful Join, p makes no more samples.
+// Join adds to p the samples of the following parts of the run, so that [Particles.LogProb] covers
+// them all. The estimate has the same bits as in a single run. All parts, including p, must have
+// made their samples, and each must begin (Config.First) where the previous one ends. After a
+// successful Join, p makes no more samples.
+//
+// If a part belongs to another run, the error names the setting that differs. If Join returns an
+// error, p is unchanged.
 func (p *Particles) Join(parts ...*Particles) error {
 	end := p.run.cfg.First + len(p.weight)
 	var here *fingerprint.List

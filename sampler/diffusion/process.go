@@ -50,11 +50,11 @@ type Steps[S energy.Site] interface {
 	// takes at most the requested number of steps unless its Steps are [Clocked].
 	Next(x []S, t float64, step, steps int, r *sampler.Stream) (s float64)
 
-	// Reverse replaces the state x = x_t by a draw of x_s, given a prediction of x_0. The argument
-	// raw is the prediction of the denoiser. The argument v is the projected prediction, or raw
-	// itself if there is no projection. Tokens are drawn from v independently for each site.
-	// Reverse may first change v so that it agrees with x, for instance by removing the weight of a
-	// mask. If no value can be drawn at a site, the error is a *[PredictionError].
+	// Reverse replaces the state x at time t by a draw of the state at time s, given a prediction
+	// of x_0. The argument raw is the prediction of the denoiser. The argument v is the projected
+	// prediction, or raw itself without a projection. Tokens are drawn from v independently for
+	// each site. Reverse may change v, for instance to remove the weight of a mask. If no value can
+	// be drawn at a site, the error is a *[PredictionError].
 	Reverse(x []S, raw, v []float32, t, s float64, r *sampler.Stream) error
 }
 

@@ -9,10 +9,9 @@ import (
 type Projection = interface {
 	// Project replaces the prediction v for one sample by one that satisfies the constraint, and
 	// returns the violation that remains. The slice v holds sites × levels log-weights for tokens,
-	// or one number per site for reals. The argument sample is the index of the sample among those
-	// made at the same time, 0 … samples−1. The arguments from and to are the times before and
-	// after the step. Calls for different samples may be concurrent, but calls for the same sample
-	// are not.
+	// or one number per site for reals. The argument sample numbers the samples made at the same
+	// time from 0. The step goes from time from to time to. Calls for different samples can be
+	// concurrent, but not calls for the same sample.
 	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error)
 }
 

@@ -60,14 +60,11 @@ func (r *RemaskRule) UnmarshalText(name []byte) error {
 //	x_t ≠ m:  m with probability σ, otherwise x_t;
 //	x_t = m:  x_0 with probability (α_s − (1−σ)α_t)/(1−α_t), otherwise m.
 //
-// The probability σ ≤ σ_max = min(1, (1−α_s)/α_t) follows from Rule. For every σ, a site is masked
-// at time t with the same probability as in masked diffusion. With many steps, the distribution of
-// the samples converges to that of the denoiser, except with RemaskConfidence. In the last step
-// σ_max = 0 and no mask remains.
+// The probability σ ≤ σ_max = min(1, (1−α_s)/α_t) follows from Rule. With many steps, the
+// distribution of the samples tends to that of the denoiser, except with RemaskConfidence.
 //
 // The [Steps] of Remask also implement [Renoiser], [Factorised] and [Absorbing]. They are not
-// [Joint], so [Particles] cannot use them. (Particles give weight zero to a state whose tokens
-// exclude the constraint, but under Remask such a state can recover.)
+// [Joint], so [Particles] cannot use them.
 type Remask struct {
 	Mask     int32
 	Schedule noise.Schedule // schedule of α, the probability that a token is unmasked; nil means noise.LogLinear{}

@@ -56,13 +56,12 @@ import (
 )
 
 // Runner draws samples by reversing a process that turns data into noise. It moves each sample from
-// pure noise at time 1 to time 0 in steps of a [Process]. In every step it asks a denoiser to
-// predict the clean sample. Create it with [New].
+// pure noise at time 1 to time 0 in steps of a [Process]. In every step a denoiser predicts the
+// clean sample. Create it with [New].
 //
-// The results depend only on the denoiser, the process and the configuration: sample i draws only
-// from stream (Seed, i). They do not depend on Workers, nor on Batch if the denoiser treats every
-// state independently. Samples are numbered over the lifetime of a Runner, so two calls of Sample
-// give the same samples as one larger call.
+// Sample i draws only from stream (Seed, i). The results do not depend on Workers, nor on Batch if
+// the denoiser treats every state independently. Two calls of Sample give the same samples as one
+// larger call.
 //
 // Methods must not be called concurrently with each other. A step allocates no more than the
 // denoiser and the projection do.
@@ -120,8 +119,7 @@ type workspace[S energy.Site] struct {
 }
 
 // New returns a runner that samples from the model by the given process. It calls the Bind methods
-// of the process and the projector, which may take a long time and stop when ctx ends. Later calls
-// have contexts of their own.
+// of the process and the projector, which can take long and stop when ctx ends.
 //
 // New returns an error in these cases:
 //
@@ -253,19 +251,18 @@ func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.
 // Len returns the number of samples made so far, including failed ones.
 func (d *Runner[S]) Len() int { return d.made }
 
-// Sample fills x with samples, each with one entry per site. The length of x determines how many
-// samples.
+// Sample fills x with samples, each with one entry per site. The length of x determines their
+// number.
 //
 // If some samples fail, the others are completed, and the error is a [SampleErrors] with one entry
 // per sample. A sample fails if its projection or its predictions fail, or if a [Committer] refuses
-// it too often. The other samples have the same bits as if nothing had failed, unless the
-// projection is a Committer. A failed sample counts in Len. It keeps its last state, with blanks
-// (−1 for tokens, NaN for reals) in place of masks. If it has made no step, every entry that is not
-// clamped is blank.
+// it too often. Only a Committer lets this affect other samples. A failed sample counts in Len. It
+// keeps its last state, with blanks (−1 for tokens, NaN for reals) in place of masks. If it has
+// made no step, all its free entries are blank.
 //
 // The whole call fails if ctx ends, or if the denoiser or a Committer returns another error. Len
-// then returns the number of finished samples. If some of these failed, the error is an
-// [*Unfinished]. The next call starts with the sample after the finished ones.
+// then returns the number of finished samples, after which the next call continues. If some of
+// these failed, the error is an [*Unfinished].
 func (d *Runner[S]) Sample(ctx context.Context, x []S) error { return d.run(ctx, x, nil) }
 
 // Fill completes the samples × sites entries of x (infilling). Entries that are not blank (−1 for

@@ -18,11 +18,10 @@ import (
 //	q(x_s | x_t, x_0) ∝ (α_s·1[x_s=x_0] + (1−α_s)/V)·(α_{t|s}·1[x_s=x_t] + (1−α_{t|s})/V).
 //
 // Reverse draws x_0,i at each site from the full posterior p(x_0,i | x_t) and then x_s,i from this
-// formula. This gives exactly p(x_s,i | x_t). The usual form, with a prediction x̂ in place of x_0,
-// is correct only if x̂ is predicted from the other sites (leave-one-out). Runners convert
-// predictions with Condition.
+// formula. (The usual form, with a prediction in place of x_0, needs predictions from the other
+// sites only.) Runners convert predictions with Condition.
 //
-// The [Steps] of Uniform also implement [Joint] and [Factorised], and keep no data about a sample.
+// The [Steps] of Uniform also implement [Joint] and [Factorised].
 type Uniform struct {
 	// Schedule is the schedule of α, the probability that a token is intact; nil means
 	// noise.LogLinear{}.

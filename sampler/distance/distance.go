@@ -19,15 +19,11 @@ import (
 //
 //	k(x, y) = exp(−H(x, y)/sites),
 //
-// where H is the number of sites at which x and y differ. The mean of the estimate is 0 if the
-// distributions are equal, so an estimate can be negative.
+// where H is the number of sites at which x and y differ. It can be negative, because its mean is 0
+// for equal distributions.
 //
 // Publications often use the biased statistic, which also counts pairs of a state with itself. For
-// samples of n and m states it is larger by about
-//
-//	(1 − mean k)·(1/n + 1/m),
-//
-// where mean k is the mean of the kernel.
+// samples of n and m states it is larger by about (1 − mean k)·(1/n + 1/m).
 //
 // MMD compares n·m + (n² + m²)/2 pairs of states. It returns an error if sites < 1 or if a sample
 // does not consist of at least two whole states.
@@ -74,15 +70,15 @@ func hamming(x, y []int32) int {
 	return n
 }
 
-// EnergyScore returns the energy score of a forecast for which the series y (the argument truth)
-// was observed. Lower is better. The forecast consists of draws X, samples × sites:
+// EnergyScore returns the energy score of a forecast, given the observed series y (the argument
+// truth). Lower is better. The forecast consists of draws X, samples × sites:
 //
 //	E‖X − y‖ − ½·E‖X − X′‖,
 //
 // where X′ is an independent copy of X. The means are over samples and over pairs of different
-// samples, so the score is unbiased (Gneiting and Raftery 2007, section 4.2). It is proper: its
-// expectation is smallest for the distribution from which y is drawn. (The mean distance to y alone
-// would favour forecasts without spread.) It takes samples²·sites/2 operations.
+// samples, so the score is unbiased (Gneiting and Raftery 2007, section 4.2). Its expectation is
+// smallest for the distribution from which y is drawn (the score is proper). It takes
+// samples²·sites/2 operations.
 //
 // EnergyScore returns an error for fewer than two samples. It panics unless len(truth) = sites and
 // sites divides len(samples).

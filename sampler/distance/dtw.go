@@ -7,8 +7,8 @@ import (
 
 // DTW computes the dynamic time warping distance between two series, each length × channels,
 // row-major. It is the smallest cost of a monotone alignment of the series from start to end (Sakoe
-// and Chiba 1978). Aligning two times costs the Euclidean distance between the channel values at
-// these times. A distance takes length² operations, or length·(2·Window + 1) if Window is set.
+// and Chiba 1978). The cost of aligning two times is the Euclidean distance of their values. A
+// distance takes length² operations, or length·(2·Window + 1) if Window is set.
 //
 // A DTW holds scratch memory and is not safe for concurrent use. The zero value is ready for use
 // once Channels is set.

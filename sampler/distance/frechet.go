@@ -13,13 +13,11 @@ import (
 //
 //	‖m_a − m_b‖² + tr(C_a + C_b − 2(C_a^½·C_b·C_a^½)^½).
 //
-// Use it to compare linear methods on Gaussian distributions without sampling. Covariances are n ×
-// n, row-major, with n = len(meanA); they may be singular. FrechetGaussian panics if lengths do not
-// match. It returns an error if a covariance is not symmetric (to 1e-9 of its largest entry), or if
-// eigenvalues do not converge.
+// Covariances are n × n, row-major, with n = len(meanA); they may be singular. FrechetGaussian
+// panics if lengths do not match. It returns an error if a covariance is not symmetric (to 1e-9 of
+// its largest entry), or if eigenvalues do not converge.
 //
-// For equal singular distributions the result is not 0 but about 1e-7 of the trace, because the
-// square roots of small eigenvalues amplify rounding errors.
+// For equal singular distributions, rounding gives about 1e-7 of the trace instead of 0.
 func FrechetGaussian(meanA, covA, meanB, covB []float64) (float64, error) {
 	n := len(meanA)
 	if len(meanB) != n || len(covA) != n*n || len(covB) != n*n {

@@ -36,30 +36,25 @@ type Certificate struct {
 
 // Bound computes a lower bound on the energy of a model of pairs, and checks its proof. A bond is a
 // coupled pair of sites, which favours equal or opposite levels. It is unsatisfied if its sites do
-// not have the levels that it favours. Bound takes the best of these bounds:
+// not have such levels. Bound takes the best of these bounds:
 //
-//   - For a planar graph and for a lattice with periodic boundaries (torus), the bound by a perfect
-//     matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and Middleton
-//     2007). A face is frustrated if an odd number of its bonds favour opposite levels. If there
-//     are fields, the graph has one more vertex, joined to all sites that have a field. On a planar
-//     graph the bound is the lowest energy, and State is a state of that energy. On a torus the
-//     bound is the lowest energy over four boundary conditions, and State is set if the matching
-//     belongs to the periodic one. Sites of a torus must be numbered row by row.
-//   - For other graphs of at most 2¹⁷ bonds, a nearly optimal packing of frustrated closed walks,
-//     by a primal-dual method (Barahona and Mahjoub 1986). At least one bond of such a walk is
-//     unsatisfied, because an odd number of its bonds favour opposite levels. On the union of two
-//     planar graphs the bound is about as good as the sum of their exact bounds.
-//   - For any graph, the roof dual of the quadratic function of bits (Hammer, Hansen and Simeone
-//     1984), by a maximum flow. It also fixes sites. Without fields it is the sum of the lowest
-//     energies of the single bonds.
+//   - For a planar graph and for a lattice with periodic boundaries (torus), numbered row by row: a
+//     perfect matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and
+//     Middleton 2007). A face is frustrated if an odd number of its bonds favour opposite levels.
+//     On a planar graph the bound is the lowest energy, and State has this energy. On a torus it is
+//     the lowest energy over four boundary conditions, and State is set if the matching belongs to
+//     the periodic one.
+//   - For other graphs of at most 2¹⁷ bonds: a nearly optimal packing of frustrated closed walks
+//     (Barahona and Mahjoub 1986). At least one bond of such a walk is unsatisfied.
+//   - For any graph: the roof dual of the quadratic function of bits (Hammer, Hansen and Simeone
+//     1984), which also fixes sites. Without fields it is the sum of the lowest energies of the
+//     single bonds.
 //
-// All bounds are computed in integers. If weights and fields are not multiples of a common unit,
-// they are rounded to multiples of one. The largest possible effect of the rounding is then
+// If weights and fields have no common unit, they are rounded, and the largest possible effect is
 // subtracted from the bound.
 //
-// Before Bound returns, separate code checks the dual solution of the matching, the packing, or the
-// flow. If this check fails, Bound returns an error that indicates a bug in this package. Bound
-// also returns an error if m is not a Pairwise model of finite energies or if ctx ends.
+// Bound returns an error if m is not a Pairwise model of finite energies or if ctx ends. Separate
+// code checks the dual solution; if this check fails, the error indicates a bug in this package.
 func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	q, err := quantise(m)
 	if err != nil {

@@ -43,9 +43,8 @@ import (
 //
 // A Run consists of rounds. In a round every search does the following:
 //
-//   - It anneals: it makes sweeps of Metropolis updates over all sites while the inverse
-//     temperature rises linearly. The first temperature is random, within a range that is fitted to
-//     the model. In the first round it is high.
+//   - It anneals by sweeps of Metropolis updates over all sites. The inverse temperature rises
+//     linearly from a random value within a range fitted to the model.
 //   - It lets the annealed state descend to a local minimum.
 //   - It finds the clusters: connected groups of sites at which the new state differs from the best
 //     state of the search. The best state adopts every cluster in which the new state is no worse.
@@ -53,36 +52,22 @@ import (
 // The number of sweeps in a round is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every
 // fourth round each search adopts clusters from another search.
 //
-// Before the search, sites with few neighbours are removed. The energy is minimised over a site with
-// at most two neighbours, or with three and no field on its spin. The result again is a sum over
-// sites and pairs of sites, so this is repeated. The remaining sites are searched, and the best
-// levels of the removed ones follow from theirs. This is exact: the least energy stays the same. Of
-// a random graph of 10,000 nodes and 9,999 edges some 1,400 nodes remain, of a tree one. Square
-// lattices without fields keep all sites.
+// Before the search, sites with few neighbours are removed. This is exact: their best levels follow
+// from the other sites.
 //
-// Some models are searched in a faster way, where sites are those that remain:
+// Some models are searched in a faster way:
 //
-//   - If all weights are small multiples of one number, and fields are multiples of it, 64 states
-//     are annealed at a time, one per bit of a word. An example is the cut of an unweighted graph.
-//     The rounds have 32 times as many sweeps, and the best state adopts clusters from each of the
-//     states. Square lattices without fields do not use this, because windows (see below) need many
-//     rounds.
-//   - If sites have at most three neighbours on average, a sweep redraws an induced forest from its
-//     exact distribution given the other sites (Hamze and de Freitas 2004). The forest contains
-//     some 85 % of the sites.
-//   - If penalties tie groups of sites, every second sweep flips a site together with a strongly
-//     bound neighbour. An example is a model in which exactly one site of each group must be at
-//     level one. Pairs are flipped only if, at local minima, this costs much less than any single
-//     flip.
-//   - On a square lattice without fields, open or periodic, with sites numbered row by row, every
-//     fourth round of the best search begins with a window. A window is a part of at most 4,096
-//     sites that omits at least one row and one column. It is set to its optimum given the levels
-//     outside, by a minimum-weight perfect matching of frustrated faces, see [Bound]. The end of a
-//     context does not interrupt a window.
-//
-// Energy differences are exact integers if all weights and fields of the model are multiples of one
-// unit (up to rounding, 2⁻⁴⁶ of the largest difference). Otherwise they are running sums, and
-// differences smaller than 2⁻⁴⁰ of the largest difference count as 0.
+//   - If weights are small multiples of one number, and fields multiples of it, 64 states are
+//     annealed at a time. An example is the cut of an unweighted graph. The rounds have 32 times as
+//     many sweeps. Square lattices without fields do not use this.
+//   - If the remaining sites have at most three neighbours on average, a sweep redraws an induced
+//     forest from its exact distribution given the other sites (Hamze and de Freitas 2004).
+//   - If penalties tie groups of sites (exactly one site of each group at level one, say), every
+//     second sweep flips a site together with a strongly bound neighbour.
+//   - On a square lattice without fields, open or periodic, numbered row by row, every fourth round
+//     of the best search begins with a window. A window is a part of at most 4,096 sites that omits
+//     a row and a column. It is set to its optimum given the levels outside, by a matching as in
+//     [Bound]. The end of ctx does not interrupt a window.
 type Search struct {
 	model   energy.Model
 	cfg     Config

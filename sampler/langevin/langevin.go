@@ -91,13 +91,13 @@ type Config struct {
 //
 // which leaves e^{−E} invariant (Roberts and Tweedie 1996). ULA always accepts.
 //
-// MALA rejects a proposal whose energy or score is not finite. Unless the energy is +Inf, it counts
-// the proposal in [sampler.Info.Invalid]. ULA ends the run at such a proposal. States are rounded
-// to float32, a change orders of magnitude smaller than √(2h).
+// MALA rejects a proposal whose energy or score is not finite, and counts it in
+// [sampler.Info.Invalid] unless the energy is +Inf. ULA ends the run at such a proposal. States are
+// rounded to float32.
 //
-// The draws depend only on the target, the Config (except Workers) and the numbers of steps. Chains
-// move in blocks (see [Config.Block]), as in [sampler.Chains]. In Stats, the number of moved sites
-// counts coordinates; a step moves either all coordinates of a chain or none.
+// The draws depend only on the target, the Config (except Workers) and the numbers of steps. In
+// Stats, the number of moved sites counts coordinates; a step moves all coordinates of a chain or
+// none.
 type Chains = sampler.Runner[float32]
 
 // New returns chains on the target, ready to Run. It returns an error if the target is nil or a

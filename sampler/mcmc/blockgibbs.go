@@ -18,19 +18,17 @@ import (
 // two forms.
 //
 // If Blocks is nil, the model must be energy.Bipartite, such as a restricted Boltzmann machine. A
-// step first draws all hidden units, h ~ p(h|x), and then all visible sites, x ~ p(x|h). This
-// leaves p(x) ∝ e^{−E(x)} invariant and is reversible. Probabilities are rounded to float32 and to
+// step first draws all hidden units, h ~ p(h|x), and then all visible sites, x ~ p(x|h). This is
+// reversible and leaves p(x) ∝ e^{−E(x)} invariant. Probabilities are rounded to float32 and to
 // multiples of 2⁻³¹.
 //
-// If Blocks is set, any model will do. A step visits the blocks in order. For each block it
-// computes the energies of all combinations of levels and draws one combination from p(x_block |
-// rest), in float64. This takes levels^s evaluations for a block of s sites. Blocks may overlap;
-// sites that are in no block never move.
+// If Blocks is set, any model will do. A step visits the blocks in order, and draws the levels of
+// each from p(x_block | rest), in float64. This takes levels^s evaluations for a block of s sites.
+// Blocks may overlap; sites that are in no block never move.
 //
-// Within restricts the second form to a language, a set of allowed states. The chain then samples π
+// Within restricts the second form to a language, a set of allowed states. The chain samples p
 // restricted to the language. It reaches all allowed states only if changes of single blocks
-// connect them. Under a fixed count, for instance, blocks of at least two sites must overlap in
-// such a way that they link all sites.
+// connect them. Under a fixed count, blocks of at least two sites must overlap and link all sites.
 type BlockGibbs struct {
 	Blocks [][]int // one list of sites per block, in the order of visits
 

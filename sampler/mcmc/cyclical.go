@@ -17,8 +17,7 @@ import (
 )
 
 // Cyclical is [DMALA] with a step size that varies in cycles (Pynadath, Bhattacharya, Hariharan and
-// Zhang 2024). Long steps find other modes, and short steps explore them. On targets with one mode,
-// DMALA is the better choice.
+// Zhang 2024). On targets with one mode, DMALA is the better choice.
 //
 // A cycle has n = Period steps. Step k = 0 … n−1 proposes a level l for each site i from
 //
@@ -26,12 +25,12 @@ import (
 //	α_k = (α_max/2) (1 + cos(πk/n)),
 //	β_k = (β_0+½)/2 + (β_0−½)/2 · cos(πk/n).
 //
-// Here α_max is StepSize, α_min is MinStep and β_0 is Balance. The distance δ between levels is
-// defined in [DULA]. Where α_k would be below α_min, the step uses α_min and β = ½.
+// Here α_max is StepSize, β_0 is Balance, and the distance δ between levels is defined in [DULA].
+// Where α_k would be below α_min = MinStep, the step uses α_min and β = ½.
 //
-// Every step is accepted with the Metropolis–Hastings probability of [DMALA], so it leaves π
-// invariant and is reversible. A whole cycle is not reversible, because its steps differ. The zero
-// value tunes α_min and α_max during warm-up.
+// Every step is accepted with the Metropolis–Hastings probability of [DMALA], so it leaves π ∝
+// e^{−E} invariant and is reversible. A whole cycle is not reversible. The zero value tunes α_min
+// and α_max during warm-up.
 type Cyclical struct {
 	// StepSize is α_max, the largest step size of a cycle; see [DULA] for its unit. If it is 0,
 	// warm-up tunes both step sizes:

@@ -18,23 +18,19 @@ import (
 //
 //	t_l = exp(E(x) − E(x with x_i=l))
 //
-// comes from the model's table of energy differences (see [DMALA]). As τ → ∞, the process tends to
-// the distribution ν_l = t_l/Σ_k t_k. At time τ its distribution is approximated by
+// comes from the model's table of energy differences (see [DMALA]). With ν_l = t_l/Σ_k t_k, the
+// distribution at time τ is approximated by
 //
 //	q_i(l|x) = ν_l (1 − exp(−τ g(t_l)/ν_l)),  l ≠ x_i.
 //
-// With the remaining probability, the site stays at x_i. The approximation is correct to first
-// order for small τ, correct in the limit of large τ, and exact for two levels. The changes of all
-// sites are accepted or rejected together, with the Metropolis–Hastings probability of [DMALA], so
-// π stays invariant. A step costs one evaluation of the model.
+// With the remaining probability, the site stays at x_i. The changes of all sites are accepted or
+// rejected together, with the Metropolis–Hastings probability of [DMALA], so π ∝ e^{−E} stays
+// invariant. A step costs one evaluation of the model.
 //
 // The proposal does not use a distance between levels. For models with many numeric levels DMALA is
 // therefore the better choice. If evaluating the model is cheap, a step costs up to twice as much
-// as with DMALA.
-//
-// Probabilities are computed in float32 and have a relative error of 2·10⁻⁶. The acceptance
-// probability uses the same rounded values, so π is not affected. On two-level models on a torus (a
-// periodic lattice), states are stored as bits under the conditions stated in [DMALA].
+// as with DMALA. On two-level models on a torus, states are stored as bits under the conditions
+// stated in [DMALA].
 type DLMC struct {
 	// StepSize is the time τ for which the jump process of a proposal runs. Its unit is such that a
 	// jump to a level of the same energy has rate g(1), where g is Balance. If StepSize is 0, τ

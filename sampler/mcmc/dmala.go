@@ -14,26 +14,25 @@ import (
 )
 
 // DMALA is the discrete Metropolis-adjusted Langevin algorithm (Zhang, Liu and Liu 2022, Algorithm
-// 1). It proposes a change of every site at once, from the proposal distribution q of [DULA], and
-// accepts the proposed state y with probability
+// 1). It proposes a change of every site at once, from the distribution q of [DULA], and accepts
+// the proposed state y with probability
 //
 //	min(1, exp( E(x) − E(y) + log q(x|y) − log q(y|x) )).
 //
 // The proposal uses the model's table of energy differences E(x with x_i=l) − E(x) for all sites i
-// and levels l. One evaluation of the model yields this table, for instance from a gradient. The
-// differences are often correct only to first order (see energy.Differentiable). Inexact
-// differences lower the acceptance probability, but π ∝ e^{−E} stays invariant. Energies and
-// weights of the current states are cached, so a step costs one evaluation. If the model is
-// [Proposing], its cheaper approximate differences replace the table.
+// and levels l. These are often correct only to first order (see energy.Differentiable), which
+// lowers the acceptance probability. In any case π ∝ e^{−E} stays invariant. A step costs one
+// evaluation of the model. If the model is [Proposing], its cheaper approximate differences replace
+// the table.
 //
 // The zero value tunes its step size during warm-up.
 //
-// DMALA has faster kernels for some models if Preconditioner, Window and Within are not set. An
-// energy.Toroidal model qualifies if its sides are at least 3 and it has at least 144 sites. Its
-// states are then stored as bits, and a site takes less than a nanosecond. States of more than
-// 32,768 sites are divided among Config.Workers. The other case is an energy.Matching model with
-// few levels and neighbours, such as a Potts model on a lattice. Its weights are then looked up in
-// a table.
+// DMALA has faster kernels for two kinds of models if Preconditioner, Window and Within are not
+// set:
+//
+//   - An energy.Toroidal model with sides of at least 3 and at least 144 sites. A site takes less
+//     than a nanosecond. States of more than 32,768 sites are divided among Config.Workers.
+//   - An energy.Matching model with few levels and neighbours, such as a Potts model on a lattice.
 type DMALA struct {
 	// StepSize is the step size α; see [DULA] for its unit. If it is 0, the step size starts at 0.2
 	// and is tuned during warm-up. A positive value stays fixed.
@@ -57,13 +56,12 @@ type DMALA struct {
 	Exact   bool
 
 	// Within, if not nil, confines the chain to a language, a set of allowed states defined by
-	// package constraint. The chain then samples π restricted to the language, exactly. Proposals
-	// are drawn from q restricted to the language. The acceptance probability accounts for the
-	// normalisers of the restricted q at both states.
+	// package constraint. The chain samples π restricted to the language, exactly. Proposals are
+	// drawn from q restricted to the language, and its normalisers enter the acceptance
+	// probability.
 	//
 	// Initial states that the caller does not give are drawn uniformly from the language. Every
-	// step also runs a dynamic program for each chain, over sites and states of the automaton. Each
-	// kernel compiles the language anew.
+	// step also runs a dynamic program for each chain, over sites and states of the automaton.
 	Within constraint.Automaton
 }
 

@@ -17,11 +17,11 @@ import (
 //	q_i(l|x) ∝ exp( −½ (E(x with x_i=l) − E(x)) − δ²(l, x_i)/(2α) ),
 //
 // where α is StepSize and δ is the distance between levels that StepSize describes. The energy
-// differences come from the model's table, often a first-order approximation (see [DMALA]), unless
-// Exact is set.
+// differences come from the model's table, often a first-order approximation (see [DMALA]). With
+// Exact they are exact.
 //
 // DULA does not sample π ∝ e^{−E} exactly. Use it where the bias is harmless or the energy can only
-// be estimated. Otherwise use [DMALA]. If the energy is quadratic and sites have two levels, the
+// be estimated; otherwise use [DMALA]. If the energy is quadratic and sites have two levels, the
 // stationary distribution is
 //
 //	π_α(x) ∝ π(x) ∏_i (1 + e^{l_i(x)}),  l_i = −½Δ_i(x) − 1/(2α),
@@ -30,37 +30,30 @@ import (
 // whose table is not exact, it vanishes only with Exact.
 //
 // Exact and Balance together give the adjusted scores of Gissler, Saremi and Bach (2026, arXiv
-// 2602.15587). On spins x_i = ±1 with the score s_i = ½ log(p(+1|rest)/p(−1|rest)), Sqrt draws the
-// new state x' from
+// 2602.15587), as derived here from public summaries. With Barker, the limit α → 0 is heat-bath
+// (Glauber) dynamics.
 //
-//	∏_i exp((½s_i + x_i/(4α)) x'_i).
-//
-// With Barker, the limit α → 0 is heat-bath (Glauber) dynamics. These formulas are derived from
-// public summaries, which name a Gibbs and a Glauber score but do not define them.
-//
-// The next table shows the total variation distance between π and the stationary distribution
+// The table shows the total variation distance between π and the stationary distribution
 // (TestZeroBias). The targets are six independent sites, the 3×3 Ising torus, and a Curie–Weiss and
-// a cubic energy of eight sites each. Let ε = exp(−1/(2α)) be the odds of a flip that does not
-// change the energy. The step size is such that ε = 2⁻⁸:
+// a cubic energy of eight sites each. The step size is such that ε = exp(−1/(2α)), the odds of a
+// flip that does not change the energy, is 2⁻⁸:
 //
 //	               independent  Ising  Curie–Weiss  cubic
 //	table, Sqrt       .0020     .0048     .0035     .0137
 //	Exact, Sqrt       .0020     .0048     .0041     .0047
 //	Exact, Barker     .0015     .0034     .0034     .0018
 //
-// If ε is halved, so is every distance except .0137, where the table is only a gradient. Even
-// independent sites have a bias; for these, [DUPS] has none at any step size.
+// If ε is halved, so is every distance except .0137, where the table is only a gradient.
 //
-// A draw that moves several sites at once can reach a state of probability zero, from which no step
-// is defined. The run then stops with [sampler.ErrZero].
+// A draw can reach a state of probability zero, from which no step is defined. The run then stops
+// with [sampler.ErrZero].
 type DULA struct {
 	// StepSize is the step size α of the proposal; 0 means 0.1. It is measured in squared distances
 	// δ² between levels. Flipping a two-level site has δ² = 1, and changing a category has δ² = 2.
 	// For numeric (ordinal) levels δ is the difference of their values.
 	//
-	// The paper's experiments and its code, which stores states as {0, 1}, use the same units. In
-	// formulas for spins ±1, where a flip has squared length 4, α is 4 times this value. With 0.1,
-	// the bias on the paper's Ising model is below 2.2 % in total absolute probability.
+	// In formulas for spins ±1, where a flip has squared length 4, α is 4 times this value. With
+	// 0.1, the bias on the paper's Ising model is below 2.2 % in total absolute probability.
 	StepSize float64
 
 	// Preconditioner holds a factor g_i for the step size α of each site i; nil means 1

@@ -10,31 +10,25 @@ import (
 )
 
 // DUPS is the discrete unadjusted proximal sampler (Gissler, Saremi and Bach 2026, arXiv
-// 2602.15587; the two stages are from Bach and Saremi 2025, arXiv 2502.00557). A step first adds
-// noise to every site i of the state x independently, which gives the noisy state y. It then
-// removes the noise by drawing a level l for each site, using the energy differences at y:
+// 2602.15587; the two stages are from Bach and Saremi 2025, arXiv 2502.00557). A step adds noise to
+// every site i of the state x independently, which gives the noisy state y. It then removes the
+// noise by drawing a level l for each site, using the energy differences at y:
 //
 //	n_i(y_i|x) ∝ exp( −δ²(y_i, x_i)/(2α) ),
 //	q_i(l|y) ∝ exp( −(E(y with y_i=l) − E(y)) − δ²(l, y_i)/(2α) ).
 //
 // Here α is StepSize, and δ is the distance between levels that the field StepSize of [DULA]
-// defines. On spins ±1, with c = 1/(4α) and the score s_i = ½ log(p(+1|rest)/p(−1|rest)), the two
-// stages draw y and the new state x' from
+// defines. The formulas are derived from public summaries of the first paper; details of the
+// published algorithm may differ.
 //
-//	∏_i exp(c·x_i y_i)  and  ∏_i exp((c·y_i + s_i(y)) x'_i).
+// DUPS samples π ∝ e^{−E} at every step size if sites are independent and their levels are
+// unordered or only two. On other targets it is biased, in proportion to exp(−1/(2α)) as α → 0. For
+// the 3×3 Ising torus in the table of [DULA], the total variation distance from π is .0068. [DMAPS]
+// has no error.
 //
-// The formulas are derived from public summaries of the first paper; details of the published
-// algorithm may differ.
-//
-// DUPS samples π at every step size if sites are independent and their levels are unordered or only
-// two. On other targets it is biased. The error vanishes as α → 0, in proportion to ε =
-// exp(−1/(2α)). On the 3×3 Ising torus in the table of [DULA], with ε = 2⁻⁸, the total variation
-// distance from π is .0068. With DULA it is .0048, but DULA then moves half as much. [DMAPS] has no
-// error.
-//
-// A step costs one evaluation of the model, at the noisy state. The energy of the new state remains
-// unknown. Since noise can reach every state, use DUPS only for models without states of
-// probability zero. A run that reaches such a state stops with [sampler.ErrZero].
+// A step costs one evaluation of the model, at the noisy state. The energy of the new state is
+// unknown. Use DUPS only for models without states of probability zero; a run that reaches one
+// stops with [sampler.ErrZero].
 type DUPS struct {
 	// StepSize is the step size α, in the unit of [DULA]; 0 means 0.1.
 	StepSize float64
@@ -68,14 +62,13 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 //
 //	min(1, exp( E(x) − E(x') + log n(y|x') q(x|y) − log n(y|x) q(x'|y) )),
 //
-// where n and q are the distributions of the two stages of DUPS. This leaves π invariant and is
-// reversible, however inexact the energy differences are. (Given y, it is a Metropolis–Hastings
-// step for p(x|y) ∝ π(x) n(y|x).) The acceptance probability is derived here, not in the paper. It
-// is 1 if sites are independent and their levels are unordered or only two.
+// where n and q are the distributions of the two stages of DUPS. This leaves π ∝ e^{−E} invariant
+// and is reversible, however inexact the energy differences are. The acceptance probability is
+// derived here, not in the paper. It is 1 if sites are independent and their levels are unordered
+// or only two.
 //
-// A step costs two evaluations of the model: the differences at y and the energy at x'. With the
-// best step size for each method, DMAPS mixes faster per step than [DMALA]. It is 1.2 to 1.5 times
-// as fast on rings, and 1.3 to 2.1 times as fast on Curie–Weiss models (TestProximalMixing).
+// A step costs two evaluations of the model. With the best step size for each, DMAPS mixes 1.2 to
+// 2.1 times as fast per step as [DMALA] on rings and Curie–Weiss models (TestProximalMixing).
 type DMAPS struct {
 	// StepSize is the step size α; see [DULA] for its unit. If it is 0, the step size starts at 0.2
 	// and is tuned during warm-up. A positive value stays fixed.

@@ -20,15 +20,13 @@ import (
 //	q(i,l|x) ∝ exp(−½ (E(x with x_i=l) − E(x)))
 //
 // where the energy differences come from the model's table, often a first-order approximation (see
-// [DMALA]). It accepts the change with the Metropolis–Hastings probability. Energies and tables of
-// the current states are cached, so a step costs one evaluation of the model.
+// [DMALA]). It accepts the change with the Metropolis–Hastings probability. A step costs one
+// evaluation of the model.
 //
 // If Flips is R > 1, a step draws a list of R changes with replacement and accepts or rejects them
 // together (GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is repeated in the list
-// flips once. With more levels, a list that repeats a site is rejected, because applying its last
-// change would not leave π invariant. Lists suit only flat energies. If one change lowers the
-// energy much more than the others, every entry of the list is that change, and the list is
-// rejected. [DMALA] changes many sites without that flaw.
+// flips once. With more levels, a list that repeats a site is rejected. Lists suit only flat
+// energies; otherwise use [DMALA].
 type GWG struct {
 	Flips int // number of changes of a site that a step draws; 0 means 1
 }
@@ -174,8 +172,8 @@ func (k *gwg) fields(f *wire.Fields) {
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) )
 //
 // and accepts it with the Metropolis–Hastings probability (Zanella 2020). The balancing function g
-// is the field Balance. Energies and weights of the current states are cached. A step costs one
-// evaluation of the model and one table of energy differences.
+// is the field Balance. A step costs one evaluation of the model and one table of energy
+// differences.
 //
 // If Balance is Sqrt and Exact is false, the method is the same as [GWG] with one flip.
 type LocallyBalanced struct {

@@ -14,17 +14,15 @@ import (
 )
 
 // HammingBall is the Hamming ball sampler (Titsias and Yau 2017). It redraws the sites of a random
-// block jointly, but considers only states that differ at few sites. An update picks the block and
-// then makes two draws:
+// block jointly, but considers only states that differ at few sites. An update makes two draws:
 //
 //   - a centre u, uniformly from the states that differ from x at no more than Radius sites, all in
 //     the block;
 //   - the new state x', with probability p(x') ∝ exp(−E(x')), from the states that differ from u at
 //     no more than Radius sites, all in the block.
 //
-// Energies are exact, and nothing is rejected. An update can change up to 2·Radius sites at once,
-// so it can reach states that no sequence of single-site changes reaches. Each update is
-// reversible.
+// Energies are exact, and nothing is rejected. An update can change up to 2·Radius sites at once.
+// Each update is reversible.
 //
 // An update evaluates the energy of each state in the ball around u. The number of these states is
 //

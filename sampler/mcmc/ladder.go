@@ -16,9 +16,9 @@ type Ladder struct {
 	Swap []float64
 
 	// Barrier is Σ_j (1 − Swap[j]), an estimate of the communication barrier. It measures how hard
-	// it is for a state to travel between the ends of the ladder, and hardly depends on the rungs
-	// in between. Suppose that all entries of Swap are equal and that the n = len(Betas) replicas
-	// mix well. The replicas of a chain then together complete a round trip every
+	// it is for a state to travel between the ends of the ladder. If all entries of Swap are equal
+	// and the n = len(Betas) replicas mix well, the replicas of a chain together complete a round
+	// trip every
 	//
 	//	2 + 2·Barrier/(1 − Barrier/(n−1))
 	//

@@ -21,16 +21,15 @@ type Metropolis struct {
 	Updates int
 
 	// Scan is the order in which proposals visit the sites. Automatic means Random. Systematic and
-	// Chromatic visit every site once per step. The step then leaves π invariant but is not
-	// reversible.
+	// Chromatic visit every site once per step. The step then leaves the target invariant but is
+	// not reversible.
 	//
 	// Systematic and Chromatic are many times faster than Random on energy.Matching models of two
 	// levels (Ising). Chromatic is a hundred times faster on an energy.Toroidal model with even
 	// sides and at least 32 sites.
 	//
-	// In a fixed order, a change that costs no energy is always made. If most changes cost no
-	// energy, as without couplings, the chains then cycle instead of exploring the target. Random
-	// does not have this problem.
+	// In a fixed order, a change that costs no energy is always made. If most changes are of this
+	// kind, as without couplings, the chains cycle instead of exploring the target.
 	Scan Scan
 }
 

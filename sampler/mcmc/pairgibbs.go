@@ -15,38 +15,31 @@ import (
 
 // PairGibbs redraws two sites at a time. An update picks a pair of sites i and j uniformly. It
 // draws their levels a and b from the exact joint conditional distribution, restricted to a set C
-// of allowed states (the language in the field Within),
+// of states (the field Within),
 //
 //	p(x_i = a, x_j = b | rest) ∝ exp(−E(x with x_i = a, x_j = b)) · 1[x ∈ C].
 //
-// Probabilities are computed in float64. Each update is reversible and leaves π restricted to C
-// invariant. Use PairGibbs where no site can change alone but two sites can change together, as
-// under a fixed count.
+// Each update is reversible and leaves π ∝ e^{−E} restricted to C invariant. Use PairGibbs where no
+// site can change alone but two sites can change together, as under a fixed count.
 //
 // # Irreducibility
 //
 // Chains reach all of C if π is positive there and changes of at most two sites connect all states.
 // This holds for
 //
-//   - Every constraint.Count, with or without a constraint.Mask. To go from x to y, first change
-//     the sites that keep the count. Then change sites in pairs, one that raises the count with one
-//     that lowers it. Change the remaining sites one at a time.
+//   - Every constraint.Count, with or without a constraint.Mask.
 //   - Every language in which any site may be set to level 0, such as constraint.Avoids of words
-//     without a 0 (independent sets). Single changes lead from every state to the all-zero state
-//     and from there to any other.
-//   - Independent sets of a fixed size on a path. Every state can reach the one with sites 0, 2, …
-//     occupied, by moving the first occupied site to 0, the second to 2 and so on.
+//     without a 0 (independent sets).
+//   - Independent sets of a fixed size on a path.
 //
-// Other languages can be disconnected. An example is the language {000, 111}. Some languages of
-// constraint.Residue, and of constraint.Sum with unequal weights, are also disconnected. Chains
-// then stay in the part of C in which they start. [DMALA] with Within does not have this problem,
-// because it can propose any state of C at every step.
+// Other languages can be disconnected, such as {000, 111}. Chains then stay in the part of C in
+// which they start. [DMALA] with Within does not have this problem.
 //
 // # Cost
 //
-// An update takes levels² energies. They are read from the cache of an energy.Local model if they
-// are finite, and otherwise evaluated. For a language other than a count or a mask, an update also
-// follows levels² paths through the automaton, each until it rejoins the path of the current state.
+// An update takes levels² energies, which are read from the cache of an energy.Local model if they
+// are finite. For a language other than a count or a mask, an update also follows levels² paths
+// through the automaton.
 type PairGibbs struct {
 	// Within is the language C (package constraint) of the allowed states; nil means that all
 	// states are allowed.

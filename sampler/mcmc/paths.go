@@ -28,11 +28,9 @@ import (
 //
 //	1 … min(2·Length−1, number of sites).
 //
-// (Paths that all have the same even length could never change the parity of a two-level state.)
-//
-// The state at the end of the path is accepted with the Metropolis–Hastings probability. The
-// reverse proposal changes the same sites back in reverse order, with the weights at the final
-// state. A step costs one evaluation of the model, however long the path.
+// The final state is accepted with the Metropolis–Hastings probability. The reverse proposal
+// changes the same sites back, with the weights at the final state. A step costs one evaluation of
+// the model, however long the path.
 type Paths struct {
 	// Length is the mean number of sites that a path changes. If it is 0, the length starts at 2
 	// and is tuned during warm-up.

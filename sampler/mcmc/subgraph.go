@@ -22,50 +22,39 @@ import (
 //
 //	p(x_B | rest) ∝ exp(−E(x)).
 //
-// The set B is chosen such that its sites form a graph of low tree-width. Such sites can be summed out
-// one after the other, and their levels can be drawn in reverse order. The model must be
-// energy.Factored, without hidden units.
+// The set B is chosen such that its sites form a graph of low tree-width, which makes an exact draw
+// possible. The model must be energy.Factored, without hidden units.
 //
-// Width bounds the number of sites on which an intermediate sum depends; sets of width 1 are forests.
-// Kernel chooses the same sets in every run. It chooses about five forests for models of pairs of
-// two-level sites, and about twenty sets otherwise. Two or three successive sets cover all sites that
-// have more than one allowed level. A step redraws one set, and successive steps cycle through the
-// sets.
+// Width bounds the number of sites on which an intermediate sum depends; sets of width 1 are
+// forests. Kernel chooses some sets, the same in every run, and successive steps redraw them in
+// turn. Two or three successive sets cover all sites that have more than one allowed level.
 //
-// On a square lattice a set contains about 63 % of the sites at width 1, 75 % at width 3 and 81 % at
-// width 8. On a random graph with three neighbours a site it contains 82 % at width 1. At width 10 it
-// contains 86 %, a gain that is not worth its cost.
+// On a square lattice a set contains about 63 % of the sites at width 1, and 81 % at width 8.
 //
 // # When to use it
 //
-// On sparse random graphs at low temperatures, forests yield far more effective draws per second than
-// Gibbs (BenchmarkSparseGlass, couplings of β times normal numbers, sixteen chains in one block). With
-// 1.5 neighbours a site, a step is nearly an independent draw. The gain is 58 to 97 times at β = 1 and
-// 420 to 2,400 times at β = 1.5, by graph. With three neighbours a site and β = 1, it is 30 to 65
-// times on three graphs. At high temperatures Gibbs is as fast.
+// On sparse random graphs at low temperatures, forests yield far more effective draws per second
+// than Gibbs (BenchmarkSparseGlass, sixteen chains in one block). For couplings of β times normal
+// numbers at β = 1, the gain is 58 to 97 times with 1.5 neighbours a site, and 30 to 65 times with
+// three. It is larger at lower temperatures. At high temperatures Gibbs is as fast.
 //
-// For couplings ±β, Gibbs stores the states of such a block as bits. It then takes a twentieth of the
-// time, and the gain is smaller. With 1.5 neighbours a site, it is about 10 times at β = 1 and 75 to 257
-// times at β = 1.5. With three neighbours a site and β = 1, it is only 1 to 2 times in one block of
-// sixteen chains, but 9 to 36 times in blocks of four, where Gibbs is slower
-// (see [sampler.Config.BlockChains]).
+// For couplings ±β, Gibbs is faster and the gain smaller. At β = 1 it is about 10 times with 1.5
+// neighbours a site, and 1 to 2 times with three. In blocks of four chains (see
+// [sampler.Config.BlockChains]), the latter is 9 to 36 times.
 //
 // With three neighbours a site and stronger couplings, chains of both methods stay in one valley of
-// the energy, and forests only explore it faster. There, make Subgraph the Base of [Tempering]. At
-// β = 1.5 and couplings ±β this gave 1 to 12 times as many effective draws as [Tempering] of Gibbs on
-// eight graphs (median 4), and fewer on a ninth. Use it in the same way for spin glasses on lattices,
-// with wider sets.
+// the energy. There, make Subgraph the Base of [Tempering]. At β = 1.5 and couplings ±β this mostly
+// gave 1 to 12 times as many effective draws as [Tempering] of Gibbs. Do the same for spin glasses
+// on lattices, with wider sets.
 //
-// On ferromagnets near their critical temperature, the sites around a set hold it in place. There,
-// Gibbs and the cluster methods (package cluster) are faster.
+// On ferromagnets near their critical temperature, Gibbs and the cluster methods (package cluster)
+// are faster.
 //
 // # Cost
 //
-// For forests of two-level pair models, a step costs 4 ns per site, or up to 10 ns if most trees have
-// neighbours outside the forest. With AVX-512 it costs 1.1 ns to 1.9 ns in blocks of four chains and
-// 0.7 ns to 1 ns in blocks of eight or more, and gives the same results. For other models it costs 100
-// ns per site plus 1 ns to 10 ns per entry of the intermediate sums. A site has at most levels^Width
-// entries, and far fewer on average.
+// For forests of two-level pair models, a step costs 4 ns to 10 ns per site, or 0.7 ns to 1.9 ns
+// with AVX-512. For other models it costs 100 ns per site plus 1 ns to 10 ns per entry of the
+// intermediate sums. A site has at most levels^Width entries.
 type Subgraph struct {
 	// Width limits the sets of sites that a step redraws. A step sums out the sites of a set one by
 	// one, and each intermediate sum depends on at most Width sites. Width 1 means forests. The

@@ -12,26 +12,23 @@ import (
 )
 
 // Swap exchanges the levels of two sites (Kawasaki 1966). An update draws a pair of sites uniformly
-// from the pairs with different levels. Let y be the state x with these two levels exchanged. The
-// chain moves to y with probability
+// from the pairs with different levels. If y is the state x with these levels exchanged, the chain
+// moves to y with probability
 //
 //	min(1, exp(E(x) − E(y))) · 1[y ∈ C],
 //
-// where C is the language Within. Every update is reversible and leaves π restricted to C
+// where C is the language Within. Every update is reversible and leaves π ∝ e^{−E} restricted to C
 // invariant.
 //
-// Exchanges conserve the number of sites at each level. A chain keeps the numbers of its initial
-// state and samples π conditional on them. If C does not fix these numbers, use [PairGibbs] to
-// sample all of C. With two levels, a constraint.Count that fixes the count of one level fixes both
-// counts.
+// Exchanges conserve the number of sites at each level, and the chain samples π conditional on the
+// numbers of its initial state. If C does not fix these numbers, use [PairGibbs] to sample all of
+// C.
 //
 // If all states with these numbers are in C and have positive probability, exchanges reach every
-// one. All are in C if Within is nil, a constraint.Count, or a constraint.Sum with the same weights
-// at every site. Exchanges also reach all independent sets of a fixed size on a path; see
-// PairGibbs. Other languages may be disconnected.
+// one. All are in C if Within is nil, a constraint.Count, or a constraint.Sum with equal weights.
+// Other languages may be disconnected.
 //
-// If no exchange changes the energy, every exchange is accepted, and chains may be periodic. For
-// example, three sites with three levels alternate between even and odd permutations.
+// If no exchange changes the energy, every exchange is accepted, and chains can be periodic.
 type Swap struct {
 	// Within is the language C (package constraint) of the allowed states; nil means that all
 	// states are allowed.

@@ -25,14 +25,12 @@ import (
 //
 //	min(1, exp( (β_j − β_{j+1}) (E(x_j) − E(x_{j+1})) )),
 //
-// for even j in one step and odd j in the next. The joint distribution ∏_j exp(−β_j E(x_j)) of the
-// replicas is invariant. This schedule is not reversible: it carries states straight through the
-// ladder instead of letting them diffuse (Okabe et al. 2001; Syed, Bouchard-Côté, Deligiannidis and
-// Doucet 2022).
+// for even j in one step and odd j in the next (Okabe et al. 2001; Syed, Bouchard-Côté,
+// Deligiannidis and Doucet 2022). The joint distribution ∏_j exp(−β_j E(x_j)) of the replicas is
+// invariant. The schedule is not reversible, and carries states straight through the ladder.
 //
 // The states and energies of the chain are those of the rung with β = 1. Observers find every rung
-// in Info.Rungs. diagnose.Replicas records the rungs and reweights them to intermediate
-// temperatures. [Ladders] reports the swaps.
+// in Info.Rungs, and diagnose.Replicas records them. [Ladders] reports the swaps.
 //
 // A rung costs a step of Base, an evaluation of the energy and, after a swap, a Reset of the Base
 // kernel. If the kernels of Base are [sampler.Exchanger], a rung costs little more than a step of

@@ -20,9 +20,8 @@ import (
 //   - the ring and the path with a site clamped;
 //   - sites of one level.
 //
-// In two models, the tables of energy differences are wrong by up to half a nat on purpose, because
-// such tables may be first-order approximations. These are the ordinal model and the model with
-// states of probability zero.
+// Two models (ordinal levels, and states of probability zero) have tables of energy differences
+// that are wrong by up to half a nat on purpose.
 func Models() []energy.Model {
 	ring := newPairs("Ising ring", 5, 2, 0.7, true)
 	path := newPairs("Potts path", 3, 3, -0.6, false)

@@ -105,17 +105,16 @@ var all = []law{
 // TestMethod checks that a method meets the following requirements, in this order, and returns an
 // error for the first violation:
 //
-//   - arguments: Kernel returns an error for a nil model, for fewer than one chain, and for more
-//     than sampler.BlockSize chains.
+//   - arguments: Kernel returns an error for a nil model and unless there are 1 to
+//     sampler.BlockSize chains.
 //   - invariance: states drawn from the target still have the target's distribution after one step
 //     and after several. This also holds with caches that are some steps old, and after a Reset to
 //     other states.
-//   - mixing: chains that all start in one state have the target's distribution after Options.Mix
-//     steps. The initial state is the least likely state of the most likely class (see
-//     Options.Class), and the distribution is conditional on that class. Half of the chains make
-//     one extra step, because a chain may be periodic.
-//   - states: the method still leaves the target invariant after the runner's SetStates. After
-//     sampler.Retarget it leaves the new target invariant.
+//   - mixing: chains that all start in the least likely state of the most likely class (see
+//     Options.Class) have the target's distribution, conditional on that class, after Options.Mix
+//     steps. Half of the chains make one extra step, because a chain may be periodic.
+//   - states: the method leaves the target invariant after the runner's SetStates, and the new
+//     target after sampler.Retarget.
 //   - reports: after every step, Info has an energy, an acceptance probability within [0, 1] and
 //     the number of site changes. The energy is that of the state, to a relative error of 10⁻⁹, or
 //     always NaN. The number of changes is the number of sites that differ, or larger if sites
@@ -124,11 +123,10 @@ var all = []law{
 //     at its start, in warm-up, after warm-up, and where its context ended.
 //   - workers: a run has the same bits with 1, 2 and 5 workers, and with or without an observer.
 //   - parts: the parts of a run have the same bits as the whole.
-//   - wrappers: a method, a pointer to it and a struct that embeds it as a sampler.Method give the
-//     same bits, and load each other's checkpoints. The same holds for a model and a wrapper of the
-//     model that forwards everything.
-//   - stop: once its context ends, a run returns the error of the context, after at most as many
-//     evaluations as in two steps. A later run continues bit for bit as if it had not stopped.
+//   - wrappers: a method, a pointer to it and a struct that embeds it give the same bits, and load
+//     each other's checkpoints. So do a model and a wrapper that forwards everything.
+//   - stop: a run whose context ends returns the error of the context, after at most as many
+//     evaluations as in two steps. A later run continues bit for bit.
 //   - panics: a panic of the model reaches the caller of Run as an error that wraps the panic
 //     value, and the runner can continue.
 //   - failures: no chain moves to a state whose energy is NaN or, if the method knows energies,

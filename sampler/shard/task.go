@@ -86,10 +86,10 @@ func (t Task) Range(n, block int) (first, count int, err error) {
 //   - Kubernetes, a Job with completionMode Indexed: JOB_COMPLETION_INDEX. The number of tasks is
 //     not in the environment.
 //
-// The argument is the number of tasks; 0 means the number that Slurm reports. If the argument is
-// positive, the value of the variable is the index of the task, counted from 0. A few tasks can
-// then be repeated (sbatch --array=3,17). If no variable is set and the argument is at most 1,
-// there is one task, the whole run.
+// The argument is the number of tasks; 0 means the number that Slurm reports. If it is positive,
+// the value of the variable is the index of the task, counted from 0. A few tasks can then be
+// repeated (sbatch --array=3,17). If no variable is set and the argument is at most 1, there is one
+// task, the whole run.
 //
 // Environment returns an error in these cases:
 //

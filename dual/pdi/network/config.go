@@ -29,10 +29,8 @@ type Config struct {
 	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al. 2026,
 	// Algorithm 3). Dual training has a single λ, initially 0, which is not an input of the
 	// network. Every round runs its diffusions at this λ and moves λ by the violations of their
-	// samples. The network then learns the teacher's predictions at the new λ. The trained network
-	// is valid only at the λ of the last round ([Trainer.Lambda]) and for a single entry of Bounds.
-	// The rule receives the violations of all samples, so rules that need their variance, such as
-	// [dual.Auto], are suitable.
+	// samples. The trained network is valid only at the λ of the last round ([Trainer.Lambda]) and
+	// for a single entry of Bounds. All rules are suitable, also [dual.Auto].
 	Dual dual.Rule
 
 	// Inference holds the settings of primal–dual inference in the diffusions of the training. Use

@@ -14,17 +14,14 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Trainer trains one network in rounds. A round fills a buffer with noisy states, their noise
-// levels and multipliers, and the predictions of the teacher (the predictor from which the network
-// learns). It then trains the network on the buffer (see [Config]). The states come from diffusions
-// that use the teacher's predictions in the first round, and the network's predictions in later
-// rounds.
+// Trainer trains one network in rounds to predict like a teacher, another predictor. A round fills
+// a buffer with noisy states, their noise levels and multipliers, and the predictions of the
+// teacher. It then trains the network on the buffer (see [Config]). The states come from diffusions
+// with the teacher's predictions in the first round, and with the network's in later rounds.
 //
-// In some of the diffusions, λ moves by primal–dual inference for one of the bounds. Their share
-// grows from 0 to 0.7 in the first half of the training. The other diffusions keep a fixed λ, drawn
-// near the λ of primal–dual inference. The teacher predicts at multipliers that are randomly
-// perturbed by 30 %, so that the network also learns predictions nearby. Config.Dual selects
-// another kind of training, with a single λ.
+// In some of the diffusions, the multipliers λ move by primal–dual inference for one of the bounds.
+// Their share grows from 0 to 0.7 in the first half of the training. The others keep a fixed λ
+// nearby. The teacher predicts at multipliers that are randomly perturbed by 30 %.
 //
 // If the teacher is deterministic, so is training, for any number of workers and any interruptions.
 // Methods must not be called concurrently.
@@ -126,12 +123,12 @@ func (t *Trainer) Lambda() []float64 {
 
 // Predictor returns the present network as a predictor, with weights averaged over the training
 // steps. Its violations are those of the teacher (the predictor from which the network learned)
-// plus shift. The shift thus moves the bounds; nil means zeros. The shift need not be an entry of
-// Config.Bounds. After dual training (see Config.Dual), only the single entry of Config.Bounds is
-// allowed, and a nil shift means this entry.
+// plus shift, which thus moves the bounds; nil means zeros. The shift need not be an entry of
+// Config.Bounds.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
-// that is not finite. After dual training, another shift is also an error.
+// that is not finite. After dual training (see Config.Dual), shift must be the single entry of
+// Config.Bounds, or nil for this entry.
 func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
 	b := t.buffer
 	own := make([]float64, b.teacher.Len())

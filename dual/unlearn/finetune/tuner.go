@@ -152,12 +152,14 @@ type state struct {
 }
 
 // New returns a tuner for net, which must have been trained on similar data. The tuner modifies the
-// weights of net. New computes the initial λ from the data.
+// weights of net. New computes the initial multipliers from the data.
 //
-// New returns an error if a field is out of range or unset. The Model must have the same shape as
-// net, and must change with the weights of net. Every concept must occur in some but not all rows
-// of the data, and a reweighting of the data must satisfy the bounds. Errors of train.New are
-// returned too.
+// New returns an error in these cases, and the errors of train.New:
+//
+//   - a field is out of range or unset;
+//   - Model has another shape than net, or does not change with the weights of net;
+//   - a concept occurs in no row or in every row of the data;
+//   - no reweighting of the data satisfies the bounds.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
 	chosen := cfg.Final != 0
 	if err := cfg.fill(); err != nil {
@@ -281,30 +283,26 @@ func (c *Config[S]) fill() error {
 		check.Number("Final", &c.Final, 0, final), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0))
 }
 
-// Run trains for the remaining Train.Steps and then chooses the final weights. After a completed run
-// it does nothing. For the fraction Freeze of the steps, λ is constant. After that, it changes once
-// in every Inner steps. The change is half a Newton step towards the bounds, limited to one nat:
+// Run trains for the remaining Train.Steps and then chooses the final weights. After a completed
+// run it does nothing. For the fraction Freeze of the steps, λ is constant. After that, it changes
+// once in every Inner steps, by half a Newton step towards the bounds, limited to one nat:
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
-// Here ε_i is the bound of concept i, and ŝ_i is its smoothed share in the network's draws. An update
-// first replaces ŝ_i by the mean of ŝ_i and the share in the latest Config.Draws draws.
+// Here ε_i is the bound of concept i, and ŝ_i is its smoothed share in the network's draws. An
+// update first replaces ŝ_i by the mean of ŝ_i and the share in the latest Config.Draws draws.
 //
-// These updates measure the current weights. The average of the weights over the steps is a better
-// network but lags behind. At the end, Run therefore searches the line through the initial weights
-// and the average for a point at which all shares have reached their bounds. It measures shares with
-// Final draws, and with up to four times as many if the point is hard to find. If the point is far
-// beyond the average, the shares in fresh draws tend to exceed their bounds. In this case, train for
-// more steps.
+// At the end, Run searches the line through the initial weights and their average over the steps.
+// The final weights are a point at which all shares have reached their bounds. It measures shares
+// with Final draws, or up to four times as many. If the point is far beyond the average, the shares
+// in fresh draws tend to exceed their bounds; then train for more steps.
 //
-// If the network satisfies all bounds before the first step, Run does not train. It then leaves the
-// weights unchanged and sets λ to 0.
+// If the network satisfies all bounds before the first step, Run sets λ to 0 and does not train.
 //
 // If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
 // means that the network does not follow its data. Run also returns the errors of Sample and of the
-// training. After an error, the network has the weights of the training step that the error names,
-// and the next Run continues from there. To be able to return to the initial weights, keep a Clone of
-// the network.
+// training. The network then has the weights of the step that the error names, and the next Run
+// continues from there. To keep the initial weights, Clone the network first.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
@@ -437,19 +435,16 @@ func (t *Tuner[S]) taught(j int) float64 {
 }
 
 // GapError reports that the network still generates too much of a concept although its training
-// rows contain little of it. More steps, a higher rate or a larger network may close the gap.
+// rows contain little of it. More steps, a higher rate or a larger network may help, but a network
+// cannot generate less of a concept than its own errors produce.
 //
-// During the run, the error means that the share of the concept in the training rows is at most a
-// tenth of the bound. The share in the network's samples is above 1.5 times the bound and has not
-// fallen for a quarter of the steps. A later Run can continue.
+// During the run, the share of the concept in the training rows is at most a tenth of the bound.
+// The share in the network's samples is above 1.5 times the bound and has not fallen for a quarter
+// of the steps. A later Run can continue.
 //
-// At the end of the run, the error means that [Tuner.Run] found no weights for which the share is
-// within two standard errors of the bound. The network then has the average of the weights, and
-// Share is its share. Every later Run returns the same error.
-//
-// A network cannot generate less of a concept than its own errors produce. For example, a small
-// network trained from the start on names without doubled letters still doubled a letter in 4.8 %
-// of its names.
+// At the end of the run, [Tuner.Run] found no weights for which the share is within two standard
+// errors of the bound. The network then has the average of the weights, and Share is its share.
+// Every later Run returns the same error.
 type GapError struct {
 	Concept string
 	Step    int

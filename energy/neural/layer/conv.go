@@ -6,9 +6,10 @@ import "github.com/gibbsite-go/gibbsite/internal/check"
 //
 //	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)].
 //
-// Here a and c run over the A × C taps of the window, where A = C = Kernel, and d is the Dilation.
-// Halves are rounded down. Outside the grid, x is 0. A grid of one row is a series; the window is
-// then 1 × Kernel, a temporal convolution. States have Rows·Cols·In entries each, channels last.
+// Here b is the bias, W holds the weights, and d is the Dilation. The sum is over the A × C taps of
+// the window, where A = C = Kernel. Halves are rounded down. Outside the grid, x is 0. A grid of
+// one row is a series; the window is then 1 × Kernel, a temporal convolution. States have
+// Rows·Cols·In entries each, channels last.
 type Conv struct {
 	Rows, Cols int // size of the grid; 0 rows mean 1
 	In, Out    int

@@ -39,12 +39,9 @@ type Options struct {
 //
 // Activations are kept for the next call. If the state is the same, only the last layer is computed
 // again. With [Options.Block], the blocks of positions before the first changed token are not
-// computed again, so a prompt and finished blocks cost nothing. Without blocks, every position
-// depends on all others, and one changed token costs a whole pass. Reuse changes no bit of the
-// predictions.
+// computed again. Without blocks, one changed token costs a whole pass.
 //
-// It is safe for concurrent use. Concurrent calls run one after another, because all workers
-// serve one call. Calls allocate nothing.
+// Concurrent calls are safe but run one after another. Calls allocate nothing.
 type Masked struct{ pass *pass }
 
 // pass runs a network over one state at a time.

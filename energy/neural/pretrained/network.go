@@ -83,12 +83,13 @@ func (m matrix) equals(o matrix) (bool, error) {
 
 // Open reads the network in the folder dir. The folder holds config.json, and model.safetensors or
 // the files that model.safetensors.index.json lists. Weights keep their type in the files (F32, F16
-// or BF16). The files are mapped into memory if the system can do so: see [neural.OpenFile]. They
-// must not change while the network is in use. If config.json does not name the mask token, Open
-// looks for it in tokenizer_config.json and tokenizer.json.
+// or BF16). The files must not change while the network is in use: see [neural.OpenFile]. If
+// config.json does not name the mask token, Open looks for it in tokenizer_config.json and
+// tokenizer.json.
 //
-// Open returns an error if a key or tensor is missing, has the wrong shape or type, or does not
-// belong to the network. The error names the file and the key or tensor.
+// Open returns an error if a key or tensor is missing or does not belong to the network. It also
+// returns an error if one has the wrong shape or type. The error names the file and the key or
+// tensor.
 func Open(dir string) (*Network, error) { return OpenFS(durable.Disk{}, filepath.ToSlash(dir)) }
 
 // OpenFS does the same as [Open] for a folder of a file system, such as one of package embed. The

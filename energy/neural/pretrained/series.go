@@ -19,11 +19,10 @@ import (
 
 // Series is the denoiser of a published network for time series: Diffusion-TS (Yuan and Qiao 2024)
 // or CSDI (Tashiro et al. 2021). A state is a window of a series: Length rows of Channels numbers,
-// in the units of the data on which the network was trained. Any noise schedule may be used: signal
-// levels are converted to numbers of training steps. CSDI receives the number of the nearest step.
-// Diffusion-TS may receive a number between two steps.
+// in the units of the training data. Any noise schedule may be used: signal levels are converted to
+// numbers of training steps. For CSDI they are rounded to whole steps.
 //
-// It is safe for concurrent use. Concurrent calls run one after another. Calls allocate nothing.
+// Concurrent calls are safe but run one after another. Calls allocate nothing.
 type Series struct {
 	mu  sync.Mutex
 	net seriesNet
@@ -50,8 +49,9 @@ type seriesNet interface {
 //
 // Settings that concern only training or sampling are ignored.
 //
-// OpenSeries returns an error if a key or tensor is missing, has the wrong shape or type, or does
-// not belong to the network. The error names the file and the key or tensor.
+// OpenSeries returns an error if a key or tensor is missing or does not belong to the network. It
+// also returns an error if one has the wrong shape or type. The error names the file and the key or
+// tensor.
 func OpenSeries(dir string) (*Series, error) {
 	return OpenSeriesFS(durable.Disk{}, filepath.ToSlash(dir))
 }

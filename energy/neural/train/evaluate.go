@@ -20,10 +20,9 @@ const mostDraws = 1 << 30
 
 // Evaluate returns an estimate of the mean of the objective over data, in nats per state, and its
 // standard error. The argument data holds rows of Length tokens. Each row is corrupted the given
-// number of times (draws), at most 2³⁰; a value below 1 means 1. The strengths of the corruptions
-// are evenly spread over [0, 1). The standard error covers both the corruptions and the choice of
-// data. The number of workers (goroutines) does not affect the result; a value below 1 means 1.
-// Evaluate ends early with an error if ctx ends.
+// number of times (draws), at most 2³⁰; a value below 1 means 1. The standard error covers both the
+// corruptions and the choice of data. The number of workers (goroutines) does not affect the
+// result; a value below 1 means 1. Evaluate ends early with an error if ctx ends.
 func Evaluate(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) (mean, stderr float64, err error) {
 	p, err := tokenProblem(net, objective, data)
 	if err != nil {

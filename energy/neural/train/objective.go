@@ -57,8 +57,7 @@ type RealLoss interface {
 //	NELBO(x) = E_n E_S [ L/n · Σ_{i∈S} −log p(x_i | x without S) ],
 //
 // where n is uniform over 1 … L, S is a random set of n positions, and x without S has masks at
-// these positions. For any schedule, this equals the usual bound, an integral over time (Ou et al.
-// 2025).
+// these positions. It is the same for every schedule (Ou et al. 2025).
 type Masked struct {
 	// Mask is the level of a masked token.
 	Mask int32

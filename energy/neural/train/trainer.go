@@ -42,10 +42,13 @@ type Trainer struct {
 // New returns a trainer of the network net on data, which holds rows of Length tokens. It keeps a
 // reference to data.
 //
-// New returns an error if cfg is out of range, if net is a network of reals, or if the objective
-// does not match the network. Unless the objective is [Pooled], the network's Outputs must equal
-// its Levels. Data must be one or more whole rows of valid tokens, and an objective with labels
-// must have one label per row.
+// New returns an error if one of these conditions does not hold:
+//
+//   - cfg is in range;
+//   - net is a network of tokens that matches the objective;
+//   - Outputs of net equals its Levels, unless the objective is [Pooled];
+//   - data is one or more whole rows of valid tokens;
+//   - an objective with labels has one label per row.
 func New(net *neural.Transformer, objective Objective, data []int32, cfg Config) (*Trainer, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -139,9 +142,6 @@ func (t *Trainer) Average() *neural.Transformer {
 // Reweight makes later batches draw rows with replacement, with probabilities ∝ weight. The trainer
 // then minimises the mean loss over the reweighted data. A nil weight restores epochs, in which
 // every row is drawn once. The weights are copied and are part of a checkpoint.
-//
-// The draws of a batch are stratified: up to rounding, every batch contains the expected number of
-// rows from any group of adjacent rows.
 //
 // Every row must have a finite weight ≥ 0, and at least one weight must be positive. Otherwise
 // Reweight returns an error and changes nothing.

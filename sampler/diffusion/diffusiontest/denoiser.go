@@ -38,16 +38,14 @@ type DenoiserOptions struct {
 // site.
 //
 //   - shape: Sites and levels are ≥ 1 and constant, and slices of wrong lengths panic.
-//   - number: Rows have no NaN and no +Inf. Each row has at least one finite weight, unless the
-//     state is impossible under DenoiserOptions.Joint.
-//   - pure: Predicting the same batch again gives the same bits, and does not change the batch.
-//   - batch: A state has the same rows alone, among other states, in another order and under other
-//     sample numbers.
-//   - timeless: The predictions of a denoiser that is energy.Timeless do not depend on time.
+//   - number: Rows have no NaN, no +Inf and at least one finite weight, unless the state is
+//     impossible under DenoiserOptions.Joint.
+//   - pure: Predicting a batch again gives the same bits, and does not change the batch.
+//   - batch: The rows of a state do not depend on other states, their order or sample numbers.
+//   - timeless: The predictions of an energy.Timeless denoiser do not depend on time.
 //   - posterior: Rows equal log p(x_0,i | x_t) by enumeration, also where tokens are marked clean.
 //     For a leave-one-out denoiser, x_t,i is excluded.
-//   - context: If the context has ended, the denoiser returns the error of the context or the usual
-//     predictions.
+//   - context: If ctx has ended, the denoiser returns the error of ctx or the usual predictions.
 func TestDenoiser(ctx context.Context, d energy.Denoiser[int32], o DenoiserOptions) error {
 	part, err := laws.Given("diffusiontest", "d", d)
 	if err != nil {

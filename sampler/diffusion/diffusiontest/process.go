@@ -71,13 +71,12 @@ func (c *Claim) UnmarshalText(name []byte) error {
 type ProcessOptions struct {
 	Claim Claim
 
-	// Step returns the documented step of one site from time t to time s. The last two arguments
-	// are the signal levels at these times. The step maps the level of the site and the
-	// distribution p of its clean token to the distribution of its next level.
+	// Step returns the documented step of one site from time t to time s, with signal levels at and
+	// as. The step maps the level of the site and the distribution p of its clean token to the
+	// distribution of its next level.
 	//
-	// If Step is nil, the step depends on the prior. If the prior is all masks, it is [MaskedStep]
-	// without remasking. Otherwise it is the step of uniform noise, which replaces tokens by
-	// uniformly drawn ones.
+	// If Step is nil and the prior is all masks, the step is [MaskedStep] without remasking. If
+	// Step is nil otherwise, the step is that of uniform noise.
 	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
 
 	// Counts lists the numbers of steps to try; nil means 1, 3 and 8.
@@ -103,17 +102,16 @@ const (
 //   - schedule: Alpha lies in 0…1, does not rise with time, and is near 1 at time 0 and near 0 at
 //     time 1.
 //   - prior: x_1 is all masks, or each token is uniform.
-//   - clock: The times of the steps do not rise, and end at exactly 0 within the promised number of
-//     steps.
+//   - clock: Times do not rise, and end at exactly 0 within the promised number of steps.
 //   - distribution: Samples follow ProcessOptions.Claim, given the exact denoiser of a joint
 //     distribution. A leave-one-out denoiser, which predicts each site from the others, is tested
 //     too.
 //   - condition, renoise, reweight, posterior: These methods of [diffusion.Renoiser],
 //     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration.
-//   - workers, parts, resume, wrapper: The samples are the same, bit for bit, for any number of
-//     workers and any batch size. They are also the same for two calls instead of one, for a part
-//     that begins in the middle, after Save and Load, and for a wrapped process.
-//   - context: A run whose context ends returns the error of the context.
+//   - workers, parts, resume, wrapper: Samples do not change with the number of workers, the batch
+//     size or a division into two calls or parts. They do not change after Save and Load or for a
+//     wrapped process either.
+//   - context: A run whose ctx ends returns the error of ctx.
 func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {

@@ -64,11 +64,10 @@ type ProjectionOptions struct {
 //   - untouched: A table whose most likely sequence is feasible by a wide margin does not change.
 //   - again: Projecting a second time changes no more than rounding does.
 //   - nearest: The divergence is the minimum by enumeration, if the options promise this.
-//   - slots: The projection of a sample depends neither on other samples nor on the argument named
-//     sample of Project.
+//   - slots: A projection depends neither on other samples nor on the argument sample of Project.
 //   - infeasible: If no feasible sequence has weight, the error wraps constraint.ErrInfeasible.
-//   - draw: A [diffusion.Drawer] draws from the conditional distribution and returns the right log
-//     Z, compared with enumeration. It does not change v.
+//   - draw: A [diffusion.Drawer] draws from the conditional distribution, returns the right log Z,
+//     and does not change v.
 func TestProjector(ctx context.Context, p diffusion.Projector, o ProjectionOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)
 	if err != nil {

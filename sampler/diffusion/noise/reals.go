@@ -167,8 +167,8 @@ func (c SigmoidBar) Check() error {
 //	ᾱ(t) = (1−t)²/((1−t)² + t²).
 //
 // With this schedule, evenly spaced DDIM steps (diffusion.Gaussian with η = 0) are Euler's method
-// for dz/dt = E[ε − x_0 | z]. Because ᾱ(1) = 0, the first state is pure noise. Denoisers that
-// divide by √ᾱ, such as energy.NoisePredictor, cannot make a prediction for this state.
+// for dz/dt = E[ε − x_0 | z]. Because ᾱ(1) = 0, denoisers that divide by √ᾱ, such as
+// energy.NoisePredictor, cannot predict from the first state.
 type Straight struct{}
 
 // Alpha returns the signal level at time t, which is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise. It
@@ -234,8 +234,7 @@ func (c CosineBar) Check() error {
 // stochastic localization (Montanari 2023).
 //
 // In a run of T evenly spaced steps, the first step ends at the ratio Max/T^Power. With Power 1,
-// choose Max no larger than a few times T. Otherwise the first step decides too much of the
-// sample.
+// choose Max no larger than a few times T.
 type PolynomialSNR struct {
 	Power    float64 // exponent > 0; 0 means 4
 	Max      float64 // signal-to-noise ratio as t → 0; 0 means 1e4

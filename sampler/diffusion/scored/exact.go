@@ -42,41 +42,38 @@ type ExactConfig struct {
 	Paths int
 }
 
-// Exact draws samples by rejection from the distribution p, conditioned on feasibility,
+// Exact draws samples by rejection from a distribution p, conditioned on feasibility,
 //
 //	p(x)·1[g(x) ≤ 0] / P,  P = Σ_x p(x)·1[g(x) ≤ 0].
 //
-// Here p is the distribution of the samples of the diffusion without constraint, and g ≤ 0 means
-// that Config.Judge accepts.
+// Here p is the distribution of samples of the diffusion without a judge, and g ≤ 0 means that
+// Config.Judge accepts.
 //
 // # Method
 //
-// Exact proposes paths. A path is a sequence of steps from all masks to a complete state. At site i
-// it reveals a token v drawn from q ∝ p_i·ψ, where p_i is the prediction. The factor ψ comes from
-// looking ahead: as in [Runner], each candidate v is completed several times, and the completions
-// get scores S. Let
+// Exact proposes paths. A path is a sequence of steps from all masks to a complete state. A step
+// reveals one site i by a token v drawn from q ∝ p_i·ψ, where p_i is the prediction and ψ comes
+// from looking ahead, as in [Runner]. Each candidate v is completed several times, and the judge
+// gives the completions scores S. Let
 //
 //	φ_v = mean over the completions of v of e^{−max(0, S)/Θ},  Θ = ½·sd·(masks left)/sites,
 //
 // where sd is the standard deviation of S, pooled over candidates. Then ψ_v is nine tenths of φ_v
 // plus a tenth of the mean of φ over candidates. The weight of a path is W = ∏ p_i(v)/q(v), or 0 if
-// its end is not feasible. So E[W·f(x)] = Σ_x p(x)·1[g(x) ≤ 0]·f(x) for every function f.
+// its end is not feasible.
 //
-// A path is accepted with probability min(1, W/c). The cap c is the smallest number such that, over
-// the paths of a tuning run, Σ(W−c)₊ is at most ExactConfig.Excess·ΣW. This choice is optimistic,
-// so [Exact.Excess] estimates the excess again on other paths.
+// A path is accepted with probability min(1, W/c). The cap c is the smallest number such that
+// Σ(W−c)₊ ≤ ExactConfig.Excess·ΣW, summed over the paths of a tuning run. [Exact.Excess] estimates
+// the excess on other paths, because this choice is optimistic.
 //
 // # Properties
 //
 // Given the cap, samples are independent. Their total variation distance from the target is at most
-// E(W−c)₊/E(W). W gives an unbiased estimate of P: see [Exact.LogProb].
+// E(W−c)₊/E(W). [Exact.LogProb] estimates P without bias.
 //
-// If the denoiser is time-free (its predictions do not depend on time), paths share the predictions
-// for states with at most one unmasked token. A path of L tokens then takes L − 2 predictions.
-//
-// Sample i draws only from stream (Seed, i), and path j of the tuning run from stream (Seed, 2⁶³ +
-// j). Results do not depend on Workers or Batch. Methods must not be called concurrently with each
-// other.
+// If predictions do not depend on time, a path of L tokens takes L − 2 predictions. Sample i draws
+// only from stream (Seed, i), and path j of the tuning run from stream (Seed, 2⁶³ + j). Results do
+// not depend on Workers or Batch. Methods must not be called concurrently with each other.
 type Exact struct {
 	e      *engine
 	cfg    ExactConfig
@@ -125,21 +122,20 @@ func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
 // Excess returns an estimate of E(W−c)₊/E(W), where W is the weight of a path and c the cap on
 // weights. This ratio bounds the total variation distance between the samples' distribution and the
-// target (see [Exact]). The first result is the estimate. The second is the number to quote: the
-// estimate plus three standard errors, but at least ExactConfig.Excess. Both results come from the
-// paths of the samples, without those of the tuning run. They are NaN if no sample has been made.
+// target (see [Exact]). The result share is the estimate, from the paths of the samples. The result
+// bound is the number to quote: share plus three standard errors, but at least ExactConfig.Excess.
+// Both are NaN if no sample has been made.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
 }
 
-// Sample fills dst with samples, each with one entry per site. The length of dst determines how
-// many samples. If no path was accepted for a sample, it stores the best of its paths instead.
+// Sample fills dst with samples, each with one entry per site. The length of dst determines their
+// number. If no path was accepted for a sample, Sample stores the best of its paths.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
-// sample is a *[NotConverged], or the error of the language, the denoiser or the judge on one of
-// its paths. In the tuning run, a path with an error has weight 0. If no path of the tuning run is
-// feasible, every sample gets the error of that run.
+// sample is a *[NotConverged], or an error of the language, the denoiser or the judge. If no path
+// of the tuning run is feasible, every sample gets the error of that run.
 //
 // If ctx ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and
 // the next call begins again with the first sample of this call.

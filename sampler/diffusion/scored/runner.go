@@ -11,17 +11,16 @@ import (
 
 // Runner draws samples of masked diffusion that a judge accepts. It looks ahead before it reveals a
 // token, and can mask tokens again. It makes about 1.5 times as many predictions as a run without a
-// judge, and needs no derivatives. Samples are feasible, but their distribution is not exactly that
-// of the denoiser given feasibility; for that, see [Exact].
+// judge, and needs no derivatives. Samples are feasible, but follow the denoiser's conditional
+// distribution only roughly; [Exact] draws from it.
 //
 // # Method
 //
-// The process decides when each site is revealed. The candidate tokens at such a site are all
-// levels with weight in the prediction. If there are more than 16, they are 8 draws from the
-// prediction (see Config.Candidates). For each candidate v, the other masks are filled in M times
-// by draws from their predictions. The judge scores all of these completions in one call; let S_vm
-// be the score of completion m of candidate v. The token is drawn with probability ∝ prediction·ψ,
-// where
+// The process decides when each site is revealed. The candidates at a site are all tokens with
+// weight in the prediction, or 8 draws from it if there are more than 16 (see Config.Candidates).
+// For each candidate v, the other masks are filled in M times by draws from their predictions. Let
+// S_vm be the judge's score of completion m of candidate v. The token is drawn with probability ∝
+// prediction·ψ, where
 //
 //	ψ_v = max(1e-9, (#{m: S_vm ≤ 0} + Φ(−mean_v/sd))/(M+1)).
 //
@@ -29,19 +28,18 @@ import (
 // candidates, and Φ is the normal distribution function. For the last mask, ψ is 1 if the judge
 // accepts and 0 otherwise.
 //
-// If the judge accepts no token, tokens are masked again. In round r, counted from 0, the Runner
-// masks 2 + r/2 random sites of the best state so far and reveals them in the same way. In every
-// sixteenth round it masks all sites. After Config.Rounds rounds the sample fails with a
-// *[NotConverged].
+// If the judge accepts no token, tokens are masked again. In round r = 0, 1, …, 2 + r/2 random
+// sites of the best state so far are masked and revealed in the same way. In every sixteenth round
+// all sites are masked. After Config.Rounds rounds the sample fails with a *[NotConverged].
 //
-// Two processes choose sites by the drawn tokens: diffusion.Ordered, and diffusion.Remask with the
-// rule RemaskConfidence. In a Runner they choose by the tokens found by looking ahead.
+// With diffusion.Ordered, and diffusion.Remask with the rule RemaskConfidence, the choice of sites
+// depends on the tokens found by looking ahead.
 //
 // # Reproducibility
 //
-// Sample i draws only from stream (Seed, i). Results do not depend on Workers. They do not depend
-// on Batch either, if the denoiser and the judge treat every state independently. Methods must not
-// be called concurrently with each other.
+// Sample i draws only from stream (Seed, i). Results do not depend on Workers, nor on Batch if the
+// denoiser and the judge treat every state independently. Methods must not be called concurrently
+// with each other.
 type Runner struct {
 	e    *engine
 	made int
@@ -53,8 +51,7 @@ const afresh = 16
 
 // New returns a runner that samples from the model by the given process. The steps of the process
 // must be diffusion.Absorbing and diffusion.Renoiser, such as those of Masked. New calls the Bind
-// methods of the process and of the language's projector, which can take long and stop when ctx
-// ends.
+// methods of the process and of the projector, which can take long and stop when ctx ends.
 //
 // New returns an error in these cases:
 //
@@ -74,14 +71,15 @@ func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Pr
 // Len returns the number of the next sample, which is Config.First in a new runner.
 func (r *Runner) Len() int { return r.made }
 
-// Sample fills x with samples, each with one entry per site. The length of x determines how many
-// samples. If no feasible sample was found, it stores the best state found instead. Sites without a
+// Sample fills x with samples, each with one entry per site. The length of x determines their
+// number. If no feasible sample was found, Sample stores the best state found. Sites without a
 // chosen token are −1.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
-// sample is a *[NotConverged], or an error of the language, the denoiser or the judge. If ctx ends,
-// Sample returns the error of ctx. The entries of unfinished samples are then −1, and the next call
-// begins again with the first sample of this call.
+// sample is a *[NotConverged], or an error of the language, the denoiser or the judge.
+//
+// If ctx ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and
+// the next call begins again with the first sample of this call.
 func (r *Runner) Sample(ctx context.Context, x []int32) error {
 	errs := r.e.open(x)
 	if err := r.e.sample(ctx, x, errs, r.made); err != nil {

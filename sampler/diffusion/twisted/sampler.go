@@ -19,18 +19,17 @@ import (
 )
 
 // Sampler draws from the distribution of a denoiser of reals given a [Set], by clouds of weighted
-// particles. The results depend only on the model, the set and the configuration, because every
-// cloud has its own random streams. They do not depend on Workers or on the division of clouds
-// among samplers (Config.First).
+// particles. The results depend on the model, the set and the configuration. They do not depend on
+// Workers or on the division of clouds among samplers (Config.First).
 //
 // Equations and inequalities hold to the rounding of float32. The distribution is approximate: see
 // the package doc. Methods must not be called concurrently with each other.
 //
 // # Accuracy
 //
-// The following tables list energy distances to the conditional distribution, in units of the
-// energy distance of exact draws. The data are mixtures of five Gaussians in eight dimensions,
-// conditioned on two equations:
+// The table lists energy distances to the conditional distribution, in units of the distance of
+// exact draws. The data are mixtures of five Gaussians in eight dimensions, conditioned on two
+// equations:
 //
 //	closed form       1.9 ± .7   exact draws
 //	ancestral          .8 ± .5   diffusion with the exact conditional distribution
@@ -42,22 +41,10 @@ import (
 //	cps-metric        33         Gaussian.Recompute, projecting in the posterior's metric
 //	noise-corrected   34         Gaussian.Recompute, projecting in the Euclidean metric
 //
-// The command go test -run Table -table 8 -samples 2000 -seeds 2 -v prints this table and its
-// settings. The next table is for 10,000 samples. The first column gives the numbers of dimensions
-// and of inequalities (flag -inequalities):
-//
-//	dimensions, inequalities   closed form   ancestral     particles
-//	8, 0                       0.86 ± .07    1.25 ± .16    0.92 ± .16
-//	8, 1                       1.12 ± .17    1.10 ± .15    0.82 ± .10
-//	8, 2                       0.75 ± .10                  0.79 ± .08
-//	16, 0                      1.09 ± .16    1.10 ± .22    0.98 ± .11
-//	16, 1                      1.07 ± .10                  1.04 ± .16
-//	2, 1                       0.97 ± .12    1.40 ± .27    1.25 ± .56
-//	2, 2                       1.78 ± .39                  1.36 ± .19
-//
-// The weights of modes are within .011 in total variation everywhere. The closed form is exact, so
-// its figures show the effect of chance. In two dimensions there are two modes, and chance accounts
-// for most of the distance.
+// The command go test -run Table -table 8 -samples 2000 -seeds 2 -v prints this table. The closed
+// form is exact, so its figure shows the effect of chance. For 10,000 samples in 2, 8 and 16
+// dimensions, with up to two inequalities (flag -inequalities), particles are as close as the
+// closed form, up to chance. The weights of modes are within .011 in total variation.
 type Sampler struct {
 	*rows
 	cfg       Config
@@ -83,14 +70,15 @@ type begun struct{ noise.Schedule }
 
 func (begun) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// New returns a sampler that draws from the model given the set. If the model is a [Posterior], the
-// sampler uses its moments. If the model is a denoise.Differentiable (see energy.As), the sampler
-// uses its derivatives. For any other model it uses differences of predictions.
+// New returns a sampler that draws from the model given the set. It uses the moments of a
+// [Posterior], or the derivatives of a denoise.Differentiable (see energy.As). For any other model
+// it uses differences of predictions.
 //
-// New returns an error if the model or the set is nil, or if a field of the configuration is out of
-// range. It also returns an error if the set has nonlinear (curved) rows, rows of a wrong length,
-// or no rows with bounds. If the equations contradict each other, the error wraps
-// constraint.ErrInfeasible.
+// New returns an error in these cases:
+//
+//   - the model or the set is nil, or a field of the configuration is out of range;
+//   - the set has nonlinear (curved) rows, rows of a wrong length, or no rows with bounds;
+//   - the equations contradict each other; the error wraps constraint.ErrInfeasible.
 func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Config) (*Sampler, error) {
 	n, levels, err := slots.Model("twisted: New", model)
 	if err = cmp.Or(

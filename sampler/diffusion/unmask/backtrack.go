@@ -34,7 +34,7 @@ type BacktrackConfig struct {
 
 // Backtrack draws samples within a language by value-guided backtracking (Rohatgi et al. 2025; for
 // masked diffusion MDM-VGB). Each sample is the end of a random walk over partly masked states. A
-// move of the walk reveals a random site or masks the last revealed site again. For a state u, let
+// move reveals a random site or masks the last revealed site again. For a state u, let
 //
 //   - Z(u) be the probability of the language under the prediction for u;
 //   - V(u) be the same probability under the prediction made before the last token of u was
@@ -44,16 +44,13 @@ type BacktrackConfig struct {
 //
 //	V(u) / (V(u) + Z(u)),
 //
-// and otherwise reveals a random mask by a draw conditioned on the language. For every denoiser the
-// walk is reversible. The distribution of the complete states that it visits tends to p(x_0 | C) as
-// Visits grows. Here C is the language, and p is the distribution of unmasking one site at a time
-// in random order.
+// and otherwise reveals a random mask by a draw conditioned on the language C. The distribution of
+// the complete states that the walk visits tends to p(x_0 | C) as Visits grows. Here p is the
+// distribution of unmasking one site at a time in random order.
 //
-// A prediction may give zero probability to tokens that other predictions allow. The walk then
-// gives these tokens a small share of the probability, as diffusion.Particles does, and refuses
-// some moves to stay reversible. A walk costs one prediction for every new state on its path.
-//
-// Walk i draws from stream (Seed, i).
+// The walk gives a small share to tokens that a prediction excludes but others allow, as
+// diffusion.Particles does. It costs one prediction for every new state on its path. Walk i draws
+// from stream (Seed, i).
 type Backtrack struct {
 	e      *slots.Engine[int32]
 	masks  masks
@@ -87,7 +84,7 @@ const (
 
 // NewBacktrack returns a sampler that draws from the model, conditioned on the language of
 // cfg.Projector. It calls the projector's Bind method, which can take long and stops when ctx ends.
-// A walk keeps one prediction in memory for every site.
+// A walk keeps one prediction per site in memory.
 //
 // NewBacktrack returns an error in these cases:
 //

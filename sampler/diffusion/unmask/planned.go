@@ -23,12 +23,12 @@ type Planner interface {
 }
 
 // Planned draws a token for every mask and lets a planner rank all sites. It reveals the
-// highest-ranked sites, whose number grows evenly from step to step. It masks all others, including
-// sites that were unmasked before, so tokens with a low rank are drawn again. This is path planning
-// (P2; Peng et al. 2025) and think-while-you-generate (DDPD; Liu et al. 2024).
+// highest-ranked sites, whose number grows evenly from step to step, and masks all others. Tokens
+// with a low rank are thus drawn again. This is path planning (P2; Peng et al. 2025) and
+// think-while-you-generate (DDPD; Liu et al. 2024).
 //
-// Planned samples from the denoiser's distribution p if the ranks are random, if no site is masked
-// again, and if every step reveals one site. Otherwise the distribution depends on the planner.
+// Planned samples from the denoiser's distribution if ranks are random, no site is masked again,
+// and every step reveals one site. Otherwise the distribution depends on the planner.
 type Planned struct {
 	Mask int32
 	// Schedule is the schedule of α, the probability that a token is unmasked. From the number

@@ -154,21 +154,20 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 }
 
 // EntropyBound reveals in every step as many masks as a bound on their entropies allows
-// (entropy-bounded unmasking, Ben-Hamu et al. 2025). It takes masks in order of increasing entropy
-// of the prediction and reveals the largest set U with
+// (entropy-bounded unmasking, Ben-Hamu et al. 2025). Masks are taken in order of increasing entropy
+// of the prediction. The step reveals the largest set U with
 //
 //	Σ_{i∈U} H_i − max_{i∈U} H_i ≤ Bound,
 //
-// where H_i is the entropy at site i. It draws the tokens of U independently. The left side bounds
-// the information that the sites of U have about each other.
+// where H_i is the entropy at site i. It draws the tokens of U independently.
 //
 // Let p be the denoiser's distribution and q the distribution of the samples. With exact
 // predictions,
 //
 //	KL(p‖q) ≤ Bound × the mean number of steps.
 //
-// With Bound 0, EntropyBound samples from p, yet a single step reveals all sites whose tokens are
-// certain. With a projection these bounds do not hold, but samples satisfy its constraint.
+// With Bound 0, q = p, yet a single step reveals all sites whose tokens are certain. With a
+// projection these bounds do not hold, but samples satisfy its constraint.
 type EntropyBound struct {
 	Mask int32
 	// Schedule gives the probability α(t) that a token is unmasked at time t; nil means

@@ -45,28 +45,24 @@ const (
 	defaultTrials = 100_000
 )
 
-// Rejection draws independent samples from p(x_0 | C), where C is the language and p the
-// distribution of the unconstrained diffusion with the same process and steps. The predictions need
-// not be exact.
+// Rejection draws independent samples from p(x_0 | C). C is the language of the projector, and p
+// the distribution of the samples of a diffusion.Runner without it. The predictions need not be
+// exact.
 //
-// Rejection proposes paths of steps conditioned on C. A path ends in a state x with a weight W such
-// that E W·1[x] = p(x, C) (see diffusion.Particles). The path is accepted with probability min(1,
+// Rejection proposes paths of steps conditioned on C. A path ends in a state x and has a weight W
+// such that E W·1[x] = p(x, C) (see diffusion.Particles). It is accepted with probability min(1,
 // W/c) for a cap c. So the distribution q of the samples satisfies
 //
 //	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W,
 //
-// where TV is the total variation distance. All samples use the same cap, which keeps them
-// independent. A sample takes 1/E min(W/c, 1) paths on average.
+// where TV is the total variation distance. All samples use the same cap, so they are independent.
+// A sample takes 1/E min(W/c, 1) paths on average. Results do not depend on Batch.
 //
 // # Cap
 //
-// A tuning run finds the smallest cap c for which at most Excess/4 of the weight of its paths lies
-// above c. (Excess and Trials are fields of [RejectionConfig].) It then tests the cap with equally
-// many new paths. The cap passes if there are at least min(2/Excess, Trials/4) new paths, and at
-// most Excess/2 of their weight lies above it. Otherwise all paths so far form a new tuning run,
-// twice as large. [Rejection.Excess] estimates the bound from all later paths.
-//
-// Samples come in the order of their paths, so results do not depend on Batch.
+// A tuning run finds the smallest cap with at most RejectionConfig.Excess/4 of the weight of its
+// paths above it. The run is doubled until at most Excess/2 of the weight of enough new paths lies
+// above the cap. [Rejection.Excess] estimates the bound from all later paths.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig
@@ -170,14 +166,17 @@ func (r *Rejection) Excess() float64 {
 // run. Both results are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
-// Sample fills x with samples, each with one entry per site. The length of x determines how many
-// samples. After an error Len returns the number of samples made, and the next call continues after
-// these samples.
+// Sample fills x with samples, each with one entry per site. The length of x determines their
+// number. After an error Len returns the number of samples made, and the next call continues after
+// these.
 //
-// The error wraps constraint.ErrInfeasible if no path of the tuning run has weight, or if Trials
-// paths gave no sample. It is an [*ExcessError] if the tuning run finds no cap. If more than
-// RejectionConfig.Excess of the weight of all later paths lies above the cap, x is filled, but the
-// error is an *ExcessError too.
+// The error is one of the following:
+//
+//   - It wraps constraint.ErrInfeasible if no path of the tuning run has weight, or if Trials paths
+//     gave no sample.
+//   - It is an [*ExcessError] if the tuning run finds no cap.
+//   - It is an *ExcessError, although x is filled, if more than RejectionConfig.Excess of the
+//     weight of later paths lies above the cap.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	samples(x, r.paths.Sites)
 	if !r.tuned {

@@ -14,9 +14,8 @@ import (
 // Reveal. If no token is that likely, it reveals the most likely one (on ties, the first).
 //
 // If Edit is set, it also edits unmasked tokens (LLaDA 2, Bie et al. 2025). The most likely token
-// at a site then replaces the present one if its probability is at least Edit. Edits need a
-// denoiser that predicts unmasked tokens from the other tokens. A denoiser that repeats them
-// causes no edits.
+// at a site then replaces the present one if its probability is at least Edit. Use this with a
+// denoiser that predicts unmasked tokens from the other tokens.
 //
 // Threshold does not sample from the denoiser's distribution. It favours likely tokens, like
 // diffusion.Ordered.

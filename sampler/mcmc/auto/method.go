@@ -25,51 +25,44 @@ import (
 //
 // # Warm-up
 //
-// The first three tenths of warm-up are tuning. Each candidate moves the chains in turn, four times
-// if there is time, and tunes itself on its own steps. The next six tenths are three rounds of
-// trials. In a round every remaining candidate makes equally many steps on the same chains, and
-// candidates far behind drop out. At most half of the candidates, or three if that is more, enter
-// the second round. At most two enter the third. The winner moves the chains from then on, with the
-// step size that it found.
+// The first three tenths of warm-up are tuning. Each candidate moves the chains in turn, and tunes
+// itself on its own steps. The next six tenths are three rounds of trials on the same chains.
+// Candidates far behind drop out: at most half of them, or three if that is more, enter the second
+// round, and at most two the third. The winner moves the chains from then on, with the step size
+// that it found.
 //
 // A candidate needs at least sixty steps of warm-up. If warm-up is too short for all candidates,
 // the last ones are not tried. If fewer than two could be tried, the first candidate moves the
 // chains, and the Warnings of the chains report this.
 //
-// Each block of chains (see sampler.Config.Block) makes its own choice and tunes its own step
-// sizes, so that parts of a run give the same bits as the whole. With more chains the choice is
-// more reliable.
+// Each block of chains (see sampler.Config.Block) makes its own choice, more reliably with more
+// chains.
 //
 // # Criterion
 //
-// The winner has the largest 1/(τ·cost), where cost is the cost of a step (see the package doc) and
-// τ is the number of steps per effective draw. Every candidate gets a τ for the energy, one for the
-// number of sites at each level, and an average τ of eight fixed random projections of the state.
-// The largest τ counts. For a function of the state,
+// The winner has the smallest τ·cost, where cost is the cost of a step (see the package doc) and τ
+// is the number of steps per effective draw. The largest of several τ counts: of the energy, of the
+// number of sites at each level, and the average of eight fixed random projections of the state.
+// For a function of the state,
 //
 //	τ = 1 + 2 Σ_t ρ_t,  ρ_t = 1 − V_t/(2σ²).
 //
-// Here V_t is the mean square of the function's change over t steps, and σ² is the variance of the
-// function. The sum ends at the first negligible ρ_t or at the longest lag; an exponential
-// approximates the remaining terms. All candidates have the same target, so σ² is computed over all
-// chains and candidates. The changes of the candidate that moves farthest set bounds on σ². A
-// candidate that does not move, or does not leave a mode that another candidate leaves, therefore
-// has ρ_t near 1.
+// Here V_t is the mean square of the function's change over t steps, and σ² is its variance over
+// all chains and candidates. The sum ends at the first negligible ρ_t or at the longest lag; an
+// exponential continues it.
 //
 // # Limits
 //
-// Trials make n draws, some hundreds per block. A mode whose probability is below 1/n is not found
-// and does not count. Below the critical temperature in a weak field, for instance, a heat bath may
-// win although only SwendsenWang moves between the modes. In such a case make SwendsenWang the only
-// candidate.
+// Trials make n draws, some hundreds per block. They do not find a mode whose probability is below
+// 1/n. In a weak field below the critical temperature, a heat bath may win although only
+// SwendsenWang moves between the modes. Then make SwendsenWang the only candidate.
 //
-// Candidates must reach all states. A chain that is confined to some of the states mixes fast among
-// them, and no trial can detect this.
+// Candidates must reach all states; trials cannot check this.
 type Method struct {
-	// Candidates are the methods to try, in order of preference. If warm-up is too short for all,
-	// the first ones are tried. A candidate is not tried if it does not fit the model, or if its
-	// kernel is not sampler.Costed (all kernels of the library are). [Reports] gives the reason. If
-	// no candidate remains, Kernel returns the errors of all candidates.
+	// Candidates are the methods to try, in order of preference. A candidate is not tried if it
+	// does not fit the model, or if its kernel is not sampler.Costed (all kernels of the library
+	// are). [Reports] gives the reason. If no candidate remains, Kernel returns the errors of all
+	// candidates.
 	//
 	// If Candidates and Within are nil, the candidates are, in this order,
 	//

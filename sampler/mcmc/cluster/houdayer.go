@@ -19,17 +19,17 @@ import (
 // Houdayer gives every chain a second replica y of its state x and exchanges clusters of sites
 // between the two (Houdayer 2001). A step first moves each replica once by Base. It then picks a
 // random site at which the replicas differ. The cluster C is the connected component of that site
-// among all sites at which they differ. The step exchanges the levels x_C and y_C. At all neighbours
-// of C outside C, x and y are equal. The new states x' and y' therefore have
+// among all sites at which they differ. The step exchanges the levels x_C and y_C. The new states
+// x' and y' have
 //
 //	E(x') + E(y') = E(x) + E(y),
 //
-// and the exchange is always accepted, for any couplings, fields and levels. It leaves p(x)·p(y)
+// so the exchange is always accepted, for any couplings, fields and levels. It leaves p(x)·p(y)
 // invariant, where p ∝ exp(−E), and is its own reverse.
 //
-// The exchange carries whole domains over barriers that single-site changes do not cross. It helps
-// in spin glasses on two-dimensional lattices or diluted graphs, where differing sites form many
-// clusters. If most sites are in one cluster, it only swaps the two replicas and gains nothing.
+// Houdayer helps in spin glasses on two-dimensional lattices or diluted graphs, where differing
+// sites form many clusters. If most sites are in one cluster, it only swaps the two replicas and
+// gains nothing.
 //
 // # With tempering
 //
@@ -37,43 +37,36 @@ import (
 //
 //	cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}}}
 //
-// Every chain then has two ladders of temperatures. They exchange clusters at every temperature, or
-// at every other one (see Exchanges), and the replicas of both ladders travel. If warm-up tunes the
-// temperatures, both ladders use those of the first. The other order, Houdayer as the Base of
-// mcmc.Tempering, also works, but its second replicas never change their temperature.
+// Every chain then has two ladders of temperatures, which exchange clusters at every temperature or
+// at every other one (see Exchanges). If warm-up tunes the temperatures, both ladders use those of
+// the first. If Houdayer is the Base of mcmc.Tempering instead, its second replicas never change
+// their temperature.
 //
-// With two ladders, Exchanges can be more than 1, because both ladders swap temperatures between
-// exchanges. In ±J glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2, 24 exchanges a
-// step gave about seven times as many round trips per second as tempering alone.
-//
-// Round trips overstate the gain. In three dimensions clusters are large at a high temperature, and
-// an exchange mostly swaps the names of the replicas. In the same glasses, an overlap at the lowest
-// temperature had about as many effective samples per second with one exchange a step as with
-// tempering alone, and a third as many with 24. Choose Exchanges by a statistic of your own.
+// With two ladders, Exchanges can be more than 1. Choose it by a statistic of your own. In ±J
+// glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2, 24 exchanges a step gave seven
+// times as many round trips per second as tempering alone. But an overlap at the lowest temperature
+// had only a third as many effective samples.
 //
 // # Requirements and cost
 //
 // The model must be energy.Graphical. If an exchange leads to a state from which Base cannot start,
-// such as one that its field Within does not allow, the exchange is undone. This leaves p restricted
-// to the allowed states invariant. The states and energies of the chain are those of x; Info.Rungs
-// shows both replicas, at β = 1.
+// for instance because of Within, it is undone. The states and energies of the chain are those of
+// x; Info.Rungs shows both replicas, at β = 1.
 //
 // A step costs two steps of Base. An exchange also costs an energy and a Reset of Base for each
-// replica. Kernels of mcmc.Gibbs that hold chains as bits exchange clusters of all chains and
-// temperatures at once. This costs about a third of a sweep per replica.
+// replica. With mcmc.Gibbs on chains stored as bits, it costs about a third of a sweep per replica.
 //
-// Base must reach every state from which it can start. mcmc.Swap is rejected: it conserves the
-// number of sites at each level, but an exchange can change this number in x and y.
+// Base must reach every state from which it can start. mcmc.Swap is rejected, because an exchange
+// can change the number of sites at a level.
 type Houdayer struct {
 	// Base is the method that moves the replicas; nil means mcmc.Gibbs{}. Warm-up tunes it
 	// separately for each of the two replicas.
 	Base sampler.Method
 
 	// Exchanges is the number of exchanges in a step, one after the other, at most 1024; 0 means 1.
-	// Each ladder makes a round of swaps between two exchanges. More than 1 is therefore an error
-	// unless Base is mcmc.Tempering: without swaps, an exchange often undoes the one before. If it
-	// is more than 1, an exchange is made at every other temperature. The first exchange of a step,
-	// the third and so on are made at β = 1 and every second temperature after it, the others at the
+	// More than 1 is an error unless Base is mcmc.Tempering, which makes a round of swaps between
+	// two exchanges. Each exchange then affects every other temperature. The first exchange of a
+	// step, the third and so on affect β = 1 and every second temperature after it, the others the
 	// temperatures between. So two exchanges a step make as many clusters as one.
 	Exchanges int
 }

@@ -19,17 +19,15 @@ import (
 //
 //	p(x_C = l) ∝ exp(|C|·h_l),
 //
-// where |C| is the number of sites in C, and h_l is the field of level l (Edwards and Sokal 1988
-// for the field in this formula).
+// where |C| is the number of sites in C, and h_l is the field of level l (Edwards and Sokal 1988).
 //
-// If J < 0, a step draws a random pair of levels (the only pair if there are two levels). It puts
-// bonds, with probability 1 − e^{−|J|} each, between neighbours of which one is at the first level
-// and one at the second. Every cluster then swaps the two levels with the probability of a heat
-// bath (Wang, Swendsen and Kotecký 1989).
+// If J < 0, a step draws a random pair of levels. It puts bonds, with probability 1 − e^{−|J|}
+// each, between neighbours of which one is at the first level and one at the second. Every cluster
+// then swaps the two levels with the probability of a heat bath (Wang, Swendsen and Kotecký 1989).
 //
-// Two-level models may have an individual coupling J_ij of either sign for each pair, and an
-// individual field for each site (energy.Pairwise). Bonds then join neighbours that satisfy their
-// coupling, and a cluster flips with the probability of a heat bath in its fields.
+// Two-level models may have individual couplings of either sign and individual fields
+// (energy.Pairwise). Bonds then join neighbours that satisfy their coupling, and a cluster flips
+// with the probability of a heat bath in its fields.
 //
 // Each step is reversible and costs one pass over the edges.
 type SwendsenWang struct{}

@@ -21,12 +21,12 @@ import (
 // where |C| is the number of sites in C, and h_a and h_b are the fields of the two levels.
 //
 // If J < 0, the cluster grows alternately between sites of levels a and b, and the proposal swaps
-// the two levels in the cluster. Two-level models may have individual couplings of either sign and
-// individual fields (energy.Pairwise), as with SwendsenWang.
+// the two levels in the cluster. Two-level models may have individual couplings and fields, as with
+// SwendsenWang.
 //
-// The probability that a cluster is drawn is proportional to its size. Near a transition Wolff is
-// therefore several times more efficient than SwendsenWang. The cost of a step is proportional to
-// the size of its clusters. Each update is reversible.
+// Near a transition Wolff is several times more efficient than SwendsenWang, because large clusters
+// are drawn more often. The cost of a step is proportional to the size of its clusters. Each update
+// is reversible.
 type Wolff struct {
 	// Updates is the number of clusters per step; 0 means 1.
 	Updates int

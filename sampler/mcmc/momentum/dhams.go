@@ -10,39 +10,35 @@ import (
 
 // DHAMS is the discrete Hamiltonian-assisted Metropolis sampler (Zhou and Tan 2025, arXiv
 // 2507.09807). Every site has a Gaussian momentum u_i, which carries its direction of motion from
-// step to step. Site i at level x_i has the coordinate v_i = v(x_i): the level itself for two
-// levels, or the value of the level in an energy.Ordinal model. The parameters δ, ρ and φ below are
-// the fields StepSize, Persistence and Correction.
+// step to step. The coordinate v(l) of a level l is l itself, or the value of the level in an
+// energy.Ordinal model of more than two levels. The parameters δ, ρ and φ are the fields StepSize,
+// Persistence and Correction.
 //
 // A step from (x, u) to (x*, u*) has four parts. It refreshes the momentum, with ξ standard normal:
 //
 //	u ← ρu + √(1−ρ²)·ξ.
 //
-// It draws the new level l of every site from
+// It draws the new level l of every site i from
 //
-//	q_i(l|x, u) ∝ exp( −Δ_i(l) + u_i·d/δ − d²/(2δ²) ),  d = v(l) − v_i,
+//	q_i(l|x, u) ∝ exp( −Δ_i(l) + u_i·d/δ − d²/(2δ²) ),  d = v(l) − v(x_i),
 //
-// where Δ_i(l) = E(x with x_i=l) − E(x) by the model's table of energy differences, often a
-// first-order approximation. It changes the momentum to
+// where Δ_i(l) is the energy difference E(x with x_i=l) − E(x) in the model's table. It changes the
+// momentum to
 //
 //	u* = −u + (v* − v)/δ + φ·(G(x*) − G(x)),
 //
-// where v* are the coordinates of x* and G_i is the slope of −E along site i. Finally it accepts
-// (x*, u*) with probability
+// where v* and v are the coordinates of x* and x, and G_i is the slope of −E along site i. Finally
+// it accepts (x*, u*) with probability
 //
 //	min(1, exp( E(x) − E(x*) + ½|u|² − ½|u*|² + log q(x|x*, −u*) − log q(x*|x, u) ))
 //
 // and otherwise continues from (x, −u).
 //
-// The joint distribution π(x, u) ∝ exp(−E(x) − ½|u|²) is invariant for any table, because
-// acceptance uses the exact energy (generalised detailed balance). If E is linear, every proposal
-// is accepted. A step costs one evaluation of the model.
+// The distribution π(x, u) ∝ exp(−E(x) − ½|u|²) is invariant for any table. If E is linear, every
+// proposal is accepted. A step costs one evaluation of the model.
 //
-// With ρ near 1, DHAMS is Adler's over-relaxation. The field Relaxation has a similar effect on the
-// levels.
-//
-// The refresh, the correction and the acceptance probability are derived here from the construction
-// in the paper; details of the published algorithm may differ.
+// The refresh, the correction and the acceptance probability are derived here, and may differ from
+// the published algorithm.
 //
 // On Ising models DHAMS mixes about as fast as mcmc.DMALA, whatever its settings. [PDHAMS] is
 // faster if the energy is nearly quadratic.
@@ -68,12 +64,10 @@ type DHAMS struct {
 	// Relaxation, in [0, 1], is the probability that a site moves by reflection instead of an
 	// independent draw. Reflection divides [0, 1] into one interval per level, whose lengths are
 	// the probabilities q_i. It draws a uniform point w in the interval of the present level and
-	// moves to the level whose interval contains 1−w. This leaves q_i invariant. It is Neal's
-	// ordered over-relaxation (1998) in the limit of many draws.
+	// moves to the level whose interval contains 1−w. This leaves q_i invariant (Neal 1998, ordered
+	// over-relaxation in the limit of many draws).
 	//
-	// Between two levels the site moves with probability min(1, q/(1−q)), where q is the
-	// probability of the other level. The over-relaxation of the paper is different; this package
-	// does not implement it.
+	// It is not the over-relaxation of the paper.
 	Relaxation float64
 }
 

@@ -9,22 +9,21 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982). Every site has a momentum
-// u_i. The proposal from x to x* uses not only the gradient ∇ of −E but also its curvature W. In
-// terms of the coordinates v and v* of x and x* (see DHAMS),
+// PDHAMS is preconditioned [DHAMS] (Zhou and Tan 2025, arXiv 2507.21982). The proposal from x to x*
+// uses the gradient ∇ of −E and its curvature W. In terms of the coordinates v and v* of x and x*
+// (see DHAMS),
 //
 //	−E(x*) ≈ −E(x) + ∇ᵀ(v* − v) + ½(v* − v)ᵀW(v* − v).
 //
-// The curvature couples all sites. The Gaussian integral trick decouples them: let D be a diagonal
-// matrix for which W + D = LLᵀ is positive definite. Then sites are independent given the auxiliary
-// vector Lᵀv + u,
+// Let D be a diagonal matrix for which W + D = LLᵀ is positive definite. Given the auxiliary vector
+// Lᵀv + u, where u are the momenta, sites are independent,
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + (Lu)_i·d − ½(W + D)_ii·d² ),  d = v(l) − v_i,
 //	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)).
 //
-// Here Δ, G, φ and the acceptance probability are the same as for DHAMS. DHAMS is the case W = 0, D
-// = 1/δ². If E is quadratic, as for an Ising model or a Boltzmann machine, every proposal is
-// accepted, up to rounding of its probabilities. Any W leaves π invariant.
+// Here Δ, G, φ and the acceptance probability are the same as for DHAMS, and d is the change of
+// coordinate from x_i to level l. DHAMS is the case W = 0, D = 1/δ². If E is quadratic, every
+// proposal is accepted, up to rounding. Any W leaves the target invariant.
 //
 // At every site D is c + 1/δ², where δ is StepSize. The number c is the smallest for which W + c·I
 // is positive semidefinite, to within a thousandth. Kernel takes a small multiple of sites³
