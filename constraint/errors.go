@@ -13,7 +13,7 @@ var ErrInfeasible = errors.New("no sequence satisfies the constraint")
 // bound.
 type LimitError struct {
 	What         string // name of the count, for instance "Regexp: states"
-	Value, Bound int    // the first value of the count above the bound, and the bound
+	Value, Bound int    // a value of the count above the bound, or a lower bound of it, and the bound
 }
 
 // Error returns a message with the name of the count, its value and its bound.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -119,19 +120,23 @@ func (c *weighing) Err() error {
 func TestExploredMemory(t *testing.T) {
 	exact.SkipUnderRace(t)
 	const bound = 1 << 22
-	schema := `{"type":"string","pattern":"^( !#%&',:;<=>@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~)*$","maxLength":1000000}`
-	g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{Limits: constraint.Limits{Bytes: bound}})
-	assert.NoError(t, err)
-	runtime.GC()
-	var before runtime.MemStats
-	runtime.ReadMemStats(&before)
-	ctx := &weighing{Context: t.Context()}
-	_, err = g.explored(ctx)
-	var limit *constraint.LimitError
-	assert.ErrorAs(t, err, &limit)
-	assert.Greater(t, ctx.looks, 512)
-	assert.Greater(t, ctx.most, before.HeapAlloc+bound/2)
-	assert.Less(t, ctx.most, before.HeapAlloc+bound*6/5)
+	for _, schema := range []string{
+		`{"type":"string","pattern":"^( !#%&',:;<=>@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~)*$","maxLength":1000000}`,
+		`{"type":"string","minLength":1000000}`,
+	} {
+		g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{Limits: constraint.Limits{Bytes: bound}})
+		assert.NoError(t, err)
+		runtime.GC()
+		var before runtime.MemStats
+		runtime.ReadMemStats(&before)
+		ctx := &weighing{Context: t.Context()}
+		_, err = g.explored(ctx)
+		var limit *constraint.LimitError
+		assert.ErrorAs(t, err, &limit)
+		assert.Greater(t, ctx.looks, 512)
+		assert.Greater(t, ctx.most, before.HeapAlloc+bound/2)
+		assert.Less(t, ctx.most, before.HeapAlloc+bound*6/5)
+	}
 }
 
 // A string whose length may be very great has too many states, which is found before they are made.
@@ -161,7 +166,7 @@ func TestExploredItems(t *testing.T) {
 	_, err = g.explored(t.Context())
 	var limit *constraint.LimitError
 	assert.ErrorAs(t, err, &limit)
-	assert.Contains(t, limit.What, "items")
+	assert.Contains(t, limit.What, "parts of states")
 }
 
 // ticking is a context whose end is after some looks at it, and that counts the looks.
@@ -295,4 +300,14 @@ func doubled(n int, format string) string {
 		fmt.Fprintf(&b, format, i, i+1, i+1)
 	}
 	return b.String()
+}
+
+// A limit of any size is no error.
+func TestExploredGreatLimits(t *testing.T) {
+	for _, states := range []int{math.MaxInt, math.MaxInt/8 + 1} {
+		g, err := JSONSchema(t.Context(), []byte(`{"type":"string"}`), SchemaConfig{Limits: constraint.Limits{States: states}})
+		assert.NoError(t, err)
+		_, err = g.explored(t.Context())
+		assert.NoError(t, err)
+	}
 }

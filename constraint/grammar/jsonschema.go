@@ -33,7 +33,8 @@ type SchemaConfig struct {
 
 	// Limits bounds the automaton of every pattern and the automaton of the schema over tokens. By
 	// default a pattern may have 2¹⁴ states. Limits.Bytes also bounds the expanded schema, which
-	// may take at most 2²⁶ bytes.
+	// may take at most 2²⁶ bytes. Parts of a schema that are read side by side are bounded by eight
+	// times Limits.States, or by 2²¹ if that is larger.
 	Limits constraint.Limits
 }
 

@@ -108,10 +108,7 @@ func (g *Grammar) OverPrepared(ctx context.Context, v *Vocabulary) (*Language, e
 	graph, err := pushdown.Lift(ctx, m, v.sorted)
 	var limit *constraint.LimitError
 	if errors.As(err, &limit) && g.expanded { // copies of levels that were too many
-		g.mu.Lock()
-		m, err = g.explore(ctx, false)
-		g.mu.Unlock()
-		if err != nil {
+		if m, err = g.unexpanded(ctx); err != nil {
 			return nil, err
 		}
 		graph, err = pushdown.Lift(ctx, m, v.sorted)
@@ -234,6 +231,7 @@ type Grammar struct {
 	mu      lock
 	states  *subsets
 	machine *pushdown.Machine // result of explored; nil until first needed
+	nested  *pushdown.Machine // result of unexpanded; nil until first needed
 	// whether levels are expanded in the machine; set with it
 	expanded bool
 	runs     *runs // runs of the trimmed network; nil until masks are first requested
@@ -268,6 +266,16 @@ func (g *Grammar) explored(ctx context.Context) (*pushdown.Machine, error) {
 		g.machine = m
 	}
 	return g.machine, nil
+}
+
+// unexpanded returns the automaton without levels expanded in place, which it computes once.
+func (g *Grammar) unexpanded(ctx context.Context) (m *pushdown.Machine, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.nested == nil {
+		g.nested, err = g.explore(ctx, false)
+	}
+	return g.nested, err
 }
 
 // explore computes the minimal automaton. If flat is true, levels that are not recursive are expanded

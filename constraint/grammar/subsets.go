@@ -201,15 +201,18 @@ func (s *subsets) add(level int32, items []item) int32 {
 	return i
 }
 
-// Estimated memory of a state in bytes, with its row, its number and the states of the automata of
-// the network that it consists of, and of an item.
+// Estimated memory in bytes of a state, with its number and the states of the automata of the network
+// that it consists of, of a class of bytes in its row, and of an item.
 const (
-	stateBytes = 1408
+	stateBytes = 600
+	classBytes = 4
 	itemBytes  = 8
 )
 
 // memory returns the estimated memory of all states in bytes.
-func (s *subsets) memory() int { return itemBytes*s.items + stateBytes*len(s.states) }
+func (s *subsets) memory() int {
+	return itemBytes*s.items + (stateBytes+classBytes*len(s.byteClasses().some))*len(s.states)
+}
 
 // accepts reports whether a text may end in state q, which must be of the top level.
 func (s *subsets) accepts(q int32) bool {
@@ -573,11 +576,14 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 					x.reach(m.To)
 				}
 			}
-			if err := limits.Check(name, max(len(s.states), s.fewest(x.list[x.head])), 0, s.memory()); err != nil {
+			if err := limits.Check(name, len(s.states), 0, s.memory()); err != nil {
 				return nil, err
 			}
-			if most := itemsOfState * max(limits.States, 1<<18); s.items > most {
-				return nil, &constraint.LimitError{What: r.n.name + ": items of states", Value: s.items, Bound: most}
+			if err := limits.Check(r.n.name+": a string of great length", s.fewest(x.list[x.head]), 0, 0); err != nil {
+				return nil, err
+			}
+			if most := max(limits.States, 1<<18); s.items/itemsOfState > most {
+				return nil, &constraint.LimitError{What: r.n.name + ": parts of states (see Limits.States)", Value: s.items, Bound: itemsOfState * most}
 			}
 		}
 		again = false
