@@ -98,3 +98,25 @@ func TestCrowdsRefuse(t *testing.T) {
 	b := bonds.Of(dense(9))
 	assert.Nil(t, newCrowd(newSystem(b, b.Weight, b.Field)))
 }
+
+// A site may have a field and bonds of as many units as tables hold.
+func TestCrowdOfGreatField(t *testing.T) {
+	const n, bonds = 200, 4
+	var edges []model.Edge
+	for i := range n {
+		for d := 1; d <= bonds/2; d++ {
+			j := (i + d) % n
+			edges = append(edges, model.Edge{I: min(i, j), J: max(i, j), W: 1})
+		}
+	}
+	linear := make([]float64, n)
+	linear[0] = maxReach - bonds
+	m := exact.Must(model.NewQuadratic(n, edges, model.Polynomial{Linear: linear}))
+	_, c := crowdOf(t, m)
+	require.Equal(t, 2*maxReach, c.most)
+	s := exact.Must(New(m, Config{Seed: 1, Sweeps: 1}))
+	require.NoError(t, s.Run(t.Context(), 1))
+	x, e := s.Best()
+	require.Zero(t, x[0])
+	require.Zero(t, e)
+}

@@ -119,6 +119,21 @@ func (r *reducer) live(i int32) []int32 {
 	return r.near[i]
 }
 
+// find returns the bond between i and j, or −1 if there is none. It looks at the latest bonds of i
+// first: those between sites that lose many common neighbours are among them. Outdated bonds are
+// forgotten when they are more than half of the list.
+func (r *reducer) find(i, j int32) int32 {
+	if len(r.near[i]) > 2*int(r.degree[i]) {
+		r.live(i)
+	}
+	for _, b := range slices.Backward(r.near[i]) {
+		if r.w[b] != 0 && r.other(b, i) == j {
+			return b
+		}
+	}
+	return -1
+}
+
 func (r *reducer) other(bond, i int32) int32 { return r.ends[bond][0] + r.ends[bond][1] - i }
 
 // bond adds w to the weight of the bond between i and j.
@@ -126,10 +141,7 @@ func (r *reducer) bond(i, j int32, w float64) {
 	if r.degree[i] > r.degree[j] {
 		i, j = j, i
 	}
-	for _, b := range r.live(i) {
-		if r.other(b, i) != j {
-			continue
-		}
+	if b := r.find(i, j); b >= 0 {
 		before := r.w[b]
 		if r.w[b] += w; math.Abs(r.w[b]) <= float64(max(before, -before)*rounding) {
 			r.cut(b)

@@ -121,13 +121,15 @@ func TestKernels(t *testing.T) {
 	for _, c := range []struct {
 		m    *model.Quadratic
 		left int
-	}{{ring(9, false, 0), 1}, {ring(9, false, 1), 1}, {ring(9, true, 0), 1}, {web(50, 1.9, 1, (*rand.Rand).NormFloat64), -1}} {
+	}{{ring(9, false, 0), 1}, {ring(9, false, 1), 1}, {ring(9, true, 0), 1}, {web(50, 1.9, 1, (*rand.Rand).NormFloat64), 1}} {
 		red := reduce(bonds.Of(c.m))
 		require.NotNil(t, red)
-		if c.left > 0 {
-			assert.Len(t, red.sites, c.left)
-		}
+		assert.Len(t, red.sites, c.left)
 	}
+	red := reduce(bonds.Of(web(300, 2.5, 3, func(r *rand.Rand) float64 { return float64(r.IntN(7) - 3) })))
+	_, _, unit, ok := red.kernel.Integers(maxReach)
+	assert.True(t, ok, "integers stay integers")
+	assert.GreaterOrEqual(t, unit, 0.25)
 	assert.Nil(t, reduce(bonds.Of(ring(9, true, 1))), "fields at sites of three neighbours")
 	assert.Nil(t, reduce(bonds.Of(dense(9))))
 }
@@ -143,6 +145,27 @@ func TestReducesAHub(t *testing.T) {
 	for i := int32(1); i < n; i++ {
 		b.Adj, b.Weight = append(b.Adj, 0), append(b.Weight, float64(i%3+1))
 		b.Start = append(b.Start, int32(len(b.Adj)))
+	}
+	red := reduce(b)
+	require.Len(t, red.sites, 1)
+	require.Len(t, red.stars, n-1)
+}
+
+// Two hubs with many common leaves take no longer than the number of leaves either.
+func TestReducesTwoHubs(t *testing.T) {
+	const n = 1 << 17
+	b := &bonds.Bonds{Start: make([]int32, 1, n+1), Field: make([]float64, n)}
+	for range 2 {
+		for i := int32(2); i < n; i++ {
+			b.Adj, b.Weight = append(b.Adj, i), append(b.Weight, float64(i%3+1))
+		}
+		b.Start = append(b.Start, int32(len(b.Adj)))
+	}
+	for i := int32(2); i < n; i++ {
+		w := float64(i%3 + 1)
+		b.Adj, b.Weight = append(b.Adj, 0, 1), append(b.Weight, w, w)
+		b.Start = append(b.Start, int32(len(b.Adj)))
+		b.Field[i] = -w // without a field in spins
 	}
 	red := reduce(b)
 	require.Len(t, red.sites, 1)

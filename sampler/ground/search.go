@@ -52,14 +52,15 @@ import (
 // The number of sweeps in a round is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every
 // fourth round each search adopts clusters from another search.
 //
-// Before the search, sites with few neighbours are removed. This is exact: their best levels follow
-// from the other sites.
+// Before the search, sites with few neighbours are removed. This is exact up to rounding, because
+// their best levels follow from the other sites.
 //
 // Some models are searched in a faster way:
 //
-//   - If weights are small multiples of one number, and fields multiples of it, 64 states are
-//     annealed at a time. An example is the cut of an unweighted graph. The rounds have 32 times as
-//     many sweeps. Square lattices without fields do not use this.
+//   - If weights are small multiples of one number, and fields multiples of it, 64 states are annealed
+//     at a time. An example is the cut of an unweighted graph. The multiples of a site may be 64 in
+//     all on average. The rounds have 32 times as many sweeps. Square lattices without fields do not
+//     use this.
 //   - If the remaining sites have at most three neighbours on average, a sweep redraws an induced
 //     forest from its exact distribution given the other sites (Hamze and de Freitas 2004).
 //   - If penalties tie groups of sites (exactly one site of each group at level one, say), every
