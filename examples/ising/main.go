@@ -51,7 +51,7 @@ func parse(args []string) (options, error) {
 	f.Float64Var(&o.beta, "beta", 1, "inverse temperature")
 	f.StringVar(&o.methods, "method", "dmala,gibbs,gwg,dula", "`kernels` to run: "+strings.Join(kernelNames, ", ")+"; gwg-3 changes three sites a step, hb-10-1 is a Hamming ball of radius 1 in blocks of 10")
 	f.Float64Var(&o.alpha, "alpha", 0, "step size of dmala, dula and dlmc; 0 tunes it during warm-up, except for dula, which has its own default")
-	f.IntVar(&o.chains, "chains", defaultChains, "number of chains; with -anneal, number of searches (default 4)")
+	f.IntVar(&o.chains, "chains", defaultChains, "number of chains; with -anneal, number of searches (default 4, or 1 for large graphs of small integer weights)")
 	f.IntVar(&o.steps, "steps", defaultSteps, "steps after warm-up; with -anneal, rounds of each search (default 200, or unlimited with -seconds or -target) or, with -method, steps of an annealing pass (default 1000)")
 	f.IntVar(&o.warmup, "warmup", 1000, "warm-up steps; −1 for none")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")

@@ -19,7 +19,6 @@ import (
 
 const (
 	searchRounds = 200  // enough to find the largest known cut of graph G1 of the Gset
-	searchChains = 4    // default of ground.Config
 	annealSteps  = 1000 // steps per annealing pass
 )
 
@@ -113,9 +112,6 @@ func (r *report) prove(p *problem, proof *ground.Certificate, x []int32, e float
 // search returns a search and a function that runs -steps rounds, or unlimited rounds if
 // -seconds or -target ends the run.
 func (o *options) search(p *problem, bar *progress.Bar, proof *ground.Certificate) (minimiser, func(context.Context) error, error) {
-	if o.chains == 0 {
-		o.chains = searchChains
-	}
 	total := o.steps
 	if total == 0 && !o.limited() {
 		total = searchRounds
@@ -140,6 +136,9 @@ func (o *options) search(p *problem, bar *progress.Bar, proof *ground.Certificat
 		cfg.Init = proof.State
 	}
 	s, err := ground.New(p.model, cfg)
+	if err == nil {
+		o.chains = len(s.Energies())
+	}
 	return s, func(ctx context.Context) error {
 		if proof != nil {
 			if x, _ := s.Best(); proof.Proves(x) {

@@ -16,7 +16,10 @@ type Pairwise = energy.Pairwise
 
 // Config holds the settings of a [Search]. The zero value is recommended.
 type Config struct {
-	// number of simultaneous searches, which take over parts of each other's best states; 0 means 4
+	// Chains is the number of simultaneous searches, which take over parts of each other's best
+	// states; 0 means 4. If 64 states are annealed at a time (see [Search]) and more than 4,096
+	// sites are searched, 0 means 1, because a single search then finds lower energies in the same
+	// processor time. It uses one processor; more searches use more.
 	Chains  int
 	Seed    uint64 // seed of the random streams; search i draws from stream (Seed, i)
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results
@@ -55,16 +58,20 @@ const (
 // fill checks the configuration and replaces zero fields by their defaults.
 func (cfg *Config) fill(sites int) error {
 	err := check.Defaults("ground: Config.",
-		check.Number("Chains", &cfg.Chains, 0, defaultChains), check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)),
+		check.Number("Chains", &cfg.Chains, 0, 0), check.Number("Workers", &cfg.Workers, 0, runtime.GOMAXPROCS(0)),
 		check.Number("Sweeps", &cfg.Sweeps, 0, defaultSweeps), check.Number("Checkpoint.Every", &cfg.Checkpoint.Every, 0, 0),
 	)
+	chains := cmp.Or(cfg.Chains, defaultChains)
 	n, bad := len(cfg.Init), slices.IndexFunc(cfg.Init, func(v int32) bool { return v != 0 && v != 1 })
 	if err = cmp.Or(err,
 		check.If(cfg.Sweeps > maxSweeps, "ground: Config.Sweeps = %d, want ≤ %d", cfg.Sweeps, maxSweeps),
-		check.Entries("ground: New", "Chains × sites", cfg.Chains, sites),
-		check.If(n > 0 && n != sites && n != cfg.Chains*sites, "ground: len(Config.Init) = %d, want %d (one state) or %d (one per search)", n, sites, cfg.Chains*sites),
+		check.Entries("ground: New", "Chains × sites", chains, sites),
+		check.If(n > 0 && n != sites && n != chains*sites, "ground: len(Config.Init) = %d, want %d (one state) or %d (one per search)", n, sites, chains*sites),
 	); err == nil && bad >= 0 {
 		err = fmt.Errorf("ground: Config.Init[%d] = %d, want 0 or 1", bad, cfg.Init[bad])
+	}
+	if n > sites {
+		cfg.Chains = chains
 	}
 	return err
 }

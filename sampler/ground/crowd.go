@@ -11,7 +11,10 @@ const (
 	crowdDegree  = 64 // maximum mean number of neighbours, as counted in near, for which a crowd is used
 	crowdSweeps  = 32 // sweeps of a crowd per sweep of a single state; more, because its members descend one by one afterwards
 	crowdWork    = 8  // cost of redrawing a site of a crowd, relative to an update of a single state
-	crowdPlanes  = 14 // number of binary digits of a count of bonds, which is at most 2·maxReach
+	// By default one search uses a crowd if the model has more sites than crowdAlone. Its best state
+	// then improves over more rounds in the same processor time.
+	crowdAlone  = 4096
+	crowdPlanes = 13 // number of binary digits of a count of bonds, which is at most 2·maxReach
 )
 
 // crowd anneals 64 states of a model whose weights are small multiples of a unit. A bond of k units

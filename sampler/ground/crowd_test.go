@@ -1,6 +1,8 @@
 package ground
 
 import (
+	"bytes"
+	"context"
 	"math/rand/v2"
 	"testing"
 
@@ -119,4 +121,37 @@ func TestCrowdOfGreatField(t *testing.T) {
 	x, e := s.Best()
 	require.Zero(t, x[0])
 	require.Zero(t, e)
+}
+
+// By default a large model that a crowd anneals is searched once, any other one four times.
+func TestCrowdsOfLargeModelsAreAlone(t *testing.T) {
+	// rings of spins whose bonds span one and two sites
+	ring := func(n int, unit float64) *model.Quadratic {
+		var edges []model.Edge
+		for i := range n {
+			edges = append(edges, model.Edge{I: i, J: (i + 1) % n, W: 1}, model.Edge{I: i, J: (i + 2) % n, W: unit})
+		}
+		return exact.Must(model.NewQuadratic(n, edges, model.Polynomial{}))
+	}
+	n := crowdAlone + 1
+	for _, c := range []struct {
+		m      *model.Quadratic
+		cfg    Config
+		chains int
+	}{
+		{ring(n, 1), Config{}, 1},
+		{ring(n, 1), Config{Init: make([]int32, n)}, 1},
+		{ring(n, 1), Config{Init: make([]int32, 4*n)}, 4},
+		{ring(n, 1), Config{Chains: 3}, 3},
+		{ring(n-1, 1), Config{}, 4},
+		{ring(n, 0.7123456), Config{}, 4},
+	} {
+		s, err := New(c.m, c.cfg)
+		require.NoError(t, err)
+		assert.Len(t, s.Energies(), c.chains)
+		var file bytes.Buffer
+		require.NoError(t, s.Save(&file))
+		c.cfg.Chains = c.chains
+		require.NoError(t, exact.Must(New(c.m, c.cfg)).Load(context.Background(), &file), "the default is this number")
+	}
 }

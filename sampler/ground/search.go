@@ -108,10 +108,7 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 		return nil, fmt.Errorf("ground: New: a difference of energies may be %v, want a finite number", reach)
 	}
 	cfg.Init = slices.Clone(cfg.Init)
-	s := &Search{
-		model: m, cfg: cfg, sites: sites, seekers: make([]seeker, cfg.Chains),
-		e: make([]float64, cfg.Chains), x: make([]int32, cfg.Chains*sites),
-	}
+	s := &Search{model: m, cfg: cfg, sites: sites}
 	s.life = session.Session{Who: "ground: Search", Checkpoint: cfg.Checkpoint, Len: s.Len, Progress: cfg.Progress, Write: s.write, Read: s.read}
 	var l *lattice
 	if len(b.Adj) <= 4*sites {
@@ -125,10 +122,12 @@ func New(m energy.Model, cfg Config) (*Search, error) {
 		}
 	}
 	if w, f, _, ok := b.Integers(maxReach); ok {
-		fill(s.seekers, newSystem(b, w, f), l, cfg.Seed)
+		s.seekers = newSeekers(cfg.Chains, newSystem(b, w, f), l, cfg.Seed)
 	} else {
-		fill(s.seekers, newSystem(b, b.Weight, b.Field), l, cfg.Seed)
+		s.seekers = newSeekers(cfg.Chains, newSystem(b, b.Weight, b.Field), l, cfg.Seed)
 	}
+	s.cfg.Chains = len(s.seekers)
+	s.e, s.x = make([]float64, s.cfg.Chains), make([]int32, s.cfg.Chains*sites)
 	for i, k := range s.seekers {
 		x := s.x[i*sites : (i+1)*sites]
 		switch len(cfg.Init) {
@@ -168,7 +167,8 @@ func (s *Search) levels(x []int32, k seeker) {
 	s.reduced.lift(x, y)
 }
 
-func fill[T number](seekers []seeker, g *system[T], l *lattice, seed uint64) {
+// newSeekers returns n searches; 0 selects the default of Config.Chains.
+func newSeekers[T number](n int, g *system[T], l *lattice, seed uint64) []seeker {
 	p := newPairs(g)
 	c, gain := newScale(g, p)
 	var forests []forest[T]
@@ -179,9 +179,16 @@ func fill[T number](seekers []seeker, g *system[T], l *lattice, seed uint64) {
 			w = newCrowd(g)
 		}
 	}
+	if n == 0 {
+		if n = defaultChains; w != nil && g.sites() > crowdAlone {
+			n = 1
+		}
+	}
+	seekers := make([]seeker, n)
 	for i := range seekers {
 		seekers[i] = newSearcher(g, l, p, forests, w, c, seed, uint64(i))
 	}
+	return seekers
 }
 
 // Run makes n rounds of annealing and improvement (see [Search]). If the context ends, the best
