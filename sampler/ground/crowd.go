@@ -14,7 +14,7 @@ const (
 	// By default one search uses a crowd if the model has more sites than crowdAlone. Its best state
 	// then improves over more rounds in the same processor time.
 	crowdAlone  = 4096
-	crowdPlanes = 13 // number of binary digits of a count of bonds, which is at most 2·maxReach
+	crowdPlanes = 14 // number of binary digits of a count of bonds, which is at most 2·maxReach
 )
 
 // crowd anneals 64 states of a model whose weights are small multiples of a unit. A bond of k units
