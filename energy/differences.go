@@ -150,8 +150,8 @@ func (v *evaluated) Conditional(d []float64, site int, x []int32) {
 	d[x[site]] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// Gradient stores the energies in e and the exact table of energy differences, rounded to float32,
-// in g.
+// Gradient stores the energies in e. It stores the exact table of energy differences, rounded to
+// float32, in g.
 func (v *evaluated) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("energy", "g", len(g), len(x)*v.levels)
 	v.Model.Energy(e, x)

@@ -291,8 +291,8 @@ func (e *PathProjection) Count(ctx context.Context, v []float32) (*big.Int, erro
 }
 
 // Automaton returns the compiled language, unrolled over the sites, for combination with other
-// languages. Padding is an ordinary token in it. A nested language is returned unchanged, without
-// its masks.
+// languages. Padding is an ordinary token in it. If the language is nested, Automaton returns the
+// language itself, and ignores masks.
 func (e *PathProjection) Automaton() constraint.Automaton { return e.program.automaton() }
 
 // String returns the field Name of the Path if it is set, and otherwise the name or type of the

@@ -143,8 +143,8 @@ func (m *Independent) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e and the exact energy differences of all single-site changes
-// in g. It implements [energy.Differentiable].
+// Gradient stores the energies in e. The slice g receives the exact energy differences of all
+// single-site changes. It implements [energy.Differentiable].
 func (m *Independent) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)

@@ -146,8 +146,8 @@ func (m *Ising) Field(e []float64, h []float32, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e and the exact energy differences of all single-site changes
-// in g. It implements [energy.Differentiable].
+// Gradient stores the energies in e. The slice g receives the exact energy differences of all
+// single-site changes. It implements [energy.Differentiable].
 func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), m.sites)
 	check.Len("model", "g", len(g), 2*len(x))

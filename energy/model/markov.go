@@ -195,8 +195,8 @@ func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	d[x[site]] = 0 // even if the difference was Inf − Inf = NaN
 }
 
-// Gradient stores the energies in e and the exact energy differences of all single-site changes
-// in g. It implements [energy.Differentiable].
+// Gradient stores the energies in e. The slice g receives the exact energy differences of all
+// single-site changes. It implements [energy.Differentiable].
 func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, m.levels)
 	m.Energy(e, x)

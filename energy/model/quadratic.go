@@ -206,8 +206,8 @@ func (m *Quadratic) Energy(e []float64, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e and the exact energy differences of all single-site changes
-// in g. It implements [energy.Differentiable].
+// Gradient stores the energies in e. The slice g receives the exact energy differences of all
+// single-site changes. It implements [energy.Differentiable].
 func (m *Quadratic) Gradient(e []float64, g []float32, x []int32) {
 	defer check.States("model", x, len(m.values))
 	levels := len(m.values)

@@ -82,7 +82,7 @@ func Nil(v any) bool {
 
 // Shape returns the numbers of sites and levels of a model. It returns an error if the model is nil
 // or has no sites or levels. It also returns an error if the number of chains is not in 1 … most,
-// or if chains × sites × levels exceeds [MaxEntries]. Errors begin with the prefix who, such as
+// or if chains × sites × levels exceeds [MaxEntries]. Errors begin with the argument who, such as
 // "mcmc: DMALA".
 func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
 	if Nil(m) {
@@ -101,7 +101,7 @@ func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most 
 }
 
 // Given returns an error if a required argument v is nil or an interface that holds a nil pointer.
-// The message contains the argument's name. It begins with the prefix who, such as "mcmc: Swap".
+// The message contains the argument's name. It begins with the argument who, such as "mcmc: Swap".
 func Given(who, name string, v any) error {
 	if !Nil(v) {
 		return nil
@@ -168,8 +168,8 @@ type Setting struct {
 	least, usual int
 }
 
-// Number returns the setting with the given name that is stored in *value. The argument least is
-// its smallest valid value. The argument usual is its default, which the value 0 selects.
+// Number describes the setting *value of the given name. Its smallest valid value is least. The
+// value 0 selects its default, the argument usual.
 func Number(name string, value *int, least, usual int) Setting {
 	return Setting{name, value, least, usual}
 }

@@ -128,7 +128,7 @@ type Checkpointer interface {
 
 // SaveFile saves a run in the file path by [Save]. If path is a symbolic link, the link's target is
 // replaced. If another run has locked the file, SaveFile returns the error of [Acquire]. Error
-// messages begin with the prefix who.
+// messages begin with the argument who.
 func SaveFile(who, path string, c Checkpointer) error {
 	l, err := Acquire(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // Check returns an error if a Lagrange multiplier is not finite or is negative. The slice equal
 // marks the multipliers of equalities, which may be negative. If equal is nil, there are no
-// equalities. The error begins with the prefix who.
+// equalities. The error begins with the argument who.
 func Check(who string, lambda []float64, equal []bool) error {
 	for j, v := range lambda {
 		if equal != nil && equal[j] {

@@ -20,7 +20,7 @@ type Absorbing struct {
 }
 
 // NewAbsorbing returns an Absorbing for the given number of sites and levels. The error begins with
-// the prefix who and names the setting that is invalid.
+// the argument who and names the setting that is invalid.
 func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
 	c, err := noise.Resolve(who, schedule)
 	if err := cmp.Or(

@@ -162,7 +162,7 @@ func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
 // Model returns the numbers of sites and levels of a denoiser. It returns an error if the denoiser
 // is nil or has no sites or levels. If the denoiser is a [noise.Checked], Model also returns the
-// error of its Check method. Messages begin with the prefix who.
+// error of its Check method. Messages begin with the argument who.
 func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
 	if check.Nil(model) {
 		return 0, 0, fmt.Errorf("%s: model = nil", who)
@@ -200,7 +200,7 @@ type Process[T any] interface {
 
 // Bind returns the steps of n slots. It calls the method Bind of a process for each slot, with the
 // numbers of sites and levels of a model. It returns an error if the process is nil, if its Bind
-// fails, or if the model was made for another kind of noise. Messages begin with the prefix who,
+// fails, or if the model was made for another kind of noise. Messages begin with the argument who,
 // except those of the process.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
@@ -261,7 +261,7 @@ func (e *Engine[S]) Clamp(i int, every, own []S) {
 
 // CheckClamp checks a clamp, which fixes the levels of some sites. A nil clamp is valid. Otherwise
 // the clamp must have one entry per site: a level, or −1 for a free site. The error begins with the
-// prefix who.
+// argument who.
 func CheckClamp(who string, clamp []int32, sites, levels int) error {
 	if clamp != nil && len(clamp) != sites {
 		return fmt.Errorf("%s = (%d entries), want %d entries", who, len(clamp), sites)

@@ -49,7 +49,7 @@ type committer interface {
 
 // DrawerOf returns a projection as a Drawer, or an error if it is not a Drawer. It also returns an
 // error if the projection remembers earlier samples, because the weights of [Paths] cannot account
-// for these. Errors begin with the prefix who.
+// for these. Errors begin with the argument who.
 func DrawerOf(who string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
 	_, keeps := projection.(committer)

@@ -124,8 +124,8 @@ func (p *pairs) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e and the exact energy differences of all single-site changes in
-// g. It implements [energy.Differentiable].
+// Gradient stores the energies in e. The slice g receives the exact energy differences of all
+// single-site changes. It implements [energy.Differentiable].
 func (p *pairs) Gradient(e []float64, g []float32, x []int32) {
 	p.Energy(e, x)
 	lengths(len(g), len(x)*p.levels, 1)

@@ -694,8 +694,8 @@ func mean(v []float64) float64 {
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns, for every concept, its mean share in the samples of the network. During the run it
-// is a smoothed estimate. At the end it is the estimate from the draws of Config.Final. Run chooses
-// the weights by these shares, so measure the finished network with other samples.
+// is a smoothed estimate. At the end it is the estimate from the draws of Config.Final. Run adapts
+// the network to these draws, so use other samples to measure the finished network.
 func (t *Tuner[S]) Share() []float64 { return slices.Clone(t.share) }
 
 // Drawn returns the number of draws made so far to measure each concept.
