@@ -50,8 +50,8 @@ func (a *ascent) Update(lambda []float64, b *Batch) error {
 //	λ' = clip(λ + η_t ḡ(λ)),  λ ← clip(λ + η_t ḡ(λ'))
 //
 // Here ḡ(λ) is the mean violation at λ, η_t the step size, and clip limits λ to its bounds as in
-// [Ascent]. An update takes two steps of the inference, one for each ḡ. The rule is slower than Ascent if Ascent
-// converges, but remains stable at step sizes at which Ascent oscillates.
+// [Ascent]. An update takes two steps of the inference, one for each ḡ. The rule is slower than
+// Ascent if Ascent converges, but remains stable at step sizes at which Ascent oscillates.
 type Extragradient struct {
 	Step Schedule // step size η_t at dual step t; nil means the default of [Ascent]
 }

@@ -20,8 +20,8 @@ type Rugged struct {
 	salt          uint64
 }
 
-// NewRugged returns a model with random energies of the given standard deviation, scale. The
-// entries of its tables have errors of up to noise.
+// NewRugged returns a model with random energies, whose standard deviation is the argument scale.
+// The entries of its tables have errors, each at most the argument noise.
 func NewRugged(sites, levels int, scale, noise float64, seed uint64) *Rugged {
 	r := rand.New(rand.NewPCG(seed, 1))
 	m := &Rugged{sites: sites, levels: levels, noise: noise, salt: seed, E: make([]float64, Size(sites, levels))}

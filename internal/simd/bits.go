@@ -183,9 +183,9 @@ func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows
 // colours of a chequerboard, and a row has n sites of each colour. The strings even and odd hold
 // the sites of one colour each. For r even, and j = 0, …, n−1, SpreadBits stores in row r
 //
-//	x[2nr + 2j] = bit first + nr + j of even,  x[2nr + 2j + 1] = the same bit of odd.
+//	x[2n·r + 2j] = even[k],  x[2n·r + 2j + 1] = odd[k],  k = first + n·r + j,
 //
-// For r odd, it exchanges the two strings. It panics unless len(x) is a multiple of 2n and the
+// where s[k] is bit k of the string s. For r odd, it exchanges the two strings. It panics unless len(x) is a multiple of 2n and the
 // strings are long enough, with one extra word.
 func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	if n < 1 || len(x)%(2*n) != 0 {

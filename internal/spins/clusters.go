@@ -41,8 +41,8 @@ func (g *Graph) NewClusters() *Clusters {
 	return w
 }
 
-// Compare finds the sites at which the two states of each chain of each pair differ, and removes all
-// marks. It panics unless there are 1 … [ClusterPairs] pairs.
+// Compare finds where the two states of a chain differ, for all chains of the given pairs. It also
+// unmarks all sites (see Seed). It panics unless there are 1 … [ClusterPairs] pairs.
 func (w *Clusters) Compare(pairs [][2]*Chains) {
 	if n := len(pairs); n < 1 || n > ClusterPairs {
 		panic(fmt.Sprintf("spins: len(pairs) = %d, want 1 … %d", n, ClusterPairs))

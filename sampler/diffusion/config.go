@@ -21,7 +21,7 @@ const (
 
 // Decoding selects how tokens are chosen from a prediction that a [Projection] has moved. A
 // prediction has one row per site, which holds a log-weight for each token. A [Drawer] draws the
-// tokens itself under DecodeLast. Under the other decodings it projects like any other projection.
+// tokens itself under DecodeLast; for the other decodings only its method Project is used.
 type Decoding uint8
 
 const (
