@@ -92,7 +92,7 @@ func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row)
 	g := make([]float64, m)
 	for k, e := range f0 {
 		values := h[k*m : (k+1)*m]
-		if !check.Finite(e) || !allFinite(values) {
+		if !check.Finite(e) || !check.AllFinite(values) {
 			return nil, fmt.Errorf("dual: SolveStates: state %d has energy %v and values %v, want finite numbers", k, e, values)
 		}
 		for j, v := range values {
@@ -101,11 +101,6 @@ func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row)
 		t.Append(e, g)
 	}
 	return solve(ctx, t, make([]float64, m), slices.Clone(rows))
-}
-
-// allFinite reports whether every number in v is finite.
-func allFinite(v []float64) bool {
-	return !slices.ContainsFunc(v, func(x float64) bool { return !check.Finite(x) })
 }
 
 // UndecidedError reports that a search for multipliers found neither an optimum nor a proof that

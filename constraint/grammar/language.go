@@ -255,17 +255,13 @@ func (g *Grammar) Accepts(text string) bool {
 
 // explored returns the automaton with all its states, which it computes once. Levels that are not
 // recursive are expanded in place unless that takes too many states.
-func (g *Grammar) explored(ctx context.Context) (*pushdown.Machine, error) {
+func (g *Grammar) explored(ctx context.Context) (m *pushdown.Machine, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.machine == nil {
-		m, err := g.explore(ctx, true)
-		if err != nil {
-			return nil, err
-		}
-		g.machine = m
+		g.machine, err = g.explore(ctx, true)
 	}
-	return g.machine, nil
+	return g.machine, err
 }
 
 // unexpanded returns the automaton without levels expanded in place, which it computes once.

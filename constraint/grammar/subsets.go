@@ -579,8 +579,10 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 			if err := limits.Check(name, len(s.states), 0, s.memory()); err != nil {
 				return nil, err
 			}
-			if err := limits.Check(r.n.name+": a string of great length", s.fewest(x.list[x.head]), 0, 0); err != nil {
-				return nil, err
+			if fewest := s.fewest(x.list[x.head]); fewest > 0 {
+				if err := limits.Check(r.n.name+": a string of great length", fewest, 0, 0); err != nil {
+					return nil, err
+				}
 			}
 			if most := max(limits.States, 1<<18); s.items/itemsOfState > most {
 				return nil, &constraint.LimitError{What: r.n.name + ": parts of states (see Limits.States)", Value: s.items, Bound: itemsOfState * most}

@@ -11,17 +11,17 @@ import (
 //
 // in float32. The error is below 2.5 ulp, not counting the rounding of w[i]−m. Weights stores the
 // sum of each row in total, in float64 and in the order described at [Pick]. If w[i] is −Inf, p[i]
-// is exactly 0. Any other p[i] is raised to at least the argument floor. With floor = 0, p[i] is
-// also 0 if w[i]−m is below −87.3. The total is 0 for a row that has only −Inf, and NaN for a row
-// with a NaN or +Inf.
+// is exactly 0. Any other p[i] is the larger of e^(w[i]−m) and the argument bound. With bound = 0,
+// p[i] is also 0 if w[i]−m is below −87.3. The total is 0 for a row that has only −Inf, and NaN for a
+// row with a NaN or +Inf.
 //
 // The slice p may be w. Weights panics unless cols ≥ 1, len(w) = len(total)·cols and len(p) =
 // len(w).
-func Weights(p []float32, total []float64, w []float32, cols int, floor float32) {
+func Weights(p []float32, total []float64, w []float32, cols int, bound float32) {
 	checkRows(w, cols)
 	checkLen("p", len(p), len(w))
 	checkLen("total", len(total), len(w)/cols)
-	weights(p, total, w, cols, floor)
+	weights(p, total, w, cols, bound)
 }
 
 // Peak returns the maximum of w, ignoring NaNs. It returns +0 rather than −0, and 0 if no entry
@@ -45,7 +45,7 @@ func Peak(w []float32) float32 {
 	return m + 0
 }
 
-// WeightsFrom does the work of [Weights] for a single row with floor = 0, given m, the [Peak] of
+// WeightsFrom does the work of [Weights] for a single row with bound = 0, given m, the [Peak] of
 // the row. It returns the total. It panics unless len(p) = len(w).
 func WeightsFrom(p, w []float32, m float32) (total float64) {
 	checkLen("p", len(p), len(w))
@@ -75,7 +75,7 @@ func LogSumExp(dst []float64, w []float32, cols int) {
 //
 //	dst[i] = e^(w[i]) / Σ_j e^(w[j]), summed over the row.
 //
-// It multiplies the float32 [Weights] (floor 0) by the rounded reciprocal of their total. The error
+// It multiplies the float32 [Weights] (bound 0) by the rounded reciprocal of their total. The error
 // is below 4 ulp, not counting the rounding of w minus the maximum. Probabilities below 2⁻¹²⁵ are
 // exactly 0. A row becomes NaN if it has no positive weight, or has a NaN or +Inf.
 //

@@ -444,10 +444,11 @@ func (r *Runner) pickEdge(t int, q int32, u float64) int32 {
 	}
 	sum, last := 0.0, int32(none)
 	for e := l.row[q]; e < l.row[q+1]; e++ {
-		s, a := sums[l.col[e]], ahead[l.to[e]]
-		w := float64(s * a)
+		s, a, w := sums[l.col[e]], ahead[l.to[e]], 0.0
 		if logs {
 			w = simd.Exp(s + a - value)
+		} else {
+			w = float64(s * a)
 		}
 		if w > 0 {
 			if sum += w; sum > goal {

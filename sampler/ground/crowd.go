@@ -39,15 +39,14 @@ func newCrowd[T number](g *system[T]) *crowd {
 	if !integers || len(h.adj) == 0 || h.reach == 0 {
 		return nil
 	}
-	n, unit := h.sites(), int32(0)
+	divisor := int64(0)
 	for _, a := range h.adj {
-		for w := max(a.w, -a.w); w != 0; {
-			unit, w = w, unit%w
-		}
+		divisor = gcd(divisor, int64(a.w))
 	}
-	if unit == 0 {
+	if divisor == 0 {
 		return nil
 	}
+	n, unit := h.sites(), int32(divisor)
 	c := &crowd{start: make([]int32, 1, 2*n+1), half: float64(unit) / 2}
 	var twos []int32
 	for i, f := range h.field {
@@ -147,9 +146,7 @@ func (c *crowd) sweep(lo, hi int, table []uint32, r *words) {
 			ones, b = add(ones, own^x[near[6]], own^x[near[7]])
 			twos, g = add(twos, a, b)
 			fours, e = add(fours, f, g)
-			for k := 0; e != 0; k++ {
-				high[k], e = high[k]^e, high[k]&e
-			}
+			raise(&high, e)
 		}
 		var four, eight uint64
 		if len(near) >= 4 {
@@ -182,9 +179,7 @@ func (c *crowd) sweep(lo, hi int, table []uint32, r *words) {
 			fours, four = fours^four, fours&four
 			eight |= four
 		}
-		for k := 0; eight != 0; k++ {
-			high[k], eight = high[k]^eight, high[k]&eight
-		}
+		raise(&high, eight)
 		for len(pairs) > 0 {
 			a, b := own^x[pairs[0]], uint64(0)
 			if pairs = pairs[1:]; len(pairs) > 0 {
@@ -194,9 +189,7 @@ func (c *crowd) sweep(lo, hi int, table []uint32, r *words) {
 			var e uint64
 			twos, e = add(twos, a, b)
 			fours, e = fours^e, fours&e
-			for k := 0; e != 0; k++ {
-				high[k], e = high[k]^e, high[k]&e
-			}
+			raise(&high, e)
 		}
 		a, b := loss(table, r.next()), loss(table, r.next())
 		flip := within(degree, a, ones, twos, fours, &high)
@@ -206,6 +199,13 @@ func (c *crowd) sweep(lo, hi int, table []uint32, r *words) {
 		}
 		own ^= flip
 		x[i], x[n+i] = own, ^own
+	}
+}
+
+// raise adds the bits of a carry to the numbers of which high holds the binary digits.
+func raise(high *[crowdPlanes - 3]uint64, carry uint64) {
+	for k := 0; carry != 0; k++ {
+		high[k], carry = high[k]^carry, high[k]&carry
 	}
 }
 

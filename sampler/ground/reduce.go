@@ -143,7 +143,7 @@ func (r *reducer) bond(i, j int32, w float64) {
 	}
 	if b := r.find(i, j); b >= 0 {
 		before := r.w[b]
-		if r.w[b] += w; math.Abs(r.w[b]) <= float64(max(before, -before)*rounding) {
+		if r.w[b] += w; math.Abs(r.w[b]) <= float64(math.Abs(before)*rounding) {
 			r.cut(b)
 		}
 		return

@@ -165,9 +165,10 @@ func (k *wolff) Cost(info []sampler.Info) float64 {
 func (k *houdayer) Cost(info []sampler.Info) float64 {
 	clusters := 1 // per chain
 	if l, ok := sampler.As[sweep.Laddered](k.base[0]); ok {
-		clusters = l.Rungs()
-		if k.exchanges > 1 { // at the first temperature and every second one after it, then at the others
-			clusters = (k.exchanges+1)/2*((l.Rungs()+1)/2) + k.exchanges/2*(l.Rungs()/2)
+		clusters = 0
+		for n, times := range [2]int{(k.exchanges + 1) / 2, k.exchanges / 2} { // even and odd exchanges
+			from, by := k.rungs(n)
+			clusters += times * ((l.Rungs() - from + by - 1) / by)
 		}
 	}
 	sum := float64(float64(len(info)) * float64(clusters) * float64(k.sites) * rootCost)
