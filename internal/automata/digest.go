@@ -20,8 +20,8 @@ var errLarge = errors.New("the automaton is too large to minimise")
 // how states and token classes are numbered.
 //
 // Automata with up to 2²² table entries are minimised first. Two such automata of the same language
-// have the same digest if sequences with fewer tokens than sites reach every state of both. The
-// only error is the cause of ctx.
+// have the same digest if every state of either can be reached by a sequence of fewer tokens than
+// sites. The only error is the cause of ctx.
 func Digest(ctx context.Context, a Automaton, sites, levels int) (uint64, error) {
 	h := fnv.New64a()
 	t, err := explore(ctx, a, levels, sites, func(_, entries int) error {

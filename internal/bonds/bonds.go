@@ -87,7 +87,7 @@ const (
 
 // Integers returns the weights and fields as multiples of their largest common unit, up to
 // rounding. If all numbers are 0, the unit is 1. The result ok is false if there is no common unit,
-// or if [Bonds.Reach] is more than the argument most times the unit.
+// or if [Bonds.Reach] divided by the unit exceeds the argument most.
 func (b *Bonds) Integers(most int) (weight, field []int32, unit float64, ok bool) {
 	reach := b.Reach()
 	if !(reach <= math.MaxFloat64) {

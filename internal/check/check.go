@@ -168,8 +168,8 @@ type Setting struct {
 	least, usual int
 }
 
-// Number describes the setting *value of the given name. Its smallest valid value is least. The
-// value 0 selects its default, the argument usual.
+// Number describes the integer setting *value by its name, its smallest valid value (least) and its
+// default (usual). A *value of 0 selects the default.
 func Number(name string, value *int, least, usual int) Setting {
 	return Setting{name, value, least, usual}
 }

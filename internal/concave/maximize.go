@@ -76,8 +76,9 @@ func newPoint(n int) *point {
 // differences in f that matter. The result does not depend on the units of the multipliers.
 //
 // Every step goes from the current λ towards the maximum of a quadratic model of f. The curvature
-// of the model is increased by μ times its diagonal (Levenberg and Marquardt). A line search
-// brackets the zero of the slope of f along this direction. No step goes beyond that maximum.
+// of the model is increased by μ times its diagonal (Levenberg and Marquardt). A line search in
+// this direction brackets the zero of the slope of f. It ends where the slope is at most half the
+// slope at the start, in absolute value.
 //
 // Maximize returns the error of ctx, an error if the start is outside the domain, or an
 // [*Unbounded] if f returned +Inf.
@@ -149,8 +150,8 @@ const (
 	closed = 1 + 1e-13 // ratio of the bracket's ends below which the search ends
 )
 
-// step moves along the line towards c.to and returns the fraction of the line that it covers,
-// between 0 and 1.
+// step moves along the line towards c.to and returns the length of the move as a multiple of the
+// distance to c.to. A result of 1 or more means that the model was good.
 func (c *climb) step(residual float64) float64 {
 	first := c.slope(c.at)
 	if !(first > 0) {
@@ -279,9 +280,9 @@ func Within(lambda, violation, unit []float64, tol float64) bool {
 	return true
 }
 
-// Projected returns the largest gradient component, not counting components that would move λ_j = 0
-// below its bound. The slice free marks the coordinates that may be negative. If free is nil, no
-// coordinate may be negative.
+// Projected returns the largest absolute value of a gradient component, not counting components
+// that would move λ_j = 0 below its bound. The slice free marks the coordinates that may be
+// negative. If free is nil, no coordinate may be negative.
 func Projected(lambda, grad []float64, free []bool) float64 {
 	r := 0.0
 	for j, g := range grad {

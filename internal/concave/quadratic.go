@@ -15,7 +15,7 @@ type Quadratic struct {
 	Scale      float64
 	Low, High  []float64 // bounds of the box: Low ≤ δ ≤ High, with Low ≤ 0 ≤ High
 
-	Residual []float64 // ḡ − Scale·C·δ, set by Maximize
+	Residual []float64 // n entries; Maximize stores ḡ − Scale·C·δ
 }
 
 // Maximize stores in d the point δ of the box at which q is largest, and returns dᵀ(C + diag H)d.

@@ -167,10 +167,10 @@ func verify(fs FS, name string, want *sum) error {
 	return nil
 }
 
-// Load calls the function read with a reader of the file path. If the file is missing or the call
-// fails, Load calls read with the previous generation. It does not do so if the function final
-// returns true for the error of read. If both calls fail, Load returns the error for the file path.
-// If only the previous generation exists, Load returns the error for that generation.
+// Load calls the function read with a reader of the file path. If this fails, it calls read again,
+// with a reader of the previous generation. If the function final returns true for the first error,
+// Load returns this error without the second call. If both calls fail, Load returns the first error
+// or, if the file path is missing but the previous generation exists, the second.
 func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {
 	err := load(fs, path, read)
 	if err == nil || final(err) {

@@ -8,11 +8,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/heap"
 )
 
-// Best returns the k most probable states x, most probable first, and their energies e. These are
-// states of the late variables only, which are eliminated last (see [Options]). The energy of such
-// a state is −log Σ exp(−E), where the sum is over all other variables. If no variable is late, all
-// count as late. States are rows of one slice, indexed by variable number; other entries are 0.
-// There may be fewer than k states of finite energy.
+// Best returns the k most probable states x of the late variables, most probable first, and their
+// energies e. Late variables are those eliminated last (see [Options]); if none is late, all count
+// as late. The energy of such a state is −log Σ exp(−E), where the sum is over all other variables.
+// There may be fewer than k states of finite energy. The states are rows of the slice x, with one
+// entry for each variable. Entries of variables that are not late are 0.
 //
 // One backward pass finds the first state. At each variable, every level that it does not choose is
 // an alternative. The cheapest of all alternatives begins the next state (Flerova, Marinescu and

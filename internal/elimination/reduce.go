@@ -55,10 +55,10 @@ func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, erro
 	return r, nil
 }
 
-// States converts n states y of the remaining variables to states x of the original ones. The slice
-// y has a row for each remaining variable, with an index into the variable's remaining levels for
-// each state. The slice x has a row for each state, with the levels of the first len(x)/n original
-// variables.
+// States converts n states y of the remaining variables to states x of the original variables. The
+// slice y has a row for each remaining variable v, with one entry per state: an index into the
+// remaining levels of v. The slice x has a row for each state, with the levels of the first
+// len(x)/n original variables.
 func (r *Reduced) States(x, y []int32, n int) {
 	sites := len(x) / n
 	for from := 0; from < n; from += tile {
@@ -82,8 +82,8 @@ func (r *Reduced) States(x, y []int32, n int) {
 // tile is the number of states converted together, one cache line of each at a time.
 const tile = 32
 
-// Scope returns the variables of the given scope that remain after the reduction. It converts their
-// original numbers to their new numbers.
+// Scope returns the variables of the given scope that remain after the reduction, by their new
+// numbers.
 func (r *Reduced) Scope(scope []int32) []int32 {
 	left := make([]int32, 0, len(scope))
 	for _, v := range scope {
@@ -109,9 +109,9 @@ func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	return left
 }
 
-// Spread undoes the reduction of a table: it returns a table over the whole original scope. It puts
-// the remaining entries, which the last argument holds, back in their original positions. All other
-// entries are 0.
+// Spread undoes the reduction of a table: it returns a table over the whole original scope. The
+// argument left holds the remaining entries, which Spread puts back in their original positions.
+// All other entries are 0.
 func (r *Reduced) Spread(cards, scope []int32, left []float64) []float64 {
 	size := 1
 	for _, v := range scope {

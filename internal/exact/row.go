@@ -6,14 +6,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NearestRow finds the distribution y nearest to a distribution x of n probabilities. In y, entry v
-// must be the largest, by a factor κ = kappa. NearestRow solves
+// NearestRow finds the distribution y nearest to a distribution x of n probabilities, such that
+// entry v is the largest by a factor κ = kappa. It solves
 //
-//	min_y KL(x‖y)  or, if reverse is true,  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v.
+//	min_y KL(x‖y)  or, if reverse is true,  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v
 //
-// It uses Newton's method with a logarithmic barrier, so it is independent of the closed form under
-// test. With 2n−1 inequalities and the final barrier parameter t = 1e12, its result is within
-// (2n−1)/t of the optimum.
+// and returns the minimum as cost. It uses Newton's method with a logarithmic barrier, so it is
+// independent of the closed form under test. With 2n−1 inequalities and the final barrier parameter
+// t = 1e12, its result is within (2n−1)/t of the optimum.
 func NearestRow(x []float64, v int, kappa float64, reverse bool) (cost float64, y []float64) {
 	n := len(x)
 	y = make([]float64, n)

@@ -251,7 +251,7 @@ const most = 8
 //   - Numbers, texts and truth values are added as they are.
 //   - A top-level []float64 is added by [List.Numbers], and a top-level [Doubles] by
 //     [List.Doubles].
-//   - A value with a method Settings is added by its name and by what the method adds.
+//   - A value with a method Settings is added by its name and by the settings that the method adds.
 //   - A language (with methods States, Start, Next, Accepting) is added by content. Two languages
 //     agree if they accept the same sequences of Sites tokens below Levels.
 //   - A function of an integer, such as a schedule, is added by its values at 0, 1, 2, 4, 8 … 2²⁰.

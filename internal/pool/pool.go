@@ -210,8 +210,7 @@ func repanic() {
 	}
 }
 
-// Throw panics again with v, a panic value that its caller has recovered. It puts v into a
-// *[Panic].
+// Throw panics with a *[Panic] that holds v, a panic value that the caller has recovered.
 func Throw(v any) { panic(panicked(v).panicked) }
 
 // ending describes how a job ended that did not return.

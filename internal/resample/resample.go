@@ -46,10 +46,9 @@ func Systematic(count []int, w []float64, u float64) {
 	count[last] += n - k // points lost to rounding at the end
 }
 
-// Spread replaces particles so that count[j] copies of each particle j exist. For each particle
-// with count 0 it calls replace(none, more). The argument none is the number of this particle. The
-// argument more is the number of a particle that needs another copy. Spread modifies the slice
-// count.
+// Spread replaces particles so that count[j] copies of each particle j exist. For each particle i
+// with count[i] = 0, it calls replace(i, j), which must replace particle i by a copy of particle j.
+// Spread modifies the slice count.
 func Spread(count []int, replace func(none, more int)) {
 	from := 0
 	for to, n := range count {

@@ -25,13 +25,15 @@ func Block(chains int) int {
 }
 
 // Cut divides a run into n nearly equal parts and computes part k, counted from 0. It stores the
-// first chain of this part in *first and its number of chains in *count. The argument usual is the
-// default number of chains: if *chains is 0, Cut sets it to usual. The argument size is the number
-// of chains in a block; 0 means the result of [Block] for the number of chains.
+// first chain of the part in *first and the number of its chains in *count.
+//
+// The number of chains of the run is *chains. If it is 0, Cut sets it to the default, the argument
+// usual. A part consists of whole blocks of size chains, or of [Block](*chains) chains if size is
+// 0.
 //
 // Cut returns an error if *first or *count is not 0, that is, if the run is already a part. It also
-// returns an error if *chains < 1, or if k or n is out of range. There are at most as many parts as
-// blocks.
+// returns an error if *chains < 1, if n is not between 1 and the number of blocks, or if k is not
+// in 0 … n−1. Errors begin with config, the name of the configuration.
 func Cut(config string, chains, first, count *int, usual, size, k, n int) error {
 	*chains = cmp.Or(*chains, usual)
 	size = cmp.Or(size, Block(max(*chains, 1)))
@@ -49,9 +51,9 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 	return nil
 }
 
-// Share divides elements, such as chains, into n parts and returns the first element of part k. The
-// first argument is the number of elements, and also the result for k = n. A part consists of whole
-// blocks of the given size, and the first parts may have one extra block.
+// Share divides elements, such as chains, into n parts and returns the index of the first element
+// of part k. The first argument is the number of elements. For k = n, Share returns this number. A
+// part consists of whole blocks of the given size, and the first parts may have one extra block.
 func Share(all, size, k, n int) int {
 	if k == n {
 		return all
@@ -60,11 +62,10 @@ func Share(all, size, k, n int) int {
 	return (k*(blocks/n) + min(k, blocks%n)) * size
 }
 
-// Count returns the number of chains in a part of a run. The argument first is the number of its
-// first chain. If the argument count is not 0, it is the result. Otherwise the result is the number
-// of all chains from the first chain on. The argument size is the number of chains in a block.
-// Count returns an error if first or count is out of range or if the part would not consist of
-// whole blocks.
+// Count returns the number of chains in the part of a run that begins with the chain first. This is
+// count or, if count is 0, the number of all chains from first on. The argument size is the number
+// of chains in a block. Count returns an error if first or count is out of range, or if the part
+// would not consist of whole blocks. Errors begin with config, the name of the configuration.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first
 	count = cmp.Or(count, rest)

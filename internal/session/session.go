@@ -151,9 +151,9 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling step. Each call of the function step must make at least one
-// step. Its argument is the number of the last step that it may make. After that step, a checkpoint
-// is due or Run ends.
+// Run makes n more steps by calling the function step, which must make at least one step in each
+// call. The argument to of step is the number of the last step that it may make, counted over all
+// Runs. After that step, a checkpoint is due or Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err

@@ -26,8 +26,8 @@ const (
 // holds binary digit i of all numbers. Bit s of the element belongs to site s.
 type Counts [3][maxBits / 64]uint64
 
-// Odds holds, for each number of neighbours in state 1, the probability that a redraw gives a site
-// state 1. It is immutable.
+// Odds holds the probability that a redraw gives a site state 1, for each number of the site's
+// neighbours in state 1. It is immutable.
 type Odds struct {
 	// digits[p] describes binary digit p of the probability as a function of the number of
 	// neighbours, whose binary digits are c_0, c_1 and c_2. The digit is a sum modulo 2 of products
@@ -37,8 +37,8 @@ type Odds struct {
 	terms  int // number of entries that can differ from 0 for the numbers of neighbours that occur
 }
 
-// NewOdds returns Odds with which a site with k neighbours in state 1 gets state 1 with probability
-// p[k]·2⁻⁶⁴. It panics unless 1 ≤ len(p) ≤ 8.
+// NewOdds returns the Odds for redraws that give a site state 1 with probability p[k]·2⁻⁶⁴, where k
+// is the number of its neighbours in state 1. It panics unless 1 ≤ len(p) ≤ 8.
 func NewOdds(p []uint64) *Odds {
 	if len(p) < 1 || len(p) > 8 {
 		panic(fmt.Sprintf("simd: NewOdds: len(p) = %d, want 1 … 8", len(p)))
@@ -185,8 +185,8 @@ func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows
 //
 //	x[2n·r + 2j] = even[k],  x[2n·r + 2j + 1] = odd[k],  k = first + n·r + j,
 //
-// where s[k] is bit k of the string s. For r odd, it exchanges the two strings. It panics unless len(x) is a multiple of 2n and the
-// strings are long enough, with one extra word.
+// where s[k] is bit k of the string s. For r odd, it exchanges the two strings. It panics unless
+// len(x) is a multiple of 2n and the strings are long enough, with one extra word.
 func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	if n < 1 || len(x)%(2*n) != 0 {
 		panic(fmt.Sprintf("simd: SpreadBits: len(x) = %d, want a multiple of 2·%d", len(x), n))

@@ -43,9 +43,9 @@ func (q *Choice) Set(x []int32, sites int) {
 //	c[s,j] += Σ_g T_gj,  T_gj = (b[4g,j] + b[4g+1,j]) + (b[4g+2,j] + b[4g+3,j]).
 //
 // The sum T_gj omits rows that the state does not choose, and is 0 if it chooses none of the four.
-// Terms are added in ascending order of g, every sum rounded to float32, so the bits are the same
-// on every machine. It panics unless b has as many rows as q has sites, and len(c) = states·n,
-// where n is the number of columns of b.
+// Terms are added in ascending order of g. Every sum is rounded to float32, so the bits are the
+// same on every machine. AddChosen panics unless b has as many rows as q has sites, and len(c) =
+// states·n, where n is the number of columns of b.
 func (p *Packed) AddChosen(c []float32, q *Choice) {
 	if q.sites != p.k {
 		panic(fmt.Sprintf("simd: states of %d sites, want %d", q.sites, p.k))
@@ -84,8 +84,8 @@ func (p *Packed) AddChosen(c []float32, q *Choice) {
 //	dst[s,j] = (Σ_g T_gj) + origin_j,  f[s,j] = dst[s,j] rounded to float32.
 //
 // T_gj is the sum of a group of four rows as in [Packed.AddChosen], but in float64. The matrix w is
-// sites × len(origin), and the rows of dst and f begin ld entries apart. It panics unless w has
-// that length, ld ≥ len(origin), and dst and f hold the last row.
+// sites × len(origin), and the rows of dst and f begin ld entries apart. AddChosen64 panics unless
+// w has that length, ld ≥ len(origin), and dst and f are long enough for the last row.
 func AddChosen64(dst []float64, f []float32, ld int, origin []float64, w []float32, q *Choice) {
 	n := len(origin)
 	checkLen("w", len(w), q.sites*n)

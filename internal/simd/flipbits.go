@@ -71,8 +71,8 @@ func (s *flipTerms) addTo(t *FlipTally) {
 //	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i.
 //
 // Here p is the argument of [FlipOdds.Set], and u_i is the random integer of [HeatBits]. FlipBits
-// panics unless len(dst) is a multiple of 8, at most 512, own has the same length and near three
-// times that length.
+// panics unless len(dst) is a multiple of 8, at most 512, len(own) = len(dst) and len(near) =
+// 3·len(dst).
 func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), maxBits/64)
 	checkLen("own", len(own), len(dst))
@@ -84,17 +84,17 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 	}
 }
 
-// TallyFlips compares two strings, the arguments from and to, and counts sites by state and number
-// of neighbours in state 1 (see [FlipTally]). The sites that differ are the flips.
+// TallyFlips compares two strings x and y, the arguments from and to, and counts sites by state and
+// number of neighbours in state 1 (see [FlipTally]). The sites at which x and y differ are the
+// flips.
 //
-//   - The tally forth adds the flips, by their states and numbers in the first string.
-//   - The tally back adds all sites and the flips, by their states and numbers in the second
-//     string.
+//   - To the tally forth it adds the flips, by their states and numbers in x.
+//   - To the tally back it adds all sites and the flips, by their states and numbers in y.
 //
-// Only sites whose bit in valid is 1 count. The numbers of neighbours are in the slices before
-// (first string) and after (second string), in the layout of [GridBits]. They must be ≤ 4.
-// TallyFlips panics unless len(from) is a multiple of 8, at most 512, to and valid have the same
-// length, and before and after three times that length.
+// Only sites whose bit in valid is 1 count. The slices before and after hold the numbers of
+// neighbours in x and in y, in the layout of [GridBits]. The numbers must be ≤ 4. TallyFlips panics
+// unless len(from) is a multiple of 8, at most 512, len(to) = len(valid) = len(from), and
+// len(before) = len(after) = 3·len(from).
 func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64) {
 	checkBits("from", len(from), maxBits/64)
 	checkLen("to", len(to), len(from))

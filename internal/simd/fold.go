@@ -72,9 +72,8 @@ func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	}
 }
 
-// Raise multiplies the entries of v, which must be ≥ 0, by factor. It then replaces each positive
-// result below the argument least by this number, and reports whether there were any. NaNs are
-// kept.
+// Raise multiplies the entries of v, which must be ≥ 0, by factor. It then raises every result
+// between 0 and least, both exclusive, to least, and reports whether there were any. NaNs are kept.
 func Raise(v []float64, factor, least float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)

@@ -36,17 +36,18 @@ type Forest struct {
 	From  []int32      // place k has the bonds Bonds[From[k]:From[k+1]], whose Factor[0] is 1
 }
 
-// HasForests reports whether the backend draws the ForestChains chains of a [Forest] faster at once
-// than one after the other.
+// HasForests reports whether drawing a [Forest] in all ForestChains chains at once is faster than
+// drawing it in one chain after the other.
 func HasForests() bool { return best >= forestOddsLevel }
 
 // forestTerms bounds the sites and bonds of a call of assembly.
 const forestTerms = 1 << 12
 
-// Odds computes the odds of level 1 at the places lo, …, hi−1, in ForestChains chains. It
-// multiplies the entries of Field by the factors of the neighbours outside the forest, whose levels
-// are in own, and of the children. Call it for consecutive ranges of places. The call with lo = 0
-// sets all odds to Field, and every call adds the factors of its range. The slice odds has
+// Odds computes the odds of level 1 at the places lo, …, hi−1, in ForestChains chains. The odds at
+// a place are its entry of Field, times one factor for each child and one for each neighbour
+// outside the forest. The slice own holds the levels of all sites.
+//
+// Call Odds for consecutive ranges of places, beginning with lo = 0. The slice odds has
 // ForestChains entries for each place, and for one extra place with odds 0.
 func (f *Forest) Odds(odds []float64, own []uint8, lo, hi int) {
 	n := len(f.Links)
@@ -183,9 +184,9 @@ func EightColumns(dst, src []uint32, ld int) {
 	}
 }
 
-// ForestMoved adds to moved[c], for each chain c, the number of sites whose levels differ between
-// the slices old and own. Bit c of a byte is the level in chain c. It panics unless both have the
-// same length, a multiple of 64.
+// ForestMoved counts the sites whose levels differ between the slices old and own, and adds their
+// number in each chain c to moved[c]. Bit c of a byte is the level in chain c. ForestMoved panics
+// unless both slices have the same length, a multiple of 64.
 func ForestMoved(moved *[ForestChains]int64, old, own []uint8) {
 	if len(old) != len(own) || len(own)%64 != 0 {
 		panic(fmt.Sprintf("simd: ForestMoved: len(old) = %d, len(own) = %d, want the same multiple of 64", len(old), len(own)))

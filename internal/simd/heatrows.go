@@ -16,17 +16,16 @@ type Row [ChainBits]byte
 // RowVisit describes a visit to a site: a redraw of the site given its neighbours.
 type RowVisit struct {
 	Row int32 // index of the site's row
-	// numbers of neighbours whose states are added (Plus) and, after these, of neighbours whose
-	// states are subtracted (Minus); multiples of 4
+	// Plus is the number of neighbours whose states are added. Minus is the number of neighbours,
+	// listed after these, whose states are subtracted. Both are multiples of 4.
 	Plus, Minus int32
 	Bias        int32 // initial value of the sum over neighbours
 	// offset in bytes of the visit's table of odds: the index of the table times RowTable
 	Odds int32
 
-	// Eight is 0, or the position 1 … 8 of the visit in a group of eight consecutive visits. They
-	// can be made at once without a change of the results, because their sites have consecutive
-	// rows and are not neighbours. They also have the same table of odds, and the same Plus and
-	// Minus.
+	// Eight is the position 1 … 8 of the visit in a group of eight consecutive visits that can be
+	// made at once, or 0 if it is in no group. The sites of a group have consecutive rows and are
+	// not neighbours. Its visits have the same table of odds, and the same Plus and Minus.
 	Eight int32
 	_     [2]int32
 }
@@ -53,8 +52,8 @@ func behind(near []int32, visits []RowVisit) []int32 {
 // RowCounts−1. A RowOdds holds a probability for each of them.
 const RowCounts = 128
 
-// RowOdds holds, for each sum 0 … RowCounts−1 over the neighbours of a site, the probability that a
-// redraw gives the site state 1. It is immutable.
+// RowOdds holds the probability that a redraw gives a site state 1, for each sum 0 … RowCounts−1
+// over the site's neighbours. It is immutable.
 type RowOdds struct {
 	high, next [RowCounts]byte // the two highest bytes of each probability in p
 	p          [RowCounts]uint64
@@ -63,8 +62,8 @@ type RowOdds struct {
 // RowTable is the size in bytes of a RowOdds.
 const RowTable = 10 * RowCounts
 
-// NewRowOdds returns RowOdds with which a site whose neighbours have the sum k gets state 1 with
-// probability p[k]·2⁻⁶⁴. It panics unless len(p) ≤ RowCounts.
+// NewRowOdds returns the RowOdds for redraws that give a site state 1 with probability p[k]·2⁻⁶⁴,
+// where k is the sum over its neighbours. It panics unless len(p) ≤ RowCounts.
 func NewRowOdds(p []uint64) (o RowOdds) {
 	if len(p) > RowCounts {
 		panic(fmt.Sprintf("simd: NewRowOdds: len(p) = %d, want ≤ %d", len(p), RowCounts))
@@ -85,11 +84,11 @@ func (o *RowOdds) At(k int) uint64 { return o.p[k] }
 type RowTally struct{ Moved, Sum [ChainBits]int32 }
 
 const (
-	// RowVisits is the largest number of visits in a call of HeatRows, whose counters have 8 and 16
-	// bits.
+	// RowVisits is the largest number of visits in a call of HeatRows. It keeps counters of 8 and
+	// 16 bits from overflowing.
 	RowVisits = 128
 
-	// RowNear is the largest total number of neighbours, over all visits, in a call of HeatRows.
+	// RowNear is the largest number of entries of near that all visits of a call of HeatRows read.
 	RowNear = 1 << 13
 
 	// groupTies is the number of ties that a group of random words decides.

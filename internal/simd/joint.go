@@ -9,9 +9,9 @@ import (
 // up to ChainBits chains.
 const JointBlocks = 16
 
-// Joint redraws several blocks of up to ChainBits chains each at once. It holds the random stream
-// of each block and counts the sites changed in each block. Lane p of block b, the state of one
-// site in its chains (see [ChainBits]), is word p·JointBlocks + b of a string.
+// Joint redraws several blocks at once. A block has up to ChainBits chains. The Joint holds the
+// random stream of each block and counts the sites changed in each block. Lane p of block b, the
+// state of one site in its chains (see [ChainBits]), is word p·JointBlocks + b of a string.
 type Joint struct {
 	ars     bool
 	key     uint64
@@ -72,19 +72,18 @@ func (j *Joint) Moved(sum []int) {
 	j.asm.moved = [JointBlocks]uint32{}
 }
 
-// Heat redraws by heat bath, in every block, the sites of n lanes of own, the first of which has
-// the number lane. The lane with the number lane + p uses the random bits that [HeatBits] uses for
-// bits 32p, …, 32p+31 of a string. These begin after the first ahead groups of the block's stream,
-// counted from the group set by Begin. The number of neighbours in state 1 is the sum over k = 0,
-// …, degree−1 of
+// Heat redraws, by heat bath, the sites of the n lanes from the given lane on, in every block of
+// own. Lane p of these, counted from 0, uses the random bits that [HeatBits] uses for bits 32p, …,
+// 32p+31 of a string. These begin after the first ahead groups of the block's stream, counted from
+// the group set by Begin. The number of neighbours in state 1 is the sum over k = 0, …, degree−1 of
 //
 //	lane near[k·stride + p] & (2³¹−1) of own,
 //
 // with all bits flipped if near[k·stride + p] is negative. No lane of a neighbour may be redrawn in
 // the same call. Lanes of blocks that do not exist may change.
 //
-// It panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these lanes.
-// Call Moved before it has to count more than 2³¹ changes in a block.
+// Heat panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these
+// lanes. Call Moved before it has to count more than 2³¹ changes in a block.
 func (j *Joint) Heat(own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
 	if degree < 0 || degree > 7 || n < 0 || n > stride || len(near) < (degree-1)*stride+n && degree > 0 {
 		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(near) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(near)))

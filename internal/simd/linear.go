@@ -4,9 +4,9 @@ import (
 	"math"
 )
 
-// Dot returns Σ x_i·y_i in float32, with every product and sum rounded. Term i is added to lane i
-// mod 16, one of 16 partial sums, which are then added by halving. It panics unless len(x) =
-// len(y).
+// Dot returns Σ x_i·y_i in float32, with every product and sum rounded. There are 16 partial sums,
+// called lanes: term i is added to lane i mod 16. The lanes are then added by halving. Dot panics
+// unless len(x) = len(y).
 func Dot(x, y []float32) float32 {
 	checkLen("x", len(x), len(y))
 	if best < dotLevel {
@@ -31,8 +31,8 @@ func Axpy(alpha float32, x, y []float32) {
 // Scale multiplies every entry of x by alpha.
 func Scale(alpha float32, x []float32) { scale(alpha, x) }
 
-// Sum returns Σ x_i in float64. Term i is added to lane i mod 16, one of 16 partial sums, which are
-// then added by halving.
+// Sum returns Σ x_i in float64. There are 16 partial sums, called lanes: term i is added to lane i
+// mod 16. The lanes are then added by halving.
 func Sum(x []float32) float64 {
 	if best < sumLevel {
 		return refSum(x)

@@ -16,15 +16,14 @@ func Dot64(x, y []float64) float64 {
 	return dot64Run(x[:n], y) + tail64(x[n:], y[n:])
 }
 
-// Axpy64 adds a·x to y, every operation rounded to float64. It panics unless
-// len(y) = len(x).
+// Axpy64 adds a·x to y and rounds every operation to float64. It panics unless len(y) = len(x).
 func Axpy64(a float64, x, y []float64) {
 	checkLen("y", len(y), len(x))
 	axpy64(a, x, y)
 }
 
-// Inner returns Σ_i w[i]·x[i], every operation rounded to float64, in the order of [Dot64]. It
-// panics unless len(w) = len(x).
+// Inner returns Σ_i w[i]·x[i]. It adds in the order of [Dot64] and rounds every operation to
+// float64. It panics unless len(w) = len(x).
 func Inner(w []float64, x []float32) float64 {
 	checkLen("w", len(w), len(x))
 	n := len(x) &^ (lanes - 1)
@@ -34,8 +33,8 @@ func Inner(w []float64, x []float32) float64 {
 	return innerRun(w, x[:n]) + tailInner(w[n:], x[n:])
 }
 
-// Gap returns the squared distance Σ_i (x[i] − s·y[i])², every operation rounded to float64, in the
-// order of [Dot64]. It panics unless len(y) = len(x).
+// Gap returns the squared distance Σ_i (x[i] − s·y[i])². It adds in the order of [Dot64] and rounds
+// every operation to float64. It panics unless len(y) = len(x).
 func Gap(x, y []float32, s float64) float64 {
 	checkLen("y", len(y), len(x))
 	n := len(x) &^ (lanes - 1)
@@ -52,8 +51,8 @@ func AddWide(dst []float64, a float64, x []float32) {
 	addWide(dst, a, x)
 }
 
-// AddFinite adds a·x to those entries of dst that are finite. The products and sums are rounded to
-// float64, and the sums then to float32. It panics unless len(dst) = len(x).
+// AddFinite adds a·x to those entries of dst that are finite. Every product and every sum is
+// rounded to float64, and the sum then to float32. AddFinite panics unless len(dst) = len(x).
 func AddFinite(dst []float32, a float64, x []float32) {
 	checkLen("dst", len(dst), len(x))
 	addFinite(dst, a, x)

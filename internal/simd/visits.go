@@ -31,9 +31,9 @@ type visitsASM struct {
 // site i with m neighbours in state 1 uses their entry k = first[i] + m. The new state is 1 if a
 // random integer u < 2⁶⁴ is below odds[k], and otherwise 0.
 //
-// If odds1 is not nil, it replaces odds for a site in state 1 before the visit. A visit to a site
-// in state s then also adds accept[s][k] to [Visited].Accept. NewVisits panics unless the four
-// tables have the same length, or odds1 is nil.
+// If odds1 is not nil, it replaces odds for a site that is in state 1 before the visit. The visit
+// then also adds accept[s][k] to [Visited].Accept, where s is the state of the site before the
+// visit. All four tables must then have the same length; otherwise NewVisits panics.
 func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint64) *Visits {
 	v := &Visits{odds: odds, accept: accept, table: odds, propose: odds1 != nil}
 	if v.propose {

@@ -101,7 +101,7 @@ type Engine[S energy.Site] struct {
 	Meta     any
 	Guided   bool
 	Reveals  energy.Reveals
-	TimeFree bool // whether a prediction stays valid until the state changes, whatever the time
+	TimeFree bool // whether predictions depend on the state only, not on the time
 	// whether every slot has its own table of predictions, so that they stay valid after the round
 	Keep bool
 

@@ -314,16 +314,17 @@ func undefined(row []float32) int {
 // predictions exclude these tokens, too. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v, the prediction for each site, to dst. Let p be a row that gives n > 0
-// tokens probability 0, at a site whose token is not yet known. Mix replaces p by the defensive
-// mixture
+// Mix copies the rows of v, the prediction for each site, to dst, and mixes other tokens into rows
+// that exclude tokens. Let p be a row that gives n > 0 tokens probability 0, at a site i with
+// unknown(i) = true. Mix replaces p by the defensive mixture
 //
 //	p'(l) = (1−δ)·p(l) if p(l) > 0,  p'(l) = δ/n if p(l) = 0,
 //
 // where l is a token and δ is [Defence]. A row without any weight becomes uniform. Rows with a NaN
-// or +Inf are copied unchanged. The argument mask is the level that is not a token, or −1. Mix sets
-// mixed[i] for each site i whose row it changes, and reports whether it changed any row. If not,
-// the content of dst is undefined.
+// or +Inf are copied unchanged. The function unknown reports whether the token of a site is not yet
+// known. The argument mask is the level that is not a token, or −1. Mix sets mixed[i] for each site
+// i whose row it changes, and reports whether it changed any row. If not, the content of dst is
+// undefined.
 func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {

@@ -147,8 +147,9 @@ func (g *Graph) Parts() int { return len(g.parts) }
 // PartSites returns the number of sites of a part.
 func (g *Graph) PartSites(part int) int { return g.parts[part].sites }
 
-// End returns the number of the first part that has a later colour than the given part. The parts
-// from the given one to the one before End have one colour and may be redrawn at the same time.
+// End returns the number of the first part after the given part that has a later colour. The parts
+// from the given part up to, but not including, End have one colour and may be redrawn at the same
+// time.
 func (g *Graph) End(part int) int {
 	end := part + 1
 	for end < len(g.parts) && g.parts[end].colour == g.parts[part].colour {
@@ -163,7 +164,7 @@ func (g *Graph) Groups(part int) uint64 {
 }
 
 // Visit calls f for every site in sweep order, part by part. The argument odds of f is 2⁶⁴ times
-// the probability that a redraw gives the site state 1, where the other sites have the states x.
+// the probability that a redraw gives the site state 1, given the states x of the other sites.
 func (g *Graph) Visit(x []int32, f func(site int, odds uint64)) {
 	site := make([]int, g.lanes)
 	for i, p := range g.place {
@@ -285,9 +286,8 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share saves memory if both graphs have the same sites in the same lanes, with the same
-// neighbours. It then makes g use the slices of h and release its own. It reports whether it has
-// done so.
+// Share makes g use the memory of h, and release its own, if both graphs have the same neighbours
+// and the same sites in the same lanes. It reports whether this is so.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)

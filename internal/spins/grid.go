@@ -83,15 +83,15 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 }
 
 // Count counts the neighbours in state 1 of each site of s in the strip with index job, and stores
-// the numbers. It also updates three tallies. They determine the probabilities of the proposal that
-// led from another state, the argument from, to s, and of the reverse proposal:
+// the numbers. It also updates three tallies, for a proposal that led to s from another state y,
+// the argument from. They determine the probability of this proposal and of its reverse:
 //
-//   - back counts all sites by their state and number in s, and as flips those at which the two
-//     states differ;
-//   - forth counts only the flips, by their state and number in the other state;
+//   - forth counts the sites at which y and s differ, by their state and number of neighbours in y;
+//   - back counts all sites by their state and number in s, and as flips those at which y and s
+//     differ;
 //   - still counts the fixed sites, by their state and number in s.
 //
-// Count must have been called for the other state before, unless it is s itself.
+// Count must have been called for y before, unless y is s itself.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]

@@ -230,9 +230,8 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share saves memory if both graphs have the same sites in the same rows, of the same kinds and
-// with the same neighbours. It then makes g use the slices of h and release its own. It reports
-// whether it has done so.
+// Share makes g use the memory of h, and release its own, if both graphs have the same neighbours
+// and the same sites of the same kinds in the same rows. It reports whether this is so.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
@@ -273,9 +272,9 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums adds up, over the free sites in state 1, the sums over their neighbours. It stores the total
-// of chain c in n[c]. Each pair of free sites counts once. Redraws that change these sites from 0
-// to 1, one after the other, have the same tally.
+// Sums stores in n[c], for each chain c, the total of the sums over the neighbours of all free
+// sites in state 1. A pair of free sites counts once. If redraws change these sites from 0 to 1,
+// one after the other, their tally has the same Sum.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near

@@ -27,9 +27,11 @@ import (
 // immutable.
 //
 // The sites of a colour are the bits of a string, row by row. With n sites of the colour per row,
-// site j of row r is bit rn + j. Its four neighbours are in the other colour's string. Those in the
-// rows above and below are bits (r±1)n + j. Those in its own row are bit rn + j and, in alternate
-// rows, the bit to the left or to the right. The string is continued periodically at both ends.
+// site j of row r is bit rn + j. Its four neighbours are in the other colour's string, at the bits
+//
+//	(r−1)n + j,  (r+1)n + j,  rn + j,  and rn + j − 1 if r plus its colour is even, else rn + j + 1.
+//
+// The string is continued periodically at both ends.
 type Torus struct {
 	rows, n int
 	sites   int // number of sites of a colour

@@ -144,7 +144,7 @@ func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 // cycle. The messages are odds of a site's level 1 against level 0. A Forest is immutable.
 //
 // If no site of a subtree has a neighbour outside the forest, the odds of the sites are constant.
-// Such a subtree is called a pendant tree. A draw only compares random bits with thresholds in it.
+// Such a subtree is called a pendant tree. In it, a draw only compares random bits with thresholds.
 type Forest struct {
 	// links to their parents of the sites outside pendant trees, children first; an odd number is
 	// followed by a site that does not exist

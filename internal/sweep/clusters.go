@@ -23,24 +23,24 @@ type Coupler interface {
 // Laddered is a kernel that consists of several kernels, one for each temperature, as in parallel
 // tempering.
 type Laddered interface {
-	// CoupleRungs lets c exchange states between this kernel and another Laddered kernel, at the
-	// temperatures number from, from + by, from + 2·by and so on. The argument with is the other
-	// kernel. The slices x and y hold the states of the two kernels. It returns the new energies e
-	// of x and f of y, valid until the next step. If the temperatures of the two kernels differ, ok
-	// is false.
+	// CoupleRungs lets c exchange states between this kernel and another Laddered kernel, the
+	// argument with. It does so at the temperatures whose index is from + k·by for some k ≥ 0. The
+	// slices x and y hold the states of the two kernels. CoupleRungs returns the new energies e of
+	// x and f of y, valid until the next step. If the temperatures of the two kernels differ, ok is
+	// false.
 	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, from, by int, c Coupler) (e, f []float64, ok bool)
 
-	// SwapRungs swaps states between neighbouring temperatures, as the last part of a step does. It
-	// may be called between two steps, after CoupleRungs. The slices x and r hold the states and
-	// the streams of the chains. SwapRungs adds to info the numbers of undefined probabilities and
-	// of changed sites. It uses only the workers of ctl. It returns the error of a kernel's Reset,
-	// which ends the run of all chains.
+	// SwapRungs swaps states between neighbouring temperatures, like the last part of a step. Call
+	// it between two steps, after CoupleRungs. The slices x and r hold the states and the random
+	// streams of the chains. SwapRungs adds the numbers of undefined probabilities and of changed
+	// sites to info. Of ctl, it uses only the workers. An error comes from the Reset of a kernel,
+	// and ends the run of all chains.
 	SwapRungs(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) error
 
 	// Rungs returns the number of temperatures.
 	Rungs() int
 
-	// Align gives another kernel, its argument, the temperatures of this kernel.
+	// Align sets the temperatures of another kernel, the argument with, to those of this kernel.
 	Align(with sampler.Kernel)
 }
 
@@ -68,9 +68,9 @@ const seeds = 8
 
 // Exchange exchanges one cluster in every chain of every pair. It draws sites, up to a fixed
 // number, until the two states of the chain differ at a drawn site. The cluster is the connected
-// set of sites around it at which the states differ. Exchange requires that the two kernels of a
-// pair store states as bits in the same format. It returns the pairs for which this is not so,
-// unchanged, in a slice that is valid until the next call.
+// set of sites around it at which the states differ. The kernels of all pairs must store states as
+// bits, in the same format. Exchange returns the pairs whose kernels do not, and leaves them
+// unchanged. The slice is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
 	for _, p := range pairs {

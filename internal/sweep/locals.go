@@ -20,7 +20,7 @@ type Locals struct {
 	conditional   energy.Conditional
 	Sites, Levels int
 	E             []float64 // energy of each chain
-	// slice with the states: the argument of the last step or call of a kernel's Hold; nil after a
+	// states of all chains: the slice passed to the last step or the last call of Hold; nil after a
 	// Reset
 	X []int32
 	// cached single-site energies, chains × sites × levels, or one row if Local is nil
@@ -88,9 +88,9 @@ type Walker interface {
 	Walk(n, s int, x []int32, r []sampler.Stream) (made int)
 }
 
-// Make makes a step of every chain, with c.Updates updates per chain. It returns the number of
-// steps completed: 1, or 0 if the step was stopped before its end. Once in 512 steps it first
-// recomputes the caches.
+// Make makes a step of every chain, with c.Updates updates per chain. Every 512 steps it recomputes
+// the caches before the step. It returns the number of steps completed: 1, or 0 if the step was
+// stopped before its end.
 func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	c.X = x
 	c.At.Begin(ctl.Stop)
@@ -150,8 +150,8 @@ func MeanAccept(info []sampler.Info, done, updates int) {
 	}
 }
 
-// RowWork returns the estimated number of elementary operations of a call of [Locals.Row]. A change
-// of one site takes as many.
+// RowWork returns the estimated number of elementary operations in a call of [Locals.Row]. A change
+// of one site takes the same number.
 func (c *Locals) RowWork() int {
 	if c.Local == nil {
 		return c.Sites * c.Levels // as much as an energy, because nothing is known about the model

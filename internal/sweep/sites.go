@@ -152,9 +152,9 @@ func (k *metropolis) Cost(info []sampler.Info) float64 {
 	return k.Visits(info, k.Updates, 1, ProposalCost)
 }
 
-// HeatBath draws a level l from the distribution p_l ∝ exp(−d_l): the one that the uniform number u
-// ∈ [0, 1) selects by inverse CDF. It returns −1 if no d_l is finite, or if some d_l is NaN or
-// −Inf. The slice w is scratch memory.
+// HeatBath draws a level l from the distribution p_l ∝ exp(−d_l), by inverse CDF with the uniform
+// number u ∈ [0, 1). It returns −1 if no d_l is finite, or if some d_l is NaN or −Inf. The slice w
+// is scratch memory of at least len(d) entries.
 func HeatBath(w, d []float64, u float64) int {
 	if len(d) == 2 {
 		// p_1 = σ(d_0 − d_1); the difference is NaN if both are infinite.

@@ -87,8 +87,8 @@ const wordSites = 32
 // long and begin with an energy. An earlier tag marked checkpoints with three numbers per kind.
 var wordFormat = format{tag: 0x776f7265, foreign: "another kernel of Gibbs", byNumber: true}
 
-// Step makes one step of every chain. If the caller will not read the states between several steps,
-// these steps are made as a batch. A batch also moves the other blocks of chains that the field
+// Step makes one step of every chain. If the caller will read the states only after several steps,
+// Step makes these steps as a batch. A batch also moves the other blocks of chains that the field
 // Company of the [sampler.Control] holds. It implements [sampler.Transition].
 func (k *wordGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if ctl.Unread && (len(ctl.Company) > 0 || ctl.Steps > 1 && k.at.Fresh()) {

@@ -191,9 +191,9 @@ type Optimum struct {
 
 // Maximize returns the multipliers that maximise the dual function, or a proof that no maximum
 // exists. The argument start holds the multipliers with which the search begins. Both results are
-// checked. A maximum is checked by its residual, in units of the mean deviation of every inequality
-// ([concave.Residual]). A proof is checked in exact arithmetic. The only possible error is the
-// error of the context.
+// checked. A maximum must have a small [concave.Residual], which measures each gradient component
+// in units of its mean deviation. A proof is checked in exact arithmetic. The only possible error
+// is the error of the context.
 func (t *List) Maximize(ctx context.Context, start []float64) (*Optimum, error) {
 	o, err := t.climb(ctx, start)
 	if err == nil && o.Outcome == Undecided && SumAbs(start) > 0 {

@@ -294,10 +294,10 @@ type Pricer interface {
 	Price(token int32) float64
 }
 
-// CheapestBy is like [Runner.Cheapest], but p computes the costs. At each site, they must not
-// increase with the log-weight v (sites × levels). CheapestBy calls p.Price only for one token of
-// each token class: the token of greatest weight, and the first if there are several. It returns
-// the errors of p.Site, and an error if a weight is NaN or +Inf.
+// CheapestBy is like [Runner.Cheapest], but p computes the costs. At each site, the cost of a token
+// must not increase with its log-weight in v (sites × levels). CheapestBy calls p.Price for only
+// one token of each token class: the first one of greatest weight. It returns the errors of p.Site,
+// and an error if a weight is NaN or +Inf.
 func (r *Runner) CheapestBy(x []int32, v []float32, p Pricer) (float64, error) {
 	r.g.checkTable("v", len(v))
 	return best(r, x, v, -1, p)

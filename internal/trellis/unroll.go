@@ -268,9 +268,9 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 	return g, nil
 }
 
-// Compile unrolls the automaton over the sites of config. If constraint.Split finds in the language
-// a mask of the tokens allowed at each site, Compile applies it directly. It returns a
-// [*algebra.DeadError] if no sequence is accepted, a [*constraint.LimitError] if the result would
+// Compile unrolls the automaton over the sites of config. If the language includes a mask of the
+// tokens allowed at each site (see constraint.Split), Compile applies the mask directly. It returns
+// a [*algebra.DeadError] if no sequence is accepted, a [*constraint.LimitError] if the result would
 // be too large, and the cause of ctx if ctx ends first.
 func Compile(ctx context.Context, a constraint.Automaton, config Config) (*Graph, error) {
 	if err := config.check(); err != nil {

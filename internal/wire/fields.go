@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// Fields writes the fields of a state to a checkpoint, or reads them from a checkpoint. The same
-// function calls its methods for writing and for reading, so writing and reading cannot disagree
-// about order and format. After an error, further calls do nothing, and the values read must be
-// discarded.
+// Fields is a checkpoint that is being written or read, value by value. Each of its methods for
+// values appends a value when writing, and reads it when reading. One function that calls these
+// methods can therefore both write and read a state, in the same order and format. After an error,
+// further calls do nothing, and the values read must be discarded.
 type Fields struct {
 	body    []byte
 	reading bool
@@ -92,8 +92,7 @@ func (f *Fields) Bool(what string, v *bool) {
 	*v = n == 1
 }
 
-// Counts calls [Fields.Int] for each *v, with the range 0 … math.MaxInt. Each *v is a number such
-// as a number of steps.
+// Counts appends or reads each *v like [Fields.Int], with the range 0 … math.MaxInt.
 func (f *Fields) Counts(what string, v ...*int) {
 	for _, n := range v {
 		f.Int(what, n, 0, math.MaxInt)
@@ -209,24 +208,23 @@ func (f *Fields) Sized(v Binary) {
 	}
 }
 
-// AppendFields appends fields to b and returns the extended slice. The caller's function writes the
-// fields by calling methods of the Fields that it gets.
+// AppendFields appends to b the values that the function through writes, and returns the extended
+// slice. The function writes by calling methods of its argument.
 func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
 	f := Appending(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFront reads fields from the front of b and returns the rest of b. The caller's function reads
-// the fields by calling methods of the Fields that it gets.
+// ReadFront reads values from the front of b by means of the function through, and returns the rest
+// of b. The function reads by calling methods of its argument.
 func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFields reads fields from b. The caller's function reads the fields by calling methods of the
-// Fields that it gets. ReadFields returns an error unless all of b is read.
+// ReadFields is like [ReadFront], but returns an error unless the function through reads all of b.
 func ReadFields(b []byte, through func(*Fields)) error {
 	b, err := ReadFront(b, through)
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	"math/big"
 )
 
-// Outcome classifies the constraints E[g] ≤ 0 (for equalities, E[g] = 0) on a list of states, by
-// whether finite optimal multipliers λ* exist.
+// Outcome tells whether finite optimal multipliers λ* exist for constraints on the mean of g over a
+// list of states. A constraint is E[g] ≤ 0, or E[g] = 0 for an equality.
 type Outcome int
 
 // The outcomes of [Decide].
@@ -327,8 +327,13 @@ func Optimum(f0, g []float64, beta float64, equal []bool, lambda []float64) floa
 }
 
 // Residual measures how far one constraint violates its optimality condition, in standard
-// deviations of the constraint. It is mean/sd, or 0 if the mean is negative. If the constraint is
-// an equality or lambda ≠ 0, it is |mean|/sd. A negative multiplier of an inequality gives +Inf.
+// deviations of the constraint. It returns
+//
+//	|mean|/sd         for an equality, or if lambda > 0,
+//	max(mean, 0)/sd   for an inequality with lambda = 0,
+//	+Inf              for an inequality with lambda < 0,
+//
+// where 0/0 counts as 0.
 func Residual(mean, sd, lambda float64, equal bool) float64 {
 	if !equal && lambda < 0 {
 		return math.Inf(1)

@@ -3,7 +3,7 @@
 //
 //	<!-- figures: -C examples ./infill -json -->
 //
-// Several comments name several commands. All figures of a row must occur on one line of the
+// A table may have several such comments. All figures of a row must occur on one line of the
 // commands' output, rounded to the digits shown. The first column is exempt, as are columns of
 // times and of other people's results. In a transposed table, the figures of every column must
 // occur on one line instead. If the comment begins with "figures anywhere:", they may come from
