@@ -20,9 +20,9 @@ func Len(who, name string, got, want int) {
 	}
 }
 
-// Rows returns the number of rows in a slice of length got, if each row has n entries. It panics
-// unless n ≥ 1 and n divides got. The message begins with who, the name of the calling package, and
-// contains the name of the slice.
+// Rows returns got/n, the number of rows of n entries in a slice of length got. It panics unless n
+// ≥ 1 and n divides got. The message begins with who, the name of the calling package, and contains
+// the name of the slice.
 func Rows(who, name string, got, n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))

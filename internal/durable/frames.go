@@ -150,7 +150,8 @@ func (l *Lock) SaveFile(who string, c Checkpointer) error {
 	return nil
 }
 
-// Replace replaces the locked file by the output of write, like the function [Replace].
+// Replace replaces the locked file by the output of the function write, like the function
+// [Replace].
 func (l *Lock) Replace(write func(io.Writer) error) error {
 	return Replace(OS{}, l.target, temporary(l.target), write)
 }

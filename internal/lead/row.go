@@ -25,7 +25,7 @@ import (
 // sums to one; the reverse one is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) and −log
 // Z.
 //
-// All costs together take one sort and a pass with two pointers; a single cost takes a bisection.
+// Computing all costs takes one sort and a pass with two pointers. A single cost takes a bisection.
 type Row struct {
 	rule
 

@@ -28,8 +28,8 @@ func Block(chains int) int {
 // first chain of the part in *first and the number of its chains in *count.
 //
 // The number of chains of the run is *chains. If it is 0, Cut sets it to the default, the argument
-// usual. A part consists of whole blocks of size chains, or of [Block](*chains) chains if size is
-// 0.
+// usual. A part consists of whole blocks. The argument size is the number of chains in a block; 0
+// selects the result of [Block].
 //
 // Cut returns an error if *first or *count is not 0, that is, if the run is already a part. It also
 // returns an error if *chains < 1, if n is not between 1 and the number of blocks, or if k is not
@@ -62,10 +62,11 @@ func Share(all, size, k, n int) int {
 	return (k*(blocks/n) + min(k, blocks%n)) * size
 }
 
-// Count returns the number of chains in the part of a run that begins with the chain first. This is
-// count or, if count is 0, the number of all chains from first on. The argument size is the number
-// of chains in a block. Count returns an error if first or count is out of range, or if the part
-// would not consist of whole blocks. Errors begin with config, the name of the configuration.
+// Count returns the number of chains in a part of a run. The argument first is the index of the
+// part's first chain. If the argument count is positive, it is the result. If it is 0, the part
+// extends to the last chain of the run. The argument size is the number of chains in a block. Count
+// returns an error if first or count is out of range, or if the part would not consist of whole
+// blocks. Errors begin with config, the name of the configuration.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first
 	count = cmp.Or(count, rest)

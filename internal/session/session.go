@@ -152,7 +152,7 @@ func (s *Session) End() {
 }
 
 // Run makes n more steps by calling the function step, which must make at least one step in each
-// call. The argument to of step is the number of the last step that it may make, counted over all
+// call. The function's argument is the number of the last step that it may make, counted over all
 // Runs. After that step, a checkpoint is due or Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {

@@ -157,13 +157,14 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 	}
 }
 
-// TorusBits counts the neighbours in state 1 of the sites first, first+1, …, first+64·len(rows)−1
-// of one colour of a torus, and stores the numbers in count. The neighbours are in the string own
-// of the other colour, at the positions of the argument near. Site i of own is bit i mod 64 of word
-// pad + ⌊i/64⌋. The masks a, b and rows (see [NewBitTorus]) start at site first, a multiple of 64.
+// TorusBits counts the neighbours in state 1 of the sites of one colour of a torus, and stores the
+// numbers in count. It does so for the 64·len(rows) sites from the site number first on. The
+// neighbours are in the string own of the other colour, at the positions of the argument near. Site
+// i of own is bit i mod 64 of word pad + ⌊i/64⌋. The masks a, b and rows (see [NewBitTorus]) start
+// at site first, a multiple of 64.
 //
-// It panics unless a, b and rows have the same length, a multiple of 8 up to 512, and own reaches
-// 64 bits beyond all positions.
+// TorusBits panics unless a, b and rows have the same length, a multiple of 8 up to 512, and own
+// reaches 64 bits beyond all positions.
 func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
 	checkBits("rows", len(rows), len(count[0]))
 	checkLen("a", len(a), len(rows))

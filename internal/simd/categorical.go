@@ -13,9 +13,10 @@ import (
 // It returns −1 if total is 0 or NaN.
 //
 // Sums are float64, in an order that is part of the definition. Blocks of 128 weights are summed in
-// 16 lanes (see the package documentation), and the block sums in order. The block that crosses
-// u·total is summed again in groups of 16, and the group that crosses it weight by weight. If
-// rounding prevents a crossing, Pick takes the last group or index of positive weight.
+// 16 lanes (see the package documentation), and the sums of the blocks are added in order. The
+// block in which the sum crosses u·total is summed again in groups of 16. The group in which it
+// crosses is summed weight by weight. If rounding prevents a crossing, Pick takes the last group or
+// index of positive weight.
 func Pick(p []float32, total, u float64) int {
 	if !(total > 0) {
 		return -1

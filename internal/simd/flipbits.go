@@ -65,8 +65,8 @@ func (s *flipTerms) addTo(t *FlipTally) {
 }
 
 // FlipBits draws whether each site of the string own flips, given the states of its neighbours in
-// own, and stores the new states in dst. Site i has k_i ≤ 4 neighbours in state 1, which near holds
-// in the layout of [GridBits]. Its new state is
+// own, and stores the new states in dst. The slice near holds the number k_i ≤ 4 of neighbours in
+// state 1 of each site i, in the layout of [GridBits]. The new state of site i is
 //
 //	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i.
 //
@@ -88,8 +88,8 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 // number of neighbours in state 1 (see [FlipTally]). The sites at which x and y differ are the
 // flips.
 //
-//   - To the tally forth it adds the flips, by their states and numbers in x.
-//   - To the tally back it adds all sites and the flips, by their states and numbers in y.
+//   - The flips are added to the tally forth, by their states and numbers in x.
+//   - All sites and the flips are added to the tally back, by their states and numbers in y.
 //
 // Only sites whose bit in valid is 1 count. The slices before and after hold the numbers of
 // neighbours in x and in y, in the layout of [GridBits]. The numbers must be ≤ 4. TallyFlips panics
@@ -106,9 +106,9 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 	b.addTo(back)
 }
 
-// GridBits counts the neighbours in state 1 of the sites first, first+1, …, first+64·len(a)−1 of a
-// torus, all of whose sites are in the string own. Site i is bit i mod 64 of word pad + ⌊i/64⌋ of
-// own. The word near[24r + 8p + w] receives binary digit p of the numbers of 64 sites. These are
+// GridBits counts the neighbours in state 1 of 64·len(a) sites of a torus, from the site number
+// first on. The string own holds all sites of the torus: site i is bit i mod 64 of word pad +
+// ⌊i/64⌋. The word near[24r + 8p + w] receives binary digit p of the numbers of 64 sites. These are
 // the sites of word 8r + w, counted from the word of site first.
 //
 // The positions of the neighbours in own, relative to the site, are the argument near of
@@ -116,8 +116,8 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 // site's bit in a is 1, and otherwise at near[3]. The fourth is at near[4] if its bit in b is 1,
 // and otherwise at near[5]. The masks a and b start at site first, a multiple of 64.
 //
-// It panics unless lengths fit: len(a) is a multiple of 8, at most 512, and own reaches 64 bits
-// beyond all positions.
+// GridBits panics unless lengths fit: len(a) is a multiple of 8, at most 512, and own reaches 64
+// bits beyond all positions.
 func GridBits(near, own []uint64, pad, first int, t *BitTorus, a, b []uint64) {
 	checkBits("a", len(a), maxBits/64)
 	checkLen("b", len(b), len(a))

@@ -107,8 +107,9 @@ func (f *Forest) part(lo, hi int) int {
 //
 //	u < o/(1 + o).
 //
-// Draw stops before a pair that needs more than 16 bits of u in a chain whose bit in live is 1. It
-// may then have drawn the later place of the pair. Draw returns the number of pairs drawn.
+// Chain c is live if bit c of the argument live is 1. Draw stops before a pair that needs more than
+// 16 bits of u in a live chain. It may then have drawn the later place of the pair. Draw returns
+// the number of pairs drawn.
 func (f *Forest) Draw(own []uint8, words []uint32, odds []float64, links []ForestLink, live uint8) (pairs int) {
 	n := len(links) / 2
 	if n == 0 {
@@ -142,9 +143,11 @@ type ForestPendant struct {
 // DrawPendants draws the levels of an even number of sites in pairs, parents first, and stores them
 // in own. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first site, and the
 // upper 16 bits for its second site. A site has level 1 if these bits are below the upper 16 bits
-// of its High. If they are equal in a chain whose bit in live is 1, more bits are needed, and
-// DrawPendants stops before the pair. It may then have drawn the first site of the pair. It returns
-// the number of pairs drawn.
+// of its High.
+//
+// If they are equal, more bits are needed. DrawPendants stops before a pair for which this is so in
+// a chain c with bit c of the argument live set. It may then have drawn the first site of the pair.
+// DrawPendants returns the number of pairs drawn.
 func DrawPendants(own []uint8, words []uint32, pendants []ForestPendant, live uint8) (pairs int) {
 	n := len(pendants) / 2
 	if n == 0 {

@@ -84,8 +84,8 @@ func (o *RowOdds) At(k int) uint64 { return o.p[k] }
 type RowTally struct{ Moved, Sum [ChainBits]int32 }
 
 const (
-	// RowVisits is the largest number of visits in a call of HeatRows. It keeps counters of 8 and
-	// 16 bits from overflowing.
+	// RowVisits is the largest number of visits in a call of HeatRows. This limit keeps counters of
+	// 8 and 16 bits from overflowing.
 	RowVisits = 128
 
 	// RowNear is the largest number of entries of near that all visits of a call of HeatRows read.

@@ -34,9 +34,9 @@ func Gone(r, e float32) float32 {
 // r⁶/5040 < 2⁻²⁴.
 const shortJump = 0.25
 
-// JumpThresholds computes, as integers t_i over 2³¹, probabilities for jump processes on the states
-// 0 and 1. Entry i belongs to the process that starts at x_i: q_i is the probability that it is in
-// the other state after the time tau:
+// JumpThresholds stores in t_i the integer form, t_i/2³¹, of a probability q_i of a jump process on
+// the states 0 and 1. The process starts at x_i, and q_i is the probability that it is in the other
+// state after the time tau:
 //
 //	q_i = ν·(1 − exp(−tau·g(t)/ν)),  t_i = min(max(⌊2³¹·q_i⌋, 1), 2³¹−2⁷).
 //

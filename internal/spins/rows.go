@@ -413,7 +413,7 @@ func (g *RowGraph) NewPair() *RowPair {
 	return p
 }
 
-// Take copies the states of the two blocks first and second to the pair.
+// Take copies the states of two blocks to the pair.
 func (p *RowPair) Take(first, second *RowChains) {
 	p.valid = [2]uint32{first.valid, second.valid}
 	for at := range p.sites {
@@ -425,8 +425,7 @@ func (p *RowPair) Take(first, second *RowChains) {
 	}
 }
 
-// Give copies the states of the pair to the two blocks first and second. It switches
-// [RowChains.Keep] off for both.
+// Give copies the states of the pair to two blocks. It switches [RowChains.Keep] off for both.
 func (p *RowPair) Give(first, second *RowChains) {
 	for at := range p.sites {
 		row, a, b := &p.rows[at], &first.rows[at], &second.rows[at]

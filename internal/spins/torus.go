@@ -27,9 +27,10 @@ import (
 // immutable.
 //
 // The sites of a colour are the bits of a string, row by row. With n sites of the colour per row,
-// site j of row r is bit rn + j. Its four neighbours are in the other colour's string, at the bits
+// site j of row r is bit rn + j. Its four neighbours are bits of the other colour's string:
 //
-//	(r−1)n + j,  (r+1)n + j,  rn + j,  and rn + j − 1 if r plus its colour is even, else rn + j + 1.
+//	(r−1)n + j,  (r+1)n + j,  rn + j,
+//	rn + j − 1 if r plus the site's colour is even, and otherwise rn + j + 1.
 //
 // The string is continued periodically at both ends.
 type Torus struct {

@@ -310,8 +310,8 @@ func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 // Forward stores in odds the odds of x_i = 1 for each site i of the forest that is outside pendant
 // trees. They are conditioned on the levels of x outside the forest; the sites below i in its tree
 // are summed out. The slice odds has one more entry than there are such sites. Forward processes
-// the sites lo, …, hi−1 in the order of the forest, children first. Call it for all sites in this
-// order.
+// the sites lo, …, hi−1 in the order of the forest, children first. Call it for consecutive ranges,
+// from lo = 0 to the last site.
 //
 // A child multiplies the odds of its parent by
 //

@@ -10,7 +10,7 @@ import (
 type Pair struct {
 	A, B sampler.Kernel
 	X, Y []int32 // states of A and B, used if the kernels have no private copies of them
-	Rung int     // number of the temperature of A and B; different in the pairs of a call
+	Rung int     // index of the temperature of A and B; differs between the pairs of a call
 }
 
 // Coupler exchanges states between the two kernels of a [Pair].

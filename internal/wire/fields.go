@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// Fields is a checkpoint that is being written or read, value by value. Each of its methods for
-// values appends a value when writing, and reads it when reading. One function that calls these
-// methods can therefore both write and read a state, in the same order and format. After an error,
-// further calls do nothing, and the values read must be discarded.
+// Fields is a checkpoint that is being written or read, value by value. A method such as
+// [Fields.Int] appends the value when writing, and reads it when reading. One function that calls
+// these methods can therefore both write and read a state, in the same order and format. After an
+// error, further calls do nothing, and the values read must be discarded.
 type Fields struct {
 	body    []byte
 	reading bool
