@@ -108,9 +108,9 @@ func (f *Metric) Refresh(first int) {
 	}
 }
 
-// Solve projects the point v to the point z that satisfies the rows, in the norm of P. In the slice
-// change it stores the displacement z − v = −PAᵀu, where A is the matrix of rows. The other
-// arguments and the result are the same as for [Solver.Solve].
+// Solve projects the point v onto the solutions of the rows, in the norm of P. In the slice change
+// it stores the displacement z − v = −PAᵀu, where z is the projection and A is the matrix of rows.
+// The other arguments and the result are the same as for [Solver.Solve].
 func (f *Metric) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	f.scale(u, v, limit, m)
 	status := f.inner.Solve(f.x, f.u, f.zero, f.limit, m, least)

@@ -374,8 +374,9 @@ func (s *Solver) refineInside() {
 // a_jᵀx is at least the upper bound of row j. If u_j < 0, it is at most the lower bound. The slice
 // limit holds the penalty of every row per unit of violation, from 0 to +Inf.
 //
-// Tolerances are relative to the scale of the data: the largest absolute value in v or the argument
-// least, whichever is larger. The slices x and v may be the same.
+// Tolerances are relative to the scale of the data. The scale is the largest of three numbers: the
+// largest absolute value in v, the largest violation of a row at v, and the argument least. The
+// slices x and v may be the same.
 func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
 	s.v, s.u, s.limit, s.m = v, u, limit, m
 	s.begin(least)

@@ -70,15 +70,14 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 	return saved.Sum(), nil
 }
 
-// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The argument here
+// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The fourth argument
 // holds the settings of the present run. If the settings in the checkpoint differ, the error is a
 // [*fingerprint.Mismatch].
 //
 // The function frames returns the number of frames. It is called before every frame, so that an
 // early frame can contain the number. The function state reads the body of frame i and returns the
 // bytes left over; it is an error if there are any. A body has at most limit bytes, not counting
-// its digest and number. The function inside, unless nil, then reads the checkpoints of nested
-// runs.
+// its digest and number. The last function, unless nil, then reads the checkpoints of nested runs.
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {

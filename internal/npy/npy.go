@@ -287,9 +287,9 @@ func transpose[T Element](data []T, shape []int) []T {
 // align is the alignment in bytes of the data in a file, as written by NumPy.
 const align = 64
 
-// Write writes data, which is row-major, as one array of the given shape, in format version 1, C
-// order, little-endian. It returns an error if the shape does not have len(data) elements or has
-// more than 64 dimensions. It also returns any error of w.
+// Write writes data, which is row-major, as one array of the given shape. It uses format version 1,
+// in C order and little-endian. It returns an error if the shape does not have len(data) elements
+// or has more than 64 dimensions. It also returns any error of w.
 func Write[T Element](w io.Writer, data []T, shape ...int) error {
 	if w == nil {
 		return fmt.Errorf("npy: w = nil")

@@ -11,10 +11,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// States is the seed of eight random test states, whose energies distinguish models. Up to four
-// states follow in which all sites have the same level: the last level, the level before it, and so
-// on. With two levels, a random state detects a coupling of two sites at level 1 with probability
-// ¼. The state of all ones always detects it.
+// States is the seed from which eight test states are drawn. The energies of test states
+// distinguish models. After the random states come up to four states in which all sites have the
+// same level: the last level, the level before it, and so on. With two levels, a random state
+// detects a coupling of two sites at level 1 with probability ¼. The state of all ones always
+// detects it.
 const (
 	States   = 4
 	random   = 8 // number of random states

@@ -47,16 +47,16 @@ func (c *Changes) Len() (n int) {
 	return n
 }
 
-// Add updates, for state number k, the sum of the rows of w that belong to sites in state 1. The
-// matrix w is row-major, sites × len(dst). From the sum src for the earlier state x, Add computes
-// the sum for the new state y,
+// Add updates the sum of the rows of w that belong to sites in state 1, for the state with number
+// k. The matrix w is row-major, sites × len(dst). From the sum src for the earlier state x, Add
+// computes the sum for the new state y,
 //
 //	dst_j = src_j + Σ_i (y_i − x_i)·w[i, j],
 //
 // and also stores it, rounded to float32, in f_j. Only changed sites are added, in ascending order
-// of i, each sum rounded to float64. If every sum is exact, the result equals a sum computed from
-// scratch. The slice dst may be src. It panics unless len(f) = len(src) = len(dst) and len(w) =
-// sites·len(dst).
+// of i. Every sum is rounded to float64; if all sums are exact, the result equals a sum computed
+// from scratch. The slice dst may be src. Add panics unless len(f) = len(src) = len(dst) and len(w)
+// = sites·len(dst).
 func (c *Changes) Add(k int, dst []float64, f []float32, src []float64, w []float32) {
 	n := len(dst)
 	checkLen("f", len(f), n)

@@ -30,7 +30,7 @@
 //
 // The best backend of the CPU is chosen once, at start. The environment variable GIBBSITE_SIMD
 // selects another one: purego, avx2 or avx512 on amd64, purego or neon on arm64, purego
-// elsewhere. Any other value, or a backend that the program or the CPU does not support, is a
+// elsewhere. Any other value, or a backend that the program or the CPU does not support, causes a
 // panic at start. The variable exists for tests and for users who must pin the results of the
 // fused kernels. The build tag purego omits the assembly altogether. [Backend] returns the name
 // of the backend in use. (A cached test result does not depend on the variable: use go test

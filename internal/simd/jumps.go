@@ -34,7 +34,7 @@ func Gone(r, e float32) float32 {
 // r⁶/5040 < 2⁻²⁴.
 const shortJump = 0.25
 
-// JumpThresholds stores in t_i the integer form, t_i/2³¹, of a probability q_i of a jump process on
+// JumpThresholds computes integers t_i such that t_i/2³¹ is a probability q_i of a jump process on
 // the states 0 and 1. The process starts at x_i, and q_i is the probability that it is in the other
 // state after the time tau:
 //

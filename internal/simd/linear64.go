@@ -60,11 +60,11 @@ func AddFinite(dst []float32, a float64, x []float32) {
 
 // Squares stores weighted squared distances between x and the rows of m,
 //
-//	dst[k] = Σ_i w[k·n + i]·(x[i] − m[k·n + i])²,
+//	dst[k] = Σ_i w[k·n + i]·(x[i] − m[k·n + i])².
 //
-// with every operation rounded to float64, and the terms summed in 16 lanes as in [Sum]. It panics
-// unless n = len(x) is a positive multiple of 16, and m and w have a row for each entry of dst.
-// Shorter vectors can be padded with a weight and a mean of 0.
+// Every operation is rounded to float64, and the terms are summed in 16 lanes as in [Sum]. Squares
+// panics unless n = len(x) is a positive multiple of 16, and m and w have a row for each entry of
+// dst. Shorter vectors can be padded with a weight and a mean of 0.
 func Squares(dst, x, m, w []float64) {
 	checkPadded(len(x))
 	checkLen("m", len(m), len(dst)*len(x))

@@ -75,10 +75,10 @@ func (m *Absorbing) Condition(v []float32, x []int32, _ float64, _ bool) {
 	}
 }
 
-// Reveal updates the rows of v, log-weights of each site's clean token x_0, for a step from state
-// xt to state xs. It adds log q(x_s | x_t, x_0), where q is the probability of the step at the
-// site. For a token that was unmasked in the step, the row becomes one-hot: only this token keeps a
-// weight. For a site that is still masked, the row does not change.
+// Reveal updates v for a step from state xt to state xs. The rows of v are log-weights of each
+// site's clean token x_0. Reveal adds log q(x_s | x_t, x_0), where q is the probability of the step
+// at the site. For a token that was unmasked in the step, the row becomes one-hot: only this token
+// keeps a weight. For a site that is still masked, the row does not change.
 func (m *Absorbing) Reveal(v []float32, xt, xs []int32) {
 	check.Len("diffusion", "v", len(v), len(xs)*m.Levels)
 	for i, l := range xs {

@@ -22,7 +22,7 @@ import (
 )
 
 // Steps is the part of diffusion.Steps that an engine needs. Alpha returns the signal level ᾱ at
-// time t, which is 1 for clean samples and falls towards 0 as noise is added. Prior draws the
+// time t. This level is 1 for clean samples and falls towards 0 as noise is added. Prior draws the
 // initial state of a sample, which is noise.
 type Steps[S energy.Site] interface {
 	Alpha(t float64) float64

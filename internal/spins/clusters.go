@@ -80,8 +80,8 @@ func (w *Clusters) states(word int) (x, y [2][]uint64) {
 }
 
 // Seed marks a site for the exchange in one chain of a pair, if the two states of the chain differ
-// at this site. It reports whether they differ. It panics unless pair is the index
-// of a pair of the last Compare.
+// at this site. It reports whether they differ. It panics unless pair is the index of a pair of the
+// last Compare.
 func (w *Clusters) Seed(pair, chain, site int) bool {
 	check.Index("spins", "pair", pair, len(w.pairs))
 	word, bit := pair/2, uint64(1)<<(32*(pair%2)+chain)

@@ -186,8 +186,8 @@ func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowS
 
 // Keep selects how redraws compute the sum over a site's neighbours. If the argument on is true,
 // they keep the sums of all sites and update them when a site changes. Otherwise they add up the
-// states at each visit. The results have the same bits. Keeping sums is faster if fewer than half
-// of the visits change a chain. It requires a symmetric graph.
+// states at each visit. The results have the same bits. Keeping sums requires a symmetric graph. It
+// is faster if fewer than half of the visits change a chain.
 func (c *RowChains) Keep(on bool) {
 	if !on {
 		c.kept = nil

@@ -28,9 +28,9 @@ type Pairs struct {
 // float64.
 const mostOdds = 300
 
-// Pairs returns the model as couplings and fields, or nil if that is not possible. Every free site
-// must have two levels. Tables that contain free sites must have one or two sites, finite entries,
-// and energy differences between entries of at most 300.
+// Pairs returns the model as couplings w and fields f, or nil if that is not possible. Tables that
+// contain free sites must have one or two sites, of two levels each, and finite entries. For every
+// free site i, |f_i| + Σ_j |w_ij| must be at most 300.
 func (m *Model) Pairs(free []bool) *Pairs {
 	type edge struct {
 		to int32

@@ -1,7 +1,8 @@
 // Package sweep holds the engines of mcmc.Gibbs and mcmc.Metropolis. An engine is a kernel that
 // visits the sites of a state in some order. Each engine is specialised for a way of storing states
 // or a kind of model. [Request.Kernel] returns the kernel of the first engine that accepts the
-// model. The table in engines.go lists the models, precision and cost of each engine:
+// model. The table in engines.go lists the models, precision and cost of each engine. The engines
+// are:
 //
 //	engine        states             use
 //	words         a bit per chain    16 sites of 32 chains at once: small graphs, few neighbours

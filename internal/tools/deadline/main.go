@@ -1,5 +1,5 @@
 // Command deadline checks that a deadline stops long work. It starts each job under a context of 50
-// ms. It prints the job's time, the minimum of three trials, and the memory of the process so far.
+// ms. It prints the job's time (the minimum of three trials) and the memory of the process so far.
 // If a job completes before the deadline, it prints "done". If a job is rejected, it prints the
 // reason.
 //

@@ -6,9 +6,9 @@
 // With -internal it lists the names of the packages in internal instead. Folders are relative to
 // the current folder, which must be the root of the module, and include everything below them.
 // Without arguments all folders are searched. Public packages are all packages outside internal
-// except commands. Uses count in other packages of the module and of the modules in its workspace,
-// with their tests. Uses in the package's own external tests count too, because these see what a
-// user sees.
+// except commands. A use counts if it is in another package of the module or of the modules in its
+// workspace, or in the tests of such a package. Uses in the package's own external tests count too,
+// because these see what a user sees.
 //
 // Some things are used without being named. These count as used:
 //
