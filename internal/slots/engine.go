@@ -220,8 +220,8 @@ func Bind[T any](ctx context.Context, who string, model interface{ Shape() (site
 	return steps, nil
 }
 
-// Begin draws the state of slot i from the prior distribution, that is, noise, and sets the time of
-// the slot to 1.
+// Begin draws the state of slot i from the prior distribution (noise), and sets the time of the
+// slot to 1.
 func (e *Engine[S]) Begin(i int) {
 	s := &e.Slots[i]
 	s.steps.Prior(s.X, &s.Stream)

@@ -67,9 +67,9 @@ type FlipLaw interface {
 	// SetStep sets the step size α of the proposal.
 	SetStep(alpha float64)
 
-	// Thresholds stores in t 2³¹ times the flip probabilities of all sites, for one or several
-	// states x with the local fields h. It stores 0 for a flip that is impossible, and −1 if the
-	// probability is not defined.
+	// Thresholds stores in t the flip probabilities of all sites, multiplied by 2³¹, for one or
+	// several states x with the local fields h. It stores 0 for a flip that is impossible, and −1
+	// if the probability is not defined.
 	Thresholds(t []int32, h []float32, x []int32)
 }
 

@@ -52,9 +52,9 @@ const leastParts = 32
 // Reweight returns a [Reweighting] of the draws so far. It takes time proportional to the number of
 // different energies times the square of the number of different β.
 //
-// It returns ErrTooFew, wrapped, if there are fewer than 8·⌈32/chains⌉ draws per chain. It returns
-// a *[NotFinite] if an energy, a value of a recorded function or a β is NaN or infinite. It also
-// returns an error if the energies of the rungs do not overlap, or if there are more than 4096
+// The error wraps [ErrTooFew] if there are fewer than 8·⌈32/chains⌉ draws per chain. It wraps a
+// *[NotFinite] if an energy, a value of a recorded function or a β is NaN or infinite. Reweight
+// also returns an error if the energies of the rungs do not overlap, or if there are more than 4096
 // different β.
 func (r *Replicas) Reweight() (*Reweighting, error) {
 	w, err := r.reweight()
