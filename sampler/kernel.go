@@ -389,12 +389,12 @@ func (o Observer) And(next Observer) Observer {
 }
 
 // ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step
-// report it in Info.Err. A [StartError] for an initial state with such an energy wraps it.
+// report it in Info.Err. If an initial state has such an energy, the [StartError] wraps ErrNaN.
 var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
 // ErrZero means that a state has probability zero. A kernel without an acceptance step reports it
-// in Info.Err when it moves to such a state. A [StartError] for an initial state of probability
-// zero wraps it.
+// in Info.Err when it moves to such a state. If an initial state has probability zero, the
+// [StartError] wraps ErrZero.
 var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
 // StartError reports a chain that cannot start from its initial state.

@@ -46,8 +46,8 @@ type Options struct {
 	Keep    []float64
 }
 
-// Frame holds the contents of a file: for every entity, such as a stock or a sensor, a table of
-// numbers with a row for each time and a column for each channel. The methods of a Frame do not
+// Frame holds the contents of a file. For every entity, such as a stock or a sensor, it has a table
+// of numbers with a row for each time and a column for each channel. The methods of a Frame do not
 // change it.
 type Frame struct {
 	Time     Time

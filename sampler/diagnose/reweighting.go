@@ -52,8 +52,9 @@ const leastParts = 32
 // Reweight returns a [Reweighting] of the draws so far. It takes time proportional to the number of
 // different energies times the square of the number of different β.
 //
-// It returns an error if there are fewer than 8·⌈32/chains⌉ draws per chain (ErrTooFew), if values
-// are not finite (a *[NotFinite]), or if the energies of the rungs do not overlap.
+// It returns an error if there are fewer than 8·⌈32/chains⌉ draws per chain (ErrTooFew), if an
+// energy or a recorded value is not finite (a *[NotFinite]), or if the energies of the rungs do not
+// overlap.
 func (r *Replicas) Reweight() (*Reweighting, error) {
 	w, err := r.reweight()
 	if err != nil {

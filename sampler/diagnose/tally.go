@@ -250,9 +250,9 @@ func (t *Tally) Summary() (Summary, error) {
 // with a weight per chain, such as annealed importance sampling. TallyConfig.LogWeights must be
 // set. Parts merged in any order give the same bits.
 //
-// The result stdErr is the relative standard error of the mean weight, and to first order the
-// standard error of mean. For a single chain it is 0 and has no meaning. The result ess is the
-// effective sample size (Σw)²/Σw² of the weights w = exp(l).
+// The result stdErr is the relative standard error of the mean weight. To first order, this is the
+// standard error of the result mean. For a single chain stdErr is 0 and has no meaning. The result ess
+// is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
 // LogMeanExp returns an error in these cases, and the error of [Tally.Missing]:
 //
@@ -696,8 +696,8 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 // [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw is ignored.
 // Calls for the same chain must not overlap; calls for different chains may.
 //
-// It panics if t does not count the chain, if the chain has all its draws, or if t does not come
-// from [NewTally].
+// It panics if t is not from [NewTally], if the chain is not one that t counts, or if the chain
+// already has all its draws.
 func (t *Tally) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	u := t.next(chain)
 	n := t.record.draws

@@ -582,9 +582,9 @@ func (t *Trace) sites() int {
 // NaN, infinite ones as inf and -inf, and others with the fewest digits that reproduce the float64.
 //
 // The name of a function must be a letter followed by letters, digits and underscores, without two
-// underscores at the end. It may end in 1-based indices after dots (spin.1.3), the same number of
-// indices for every element. Names must differ, and none may be x if states are kept. For any other
-// name WriteCSV returns an error before it writes anything.
+// underscores at the end. It may end in 1-based indices after dots (spin.1.3). Names that differ
+// only in indices must have equally many. Names must differ, and none may be x if states are kept.
+// For any other name WriteCSV returns an error before it writes anything.
 //
 // The argument chain counts the recorded chains from 0, in the order of their numbers. WriteCSV
 // panics if there is no such chain. A streaming trace gives [ErrStreaming].
@@ -860,8 +860,8 @@ func (h *Histogram) bin(v float64) int {
 //
 // The values of each function appear under its name, indexed [chain][draw]. If states are kept,
 // they appear as x, indexed [chain][draw][site]. Here lp is −energy. Statistics that are NaN in
-// every draw are omitted. Numbers have the fewest digits that reproduce the float64. Others are
-// written as NaN, Infinity and −Infinity, which strict JSON readers refuse.
+// every draw are omitted. Numbers have the fewest digits that reproduce the float64. Numbers that
+// are not finite are written as NaN, Infinity and −Infinity, which strict JSON readers refuse.
 //
 // Names must differ and must not be empty, "chain" or "draw". If states are kept, "x" is not
 // allowed either. A streaming trace gives [ErrStreaming].

@@ -17,11 +17,11 @@ type RemaskRule uint8
 
 const (
 	// RemaskCap masks each unmasked token with probability σ = min(η, σ_max), where η is Remask.Eta
-	// and σ_max the largest possible probability.
+	// and σ_max is the largest possible probability.
 	RemaskCap RemaskRule = iota
 
 	// RemaskRescale masks each unmasked token with probability σ = η·σ_max, where η is Remask.Eta
-	// and σ_max the largest possible probability.
+	// and σ_max is the largest possible probability.
 	RemaskRescale
 
 	// RemaskConfidence prefers to mask tokens that were unlikely when they were drawn. A token that
@@ -31,9 +31,9 @@ const (
 	// limit, because the masks depend on the draws.
 	RemaskConfidence
 
-	// RemaskLoop is masked diffusion with a pause. For a share of the steps (Remask.Between),
-	// the time stays at Remask.Hold. Each of these steps masks tokens and reveals masks again.
-	// The probability of masking is min(η, σ_max), where η is Remask.Eta and σ_max the largest
+	// RemaskLoop is masked diffusion with a pause. For a share of the steps (Remask.Between), the
+	// time stays at Remask.Hold. Each of these steps masks tokens and reveals masks again. The
+	// probability of masking is min(η, σ_max), where η is Remask.Eta and σ_max is the largest
 	// possible probability.
 	RemaskLoop
 )

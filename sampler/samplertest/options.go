@@ -105,8 +105,8 @@ var all = []law{
 // TestMethod checks that a method meets the following requirements, in this order, and returns an
 // error for the first violation:
 //
-//   - arguments: Kernel returns an error for a nil model and unless there are 1 to
-//     sampler.BlockSize chains.
+//   - arguments: Kernel returns an error for a nil model and for a number of chains outside 1 …
+//     sampler.BlockSize.
 //   - invariance: states drawn from the target still have the target's distribution after one step
 //     and after several. This also holds with caches that are some steps old, and after a Reset to
 //     other states.

@@ -83,9 +83,9 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 	return c, nil
 }
 
-// Divergence returns E KL(p‖q) in nats, where p is the denoiser's distribution and q that of the
-// samples of [Scheduled]. Step k reveals counts[k] masks. Divergence assumes that predictions are
-// exact and that the random order of the sites is known. The result is
+// Divergence returns E KL(p‖q) in nats, where p is the denoiser's distribution and q is the
+// distribution of the samples of [Scheduled]. Step k reveals counts[k] masks. Divergence assumes
+// that predictions are exact and that the random order of the sites is known. The result is
 //
 //	Σ_steps Σ_{n=a}^{b−1} (c[a] − c[n]),
 //
