@@ -230,11 +230,11 @@ func one(is bool) float64 {
 	return 0
 }
 
-// Edges yields edge cases. They are the shortest text and the longest text, and for each of the
-// following a text that has the most of it: non-ASCII characters, escapes, nines, minus signs. For
-// a schema, numbers, lengths and counts also reach each minimum and maximum. Each enum takes its
-// first and its last value. Each optional property is present in one text and absent from another.
-// No text is repeated. If ctx ends, the sequence ends with its error.
+// Edges yields edge cases. They are the shortest text, the longest text, and texts with as many
+// non-ASCII characters, escapes, nines or minus signs as possible. For a schema, numbers, lengths
+// and counts also reach each minimum and maximum. Each enum takes its first and its last value.
+// Each optional property is present in one text and absent from another. No text is repeated. If
+// ctx ends, the sequence ends with its error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}

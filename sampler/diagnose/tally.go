@@ -185,7 +185,7 @@ func (t *Tally) SameRun(o *Tally) error {
 	return nil
 }
 
-// Covers reports whether t counts exactly a given range of finished chains, and no others. The
+// Covers reports whether the finished chains that t counts are exactly those of a given range. The
 // arguments are the number of the first chain in the range and the number of its chains.
 func (t *Tally) Covers(first, count int) bool {
 	return len(t.done) == 1 && t.done[0] == span{first, first + count}
@@ -251,8 +251,8 @@ func (t *Tally) Summary() (Summary, error) {
 // set. Parts merged in any order give the same bits.
 //
 // The result stdErr is the relative standard error of the mean weight. To first order, this is the
-// standard error of the result mean. For a single chain stdErr is 0 and has no meaning. The result ess
-// is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
+// standard error of the result mean. For a single chain, stdErr is 0 and has no meaning. The result
+// ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
 // LogMeanExp returns an error in these cases, and the error of [Tally.Missing]:
 //
@@ -293,10 +293,10 @@ type TallyConfig struct {
 	// weight, which may be −Inf; see [Tally.LogMeanExp]. Draws must then be 1.
 	LogWeights bool
 
-	// Run identifies everything else that determines the draws, such as the name of a model and its
-	// arguments. Merge rejects a part with a different Run, Chains or Seed. Values of Run are
-	// compared as a checkpoint compares settings; see [sampler.Method]. Languages of package
-	// constraint are compared by their members only if Run is [energy.Shaped].
+	// Run identifies what determines the draws besides the other fields, such as the name of a
+	// model and its arguments. Merge rejects a part with a different Run, Chains or Seed. Values of
+	// Run are compared as a checkpoint compares settings; see [sampler.Method]. Languages of
+	// package constraint are compared by their members only if Run is [energy.Shaped].
 	Run any
 }
 
@@ -416,8 +416,7 @@ func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler
 const tallyMagic = "gibbsite tally 1\n"
 
 // AppendBinary appends t to b in binary form, with a checksum. Tallies with equal statistics have
-// equal bytes. AppendBinary returns an error if t is empty or if some of its chains do not have all
-// of their draws.
+// equal bytes. AppendBinary returns an error if t is empty or if one of its chains lacks draws.
 func (t *Tally) AppendBinary(b []byte) ([]byte, error) {
 	if t.empty() {
 		return nil, errors.New("diagnose: Tally: empty")

@@ -276,8 +276,9 @@ func (t *Trace) KeepBest() *Trace {
 }
 
 // Best returns a copy of the observed state of least energy so far, and its energy in nats. If
-// several states have this energy, it returns the first one of the first chain that has one. It is
-// an error if states were not kept ([Trace.KeepBest]) or if no draw had a known energy (ErrTooFew).
+// several states have this energy, Best takes the first chain that reached it, and returns the
+// earliest such state of this chain. It is an error if states were not kept ([Trace.KeepBest]) or
+// if no draw had a known energy (ErrTooFew).
 func (t *Trace) Best() (x []int32, energy float64, err error) {
 	if !t.keepBest {
 		return nil, 0, errNotKept("Best", "KeepBest")
@@ -579,7 +580,8 @@ func (t *Trace) sites() int {
 //
 // Here lp__ is −energy, accept_stat__ is the acceptance probability, and moves__ is the number of
 // sites that changed. The sites are written only if states are kept. Unknown numbers are written as
-// NaN, infinite ones as inf and -inf, and others with the fewest digits that reproduce the float64.
+// NaN, and infinite numbers as inf and -inf. Other numbers have the fewest digits that reproduce
+// the float64.
 //
 // The name of a function must be a letter followed by letters, digits and underscores, without two
 // underscores at the end. It may end in 1-based indices after dots (spin.1.3). Names that differ

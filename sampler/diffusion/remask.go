@@ -54,8 +54,8 @@ func (r *RemaskRule) UnmarshalText(name []byte) error {
 }
 
 // Remask is masked diffusion that can correct a token by masking it again (ReMDM; Wang et al.
-// 2025). Let α_t be the probability that a token is unmasked at time t, and m the mask. Given x_0,
-// the reverse step from x_t to x_s chooses each token of x_s as follows:
+// 2025). Let α_t be the probability that a token is unmasked at time t, and let m be the mask.
+// Given x_0, the reverse step from x_t to x_s chooses each token of x_s as follows:
 //
 //	x_t ≠ m:  m with probability σ, otherwise x_t;
 //	x_t = m:  x_0 with probability (α_s − (1−σ)α_t)/(1−α_t), otherwise m.

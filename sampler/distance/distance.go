@@ -70,14 +70,14 @@ func hamming(x, y []int32) int {
 	return n
 }
 
-// EnergyScore returns the energy score of a forecast, given the observed series y (the argument
-// truth). Lower is better. The forecast consists of draws X, samples × sites:
+// EnergyScore returns the energy score of a forecast X for an observed series y,
 //
 //	E‖X − y‖ − ½·E‖X − X′‖,
 //
-// where X′ is an independent copy of X. The means are over samples and over pairs of different
-// samples, so the score is unbiased (Gneiting and Raftery 2007, section 4.2). Its expectation is
-// smallest for the distribution from which y is drawn (the score is proper). EnergyScore takes
+// where X′ is an independent copy of X. Lower is better. The argument samples holds draws of X,
+// samples × sites, and truth holds y. The means are over draws and over pairs of different draws,
+// so the score is unbiased (Gneiting and Raftery 2007, section 4.2). Its expectation is smallest
+// for the distribution from which y is drawn (the score is proper). EnergyScore takes
 // samples²·sites/2 operations.
 //
 // EnergyScore returns an error for fewer than two samples. It panics unless len(truth) = sites and

@@ -63,9 +63,9 @@ type Subgraph struct {
 	Width int
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states
-	// are allowed. The levels that it allows at a site may depend only on the few sites before it.
-	// Examples are a constraint.Mask, constraint.Avoids of short words, and some regular
-	// expressions. Other languages, such as a constraint.Count, are rejected.
+	// are allowed. The levels that the language allows at a site may depend only on the few
+	// preceding sites. Examples are a constraint.Mask, constraint.Avoids of short words, and some
+	// regular expressions. Other languages, such as a constraint.Count, are rejected.
 	//
 	// The chain reaches all states of the language only if redrawing the sets, one at a time,
 	// connects them.

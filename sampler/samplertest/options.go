@@ -33,8 +33,8 @@ type Options struct {
 	Support func(x []int32) bool
 
 	// Class, if not nil, divides the states into classes that a chain cannot leave, and returns the
-	// number of the class of x. A method that only exchanges levels between sites needs it, for
-	// instance.
+	// number of the class of x. For instance, a method that only exchanges levels between sites
+	// needs Class.
 	Class func(x []int32) int
 
 	// Settle is the number of steps after which a kernel has forgotten the internal state that

@@ -32,7 +32,7 @@ type ProjectionOptions struct {
 
 	// Nearest promises that a projection is the nearest feasible one. For reals this is the nearest
 	// feasible series. For tokens, a distribution y is feasible if one of its most likely sequences
-	// is. The projection of a prediction p is the feasible y with the smallest KL(p‖y).
+	// is feasible. The projection of a prediction p is the feasible y with the smallest KL(p‖y).
 	Nearest bool
 
 	// Search declares that the projection is found by a random search and need not be the nearest.

@@ -38,8 +38,8 @@ type BacktrackConfig struct {
 // move reveals a random site or masks the last revealed site again. For a state u, let
 //
 //   - Z(u) be the probability of the language under the prediction for u;
-//   - V(u) be the same probability under the prediction made before the last token of u was
-//     revealed, given that token.
+//   - V(u) be the probability of the language given the last token of u, under the prediction made
+//     before that token was revealed.
 //
 // The walk masks the last site again with probability
 //

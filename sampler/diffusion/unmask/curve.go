@@ -17,8 +17,8 @@ import (
 //
 //	Curve[n] = E_{S, i∉S} H(x_i | x_S),  |S| = n = 0 … sites−1,
 //
-// over random sets S of sites, random sites i and random tokens. It determines how many sites each
-// step should unmask to keep the divergence small; see [Curve.Plan].
+// over random sets S of sites, random sites i and random tokens. The curve determines how many
+// sites each step should unmask to keep the divergence small; see [Curve.Plan].
 type Curve []float64
 
 // Information estimates the [Curve] of a denoiser. The argument x holds samples × sites tokens that
