@@ -90,9 +90,8 @@ type AISConfig struct {
 	Stages int // number of stages, each of which raises β; 0 means 200
 	Moves  int // number of steps of the method per stage; 0 means 1
 
-	// Schedule(t) is the inverse temperature β when the run has made the fraction t of its
-	// progress, 0 ≤ t ≤ 1. It ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means Linear(0,
-	// 1).
+	// Schedule(t) is the inverse temperature β after the fraction t of the run, 0 ≤ t ≤ 1. It
+	// ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means Linear(0, 1).
 	Schedule Schedule
 
 	// Base is the distribution of the initial states; nil means uniform states. The closer it is to

@@ -54,9 +54,8 @@ type Config struct {
 	// temperature.
 	Stages int
 
-	// Schedule(t) is the inverse temperature β when the run has made the fraction t of its
-	// progress, 0 ≤ t ≤ 1. Nil means a [Geometric] schedule between the bounds that [Cooling]
-	// computes for the model.
+	// Schedule(t) is the inverse temperature β after the fraction t of the run, 0 ≤ t ≤ 1. Nil
+	// means a [Geometric] schedule between the bounds that [Cooling] computes for the model.
 	Schedule Schedule
 
 	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no

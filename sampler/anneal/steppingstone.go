@@ -62,9 +62,9 @@ type SteppingStoneConfig struct {
 	Warmup int
 	Draws  int // number of draws per chain and stage, at least 6; 0 means 1000
 
-	// Schedule(t) is the inverse temperature β when the run has made the fraction t of its
-	// progress, 0 ≤ t ≤ 1. It ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means
-	// Power(1/0.3), recommended by Xie et al. 2011 (quantiles of a Beta(0.3, 1) distribution).
+	// Schedule(t) is the inverse temperature β after the fraction t of the run, 0 ≤ t ≤ 1. It
+	// ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means Power(1/0.3), recommended by Xie
+	// et al. 2011 (quantiles of a Beta(0.3, 1) distribution).
 	Schedule Schedule
 
 	Base energy.Model // distribution at β = 0; nil means uniform; see [AISConfig]

@@ -276,9 +276,9 @@ func (t *Trace) KeepBest() *Trace {
 }
 
 // Best returns a copy of the observed state of least energy so far, and its energy in nats. If
-// several states have this energy, Best takes the first chain that reached it, and returns the
-// earliest such state of this chain. It is an error if states were not kept ([Trace.KeepBest]) or
-// if no draw had a known energy (ErrTooFew).
+// several chains have such a state, Best takes the chain with the lowest number. If this chain has
+// several, Best takes the earliest. It is an error if states were not kept ([Trace.KeepBest]) or if
+// no draw had a known energy (ErrTooFew).
 func (t *Trace) Best() (x []int32, energy float64, err error) {
 	if !t.keepBest {
 		return nil, 0, errNotKept("Best", "KeepBest")

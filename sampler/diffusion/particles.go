@@ -90,7 +90,7 @@ type Weights struct {
 // below the threshold, particles are resampled in proportion to w (systematic resampling). In the
 // end one particle, drawn by weight, becomes the sample. [Particles.Effective] and
 // ParticlesConfig.Weighed report low effective numbers. If all particles of a sample have weight
-// zero, it fails with an error that wraps constraint.ErrInfeasible.
+// zero, the sample fails with an error that wraps constraint.ErrInfeasible.
 //
 // As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with a
 // potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a

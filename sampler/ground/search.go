@@ -65,7 +65,7 @@ import (
 //     forest from its exact distribution given the other sites (Hamze and de Freitas 2004).
 //   - If penalties tie groups of sites (exactly one site of each group at level one, say), every
 //     second sweep flips a site together with a strongly bound neighbour.
-//   - On a square lattice without fields, open or periodic, numbered row by row, every fourth round
+//   - On square lattices without fields (open or periodic, numbered row by row), every fourth round
 //     of the best search begins with a window. A window is a part of at most 4,096 sites that omits
 //     a row and a column. It is set to its optimum given the levels outside, by a matching as in
 //     [Bound]. The end of ctx does not interrupt a window.

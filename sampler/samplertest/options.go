@@ -110,9 +110,9 @@ var all = []law{
 //   - invariance: states drawn from the target still have the target's distribution after one step
 //     and after several. This also holds with caches that are some steps old, and after a Reset to
 //     other states.
-//   - mixing: chains that all start in the least likely state of the most likely class (see
-//     Options.Class) have the target's distribution, conditional on that class, after Options.Mix
-//     steps. Half of the chains make one extra step, because a chain may be periodic.
+//   - mixing: after Options.Mix steps, chains have the target's distribution within their class
+//     (see Options.Class). All chains start in the least likely state of the most likely class.
+//     Half of them make one extra step, because a chain may be periodic.
 //   - states: the method leaves the target invariant after the runner's SetStates, and the new
 //     target after sampler.Retarget.
 //   - reports: after every step, Info has an energy, an acceptance probability within [0, 1] and

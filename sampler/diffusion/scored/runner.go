@@ -32,8 +32,8 @@ import (
 // sites of the best state so far and reveals them in the same way. In every sixteenth round all
 // sites are masked. After Config.Rounds rounds the sample fails with a *[NotConverged].
 //
-// With diffusion.Ordered, and diffusion.Remask with the rule RemaskConfidence, the choice of sites
-// depends on the tokens found by looking ahead.
+// With diffusion.Ordered, and with RemaskConfidence as the rule of diffusion.Remask, the choice of
+// sites depends on the tokens found by looking ahead.
 //
 // # Reproducibility
 //

@@ -41,9 +41,9 @@ import (
 // # Criterion
 //
 // The winner has the smallest τ·cost, where cost is the cost of a step (see the package doc) and τ
-// is the number of steps per effective draw. The largest of these τ counts: that of the energy,
-// that of the number of sites at each level, and the average of those of eight fixed random
-// projections of the state. For a function of the state,
+// is the number of steps per effective draw. The largest of these τ counts: the τ of the energy,
+// the τ of the number of sites at each level, and the mean τ of eight fixed random projections of
+// the state. For a function of the state,
 //
 //	τ = 1 + 2 Σ_t ρ_t,  ρ_t = 1 − V_t/(2σ²).
 //
