@@ -120,8 +120,8 @@ type Control struct {
 	// and Invalid are correct only if summed over all chains of the block.
 	Steps int
 
-	// Stop is called about every millisecond. Once it returns true, the call returns early. If Stop
-	// is nil, the call does not stop early.
+	// Stop is called about every millisecond. Once it returns true, the kernel's method returns
+	// early. If Stop is nil, the method runs to its end.
 	Stop func() bool
 
 	// Unread tells the kernel that nobody will read the states and energies of this call, so it
@@ -402,8 +402,8 @@ type StartError struct {
 	Chain  int     // number of the chain in the run
 	Energy float64 // energy of the state (+Inf, −Inf or NaN), or 0 if Constraint is set
 
-	// Constraint names the constraint that forbids the state, from the method's field Within. It is
-	// empty if the energy is the reason.
+	// Constraint is the name of the constraint (the method's field Within) that forbids the state.
+	// It is empty if the energy is the reason.
 	Constraint string
 }
 

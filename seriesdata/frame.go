@@ -78,7 +78,7 @@ type Time struct {
 	Ranges []Gap `json:"ranges,omitempty"`
 }
 
-// Gap is a run of consecutive times of the regular grid that are absent from the file.
+// Gap is a stretch of consecutive times of the regular grid that are absent from the file.
 type Gap struct {
 	Entity string `json:"entity,omitempty"`
 	From   string `json:"from"`

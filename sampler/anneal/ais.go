@@ -141,8 +141,8 @@ type AISResult struct {
 	// weights of a part are 0.
 	ESS float64
 
-	// States holds the last states of the chains, chains × sites. Weighted by w, they represent the
-	// target distribution.
+	// States holds the last states of the chains, chains × sites. Weighted by exp(LogWeights), they
+	// represent the target distribution.
 	States []int32
 
 	run        part // part of the run that this result covers

@@ -78,7 +78,7 @@ type betaTable struct {
 	bar []float64
 }
 
-// Tabulate returns a faster schedule, which holds a table of ᾱ after each of the T steps. It
+// Tabulate returns a schedule that reads ᾱ from a table with an entry for each of the T steps. It
 // implements [Tabulated].
 func (c LinearBeta) Tabulate() Schedule {
 	b := betaTable{c.counted(), []float64{1}}
