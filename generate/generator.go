@@ -189,11 +189,12 @@ func (x *Generator) Seeded(seed uint64) string {
 // error comes from package encoding/json, and means that the type of v cannot hold the drawn value.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 
-// Values generates the arguments of a function that testing/quick checks: it stores a value of type
+// Values generates the arguments of a function that testing/quick checks. It stores a value of type
 // types[i] in args[i]. Call it from the function quick.Config.Values, and pass the method Uint64 of
 // its *rand.Rand as next. Values are decoded from JSON texts. If the generator was not made by
 // [JSON], an argument of type string receives the text itself. Values panics if [Generator.Into]
-// returns an error, a type or next is nil, or args is shorter than types.
+// returns an error. It also panics if next or one of the types is nil, or if args is shorter than
+// types.
 func (x *Generator) Values(args []reflect.Value, types []reflect.Type, next func() uint64) {
 	check.Must("generate: Generator.Values", "next", next)
 	if len(args) < len(types) {
@@ -229,11 +230,11 @@ func one(is bool) float64 {
 	return 0
 }
 
-// Edges yields edge cases. They are the shortest text, the longest text, and the texts with the
-// most non-ASCII characters, escapes, nines and minus signs. For a schema, there are also texts at
-// each minimum and maximum of numbers, lengths and counts, and with the first and last value of
-// each enum. Each optional property is present in one text and absent from another. No text is
-// repeated. If ctx ends, the sequence ends with its error.
+// Edges yields edge cases. They are the shortest text, the longest text, and texts with as many
+// non-ASCII characters, escapes, nines or minus signs as possible. For a schema, numbers, lengths
+// and counts also reach each minimum and maximum. Each enum takes its first and its last value.
+// Each optional property is present in one text and absent from another. No text is repeated. If
+// ctx ends, the sequence ends with its error.
 func (x *Generator) Edges(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		seen := map[string]bool{}

@@ -17,9 +17,9 @@
 // expression ([Expr]) is a sum of products, whose factors are functions of a single variable.
 // Conditions ([Condition]) compare expressions and combine comparisons.
 //
-// [Problem.Minimise] returns the feasible states of lowest energy, and [Problem.Count] the number
-// of feasible states. [Problem.Sample] draws from p(x) ∝ exp(−β·E(x)) on the feasible states.
-// Answers are exact if one of two methods applies:
+// [Problem.Minimise] returns the feasible states of lowest energy. [Problem.Count] returns the
+// number of feasible states. [Problem.Sample] draws from p(x) ∝ exp(−β·E(x)) on the feasible
+// states. Answers are exact if one of two methods applies:
 //
 //   - elimination, which sums out one variable after another (package projection/junction). It
 //     applies if the graph that links variables with a common term has low tree-width. A comparison

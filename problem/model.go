@@ -21,7 +21,7 @@ import (
 // where the sum is over the required conditions. The penalty must be ≥ 0; a penalty of +Inf makes
 // infeasible states impossible. Site i is variable i of [Problem.Names]. Its levels are the values
 // of the variable in ascending order, or the labels in the order of their list. All sites have the
-// same number of levels; those that stand for no value are impossible.
+// same number of levels; levels that stand for no value are impossible.
 //
 // The model is a model.Quadratic if all variables have two values, no product has more than two
 // factors, and no conditions enter the energy. Otherwise it is energy.Conditional and, with a

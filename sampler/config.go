@@ -27,10 +27,10 @@ type Config struct {
 	// the work of a single chain. Workers does not change results.
 	Workers int
 
-	// Generator selects the random number generator; the zero value is Philox4x32. ARS4x32 is
-	// faster on processors with AES instructions. It makes a run up to twice as fast if drawing
-	// random numbers dominates the cost, as in Gibbs sampling on lattices. Like Seed, Generator
-	// changes results, and checkpoints record it.
+	// Generator selects the random number generator; the zero value is Philox4x32. On processors
+	// with AES instructions, ARS4x32 is faster than Philox4x32. A run is up to twice as fast if
+	// drawing random numbers dominates the cost, as in Gibbs sampling on lattices. Like Seed,
+	// Generator changes results, and checkpoints record it.
 	Generator Generator
 
 	// BlockChains sets the number of consecutive chains that move together, at most [BlockSize]. If

@@ -120,8 +120,8 @@ type Control struct {
 	// and Invalid are correct only if summed over all chains of the block.
 	Steps int
 
-	// Stop is called about every millisecond. Once it returns true, the call returns early. If Stop
-	// is nil, the call does not stop early.
+	// Stop is called about every millisecond. Once it returns true, the kernel's method returns
+	// early. If Stop is nil, the method runs to its end.
 	Stop func() bool
 
 	// Unread tells the kernel that nobody will read the states and energies of this call, so it
@@ -389,12 +389,12 @@ func (o Observer) And(next Observer) Observer {
 }
 
 // ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step
-// report it in Info.Err. A [StartError] for an initial state with such an energy wraps it.
+// report it in Info.Err. If an initial state has such an energy, the [StartError] wraps ErrNaN.
 var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
 
 // ErrZero means that a state has probability zero. A kernel without an acceptance step reports it
-// in Info.Err when it moves to such a state. A [StartError] for an initial state of probability
-// zero wraps it.
+// in Info.Err when it moves to such a state. If an initial state has probability zero, the
+// [StartError] wraps ErrZero.
 var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
 // StartError reports a chain that cannot start from its initial state.
@@ -402,8 +402,8 @@ type StartError struct {
 	Chain  int     // number of the chain in the run
 	Energy float64 // energy of the state (+Inf, −Inf or NaN), or 0 if Constraint is set
 
-	// Constraint names the constraint that forbids the state, from the method's field Within. It is
-	// empty if the energy is the reason.
+	// Constraint is the name of the constraint (the method's field Within) that forbids the state.
+	// It is empty if the energy is the reason.
 	Constraint string
 }
 

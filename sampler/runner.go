@@ -832,8 +832,8 @@ func (c *Runner[S]) level() {
 // before the next Run. It is an error to call Run while another Run is under way.
 //
 // If the code of a model, method or observer panics, Run panics in the goroutine that called it.
-// The panic value is an error that reports the original value and its stack, and wraps it if it is
-// an error. A later Run continues from the states at that point.
+// The panic value is an error that reports the original value and its stack. If the original value
+// is an error, it is wrapped. A later Run continues from the states at that point.
 func (c *Runner[S]) Run(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Run", n); err != nil {
 		return err

@@ -15,9 +15,9 @@ import (
 // The generator is Philox4x32-10 unless [Stream.SeedOf] selects ARS4x32-7 (both by Salmon, Moraes,
 // Dror and Shaw 2011). It computes a block of four words from a key and a counter of two 64-bit
 // numbers. The key is the seed; for ARS it is (seed, 0x243F6A8885A308D3). Word j of the stream is
-// one of the four words of a block. Its number in the block, and the counter of the block, are
+// word w of the block with the counter (n, chain), where
 //
-//	⌊(j mod 64)/16⌋ and (16⌊j/64⌋ + j mod 16, chain).
+//	w = ⌊(j mod 64)/16⌋,  n = 16⌊j/64⌋ + j mod 16.
 //
 // A 64-bit number consists of two words, the lower half first. The period is 2⁶⁶ words.
 type Stream struct {

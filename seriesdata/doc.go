@@ -5,13 +5,13 @@
 //	f, err := seriesdata.Read(file, seriesdata.Options{})
 //	fmt.Print(f) // what was decided, as a table
 //
-// Read infers the format from whole columns: the cell separator, decimal points or commas, the
-// order of day and month, units, and numbers that stand for missing values. It finds the columns
-// that hold the time and the columns that identify entities. Times may run down the file, across
-// it, or both (one line per year, one column per month). Read also infers the regular grid of
-// times; grid times that are absent from the file become rows of missing values. If a column is
-// ambiguous, the error names both interpretations and the option that selects one. The frame
-// records all decisions and everything that was left out.
+// From whole columns, Read infers the cell separator, the decimal separator, the order of day and
+// month, units, and numbers that stand for missing values. It finds the columns that hold the time
+// and the columns that identify entities. Times may run down the file, across it, or both (one line
+// per year, one column per month). Read also infers the regular grid of times; grid times that are
+// absent from the file become rows of missing values. If a column is ambiguous, the error names
+// both interpretations and the option that selects one. The frame records all decisions and
+// everything that was left out.
 //
 // [Frame.Write] writes the file again and fills in its missing values. Everything else stays
 // exactly as it was.

@@ -46,8 +46,8 @@ type Options struct {
 	Keep    []float64
 }
 
-// Frame holds the contents of a file: for every entity, such as a stock or a sensor, a table of
-// numbers with a row for each time and a column for each channel. The methods of a Frame do not
+// Frame holds the contents of a file. For every entity, such as a stock or a sensor, it has a table
+// of numbers with a row for each time and a column for each channel. The methods of a Frame do not
 // change it.
 type Frame struct {
 	Time     Time
@@ -78,7 +78,7 @@ type Time struct {
 	Ranges []Gap `json:"ranges,omitempty"`
 }
 
-// Gap is a run of consecutive times of the regular grid that are absent from the file.
+// Gap is a stretch of consecutive times of the regular grid that are absent from the file.
 type Gap struct {
 	Entity string `json:"entity,omitempty"`
 	From   string `json:"from"`

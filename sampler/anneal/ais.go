@@ -90,8 +90,8 @@ type AISConfig struct {
 	Stages int // number of stages, each of which raises β; 0 means 200
 	Moves  int // number of steps of the method per stage; 0 means 1
 
-	// Schedule gives the inverse temperature β as a function of the progress of the run, from 0 to
-	// 1. It ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means Linear(0, 1).
+	// Schedule(t) is the inverse temperature β after the fraction t of the run, 0 ≤ t ≤ 1. It
+	// ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means Linear(0, 1).
 	Schedule Schedule
 
 	// Base is the distribution of the initial states; nil means uniform states. The closer it is to
@@ -141,8 +141,8 @@ type AISResult struct {
 	// weights of a part are 0.
 	ESS float64
 
-	// States holds the last states of the chains, chains × sites. Weighted by w, they represent the
-	// target distribution.
+	// States holds the last states of the chains, chains × sites. Weighted by exp(LogWeights), they
+	// represent the target distribution.
 	States []int32
 
 	run        part // part of the run that this result covers

@@ -20,7 +20,8 @@ import (
 // Tempered is a model that also provides models at other inverse temperatures β. These models form
 // a path from a constant energy at β = 0 to the original model at β = 1. [AIS] and [SteppingStone]
 // follow this path instead of multiplying the energy by β. All models on the path have the
-// structure of the original: those of model.RBM, for instance, have hidden units.
+// structure of the original. On the path of a model.RBM, for instance, all models have hidden
+// units.
 type Tempered interface {
 	energy.Model
 

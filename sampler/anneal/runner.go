@@ -54,8 +54,8 @@ type Config struct {
 	// temperature.
 	Stages int
 
-	// Schedule gives the inverse temperature as a function of the progress of a run, from 0 to 1.
-	// Nil means a [Geometric] schedule between the bounds that [Cooling] computes for the model.
+	// Schedule(t) is the inverse temperature β after the fraction t of the run, 0 ≤ t ≤ 1. Nil
+	// means a [Geometric] schedule between the bounds that [Cooling] computes for the model.
 	Schedule Schedule
 
 	// Checkpoint makes Run save the run to the file Path, as SaveFile does. An empty Path means no

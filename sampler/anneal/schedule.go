@@ -15,18 +15,17 @@ import (
 // argument is the progress t of the run, which goes from 0 to 1.
 type Schedule func(t float64) float64
 
-// Geometric returns a schedule that goes from the first bound to the second by equal factors in
-// equal times,
+// Geometric returns the schedule that changes by equal factors in equal times,
 //
 //	β(t) = from·(to/from)^t.
 //
-// Both bounds must be positive. This schedule is the usual choice when nothing is known about the
-// landscape.
+// Both arguments must be positive. This schedule is the usual choice when nothing is known about
+// the landscape.
 func Geometric(from, to float64) Schedule {
 	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
 }
 
-// Linear returns a schedule that goes from the first bound to the second at a constant rate,
+// Linear returns the schedule that changes at a constant rate,
 //
 //	β(t) = from + (to−from)·t.
 func Linear(from, to float64) Schedule {
@@ -60,8 +59,8 @@ const (
 // the steepest rise of the energy is accepted with probability ½. At the last β, a small rise is
 // accepted with probability 0.01/sites. If all differences are zero, both results are 1.
 //
-// The small rise is the 5 % quantile of the non-zero differences, in magnitude. A much smaller
-// quantile near local minima takes precedence.
+// The small rise is the 5 % quantile of the magnitudes of non-zero differences. If the smallest
+// rises of the sites near local minima have a much smaller quantile, Cooling takes that one.
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {

@@ -62,9 +62,9 @@ type SteppingStoneConfig struct {
 	Warmup int
 	Draws  int // number of draws per chain and stage, at least 6; 0 means 1000
 
-	// Schedule gives the inverse temperature β as a function of the progress of the run, from 0 to
-	// 1. It ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means Power(1/0.3), recommended by
-	// Xie et al. 2011 (quantiles of a Beta(0.3, 1) distribution).
+	// Schedule(t) is the inverse temperature β after the fraction t of the run, 0 ≤ t ≤ 1. It
+	// ascends from Schedule(0) = 0 to Schedule(1) = 1. Nil means Power(1/0.3), recommended by Xie
+	// et al. 2011 (quantiles of a Beta(0.3, 1) distribution).
 	Schedule Schedule
 
 	Base energy.Model // distribution at β = 0; nil means uniform; see [AISConfig]
@@ -333,8 +333,9 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 // finished, and r must begin with chain 0. Join returns the estimate of the whole run, with the
 // same bits as an undivided run.
 //
-// Join returns an error if a part belongs to another run; it names the setting that differs. It
-// also returns an error if there is a gap or an overlap, or if the last part ends before the run.
+// Join returns an error if a part belongs to another run; the error names the setting that differs.
+// Join also returns an error if there is a gap or an overlap, or if the last part ends before the
+// run.
 func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {
 	parts = append([]*SteppingStoneRunner{r}, parts...)
 	if _, err := join(parts, func(p *SteppingStoneRunner) (part, error) {

@@ -41,9 +41,9 @@ func init() {
 	register.DoFn2x1[context.Context, []byte, error](&writeFn{})
 }
 
-// Job is the work of a pipeline. It identifies its run by the name of a builder and by arguments in
-// JSON. The program registers the builder on every worker (see [shard.Register]). Models are never
-// sent.
+// Job describes a run and how a pipeline computes it. The field Run holds the name of a builder and
+// its arguments in JSON. The program registers the builder on every worker (see [shard.Register]).
+// Models are never sent.
 type Job struct {
 	Run shard.Job
 

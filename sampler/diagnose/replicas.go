@@ -12,8 +12,8 @@ import (
 
 // Replicas records functions of the states at every temperature of mcmc.Tempering. That method runs
 // one replica of every chain at each inverse temperature. The sequence of these temperatures is
-// called the ladder, and a position on it a rung. Replicas can also reweight expectations to any
-// temperature between the rungs:
+// called the ladder, and a position on it is called a rung. Replicas can also reweight expectations
+// to any temperature between the rungs:
 //
 //	all := diagnose.NewReplicas(energy.Magnetization).Name("mag")
 //	cfg := sampler.Config{Seed: 1, Observe: all.Observe}
@@ -105,8 +105,7 @@ func (r *Replicas) traces(n int) []*Trace {
 	return *p
 }
 
-// Len returns the number of rungs, which are the temperatures of the ladder, or 0 before the first
-// draw.
+// Len returns the number of rungs (temperatures of the ladder), or 0 before the first draw.
 func (r *Replicas) Len() int {
 	if p := r.rungs.Load(); p != nil {
 		return len(*p)

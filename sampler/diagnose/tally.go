@@ -185,7 +185,7 @@ func (t *Tally) SameRun(o *Tally) error {
 	return nil
 }
 
-// Covers reports whether t counts exactly a given range of finished chains, and no others. The
+// Covers reports whether the finished chains that t counts are exactly those of a given range. The
 // arguments are the number of the first chain in the range and the number of its chains.
 func (t *Tally) Covers(first, count int) bool {
 	return len(t.done) == 1 && t.done[0] == span{first, first + count}
@@ -250,9 +250,9 @@ func (t *Tally) Summary() (Summary, error) {
 // with a weight per chain, such as annealed importance sampling. TallyConfig.LogWeights must be
 // set. Parts merged in any order give the same bits.
 //
-// The result stdErr is the relative standard error of the mean weight, and to first order the
-// standard error of mean. For a single chain it is 0 and has no meaning. The result ess is the
-// effective sample size (Σw)²/Σw² of the weights w = exp(l).
+// The result stdErr is the relative standard error of the mean weight. To first order, this is the
+// standard error of the result mean. For a single chain, stdErr is 0 and has no meaning. The result
+// ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
 // LogMeanExp returns an error in these cases, and the error of [Tally.Missing]:
 //
@@ -293,10 +293,10 @@ type TallyConfig struct {
 	// weight, which may be −Inf; see [Tally.LogMeanExp]. Draws must then be 1.
 	LogWeights bool
 
-	// Run identifies everything else that determines the draws, such as the name of a model and its
-	// arguments. Merge rejects a part with a different Run, Chains or Seed. Values of Run are
-	// compared as a checkpoint compares settings; see [sampler.Method]. Languages of package
-	// constraint are compared by their members only if Run is [energy.Shaped].
+	// Run identifies what determines the draws besides the other fields, such as the name of a
+	// model and its arguments. Merge rejects a part with a different Run, Chains or Seed. Values of
+	// Run are compared as a checkpoint compares settings; see [sampler.Method]. Languages of
+	// package constraint are compared by their members only if Run is [energy.Shaped].
 	Run any
 }
 
@@ -416,8 +416,7 @@ func RealTally(cfg TallyConfig, f ...func(x []float32) float64) (*Tally, sampler
 const tallyMagic = "gibbsite tally 1\n"
 
 // AppendBinary appends t to b in binary form, with a checksum. Tallies with equal statistics have
-// equal bytes. AppendBinary returns an error if t is empty or if some of its chains do not have all
-// of their draws.
+// equal bytes. AppendBinary returns an error if t is empty or if one of its chains lacks draws.
 func (t *Tally) AppendBinary(b []byte) ([]byte, error) {
 	if t.empty() {
 		return nil, errors.New("diagnose: Tally: empty")
@@ -696,8 +695,8 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 // [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw is ignored.
 // Calls for the same chain must not overlap; calls for different chains may.
 //
-// It panics if t does not count the chain, if the chain has all its draws, or if t does not come
-// from [NewTally].
+// It panics if t is not from [NewTally], if the chain is not one that t counts, or if the chain
+// already has all its draws.
 func (t *Tally) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	u := t.next(chain)
 	n := t.record.draws

@@ -276,8 +276,9 @@ func (t *Trace) KeepBest() *Trace {
 }
 
 // Best returns a copy of the observed state of least energy so far, and its energy in nats. If
-// several states have this energy, it returns the first one of the first chain that has one. It is
-// an error if states were not kept ([Trace.KeepBest]) or if no draw had a known energy (ErrTooFew).
+// several chains have such a state, Best takes the chain with the lowest number. If this chain has
+// several, Best takes the earliest. It is an error if states were not kept ([Trace.KeepBest]) or if
+// no draw had a known energy (ErrTooFew).
 func (t *Trace) Best() (x []int32, energy float64, err error) {
 	if !t.keepBest {
 		return nil, 0, errNotKept("Best", "KeepBest")
@@ -579,12 +580,13 @@ func (t *Trace) sites() int {
 //
 // Here lp__ is −energy, accept_stat__ is the acceptance probability, and moves__ is the number of
 // sites that changed. The sites are written only if states are kept. Unknown numbers are written as
-// NaN, infinite ones as inf and -inf, and others with the fewest digits that reproduce the float64.
+// NaN, and infinite numbers as inf and -inf. Other numbers have the fewest digits that reproduce
+// the float64.
 //
 // The name of a function must be a letter followed by letters, digits and underscores, without two
-// underscores at the end. It may end in 1-based indices after dots (spin.1.3), the same number of
-// indices for every element. Names must differ, and none may be x if states are kept. For any other
-// name WriteCSV returns an error before it writes anything.
+// underscores at the end. It may end in 1-based indices after dots (spin.1.3). Names that differ
+// only in indices must have equally many. Names must differ, and none may be x if states are kept.
+// For any other name WriteCSV returns an error before it writes anything.
 //
 // The argument chain counts the recorded chains from 0, in the order of their numbers. WriteCSV
 // panics if there is no such chain. A streaming trace gives [ErrStreaming].
@@ -860,8 +862,8 @@ func (h *Histogram) bin(v float64) int {
 //
 // The values of each function appear under its name, indexed [chain][draw]. If states are kept,
 // they appear as x, indexed [chain][draw][site]. Here lp is −energy. Statistics that are NaN in
-// every draw are omitted. Numbers have the fewest digits that reproduce the float64. Others are
-// written as NaN, Infinity and −Infinity, which strict JSON readers refuse.
+// every draw are omitted. Numbers have the fewest digits that reproduce the float64. Numbers that
+// are not finite are written as NaN, Infinity and −Infinity, which strict JSON readers refuse.
 //
 // Names must differ and must not be empty, "chain" or "draw". If states are kept, "x" is not
 // allowed either. A streaming trace gives [ErrStreaming].

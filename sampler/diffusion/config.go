@@ -65,8 +65,8 @@ type Config struct {
 	// Batch is the number of samples per call of the denoiser; 0 means as many as fit in 256 MiB,
 	// at most 64.
 	Batch int
-	// Workers is the number of goroutines besides those of the denoiser; 0 means GOMAXPROCS. It
-	// does not affect results.
+	// Workers is the number of goroutines, not counting those of the denoiser; 0 means GOMAXPROCS.
+	// It does not affect results.
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
 
@@ -103,9 +103,9 @@ type Config struct {
 	ProjectStart float64
 	ProjectEvery int
 
-	// ProjectState, for reals, projects the state after a step to time s instead of the prediction.
-	// The state moves the fraction (1−s)^ProjectPower of the way to its projection. With power 0,
-	// it becomes its projection.
+	// ProjectState, for reals, projects the state instead of the prediction. After a step to time
+	// s, the state moves the fraction (1−s)^ProjectPower of the way to its projection. With power
+	// 0, it becomes its projection.
 	//
 	// With a [Gaussian] process, the zero value of these fields gives constrained posterior
 	// sampling. Other settings give methods for comparison:
@@ -136,7 +136,7 @@ type Config struct {
 	//
 	// Sample and Fill save when they end, even if ctx has ended. If Every is k > 0, they also save
 	// after every k samples. Every save writes all samples. If saving fails, the call ends. New
-	// asks the model for two predictions, which identify it in the file.
+	// asks the model for two predictions, which identify the model in the file.
 	Checkpoint struct {
 		Path  string
 		Every int

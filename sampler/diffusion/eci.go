@@ -44,8 +44,8 @@ type ECI struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.Straight{}
 
 	// Mix is the number of rounds per step; 0 means 1. A round predicts, corrects and adds noise.
-	// All rounds of a step except the last return to the time at which it began. A correction can
-	// thus spread to the rest of the state.
+	// All rounds of a step except the last return to the time at which the step began. A correction
+	// can thus spread to the rest of the state.
 	Mix int
 
 	// Resample is the number of rounds after which the noise ε is drawn anew. 0 means 1; −1 keeps

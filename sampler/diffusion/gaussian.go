@@ -16,8 +16,8 @@ import (
 //
 //	x_t = √ᾱ_t·x_0 + √(1−ᾱ_t)·noise,
 //
-// where ᾱ_t is the signal level. Let x̂_0 be the prediction at time t, and η the field Eta. A step
-// to time s computes
+// where ᾱ_t is the signal level. Let x̂_0 be the prediction at time t, and let η be the field Eta.
+// A step to time s computes
 //
 //	ε̂ = (x_t − √ᾱ_t·x̂_0)/√(1−ᾱ_t),
 //	σ = η·√((1−ᾱ_s)/(1−ᾱ_t))·√(1−ᾱ_t/ᾱ_s),
@@ -36,10 +36,10 @@ type Gaussian struct {
 	// Eta is η in [0, 1], the share of fresh noise.
 	Eta float64
 
-	// Wide replaces the variance σ² of the added noise by β = 1 − ᾱ_t/ᾱ_s, the variance of the
-	// forward step (the other choice of Ho et al. 2020). It requires Eta = 1. The larger variance,
-	// β, is exact if clean samples have unit variance; σ² is exact if the clean sample is known.
-	// The last step adds no noise.
+	// Wide sets the variance of the added noise to β = 1 − ᾱ_t/ᾱ_s, the variance of the forward
+	// step, instead of σ². This is the other choice of Ho et al. 2020. The choice β is exact if
+	// clean samples have unit variance; σ² is exact if the clean sample is known. Wide requires Eta
+	// = 1. The last step adds no noise.
 	Wide bool
 
 	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's own;

@@ -388,9 +388,8 @@ func (g ClassifierFree) Denoise(ctx context.Context, v []float32, q energy.Noise
 	return nil
 }
 
-// Check returns an error if a field is invalid or the two denoisers have different shapes. It is
-// also an error if only one of them predicts each site from the other sites only. It implements
-// [noise.Checked].
+// Check returns an error if a field is invalid, or if the two denoisers differ in their shapes or
+// in LeaveOneOut. It implements [noise.Checked].
 func (g ClassifierFree) Check() error {
 	if check.Nil(g.Conditional) || check.Nil(g.Unconditional) {
 		return fmt.Errorf("diffusion: ClassifierFree: Conditional and Unconditional must be set")

@@ -30,16 +30,16 @@ const (
 // ParticlesConfig holds the settings of [Particles], which sample under a constraint by sequential
 // Monte Carlo. It adds the fields below to the settings of a [Runner].
 type ParticlesConfig struct {
-	// Config holds the settings of the diffusion. Its Projector must give a [Drawer] that is not a
-	// [Committer]; with a Potential it may be nil. Batch counts samples. ProjectStart, ProjectEvery
-	// and Decode must be zero.
+	// Config holds the settings of the diffusion. The projection of its Projector must be a
+	// [Drawer] and not a [Committer]. Projector may be nil if Potential is set. Batch counts
+	// samples. ProjectStart, ProjectEvery and Decode must be zero.
 	Config
 
 	// Particles is the number of particles per sample; 0 means 64.
 	Particles int
 
-	// Threshold is a fraction of Particles; 0 means ½. Particles are resampled if their effective
-	// number (Σw)²/Σw², where w are the weights, falls below this fraction of their number.
+	// Threshold determines when particles are resampled; 0 means ½. Let w be their weights. They
+	// are resampled if their effective number (Σw)²/Σw² falls below Threshold·Particles.
 	Threshold float64
 
 	// Potential, if not nil, weights states by a function G_t(x_t). Use it for a score that should
@@ -73,7 +73,7 @@ type Weights struct {
 }
 
 // Particles draws samples from p(x_0 | C) by sequential Monte Carlo. C is the feasible set of the
-// projector, and p the distribution of the samples of a [Runner] without it. For
+// projector. Without the projector, the samples of a [Runner] have the distribution p. For
 // Masked{FirstHitting: true}, and in the limit of many steps, p is the denoiser's distribution.
 //
 // A [Runner] with the projector always ends in C but gives its members wrong probabilities.
@@ -90,7 +90,7 @@ type Weights struct {
 // below the threshold, particles are resampled in proportion to w (systematic resampling). In the
 // end one particle, drawn by weight, becomes the sample. [Particles.Effective] and
 // ParticlesConfig.Weighed report low effective numbers. If all particles of a sample have weight
-// zero, it fails with an error that wraps constraint.ErrInfeasible.
+// zero, the sample fails with an error that wraps constraint.ErrInfeasible.
 //
 // As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with a
 // potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a

@@ -169,7 +169,7 @@ func gridTime(step, steps int) float64 {
 type PredictionError struct {
 	Site int
 	// Empty reports whether every level of the site has weight zero. If Empty is false, a
-	// log-weight is NaN or +Inf, or a real is not finite.
+	// log-weight of the site is NaN or +Inf, or its real number is not finite.
 	Empty bool
 }
 

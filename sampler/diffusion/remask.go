@@ -17,11 +17,11 @@ type RemaskRule uint8
 
 const (
 	// RemaskCap masks each unmasked token with probability σ = min(η, σ_max), where η is Remask.Eta
-	// and σ_max the largest possible probability.
+	// and σ_max is the largest possible probability.
 	RemaskCap RemaskRule = iota
 
 	// RemaskRescale masks each unmasked token with probability σ = η·σ_max, where η is Remask.Eta
-	// and σ_max the largest possible probability.
+	// and σ_max is the largest possible probability.
 	RemaskRescale
 
 	// RemaskConfidence prefers to mask tokens that were unlikely when they were drawn. A token that
@@ -31,9 +31,9 @@ const (
 	// limit, because the masks depend on the draws.
 	RemaskConfidence
 
-	// RemaskLoop is masked diffusion with a pause. For a share of the steps (Remask.Between),
-	// the time stays at Remask.Hold. Each of these steps masks tokens and reveals masks again.
-	// The probability of masking is min(η, σ_max), where η is Remask.Eta and σ_max the largest
+	// RemaskLoop is masked diffusion with a pause. For a share of the steps (Remask.Between), the
+	// time stays at Remask.Hold. Each of these steps masks tokens and reveals masks again. The
+	// probability of masking is min(η, σ_max), where η is Remask.Eta and σ_max is the largest
 	// possible probability.
 	RemaskLoop
 )
@@ -54,8 +54,8 @@ func (r *RemaskRule) UnmarshalText(name []byte) error {
 }
 
 // Remask is masked diffusion that can correct a token by masking it again (ReMDM; Wang et al.
-// 2025). Let α_t be the probability that a token is unmasked at time t, and m the mask. Given x_0,
-// the reverse step from x_t to x_s chooses each token of x_s as follows:
+// 2025). Let α_t be the probability that a token is unmasked at time t, and let m be the mask.
+// Given x_0, the reverse step from x_t to x_s chooses each token of x_s as follows:
 //
 //	x_t ≠ m:  m with probability σ, otherwise x_t;
 //	x_t = m:  x_0 with probability (α_s − (1−σ)α_t)/(1−α_t), otherwise m.

@@ -23,7 +23,7 @@
 //     tokens. They suit uniform noise. With masks, an unmasked token is never reconsidered, so use
 //     package scored, which looks ahead.
 //   - For reals, proximal.Projector moves the posterior mean (constrained posterior sampling).
-//     Config.ProjectState selects methods to compare it with, and package distance measures the
+//     Config.ProjectState selects other methods for comparison, and package distance measures the
 //     results. Package twisted draws from the conditional distribution itself, at many times the
 //     cost.
 //

@@ -74,8 +74,8 @@ func (e SampleErrors) Unwrap() []error {
 // the samples.
 type Unfinished struct {
 	Err error // error that ended the call
-	// Finished has one entry for each sample finished before, in order: the error of the sample, or
-	// nil.
+	// Finished has one entry, in order, for each sample that the call had finished when it stopped.
+	// The entry is nil if the sample is valid, and otherwise its error.
 	Finished SampleErrors
 }
 

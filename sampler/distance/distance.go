@@ -19,14 +19,14 @@ import (
 //
 //	k(x, y) = exp(−H(x, y)/sites),
 //
-// where H is the number of sites at which x and y differ. It can be negative, because its mean is 0
-// for equal distributions.
+// where H is the number of sites at which x and y differ. The estimate can be negative, because its
+// mean is 0 for equal distributions.
 //
 // Publications often use the biased statistic, which also counts pairs of a state with itself. For
-// samples of n and m states it is larger by about (1 − mean k)·(1/n + 1/m).
+// samples of n and m states, the biased statistic is larger by about (1 − mean k)·(1/n + 1/m).
 //
-// MMD compares n·m + (n² + m²)/2 pairs of states. It returns an error if sites < 1 or if a sample
-// does not consist of at least two whole states.
+// MMD compares n·m + (n² + m²)/2 pairs of states. It returns an error unless sites ≥ 1 and each
+// sample holds at least two whole states.
 func MMD(a, b []int32, sites int) (float64, error) {
 	if sites < 1 {
 		return 0, fmt.Errorf("distance: MMD: sites = %d, want ≥ 1", sites)
@@ -70,14 +70,14 @@ func hamming(x, y []int32) int {
 	return n
 }
 
-// EnergyScore returns the energy score of a forecast, given the observed series y (the argument
-// truth). Lower is better. The forecast consists of draws X, samples × sites:
+// EnergyScore returns the energy score of a forecast X for an observed series y,
 //
 //	E‖X − y‖ − ½·E‖X − X′‖,
 //
-// where X′ is an independent copy of X. The means are over samples and over pairs of different
-// samples, so the score is unbiased (Gneiting and Raftery 2007, section 4.2). Its expectation is
-// smallest for the distribution from which y is drawn (the score is proper). It takes
+// where X′ is an independent copy of X. Lower is better. The argument samples holds draws of X,
+// samples × sites, and truth holds y. The means are over draws and over pairs of different draws,
+// so the score is unbiased (Gneiting and Raftery 2007, section 4.2). Its expectation is smallest
+// for the distribution from which y is drawn (the score is proper). EnergyScore takes
 // samples²·sites/2 operations.
 //
 // EnergyScore returns an error for fewer than two samples. It panics unless len(truth) = sites and

@@ -35,8 +35,8 @@ type Certificate struct {
 }
 
 // Bound computes a lower bound on the energy of a model of pairs, and checks its proof. A bond is a
-// coupled pair of sites, which favours equal or opposite levels. It is unsatisfied if its sites do
-// not have such levels. Bound takes the best of these bounds:
+// coupled pair of sites. It favours either equal or opposite levels, and is unsatisfied if the pair
+// has the other kind. Bound takes the best of these bounds:
 //
 //   - For a planar graph and for a lattice with periodic boundaries (torus), numbered row by row: a
 //     perfect matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and
@@ -50,8 +50,8 @@ type Certificate struct {
 //     1984), which also fixes sites. Without fields it is the sum of the lowest energies of the
 //     single bonds.
 //
-// If weights and fields have no common unit, they are rounded, and the largest possible effect is
-// subtracted from the bound.
+// If weights and fields have no common unit, they are rounded, and the largest possible effect of
+// rounding is subtracted from the bound.
 //
 // Bound returns an error if m is not a Pairwise model of finite energies or if ctx ends. Separate
 // code checks the dual solution; if this check fails, the error indicates a bug in this package.

@@ -17,9 +17,9 @@ type Pairwise = energy.Pairwise
 // Config holds the settings of a [Search]. The zero value is recommended.
 type Config struct {
 	// Chains is the number of simultaneous searches, which take over parts of each other's best
-	// states; 0 means 4. If 64 states are annealed at a time (see [Search]) and more than 4,096
-	// sites are searched, 0 means 1, because a single search then finds lower energies in the same
-	// processor time. It uses one processor; more searches use more.
+	// states; 0 means 4. There is one exception. If 64 states are annealed at a time (see [Search])
+	// and more than 4,096 sites are searched, 0 means 1. A single search then finds lower energies
+	// in the same processor time, but uses only one processor.
 	Chains  int
 	Seed    uint64 // seed of the random streams; search i draws from stream (Seed, i)
 	Workers int    // number of goroutines; 0 means GOMAXPROCS; does not change results

@@ -57,15 +57,15 @@ import (
 //
 // Some models are searched in a faster way:
 //
-//   - If weights are small multiples of one number, and fields multiples of it, 64 states are annealed
-//     at a time. An example is the cut of an unweighted graph. The multiples of a site may be 64 in
-//     all on average. The rounds have 32 times as many sweeps. Square lattices without fields do not
-//     use this.
+//   - If all weights are small multiples of one number, as in the cut of an unweighted graph, 64
+//     states are annealed at a time, with 32 times as many sweeps. Fields must be multiples of the
+//     number too. A site may have at most 64 neighbours on average, or fewer if weights differ.
+//     Square lattices without fields are not annealed in this way.
 //   - If the remaining sites have at most three neighbours on average, a sweep redraws an induced
 //     forest from its exact distribution given the other sites (Hamze and de Freitas 2004).
 //   - If penalties tie groups of sites (exactly one site of each group at level one, say), every
 //     second sweep flips a site together with a strongly bound neighbour.
-//   - On a square lattice without fields, open or periodic, numbered row by row, every fourth round
+//   - On square lattices without fields (open or periodic, numbered row by row), every fourth round
 //     of the best search begins with a window. A window is a part of at most 4,096 sites that omits
 //     a row and a column. It is set to its optimum given the levels outside, by a matching as in
 //     [Bound]. The end of ctx does not interrupt a window.

@@ -84,7 +84,7 @@ type Config struct {
 //
 //	y = x + h·s(x) + √(2h)·ξ,  s = −∇E,  ξ ~ N(0, I),
 //
-// where h is the step size and s the score. Let q(y|x) be the density of this proposal. MALA
+// where h is the step size and s is the score. Let q(y|x) be the density of this proposal. MALA
 // accepts y with probability
 //
 //	min(1, exp(E(x) − E(y) + log q(x|y) − log q(y|x))),

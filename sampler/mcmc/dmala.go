@@ -30,7 +30,7 @@ import (
 // DMALA has faster kernels for two kinds of models if Preconditioner, Window and Within are not
 // set:
 //
-//   - An energy.Toroidal model with sides of at least 3 and at least 144 sites. A site takes less
+//   - An energy.Toroidal model of at least 144 sites, with sides of at least 3. A site takes less
 //     than a nanosecond. States of more than 32,768 sites are divided among Config.Workers.
 //   - An energy.Matching model with few levels and neighbours, such as a Potts model on a lattice.
 type DMALA struct {

@@ -25,8 +25,8 @@ import (
 //
 // If Flips is R > 1, a step draws a list of R changes with replacement and accepts or rejects them
 // together (GWG-X of Zhang, Liu and Liu 2022). With two levels, a site that is repeated in the list
-// flips once. With more levels, a list that repeats a site is rejected. Lists suit only flat
-// energies; otherwise use [DMALA].
+// flips once. With more levels, a list that repeats a site is rejected. Lists suit only energies
+// that change little at each site; otherwise use [DMALA].
 type GWG struct {
 	Flips int // number of changes of a site that a step draws; 0 means 1
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Subgraph redraws many sites at once from their exact joint distribution given the others (Hamze and
-// de Freitas 2004),
+// Subgraph redraws many sites at once from their exact joint distribution given the others (Hamze
+// and de Freitas 2004),
 //
 //	p(x_B | rest) ∝ exp(−E(x)).
 //
@@ -34,13 +34,13 @@ import (
 // # When to use it
 //
 // On sparse random graphs at low temperatures, forests yield far more effective draws per second
-// than Gibbs (BenchmarkSparseGlass, sixteen chains in one block). For couplings of β times normal
-// numbers at β = 1, the gain is 58 to 97 times with 1.5 neighbours a site, and 30 to 65 times with
-// three. It is larger at lower temperatures. At high temperatures Gibbs is as fast.
+// than Gibbs (BenchmarkSparseGlass, sixteen chains in one block). If couplings are β times standard
+// normal numbers, the gain at β = 1 is 58 to 97 times with 1.5 neighbours a site, and 30 to 65
+// times with three. The gain grows with β. At high temperatures Gibbs is as fast.
 //
-// For couplings ±β, Gibbs is faster and the gain smaller. At β = 1 it is about 10 times with 1.5
-// neighbours a site, and 1 to 2 times with three. In blocks of four chains (see
-// [sampler.Config.BlockChains]), the latter is 9 to 36 times.
+// For couplings ±β, Gibbs is faster, so the gain is smaller. At β = 1 it is about 10 times with 1.5
+// neighbours a site, and 1 to 2 times with three. With three neighbours and blocks of four chains
+// (see [sampler.Config.BlockChains]), it is 9 to 36 times.
 //
 // With three neighbours a site and stronger couplings, chains of both methods stay in one valley of
 // the energy. There, make Subgraph the Base of [Tempering]. At β = 1.5 and couplings ±β this mostly
@@ -63,9 +63,9 @@ type Subgraph struct {
 	Width int
 
 	// Within is a language (package constraint) of the allowed states; nil means that all states
-	// are allowed. The levels that it allows at a site may depend only on the few sites before it.
-	// Examples are a constraint.Mask, constraint.Avoids of short words, and some regular
-	// expressions. Other languages, such as a constraint.Count, are rejected.
+	// are allowed. The levels that the language allows at a site may depend only on the few
+	// preceding sites. Examples are a constraint.Mask, constraint.Avoids of short words, and some
+	// regular expressions. Other languages, such as a constraint.Count, are rejected.
 	//
 	// The chain reaches all states of the language only if redrawing the sets, one at a time,
 	// connects them.

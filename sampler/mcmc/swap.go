@@ -20,13 +20,13 @@ import (
 // where C is the language Within. Every update is reversible and leaves π ∝ e^{−E} restricted to C
 // invariant.
 //
-// Exchanges conserve the number of sites at each level, and the chain samples π conditional on the
-// numbers of its initial state. If C does not fix these numbers, use [PairGibbs] to sample all of
-// C.
+// Exchanges conserve the number of sites at each level. The initial state determines these numbers,
+// and the chain samples π conditional on them. If C does not fix them, use [PairGibbs] to sample
+// all of C.
 //
-// If all states with these numbers are in C and have positive probability, exchanges reach every
-// one. All are in C if Within is nil, a constraint.Count, or a constraint.Sum with equal weights.
-// Other languages may be disconnected.
+// Exchanges reach every state with these numbers if all such states are in C and have positive
+// probability. All are in C if Within is nil, a constraint.Count, or a constraint.Sum with equal
+// weights. Other languages may be disconnected.
 //
 // If no exchange changes the energy, every exchange is accepted, and chains can be periodic.
 type Swap struct {

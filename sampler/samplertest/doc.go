@@ -12,5 +12,5 @@
 // the target π and move; then their states are counted. If the kernel leaves π invariant, the
 // counts are distributed like those of draws from π. The p-value is exact for any number of draws.
 // A correct method fails a requirement with probability at most 10⁻⁶. To show that a check can
-// fail, the method must also fail it on a model whose energies are multiplied by 1.5.
+// fail, it is repeated on a model whose energies are multiplied by 1.5, where the method must fail.
 package samplertest

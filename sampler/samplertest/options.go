@@ -33,8 +33,8 @@ type Options struct {
 	Support func(x []int32) bool
 
 	// Class, if not nil, divides the states into classes that a chain cannot leave, and returns the
-	// number of the class of x. A method that only exchanges levels between sites needs it, for
-	// instance.
+	// number of the class of x. For instance, a method that only exchanges levels between sites
+	// needs Class.
 	Class func(x []int32) int
 
 	// Settle is the number of steps after which a kernel has forgotten the internal state that
@@ -105,14 +105,14 @@ var all = []law{
 // TestMethod checks that a method meets the following requirements, in this order, and returns an
 // error for the first violation:
 //
-//   - arguments: Kernel returns an error for a nil model and unless there are 1 to
-//     sampler.BlockSize chains.
+//   - arguments: Kernel returns an error for a nil model and for a number of chains outside 1 …
+//     sampler.BlockSize.
 //   - invariance: states drawn from the target still have the target's distribution after one step
 //     and after several. This also holds with caches that are some steps old, and after a Reset to
 //     other states.
-//   - mixing: chains that all start in the least likely state of the most likely class (see
-//     Options.Class) have the target's distribution, conditional on that class, after Options.Mix
-//     steps. Half of the chains make one extra step, because a chain may be periodic.
+//   - mixing: after Options.Mix steps, chains have the target's distribution within their class
+//     (see Options.Class). All chains start in the least likely state of the most likely class.
+//     Half of them make one extra step, because a chain may be periodic.
 //   - states: the method leaves the target invariant after the runner's SetStates, and the new
 //     target after sampler.Retarget.
 //   - reports: after every step, Info has an energy, an acceptance probability within [0, 1] and

@@ -61,8 +61,8 @@ func TestDenoiser(ctx context.Context, d energy.Denoiser[int32], o DenoiserOptio
 // RealDenoiserOptions states what is known about a denoiser of reals that [TestRealDenoiser]
 // checks.
 type RealDenoiserOptions struct {
-	// Mean, if not nil, returns E[x_0 | x_t] at signal level alpha, which predictions must equal.
-	// It should not share code with the denoiser.
+	// Mean, if not nil, returns E[x_0 | x_t] at signal level alpha. Predictions must equal this
+	// mean. Mean should not share code with the denoiser.
 	Mean func(x []float32, alpha float64) []float64
 
 	// Tolerance is the largest allowed error of a mean, relative to 1 + |mean|; 0 means 2⁻¹⁶.

@@ -71,9 +71,9 @@ func (c *Claim) UnmarshalText(name []byte) error {
 type ProcessOptions struct {
 	Claim Claim
 
-	// Step returns the documented step of one site from time t to time s, with signal levels at and
-	// as. The step maps the level of the site and the distribution p of its clean token to the
-	// distribution of its next level.
+	// Step returns the documented step of one site from time t to time s. The arguments at and as
+	// are the signal levels at these two times. The step maps the level of the site and the
+	// distribution p of its clean token to the distribution of its next level.
 	//
 	// If Step is nil and the prior is all masks, the step is [MaskedStep] without remasking. If
 	// Step is nil otherwise, the step is that of uniform noise.

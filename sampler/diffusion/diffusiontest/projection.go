@@ -31,8 +31,8 @@ type ProjectionOptions struct {
 	Tolerance float64
 
 	// Nearest promises that a projection is the nearest feasible one. For reals this is the nearest
-	// feasible series. For tokens, the projection of a prediction p minimises KL(p‖y) over the
-	// distributions y whose most likely sequence is feasible, ties allowed.
+	// feasible series. For tokens, a distribution y is feasible if one of its most likely sequences
+	// is feasible. The projection of a prediction p is the feasible y with the smallest KL(p‖y).
 	Nearest bool
 
 	// Search declares that the projection is found by a random search and need not be the nearest.

@@ -78,7 +78,7 @@ type betaTable struct {
 	bar []float64
 }
 
-// Tabulate returns a faster schedule, which holds a table of ᾱ after each of the T steps. It
+// Tabulate returns a schedule that reads ᾱ from a table with an entry for each of the T steps. It
 // implements [Tabulated].
 func (c LinearBeta) Tabulate() Schedule {
 	b := betaTable{c.counted(), []float64{1}}
@@ -194,8 +194,9 @@ func (Straight) Time(alpha float64) float64 {
 type CosineBar struct {
 	Offset float64 // s in the formula of [CosineBar]; 0 means 0.008
 
-	// MinAlpha is the smallest ᾱ; 0 means 1e-9. Without it, ᾱ(1) would be 0 and 1/√ᾱ infinite. The
-	// default is near the ᾱ(1) that results from the usual bound β ≤ 0.999 in 1000 steps.
+	// MinAlpha is the smallest ᾱ; 0 means 1e-9. Without it, ᾱ(1) would be 0, and 1/√ᾱ would be
+	// infinite. The default is near the ᾱ(1) that results from the usual bound β ≤ 0.999 in 1000
+	// steps.
 	MinAlpha float64
 }
 

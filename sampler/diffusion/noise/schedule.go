@@ -32,9 +32,9 @@ type Checked interface {
 	Check() error
 }
 
-// Tabulated is a schedule that can be replaced by a table, which is faster.
+// Tabulated is a schedule that can be replaced by a table for speed.
 type Tabulated interface {
-	// Tabulate returns a faster schedule with the same values, bit for bit.
+	// Tabulate returns a schedule that has the same values, bit for bit, and computes them faster.
 	Tabulate() Schedule
 }
 

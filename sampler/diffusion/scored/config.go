@@ -86,8 +86,8 @@ type Config struct {
 	// Batch is the number of samples per call of the denoiser; 0 means as many as fit in 256 MiB,
 	// at most 64.
 	Batch int
-	// Workers is the number of goroutines besides those of the denoiser; 0 means GOMAXPROCS. It
-	// does not affect results.
+	// Workers is the number of goroutines, not counting those of the denoiser; 0 means GOMAXPROCS.
+	// It does not affect results.
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
 	// First is the number of the first sample. A run in parts gives the same bits as a single run.

@@ -40,9 +40,9 @@ func (p Potential) Validate() error {
 	return checkSet("Potential.Score", p.Score)
 }
 
-// Log stores in logG the value log G_t(x_t) of each state x_t in x at its time in t. If a violation
-// is NaN, the value is NaN, and the particles fail with an error. Log panics if Validate returns an
-// error. It is safe for concurrent use if Score and Value are.
+// Log stores in logG the values log G_t(x_t). The argument x holds the states x_t, and t holds
+// their times. If a violation is NaN, the value is NaN, and the particles fail with an error. Log
+// panics if Validate returns an error. It is safe for concurrent use if Score and Value are.
 func (p Potential) Log(logG []float64, x []int32, t []float64) {
 	if err := p.Validate(); err != nil {
 		panic(err)

@@ -17,10 +17,10 @@ import (
 // # Method
 //
 // The process decides when each site is revealed. The candidates at a site are all tokens with
-// weight in the prediction, or 8 draws from it if there are more than 16 (see Config.Candidates).
-// For each candidate v, the other masks are filled in M times by draws from their predictions. Let
-// S_vm be the judge's score of completion m of candidate v. The token is drawn with probability ∝
-// prediction·ψ, where
+// weight in the prediction. If there are more than 16, the candidates are 8 draws from the
+// prediction (see Config.Candidates). For each candidate v, the other masks are filled in M times
+// by draws from their predictions. Let S_vm be the judge's score of completion m of candidate v.
+// The token is drawn with probability ∝ prediction·ψ, where
 //
 //	ψ_v = max(1e-9, (#{m: S_vm ≤ 0} + Φ(−mean_v/sd))/(M+1)).
 //
@@ -28,12 +28,12 @@ import (
 // candidates, and Φ is the normal distribution function. For the last mask, ψ is 1 if the judge
 // accepts and 0 otherwise.
 //
-// If the judge accepts no token, tokens are masked again. In round r = 0, 1, …, 2 + r/2 random
-// sites of the best state so far are masked and revealed in the same way. In every sixteenth round
-// all sites are masked. After Config.Rounds rounds the sample fails with a *[NotConverged].
+// If the judge accepts no token, tokens are masked again. Round r = 0, 1, … masks 2 + ⌊r/2⌋ random
+// sites of the best state so far and reveals them in the same way. In every sixteenth round all
+// sites are masked. After Config.Rounds rounds the sample fails with a *[NotConverged].
 //
-// With diffusion.Ordered, and diffusion.Remask with the rule RemaskConfidence, the choice of sites
-// depends on the tokens found by looking ahead.
+// With diffusion.Ordered, and with RemaskConfidence as the rule of diffusion.Remask, the choice of
+// sites depends on the tokens found by looking ahead.
 //
 // # Reproducibility
 //

@@ -72,8 +72,8 @@ type Config struct {
 	// number costs nothing, but samples of the same cloud are dependent.
 	PerCloud int
 
-	// Threshold is a fraction of Particles; 0 means ½. Particles are resampled if their effective
-	// number (Σw)²/Σw², where w are the weights, falls below this fraction of their number.
+	// Threshold determines when particles are resampled; 0 means ½. Let w be their weights. They
+	// are resampled if their effective number (Σw)²/Σw² falls below Threshold·Particles.
 	Threshold float64
 
 	// Width turns narrow two-sided inequalities into equations. If the bounds of an inequality

@@ -19,8 +19,9 @@ import (
 type BacktrackConfig struct {
 	Config
 	Mask int32
-	// Schedule is the schedule of α, the probability that a token is unmasked. From the number
-	// of masks left, it gives the time that the denoiser receives; nil means noise.LogLinear{}.
+	// Schedule gives the probability α(t) that a token is unmasked at time t; nil means
+	// noise.LogLinear{}. The denoiser is given the time t at which (1−α(t))/(1−α(1)) is the share
+	// of masked sites.
 	Schedule noise.Schedule
 
 	// Visits is the number of complete states that a walk visits before it ends; 0 means 8. The
@@ -37,8 +38,8 @@ type BacktrackConfig struct {
 // move reveals a random site or masks the last revealed site again. For a state u, let
 //
 //   - Z(u) be the probability of the language under the prediction for u;
-//   - V(u) be the same probability under the prediction made before the last token of u was
-//     revealed, given that token.
+//   - V(u) be the probability of the language given the last token of u, under the prediction made
+//     before that token was revealed.
 //
 // The walk masks the last site again with probability
 //

@@ -17,8 +17,8 @@ import (
 //
 //	Curve[n] = E_{S, i∉S} H(x_i | x_S),  |S| = n = 0 … sites−1,
 //
-// over random sets S of sites, random sites i and random tokens. It determines how many sites each
-// step should unmask to keep the divergence small; see [Curve.Plan].
+// over random sets S of sites, random sites i and random tokens. The curve determines how many
+// sites each step should unmask to keep the divergence small; see [Curve.Plan].
 type Curve []float64
 
 // Information estimates the [Curve] of a denoiser. The argument x holds samples × sites tokens that
@@ -83,9 +83,9 @@ func Information(ctx context.Context, model energy.Denoiser[int32], mask int32, 
 	return c, nil
 }
 
-// Divergence returns E KL(p‖q) in nats, where p is the denoiser's distribution and q that of the
-// samples of [Scheduled]. Step k reveals counts[k] masks. Divergence assumes that predictions are
-// exact and that the random order of the sites is known. The result is
+// Divergence returns E KL(p‖q) in nats, where p is the denoiser's distribution and q is the
+// distribution of the samples of [Scheduled]. Step k reveals counts[k] masks. Divergence assumes
+// that predictions are exact and that the random order of the sites is known. The result is
 //
 //	Σ_steps Σ_{n=a}^{b−1} (c[a] − c[n]),
 //

@@ -31,8 +31,9 @@ type Planner interface {
 // and every step reveals one site. Otherwise the distribution depends on the planner.
 type Planned struct {
 	Mask int32
-	// Schedule is the schedule of α, the probability that a token is unmasked. From the number
-	// of masks left, it gives the time that the denoiser receives; nil means noise.LogLinear{}.
+	// Schedule gives the probability α(t) that a token is unmasked at time t; nil means
+	// noise.LogLinear{}. The denoiser is given the time t at which (1−α(t))/(1−α(1)) is the share
+	// of masked sites.
 	Schedule noise.Schedule
 
 	// Planner ranks the sites. If it is nil, the score of a site is the log-probability of its

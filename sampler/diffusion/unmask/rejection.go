@@ -45,13 +45,13 @@ const (
 	defaultTrials = 100_000
 )
 
-// Rejection draws independent samples from p(x_0 | C). C is the language of the projector, and p
-// the distribution of the samples of a diffusion.Runner without it. The predictions need not be
-// exact.
+// Rejection draws independent samples from p(x_0 | C). C is the language of the projector. Without
+// the projector, the samples of a diffusion.Runner have the distribution p. The predictions need
+// not be exact.
 //
 // Rejection proposes paths of steps conditioned on C. A path ends in a state x and has a weight W
-// such that E W·1[x] = p(x, C) (see diffusion.Particles). It is accepted with probability min(1,
-// W/c) for a cap c. So the distribution q of the samples satisfies
+// such that E W·1[x] = p(x, C) (see diffusion.Particles). The path is accepted with probability
+// min(1, W/c) for a cap c. So the distribution q of the samples satisfies
 //
 //	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W,
 //
@@ -60,9 +60,10 @@ const (
 //
 // # Cap
 //
-// A tuning run finds the smallest cap with at most RejectionConfig.Excess/4 of the weight of its
-// paths above it. The run is doubled until at most Excess/2 of the weight of enough new paths lies
-// above the cap. [Rejection.Excess] estimates the bound from all later paths.
+// A tuning run finds the smallest cap such that at most RejectionConfig.Excess/4 of the weight of
+// its paths lies above it. New paths then test the cap: at most Excess/2 of their weight may lie
+// above it. If more does, or if the new paths are too few, the run is doubled. [Rejection.Excess]
+// estimates the bound from all later paths.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig

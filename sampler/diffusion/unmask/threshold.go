@@ -21,12 +21,13 @@ import (
 // diffusion.Ordered.
 type Threshold struct {
 	Mask int32
-	// Schedule is the schedule of α, the probability that a token is unmasked. From the number
-	// of masks left, it gives the time that the denoiser receives; nil means noise.LogLinear{}.
+	// Schedule gives the probability α(t) that a token is unmasked at time t; nil means
+	// noise.LogLinear{}. The denoiser is given the time t at which (1−α(t))/(1−α(1)) is the share
+	// of masked sites.
 	Schedule noise.Schedule
 	Reveal   float64 // smallest probability at which a token is revealed; 0 means 0.9
 	// Edit is the smallest probability for an edit; 0 means no edits. It must be above ½, so that
-	// at most one token at a site can have it.
+	// at most one token at a site can reach it.
 	Edit   float64
 	Greedy bool // whether to take the most likely token at each site instead of drawing one
 

@@ -27,23 +27,23 @@ import (
 //
 // The first three tenths of warm-up are tuning. Each candidate moves the chains in turn, and tunes
 // itself on its own steps. The next six tenths are three rounds of trials on the same chains.
-// Candidates far behind drop out: at most half of them, or three if that is more, enter the second
-// round, and at most two the third. The winner moves the chains from then on, with the step size
-// that it found.
+// Candidates far behind drop out. The second round has at most half of the candidates, or three if
+// that is more. The third round has at most two. The winner moves the chains from then on, with the
+// step size that it found.
 //
 // A candidate needs at least sixty steps of warm-up. If warm-up is too short for all candidates,
 // the last ones are not tried. If fewer than two could be tried, the first candidate moves the
 // chains, and the Warnings of the chains report this.
 //
-// Each block of chains (see sampler.Config.Block) makes its own choice, more reliably with more
-// chains.
+// Each block of chains (see sampler.Config.Block) makes its own choice. The choice is more reliable
+// if a block has many chains.
 //
 // # Criterion
 //
 // The winner has the smallest τ·cost, where cost is the cost of a step (see the package doc) and τ
-// is the number of steps per effective draw. The largest of several τ counts: of the energy, of the
-// number of sites at each level, and the average of eight fixed random projections of the state.
-// For a function of the state,
+// is the number of steps per effective draw. The largest of these τ counts: the τ of the energy,
+// the τ of the number of sites at each level, and the mean τ of eight fixed random projections of
+// the state. For a function of the state,
 //
 //	τ = 1 + 2 Σ_t ρ_t,  ρ_t = 1 − V_t/(2σ²).
 //
@@ -59,9 +59,9 @@ import (
 //
 // Candidates must reach all states; trials cannot check this.
 type Method struct {
-	// Candidates are the methods to try, in order of preference. A candidate is not tried if it
-	// does not fit the model, or if its kernel is not sampler.Costed (all kernels of the library
-	// are). [Reports] gives the reason. If no candidate remains, Kernel returns the errors of all
+	// Candidates are the methods to try, in order of preference. A candidate is tried if it fits
+	// the model and its kernel is sampler.Costed, as all kernels of the library are. Otherwise
+	// [Reports] gives the reason. If no candidate remains, Kernel returns the errors of all
 	// candidates.
 	//
 	// If Candidates and Within are nil, the candidates are, in this order,
@@ -80,8 +80,9 @@ type Method struct {
 	// are allowed. If it is set, Candidates must be nil. The candidates are then, in this order,
 	//
 	//   - mcmc.DMALA,
-	//   - mcmc.PairGibbs (a constraint.Count),
-	//   - mcmc.Swap (a fixed constraint.Count on two levels, without a constraint.Mask).
+	//   - mcmc.PairGibbs, if Within is a constraint.Count,
+	//   - mcmc.Swap, if Within is a constraint.Count that fixes the count on two levels, without a
+	//     constraint.Mask.
 	Within constraint.Automaton
 }
 

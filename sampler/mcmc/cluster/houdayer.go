@@ -49,8 +49,8 @@ import (
 //
 // # Requirements and cost
 //
-// The model must be energy.Graphical. If an exchange leads to a state from which Base cannot start,
-// for instance because of Within, it is undone. The states and energies of the chain are those of
+// The model must be energy.Graphical. An exchange is undone if it leads to a state from which Base
+// cannot start, for instance because of Within. The states and energies of the chain are those of
 // x; Info.Rungs shows both replicas, at β = 1.
 //
 // A step costs two steps of Base. An exchange also costs an energy and a Reset of Base for each
@@ -65,9 +65,9 @@ type Houdayer struct {
 
 	// Exchanges is the number of exchanges in a step, one after the other, at most 1024; 0 means 1.
 	// More than 1 is an error unless Base is mcmc.Tempering, which makes a round of swaps between
-	// two exchanges. Each exchange then affects every other temperature. The first exchange of a
-	// step, the third and so on affect β = 1 and every second temperature after it, the others the
-	// temperatures between. So two exchanges a step make as many clusters as one.
+	// two exchanges. Each exchange then affects every other temperature. Exchanges 1, 3, … of a
+	// step affect β = 1 and every second temperature after it. Exchanges 2, 4, … affect the
+	// temperatures in between. So two exchanges a step make as many clusters as one.
 	Exchanges int
 }
 

@@ -15,8 +15,8 @@ import (
 //
 //	−E(x*) ≈ −E(x) + ∇ᵀ(v* − v) + ½(v* − v)ᵀW(v* − v).
 //
-// Let D be a diagonal matrix for which W + D = LLᵀ is positive definite. Given the auxiliary vector
-// Lᵀv + u, where u are the momenta, sites are independent,
+// Let D be a diagonal matrix for which W + D = LLᵀ is positive definite. Let u be the momenta.
+// Given the auxiliary vector Lᵀv + u, sites are independent,
 //
 //	q_i(l|x, u) ∝ exp( −Δ_i(l) + (Lu)_i·d − ½(W + D)_ii·d² ),  d = v(l) − v_i,
 //	u* = −u + Lᵀ(v* − v) + φ·(G(x*) − G(x)).
@@ -25,10 +25,10 @@ import (
 // coordinate from x_i to level l. DHAMS is the case W = 0, D = 1/δ². If E is quadratic, every
 // proposal is accepted, up to rounding. Any W leaves the target invariant.
 //
-// At every site D is c + 1/δ², where δ is StepSize. The number c is the smallest for which W + c·I
-// is positive semidefinite, to within a thousandth. Kernel takes a small multiple of sites³
-// operations. A step takes sites² operations and one evaluation of the model. The number of sites
-// is at most 2048.
+// Every diagonal entry of D is c + 1/δ², where δ is StepSize. The number c is the smallest for
+// which W + c·I is positive semidefinite, to within a thousandth. Kernel takes a small multiple of
+// sites³ operations. A step takes sites² operations and one evaluation of the model. The number of
+// sites is at most 2048.
 type PDHAMS struct {
 	// Curvature is the matrix W in [PDHAMS], the curvature of −E. It is sites × sites, row-major,
 	// symmetric and finite. If it is nil, W is computed from the model's energy differences at the
