@@ -91,7 +91,7 @@ type Tabled interface {
 	Levels() int
 }
 
-// Accepts reports whether x is in the language of a, in O(len(x)) steps.
+// Accepts reports whether the automaton a accepts x. It takes O(len(x)) steps.
 func Accepts(a Automaton, x []int32) bool {
 	check.Must("constraint: Accepts", "a", a)
 	s := a.Start()

@@ -102,9 +102,9 @@ func (d *DFA) UnmarshalBinary(b []byte) error {
 }
 
 // ReadDFA decodes a DFA from b, which must hold the output of [DFA.AppendBinary]. It minimises the
-// table again, so files of any origin satisfy the guarantees of [DFA]. This takes O(n log n) steps
-// for n entries. An error is a [*LimitError], the context's
-// cause, or a description of what is damaged or out of range.
+// table again, so a table of any origin satisfies the guarantees of [DFA]. This takes O(n log n)
+// steps for a table of n entries. The error is a [*LimitError] or the context's cause, or describes
+// what is damaged or out of range.
 func ReadDFA(ctx context.Context, b []byte, limits Limits) (*DFA, error) {
 	body, err := wire.Body(b, dfaMagic)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 // compiler checks all three at bounded intervals as it runs. The zero value is the recommended
 // setting.
 type Limits struct {
-	// States bounds the states of every intermediate automaton, before minimisation. 0 means 2¹⁸ =
-	// 262,144, seven times the number of states of the minimal automaton of 134,000 short strings.
-	// A pattern whose number of states grows exponentially exceeds this limit in a fraction of a
-	// second.
+	// States bounds the number of states of every intermediate automaton, before minimisation. 0
+	// means 2¹⁸ = 262,144, seven times the number of states of the minimal automaton of 134,000
+	// short strings. A pattern whose number of states grows exponentially exceeds this limit in a
+	// fraction of a second.
 	States int
 
 	// Bytes bounds the memory for tables, state sets and minimisation. A table entry, one for each

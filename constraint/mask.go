@@ -35,7 +35,7 @@ type Masked interface {
 	Split() (rest Automaton, mask *Mask)
 }
 
-// Split separates the language a into a mask, which lists the levels allowed at each site, and the
+// Split separates a language into a mask, which lists the levels allowed at each site, and the
 // rest. It calls the method Split of a [Masked] language. For any other language, it returns the
 // language itself and a nil mask.
 func Split(a Automaton) (rest Automaton, mask *Mask) {

@@ -224,7 +224,8 @@ func (s *Sum) Accepting(state int) bool {
 	return sum >= s.lower && sum <= s.upper
 }
 
-// Classes puts tokens with the same weight at every site into one class.
+// Classes divides the tokens into classes: tokens that have the same weight at every site are in
+// one class.
 func (s *Sum) Classes(levels int) (of []int32, n int) {
 	return s.classes(levels, func(v int) int { return v })
 }

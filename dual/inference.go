@@ -21,8 +21,8 @@ import (
 )
 
 // Config holds the settings of an [Inference]. With the zero value, a dual step makes one draw per
-// chain, and the rule is [Auto] (or AdaGrad for more than 2000 multipliers). It starts from λ = 0,
-// and λ is not bounded.
+// chain, and the rule is [Auto] (or AdaGrad for more than 2000 multipliers). The multipliers λ
+// start from 0 and are not bounded.
 type Config struct {
 	// rule that updates λ; nil means Auto{}, or AdaGrad{} for more than 2000 multipliers
 	Rule  Rule
@@ -355,9 +355,10 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. For each chain it ignores discard draws and then uses as
-// many as the argument draws. The certificate includes the dual value if the target can be
-// enumerated and has at most 2²² states. The next dual step uses the multipliers of the loop again.
+// [Inference.Average] if lambda is nil. Of each chain it ignores the first draws, whose number is
+// the argument discard. It uses the next ones, whose number is the argument draws. The certificate
+// includes the dual value if the target can be enumerated and has at most 2²² states. The next dual
+// step uses the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.

@@ -76,10 +76,11 @@ type Local interface {
 	// +Inf. No entry is −Inf. The length of d is sites·levels.
 	Locals(d []float64, x []int32)
 
-	// Move updates the table d of [Local.Locals] for the change of x_site to the level to. Call it
-	// before changing x; Move does not modify x. In the rows of the other sites it adds the changes
-	// of the energies, up to a constant per row. It leaves the row of x_site as it is. Because Move
-	// only adds, d may also be the sum of the tables of several models.
+	// Move updates the table d of [Local.Locals] for a change of x_site to the level given by the
+	// argument to. Call it before changing x; Move does not modify x. In the rows of the other
+	// sites it adds the changes of the energies, up to a constant per row. It leaves the row of
+	// x_site as it is. Because Move only adds, d may also be the sum of the tables of several
+	// models.
 	Move(d []float64, site int, to int32, x []int32)
 }
 

@@ -60,7 +60,7 @@ type Reveals uint8
 
 const (
 	// RevealsOtherwise means that neither RevealsEach nor RevealsOne applies. Examples are tokens
-	// revealed in a chosen order, steps changed by a projection, guidance or resampling of
+	// revealed in a chosen order, steps changed by a projection, by guidance or by resampling of
 	// particles, and noise other than masking.
 	RevealsOtherwise Reveals = iota
 

@@ -14,8 +14,8 @@ import (
 //	m := energy.Func{Sites: 8, Levels: 3, E: func(x []int32) float64 { … }}
 //
 // E returns the energy in nats, +Inf for a state of probability zero, or NaN for a failure. It must
-// be a function of x alone, must be safe for concurrent calls, and must not modify or keep x. So
-// must Grad, Field and Estimate.
+// be a function of x alone, must be safe for concurrent calls, and must not modify or keep x. The
+// same rules apply to Grad, Field and Estimate.
 //
 // A Func is [Differentiable]. Its table of energy differences comes from Grad or Field if one is
 // set. Otherwise the table is exact and takes sites·(levels−1) + 1 calls of E. A Func is also

@@ -69,10 +69,10 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 }
 
 // Compile compiles the path for direct calls, by unrolling the automaton of the language over the
-// sites. (A sampler such as a diffusion calls Bind instead.) If the language has no sequence of
-// that length, the error is an *[InfeasibleError]. It names the clashing parts of an intersection.
-// If the result is too large, the error is a *[constraint.LimitError]. Other errors name a field
-// that is out of range or wrap the cause of ctx.
+// sites. (A sampler such as a diffusion calls Bind instead.) If the language has no sequence with
+// this number of sites, the error is an *[InfeasibleError]. It names the clashing parts of an
+// intersection. If the result is too large, the error is a *[constraint.LimitError]. Other errors
+// name a field that is out of range or wrap the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {

@@ -439,8 +439,8 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 // true}). With exact denoisers the error is O(1/(states·particles)).
 //
 // After the call, [Erasure.Violation] stores b_i − log(p_λ(x)/q_i(x)), in the notation of
-// [Erasure]. The mean of these values is the dual gradient b_i − KL(p_λ‖q_i); at most 0, it
-// certifies KL(p_λ‖q_i) ≥ b_i. [Erasure.Beta] returns 1 − s, so [dual.Auto] can find λ:
+// [Erasure]. The mean of these values is the dual gradient b_i − KL(p_λ‖q_i); if it is at most 0,
+// KL(p_λ‖q_i) ≥ b_i. [Erasure.Beta] returns 1 − s, so [dual.Auto] can find λ:
 //
 //	p, err := dual.NewResampler(sites, 256, e.Terminal(d.Sample, 4, src))
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})

@@ -405,8 +405,8 @@ const reverseMax = 0.99
 // problem.
 //
 // For ReverseKL, the multipliers reach s = Σλ_i = 1 while a constraint is still violated. On a
-// finite space this happens if a bound reaches a critical value. For a single distribution q_1 to
-// move away from, it is
+// finite space this happens if a bound reaches a critical value. If q_1 is the only distribution to
+// move away from, this value is
 //
 //	b_crit = −log q_1(M),  M = {x : q(x)/q_1(x) is largest}.
 //
@@ -420,7 +420,8 @@ const reverseMax = 0.99
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
-	// critical bound b_crit of ReverseKL (see [CriticalError]) for one distribution; 0 otherwise
+	// critical bound b_crit of ReverseKL (see [CriticalError]) if there is one distribution to move
+	// away from; otherwise 0
 	Critical float64
 	// supremum of the dual function, not attained; for ForwardKL, the largest value found
 	Supremum float64
@@ -441,8 +442,8 @@ func (e *CriticalError) Error() string {
 	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained: lower them, or use DiscreteSafe or Global", e.Bound, e.Supremum)
 }
 
-// Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for the first
-// distribution q_1 to move away from. If q_1 = 0 at a state where q > 0, every bound can be
+// Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for q_1, the first
+// of the distributions to move away from. If q_1 = 0 at a state where q > 0, every bound can be
 // reached, and Critical returns 0.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0

@@ -130,13 +130,13 @@ func (r *Rejection[S]) Acceptance() float64 {
 	return float64(r.kept) / float64(r.tried)
 }
 
-// AcceptForward returns the log acceptance with which a [Rejection] draws from the [ForwardKL]
-// distribution,
+// AcceptForward returns the logarithm of the acceptance probability with which a [Rejection] draws
+// from the [ForwardKL] distribution,
 //
 //	log(1 − Σ_i λ_i r_i),
 //
-// where r_i = q_i/q is the density ratio at x. The mean acceptance is 1 − Σλ_i. If the acceptance
-// would be negative, the result is NaN, because no distribution p_λ exists.
+// where r_i = q_i/q is the density ratio at x. The mean acceptance probability is 1 − Σλ_i. If the
+// probability would be negative, the result is NaN, because no distribution p_λ exists.
 func AcceptForward(lambda, ratio []float64) float64 {
 	check.Len("unlearn", "ratio", len(ratio), len(lambda))
 	v := 1 - weighted.Dot(lambda, ratio)
@@ -146,9 +146,9 @@ func AcceptForward(lambda, ratio []float64) float64 {
 	return simd.Log(v)
 }
 
-// AcceptLikelihood returns the log acceptance −Σ_i λ_i r_i with which a [Rejection] draws from the
-// [Likelihood] or [LikelihoodRatio] distribution. Here r_i is the bounded quantity at x: q_i for
-// Likelihood, q_i/q for LikelihoodRatio.
+// AcceptLikelihood returns −Σ_i λ_i r_i, the logarithm of the acceptance probability with which a
+// [Rejection] draws from the [Likelihood] or [LikelihoodRatio] distribution. Here r_i is the
+// bounded quantity at x: q_i for Likelihood, q_i/q for LikelihoodRatio.
 func AcceptLikelihood(lambda, r []float64) float64 {
 	check.Len("unlearn", "r", len(r), len(lambda))
 	return 0 - weighted.Dot(lambda, r)

@@ -165,14 +165,14 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	return sum
 }
 
-// PathKL compares the diffusions of two denoisers: d, which was given to [NewRealLikelihood], and
-// other. The states x must be samples of d. For each, PathKL follows one random path of noise and
-// stores in kl an estimate of the divergence in nats,
+// PathKL compares the diffusions of two denoisers: d, the denoiser given to [NewRealLikelihood],
+// and the argument other. The states x must be samples of d. For each, PathKL follows one random
+// path of noise and stores in kl an estimate of the divergence in nats,
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t).
 //
-// Here x_t is the state after t steps of noise. From x_t, d predicts x̂_0, and other predicts
-// x̂′_0. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and β̃_t.
+// Here x_t is the state after t steps of noise. From x_t, d predicts x̂_0, and the other denoiser
+// predicts x̂′_0. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and β̃_t.
 //
 // If d is exact, the mean over samples is the divergence between the distributions of whole paths
 // (Khalafi, Ribeiro and Ding 2026, Lemma 3). This is an upper bound on the divergence of the final

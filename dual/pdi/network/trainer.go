@@ -20,8 +20,9 @@ import (
 // with the teacher's predictions in the first round, and with the network's in later rounds.
 //
 // In some of the diffusions, the multipliers λ move by primal–dual inference for one of the bounds.
-// Their share grows from 0 to 0.7 in the first half of the training. The others keep a fixed λ
-// nearby. The teacher predicts at multipliers that are randomly perturbed by 30 %.
+// The share of these diffusions grows from 0 to 0.7 in the first half of the training. The others
+// keep a fixed λ near the λ of such a diffusion. The teacher predicts at multipliers that are
+// randomly perturbed by 30 %.
 //
 // If the teacher is deterministic, so is training, for any number of workers and any interruptions.
 // Methods must not be called concurrently.
