@@ -123,8 +123,9 @@ func (m *Mask) States() int { return m.sites + 1 }
 // Start returns 0, the number of the first site.
 func (m *Mask) Start() int { return 0 }
 
-// Next returns the number of the next site, or −1 (dead) if the mask does not allow token at the
-// current site, whose number is state. Sites beyond the mask share one state.
+// Next returns the number of the next site. The argument state is the number of the current site.
+// Next returns −1 (dead) if the mask does not allow token at the current site. Sites beyond the
+// mask share one state.
 func (m *Mask) Next(state int, token int32) int {
 	if !m.Allows(state, token) {
 		return -1

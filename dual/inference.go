@@ -355,8 +355,8 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. Of each chain it ignores the first draws, whose number is
-// the argument discard. It uses the next ones, whose number is the argument draws. The certificate
+// [Inference.Average] if lambda is nil. Each chain first skips as many draws as the argument
+// discard. Certify then uses as many draws of each chain as the argument draws. The certificate
 // includes the dual value if the target can be enumerated and has at most 2²² states. The next dual
 // step uses the multipliers of the loop again.
 //

@@ -101,9 +101,9 @@ type Graphical interface {
 type Toroidal interface {
 	Model
 
-	// Torus returns the number of columns of the row-major lattice, and the exact energy
-	// differences d[k] = E(x_i=1) − E(x_i=0) of a site i with k = 0, …, 4 neighbours at level 1.
-	// The result ok is false if the model cannot be described in this way.
+	// Torus returns the number of columns of the row-major lattice and five exact energy
+	// differences d. The entry d[k] is E(x_i=1) − E(x_i=0) for a site i with k = 0, …, 4 neighbours
+	// at level 1. The result ok is false if the model cannot be described in this way.
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
@@ -223,9 +223,9 @@ type Ordinal interface {
 type Windowed interface {
 	Ordinal
 
-	// Window stores the energy of each state of x in e, and in g the energy differences for the
-	// levels at most w steps from the current level. The length of g is len(x)·(2w+1). For state s
-	// of x and site i,
+	// Window stores the energy of each state of x in e. It stores in g the energy differences for
+	// the levels at most w steps from the current level. The length of g is len(x)·(2w+1). For
+	// state s of x and site i,
 	//
 	//	g[s,i,k] ≈ E(s with level s_i+k−w at site i) − E(s),  k = 0,…,2w,
 	//
@@ -254,9 +254,10 @@ type Incremental interface {
 
 	// FieldFrom evaluates the states y, given the same number of earlier states x. It stores in e
 	// and h what [Binary.Field] would store for y, bit for bit. It stores intermediate results for
-	// y in next, which has states × CacheLen() entries. The argument cache holds those for x, as an
-	// earlier call stored them in next. If x is nil, FieldFrom ignores cache and evaluates y from
-	// scratch. The slice next must not overlap x and cache, which FieldFrom does not modify.
+	// y in next, which has states × CacheLen() entries. The argument cache holds the results for x,
+	// as an earlier call stored them in its argument next. If x is nil, FieldFrom ignores cache and
+	// evaluates y from scratch. The slice next must not overlap x and cache, which FieldFrom does
+	// not modify.
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 

@@ -80,9 +80,9 @@ func (f Func) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e, and in g the table of energy differences. The table comes from
-// Grad or Field if one is set. Otherwise it is exact, rounded to float32. It implements
-// [Differentiable].
+// Gradient stores the energies in e. The slice g receives the table of energy differences. The
+// table comes from Grad or Field if one is set. Otherwise it is exact, rounded to float32. It
+// implements [Differentiable].
 func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))

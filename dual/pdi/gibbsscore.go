@@ -79,10 +79,10 @@ type GibbsOptions struct {
 	Candidates int // number K of candidates; 0 means 64
 
 	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that resembles
-	// the base distribution exp(−f0/β), for better candidates. They hold one entry per coordinate,
-	// or a single entry for all. Constraints of type continuous.Linear tilt this Gaussian by their
-	// multipliers. Candidates are drawn from its posterior given the noisy state x_t. With many
-	// candidates the estimate tends to the same limit, whatever the Gaussian.
+	// the base distribution exp(−f0/β). They improve the candidates. They hold one entry per
+	// coordinate, or a single entry for all. Constraints of type continuous.Linear tilt this
+	// Gaussian by their multipliers. Candidates are drawn from its posterior given the noisy state
+	// x_t. With many candidates the estimate tends to the same limit, whatever the Gaussian.
 	Center, Spread []float64
 
 	// Antithetic draws candidates in pairs whose noise is +ε and −ε. Errors that are odd in ε then

@@ -430,9 +430,9 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 // Terminal makes the Erasure measure the finished samples of the diffusion instead of the paths
 // that lead to them. It returns a function that fills x with draws from the optimum,
 //
-//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i,
+//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i.
 //
-// which the site-wise combination of predictions only approximates. For every state in x, the
+// The site-wise combination of predictions only approximates p_λ. For every state in x, the
 // function draws a number of candidates (particles) by calling sample. It resamples x from all
 // candidates by weights that correct the error of the combination along their paths, so a state may
 // occur twice. The function sample must reveal one token at a time (diffusion.Masked{FirstHitting:

@@ -54,10 +54,11 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample x_1, x_2, … from q, the distribution to start from. In
-// it every x_k has the same probability under q. The distributions q_i are given by ratios[i][k] =
-// q_i(x_k)/q(x_k). Solving it finds the multipliers λ for ForwardKL and LikelihoodRatio without
-// samples from the optimum p_λ (the dual-only algorithm). [Rejection] can then draw from p_λ.
+// FromRatios returns the problem on a sample x_1, x_2, … from q, the distribution to start from.
+// All x_k count as equally probable under q. The distributions q_i are given by ratios[i][k] =
+// q_i(x_k)/q(x_k). The solution of the problem gives the multipliers λ for ForwardKL and
+// LikelihoodRatio without samples from the optimum p_λ (the dual-only algorithm). [Rejection] can
+// then draw from p_λ.
 //
 // Multipliers and bounds refer to the given ratios, as in [AcceptForward] and [AcceptLikelihood].
 // For ForwardKL, the largest ratios are smoothed. [Problem.Tails] shows whether the sample is large

@@ -24,8 +24,8 @@ import (
 //
 // The estimate is a mean of K ratios. For each, noise is added to the state along a random path.
 // The ratio is the density of the path under the reverse chain, divided by its density under the
-// noise process. On average the logarithm of the estimate is below log q(x_0), and less so for
-// large K (Khalafi, Ribeiro and Ding 2026, Lemma 2 and C.4). With K = 1 it is the evidence lower
+// noise process. On average the logarithm of the estimate is below log q(x_0). The gap shrinks as K
+// grows (Khalafi, Ribeiro and Ding 2026, Lemma 2 and C.4). With K = 1 it is the evidence lower
 // bound.
 //
 // A RealLikelihood is safe for concurrent use if the denoiser is.

@@ -59,9 +59,9 @@ type Uniform struct {
 }
 
 // NewUniform returns the denoiser of a network for noise that replaces tokens by random tokens. If
-// posterior is true, the network predicts each site from all tokens of the noisy state, including
-// its own. NewUniform returns an error if net is nil, is a network of reals or does not have one
-// output per level.
+// the argument posterior is true, the network predicts each site from all tokens of the noisy
+// state, including its own. NewUniform returns an error if net is nil, is a network of reals or
+// does not have one output per level.
 func NewUniform(net *Transformer, posterior bool, opt Options) (*Uniform, error) {
 	if err := tokens("NewUniform", net); err != nil {
 		return nil, err

@@ -69,12 +69,12 @@ type kept struct {
 	modul                []float32
 }
 
-// NewPass returns a Pass for forward passes over at most batch states. It panics unless batch is
-// positive.
+// NewPass returns a Pass for forward passes over at most the given number of states (batch). It
+// panics unless batch is positive.
 func (t *Transformer) NewPass(batch int) *Pass { return t.newPass(batch, predicting) }
 
-// NewTraining returns a Pass for forward and backward passes over at most batch states. It stores
-// the activations of every block. It panics unless batch is positive.
+// NewTraining returns a Pass for forward and backward passes over at most the given number of
+// states (batch). It stores the activations of every block. It panics unless batch is positive.
 func (t *Transformer) NewTraining(batch int) *Pass { return t.newPass(batch, training) }
 
 // use is the purpose of a [Pass].

@@ -439,7 +439,7 @@ func (t *Tuner[S]) taught(j int) float64 {
 // cannot generate less of a concept than its own errors produce.
 //
 // There are two cases. During the run, the share of the concept in the training rows is below a
-// tenth of the bound, but the share in the network's samples is above 1.5 times the bound and has
+// tenth of the bound. The share in the network's samples is still above 1.5 times the bound and has
 // not fallen for a quarter of the steps. A later Run can continue.
 //
 // At the end of the run, [Tuner.Run] has found no weights for which the share is within two
