@@ -5,8 +5,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Language is a set of token sequences, the kind of constraint that projection.Path and the
-// constrained samplers accept. It is either a finite [Automaton] or a nested language from package
+// Language is a set of token sequences. It is the constraint of a projection.Path and of the
+// constrained samplers. A Language is either a finite [Automaton] or a nested language from package
 // constraint/grammar, such as the texts with balanced brackets. A nested language has the methods
 // of an Automaton too; its state numbers include the contents of the stack.
 //

@@ -15,9 +15,9 @@ type Limits struct {
 	// fraction of a second.
 	States int
 
-	// Bytes bounds the memory for tables, state sets and minimisation. A table entry, one for each
-	// pair of a state and a token class, takes 36 bytes. 0 means 2²⁹ (512 MiB), enough for 2¹⁸
-	// states with 56 token classes.
+	// Bytes bounds the memory for tables, state sets and minimisation. A table has one entry for
+	// each pair of a state and a token class. An entry takes 36 bytes. 0 means 2²⁹ (512 MiB),
+	// enough for 2¹⁸ states with 56 token classes.
 	Bytes int
 }
 

@@ -40,7 +40,7 @@ const maxSum = 1<<29 - 1
 // Use math.MinInt or math.MaxInt for no bound. Tokens without a weight are not allowed. The weights
 // are copied.
 //
-// If weights have both signs, the language has too many states for a table. It then lacks the
+// If weights have both signs, the language has too many states for a table. It then omits the
 // sequences with a partial sum above 2²⁹−1 in absolute value, which have at least 512 sites.
 //
 // The error is an [*ArgumentError] if a weight exceeds 2²⁰ or a finite bound exceeds 2²⁹−1 in

@@ -227,8 +227,8 @@ func (q Noised[S]) States(sites int) int {
 //
 //	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
 //
-// The prediction of a clean entry is the entry itself. For all others ᾱ must be > 0, because at ᾱ =
-// 0 the state is pure noise and the prediction would not be finite.
+// The prediction of a clean entry is the entry itself. For all other entries ᾱ must be > 0, because
+// at ᾱ = 0 the state is pure noise and the prediction would not be finite.
 type NoisePredictor struct{ Denoiser[float32] }
 
 // Shape returns the shape of the wrapped denoiser.

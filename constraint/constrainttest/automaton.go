@@ -78,8 +78,8 @@ func (o *Options) size() (int, error) {
 //   - start: Start is in 0…States()−1 and does not change;
 //   - range: Next is −1 or in 0…States()−1, also for tokens outside 0…Levels−1;
 //   - function: Next and Accepting return the same for the same arguments, in any order of calls;
-//   - predicate: the automaton accepts a sequence if and only if Options.Accepts returns true, and
-//     accepts none after Next has returned −1;
+//   - predicate: the automaton accepts a sequence if and only if Options.Accepts returns true. It
+//     accepts no sequence on which Next has returned −1;
 //   - count: the number of accepted sequences equals the result of Options.Count;
 //   - classes: tokens of one class of a [constraint.Classed] language lead from every state to the
 //     same state, and every class has a token;

@@ -323,9 +323,9 @@ const (
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i},  s = Σλ_i.
 	//
-	// ReverseKL has the same distributions, at multipliers λ/(1+s). The constraints of DiscreteSafe
-	// are linear in p, unlike those of ReverseKL. On any space, the optimal λ exists if some
-	// distribution satisfies the bounds strictly.
+	// ReverseKL gives the same distributions at the multipliers λ/(1+s). The constraints of
+	// DiscreteSafe are linear in p, unlike those of ReverseKL. On any space, the optimal λ exists
+	// if some distribution satisfies the bounds strictly.
 	DiscreteSafe
 )
 
@@ -695,7 +695,7 @@ const maxFaces = 20
 // gives the optimum. There, p has probability 0 at some states. In the solution, Cost and Value are
 // as for [ReverseKL], and Lambda is nil.
 //
-// Global takes time 2^n for n states with q > 0, at most 20.
+// Global takes time 2^n for n ≤ 20 states with q > 0.
 //
 // Global returns an error if there are several distributions to move away from or more than 20
 // states. It also returns an error if b is above the largest possible KL(p‖q_1), which is −log min

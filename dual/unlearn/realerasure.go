@@ -21,8 +21,8 @@ import (
 // of the steps with x̂ and x̂_i. Predictions of noise, scores and velocities combine by the same
 // formula.
 //
-// It also measures how far the DDPM diffusion with x̂_λ is from that with x̂_i, by the path
-// divergence (Lemma 3)
+// It also measures how far the DDPM diffusion with x̂_λ is from the DDPM diffusion with x̂_i, by
+// the path divergence (Lemma 3)
 //
 //	½·Σ_k (SNR_{k−1} − SNR_k)·E‖x̂_λ − x̂_i‖²,  SNR = ᾱ/(1−ᾱ),
 //

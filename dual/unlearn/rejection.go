@@ -16,9 +16,9 @@ import (
 
 // Rejection draws exact, independent states from the distribution ∝ q·a, where 0 ≤ a ≤ 1 is an
 // acceptance probability. It draws x from q and accepts it with probability a(x). If a is
-// [AcceptForward] or [AcceptLikelihood], the states are exact samples from the optimum p_λ of that
-// formulation at multipliers λ. A Rejection is a [dual.Resampler] and therefore a [dual.Primal].
-// Run keeps only the last of its n draws.
+// [AcceptForward] or [AcceptLikelihood], the states are exact samples from the optimum p_λ of the
+// corresponding formulation at the multipliers λ. A Rejection is a [dual.Resampler] and therefore a
+// [dual.Primal]. Run keeps only the last of its n draws.
 //
 // Run returns an error of the function draw or of ctx, or a [*TrialsError]. It also returns an
 // error if an acceptance is above 1 or NaN; no distribution p_λ then exists at this λ. After an

@@ -360,7 +360,7 @@ func (p *Pass) Output(y []float32, rows []int32) {
 
 // Gradient returns the sum of the gradients of all Backward calls, in the order of
 // [Transformer.Weights]. It returns nil unless the pass was made by [Transformer.NewTraining]. The
-// slice is shared with the pass. To begin a new sum, set it to zero.
+// slice is shared with the pass. To begin a new sum, set its entries to zero.
 func (p *Pass) Gradient() []float32 { return p.grad }
 
 // Backward adds the gradient with respect to the weights to the slice that Gradient returns. The

@@ -204,8 +204,8 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 
 // Joint returns, for each scope (a list of sites), the joint probabilities of the states of its
 // sites. The result for a scope has levels^len(scope) entries, and the last site of the scope
-// varies fastest. A scope may contain any sites, but it enlarges the tables (see
-// [Distribution.Width]) if these share no table of the model.
+// varies fastest. A scope may contain any sites. If its sites share no table of the model, the
+// scope enlarges the tables (see [Distribution.Width]).
 //
 // Joint returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].

@@ -689,8 +689,8 @@ func mean(v []float64) float64 {
 
 // Lambda returns a copy of the multipliers λ, one per concept. During the run, they are the
 // multipliers of the next training steps. After the run, they are a weighted mean over the second
-// half of the steps, with more weight on earlier steps. This mean is close to the λ that shaped
-// the weights. The λ of the last step is not, because it drifts with the noise of the draws.
+// half of the steps, with more weight on earlier steps. This mean is close to the λ that shaped the
+// weights. The λ of the last step drifts with the noise of the draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns, for every concept, its mean share in the samples of the network. During the run it
