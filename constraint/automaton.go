@@ -32,9 +32,9 @@ type Automaton interface {
 	// Start returns the state before the first token.
 	Start() int
 
-	// Next returns the state after token is read in the given state, or −1 (dead) if no sequence of
-	// the language continues with token. The argument state must have been returned by Start or
-	// Next.
+	// Next returns the state after the given token is read in the given state, or −1 (dead) if no
+	// sequence of the language continues with this token. The argument state must have been
+	// returned by Start or Next.
 	Next(state int, token int32) int
 
 	// Accepting reports whether a sequence may end in the given state.

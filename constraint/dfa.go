@@ -46,7 +46,7 @@ func (d *DFA) Start() int { return 0 }
 // Levels returns the number of tokens in the table. After any other token, Next returns −1.
 func (d *DFA) Levels() int { return d.table.Levels() }
 
-// Next returns the state after token is read in the given state, or −1 if there is none.
+// Next returns the state after the given token is read in the given state, or −1 if there is none.
 func (d *DFA) Next(state int, token int32) int { return d.table.Next(state, token) }
 
 // Accepting reports whether a sequence may end in the given state.

@@ -141,8 +141,8 @@ func (p *Intersection) Next(state int, token int32) int {
 	return s
 }
 
-// Accepting reports whether a sequence may end in the given state, which is the case if it may end
-// in the state of every part.
+// Accepting reports whether a sequence may end in the given state, that is, in the state of every
+// part.
 func (p *Intersection) Accepting(state int) bool {
 	for i, a := range p.parts {
 		if !a.Accepting(state % p.radix[i]) {

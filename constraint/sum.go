@@ -173,8 +173,8 @@ func (s *Sum) Start() int {
 	return -s.low
 }
 
-// Next returns the state after the weight of token is added to the sum, or −1 (dead) if the sum
-// leaves its range or token has no weight.
+// Next returns the state after the weight of the given token is added to the sum. It returns −1
+// (dead) if the sum leaves its range or the token has no weight.
 func (s *Sum) Next(state int, token int32) int {
 	if s.fixed {
 		return s.nextAt(state, token)

@@ -64,8 +64,8 @@ func (f Func) Energy(e []float64, x []int32) {
 	}
 }
 
-// Conditional stores in d, for every level of one site, the exact energy at that level minus the
-// energy of the state x. It calls E at every level. It implements the interface [Conditional].
+// Conditional stores in d the exact energy at each level of one site, minus the energy of the state
+// x. It calls E at every level. It implements the interface [Conditional].
 func (f Func) Conditional(d []float64, site int, x []int32) {
 	f.check()
 	check.Len("energy", "d", len(d), f.Levels)

@@ -121,8 +121,8 @@ func (r *Rejection[S]) one(ctx context.Context, k int, x []S) error {
 }
 
 // Acceptance returns the accepted fraction of all draws from q up to now, or 0 before the first
-// draw. It is an unbiased estimate of E_q[a], the mean of the acceptance probability a, which is
-// also the normaliser Z_λ of q·a.
+// draw. It is an unbiased estimate of E_q[a], the mean acceptance probability. This mean is the
+// normaliser Z_λ of q·a.
 func (r *Rejection[S]) Acceptance() float64 {
 	if r.tried == 0 {
 		return 0

@@ -130,9 +130,9 @@ func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
 // Field stores the energies in e and the field −b_v − Wᵀσ(a) in h. Here b_v holds the visible
-// biases, W the weights, and the vector a the activations of the hidden units; σ is the logistic
-// function. The field is a first-order approximation of the energy differences between levels 1 and
-// 0. Field implements [energy.Binary].
+// biases, W the weights, and the vector a the activations of the hidden units. The function σ is
+// the logistic function. The field is a first-order approximation of the energy differences between
+// levels 1 and 0. Field implements [energy.Binary].
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "h", len(h), len(x))
@@ -149,8 +149,8 @@ func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d, for each of the two levels of one site, the exact energy at that level
-// minus the energy of the state x. It implements [energy.Conditional].
+// Conditional stores in d the exact energy at each of the two levels of one site, minus the energy
+// of the state x. It implements [energy.Conditional].
 func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), len(m.bias.visible))
