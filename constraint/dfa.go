@@ -158,8 +158,8 @@ func (d *DFA) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON decodes b within the default [Limits] and stores the result in d. The receiver d
-// must be a zero DFA. The error states what is out of range. If UnmarshalJSON returns an error, d
-// is unchanged. It implements json.Unmarshaler.
+// must be a zero DFA. The error describes what is out of range. If UnmarshalJSON returns an error,
+// d is unchanged. It implements json.Unmarshaler.
 func (d *DFA) UnmarshalJSON(b []byte) error {
 	var j dfaJSON
 	if err := json.Unmarshal(b, &j); err != nil {

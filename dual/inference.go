@@ -35,9 +35,9 @@ type Config struct {
 	// λ̄, and the certificate omits the first quarter of the steps.
 	Uniform bool
 
-	// Diverge limits the sum Σ_j |λ_j| of the multipliers; 0 means 10⁴. If the sum exceeds this
-	// limit and no recent sample satisfies the constraints, Run returns a [DivergedError], even
-	// without a proof that the constraints are infeasible.
+	// Diverge is a limit for the sum Σ_j |λ_j| of the multipliers; 0 means 10⁴. If the sum exceeds
+	// this limit and no recent sample satisfies the constraints, Run returns a [DivergedError],
+	// even without a proof that the constraints are infeasible.
 	Diverge float64
 
 	// Observe, if not nil, is called after every dual step. It receives the multipliers at

@@ -49,9 +49,9 @@ type Path struct {
 	// the finite cost that KL(x‖y) assigns to them. Otherwise a log-weight of −Inf forbids a token.
 	Revive bool
 
-	// Limit bounds the size of the compiled language; 0 means 2²⁴. The size is the number of edges
-	// of the automaton after unrolling it over the sites. For a nested language, it is the number
-	// of sums over parts of the sequence.
+	// Limit is the largest size of the compiled language; 0 means 2²⁴. The size is the number of
+	// edges of the automaton after unrolling it over the sites. For a nested language, it is the
+	// number of sums over parts of the sequence.
 	Limit int
 }
 

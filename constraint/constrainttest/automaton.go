@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options sets the size of the space to enumerate, and the expected results if they are known.
-// The zero value enumerates all sequences of up to four tokens of three levels.
+// Options holds the size of the space to enumerate, and the expected results if they are known. The
+// zero value enumerates all sequences of up to four tokens of three levels.
 type Options struct {
 	// Sites is the length of the sequences; 0 means 4. A language is tested on sequences of 0 …
 	// Sites tokens, and a [constraint.Set] on sequences of exactly Sites tokens.

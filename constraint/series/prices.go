@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Prices names the channels of a series that hold the open, high, low and close prices of a
+// Prices holds the numbers of the four channels with the open, high, low and close prices of a
 // period. Its method Finish corrects prices that violate their order only by rounding errors:
 //
 //	raw := shape.Raw(x)

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// TargetOptions states properties of a target that its methods do not show.
+// TargetOptions declares properties of a target that its methods do not show.
 type TargetOptions[S energy.Site] struct {
 	// X holds the states to check, an array of states × sites. If X is nil, a target on tokens is
 	// checked on all its states; there must then be at most 2¹² states. A target on reals is

@@ -80,7 +80,7 @@ func (a *Avoiding) Shape() (sites, levels int) { return a.sites, a.levels }
 func (a *Avoiding) MaskLevel() int32 { return a.mask }
 
 // Denoise stores in v the predictions of the original denoiser without the tokens to avoid. It
-// implements energy.Denoiser. It returns an error unless Noised.Reveals states that tokens are
+// implements energy.Denoiser. It returns an error unless Noised.Reveals shows that tokens are
 // revealed one by one or independently.
 func (a *Avoiding) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if q.Reveals != energy.RevealsOne && q.Reveals != energy.RevealsEach {

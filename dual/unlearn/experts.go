@@ -188,7 +188,7 @@ func divergences(bound []float64) []dual.Row {
 // LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. Here
 // q is the distribution to start from, and q_i is a distribution to move away from. The arguments q
 // and qi are models with the log partition functions logZq and logZi. The dual.Lagrangian of q with
-// this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate states whether the
+// this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate shows whether the
 // constraint holds.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Cost counts the calls and states of a [Metered] denoiser.
+// Cost holds the numbers of calls and states of a [Metered] denoiser.
 type Cost struct {
 	Calls int // number of calls of Denoise
 	Rows  int // number of states in all calls

@@ -26,8 +26,8 @@ import (
 // Options holds the settings of [TestModel]. The zero value suits models that compute in float64
 // and whose tables hold exact differences.
 type Options struct {
-	// FirstOrder states that tables (Gradient, Field, Window) are first-order approximations of the
-	// differences. TestModel then does not compare their entries with exact differences.
+	// FirstOrder declares that tables (Gradient, Field, Window) are first-order approximations of
+	// the differences. TestModel then does not compare their entries with exact differences.
 	FirstOrder bool
 
 	// Tolerance is the largest allowed error of energies and differences, relative to 1 + M, where
@@ -38,8 +38,8 @@ type Options struct {
 	States int    // number of random states; 0 means 40
 	Seed   uint64 // seed of the random states
 
-	// Skip lists the rules of [TestModel] that are not checked. An example is "allocations" for
-	// a model that calls another process.
+	// Skip holds the names of the rules of [TestModel] that are not checked. An example is
+	// "allocations" for a model that calls another process.
 	Skip []string
 }
 

@@ -340,9 +340,9 @@ func (p *Pass) block(x []float32, b *block, k *kept) {
 	p.gate(x, k.f2, k.modul, 5)
 }
 
-// Output stores the outputs of the network in y, one row of Outputs numbers for each position
-// listed in rows. Position i of state s is listed as s·Length + i, in ascending order; nil means
-// all positions. Call Output after Forward.
+// Output stores the outputs of the network in y, one row of [Config.Outputs] numbers for each
+// position listed in rows. Position i of state s is listed as s·Length + i, in ascending order; nil
+// means all positions. Call Output after Forward.
 func (p *Pass) Output(y []float32, rows []int32) {
 	c := p.net.cfg
 	h := p.final.y1[:p.n*c.Length*c.Width]

@@ -34,9 +34,9 @@ type Factored interface {
 
 // Config holds the settings of [New]. The zero value is the recommended setting.
 type Config struct {
-	// Bytes limits the memory for stored tables, in bytes; 0 means 1 GiB. Marginals need up to the
-	// same amount again. Tables beyond the limit are not stored, but computed again whenever they
-	// are needed.
+	// Bytes is the largest amount of memory for stored tables, in bytes; 0 means 1 GiB. Marginals
+	// need up to the same amount again. Tables beyond the limit are not stored, but computed again
+	// whenever they are needed.
 	Bytes int64
 
 	// Within restricts the states to a language; nil allows all states. The language reads the

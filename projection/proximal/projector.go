@@ -68,7 +68,7 @@ func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return newProjection(s, p.Gamma, samples), nil
 }
 
-// Compile returns a solver for series of n ≥ 1 entries. The error states what is wrong with the
+// Compile returns a solver for series of n ≥ 1 entries. The error describes what is wrong with the
 // set, or wraps the cause of ctx. If linear inequalities contradict each other and Soften is not
 // set, the error is a *[ContradictionError].
 func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
