@@ -31,7 +31,7 @@ type Masked interface {
 
 	// Split returns the mask of the language, and the rest, which is the language without the mask.
 	// A sequence is in the language if and only if it is in the rest and the mask allows each of
-	// its tokens. The result mask is nil if the language has none.
+	// its tokens. The mask is nil if the language has none.
 	Split() (rest Automaton, mask *Mask)
 }
 

@@ -14,7 +14,7 @@ import (
 
 // RealLikelihood estimates the density q of the samples that a Gaussian diffusion generates with a
 // denoiser of reals, such as a network. Let ᾱ_1 > … > ᾱ_T be the signal levels of its steps. The
-// chain begins with x_T standard normal and continues as in DDPM (Ho, Jain and Abbeel 2020):
+// chain begins with a standard normal x_T and continues as in DDPM (Ho, Jain and Abbeel 2020):
 //
 //	x_{t−1} | x_t ~ N(μ_t(x_t, x̂_0), β̃_t),  x_0 | x_1 ~ N(x̂_0, (1−ᾱ_1)/ᾱ_1).
 //

@@ -29,7 +29,7 @@ func NewMasked(net *Transformer, mask int32, opt Options) (*Masked, error) {
 	return d, nil
 }
 
-// Shape returns the Length of the network as sites, and its Levels.
+// Shape returns the fields Length and Levels of the network's configuration.
 func (d *Masked) Shape() (sites, levels int) { return d.engine.shape() }
 
 // TimeFree reports whether predictions depend only on the tokens, not on the time.
@@ -85,7 +85,7 @@ func keepClean(v []float32, x []int32, clean []bool, _, _ float64) {
 	}
 }
 
-// Shape returns the Length of the network as sites, and its Levels.
+// Shape returns the fields Length and Levels of the network's configuration.
 func (d *Uniform) Shape() (sites, levels int) { return d.engine.shape() }
 
 // TimeFree reports whether predictions depend only on the tokens, not on the time.
@@ -181,7 +181,7 @@ func fromScores(v []float32, x []int32, clean []bool, _, alpha float64) {
 	}
 }
 
-// Shape returns the Length of the network as sites, and its Levels.
+// Shape returns the fields Length and Levels of the network's configuration.
 func (d *Ratio) Shape() (sites, levels int) { return d.engine.shape() }
 
 // TimeFree reports whether predictions depend only on the tokens, not on time.
