@@ -49,10 +49,10 @@ func Union(parts ...Automaton) (Automaton, error) {
 // complemented is implemented by languages with their own method for the complement.
 type complemented interface{ Complement() Automaton }
 
-// Complement returns the language of the sequences that a does not accept. The complement of a
-// [Lexicon] contains every sequence that is not in the lexicon, and stays correct as the lexicon
-// grows. If a has a method Complement() Automaton, Complement calls it. The complement of a
-// complement is the original automaton.
+// Complement returns the language of the sequences that the automaton a does not accept. The
+// complement of a [Lexicon] contains every sequence that is not in the lexicon, and stays correct
+// as the lexicon grows. If the automaton has a method Complement() Automaton, Complement calls it.
+// The complement of a complement is the original automaton.
 func Complement(a Automaton) Automaton {
 	check.Must("constraint: Complement", "a", a)
 	if c, ok := a.(complemented); ok {

@@ -5,8 +5,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Language is a set of token sequences, the kind of constraint that projection.Path and the
-// constrained samplers accept. It is either a finite [Automaton] or a nested language from package
+// Language is a set of token sequences. It is the constraint of a projection.Path and of the
+// constrained samplers. A Language is either a finite [Automaton] or a nested language from package
 // constraint/grammar, such as the texts with balanced brackets. A nested language has the methods
 // of an Automaton too; its state numbers include the contents of the stack.
 //
@@ -32,9 +32,9 @@ type Automaton interface {
 	// Start returns the state before the first token.
 	Start() int
 
-	// Next returns the state after token is read in the given state, or −1 (dead) if no sequence of
-	// the language continues with token. The argument state must have been returned by Start or
-	// Next.
+	// Next returns the state after the given token is read in the given state, or −1 (dead) if no
+	// sequence of the language continues with this token. The argument state must have been
+	// returned by Start or Next.
 	Next(state int, token int32) int
 
 	// Accepting reports whether a sequence may end in the given state.
@@ -91,7 +91,7 @@ type Tabled interface {
 	Levels() int
 }
 
-// Accepts reports whether x is in the language of a, in O(len(x)) steps.
+// Accepts reports whether the automaton a accepts x. It takes O(len(x)) steps.
 func Accepts(a Automaton, x []int32) bool {
 	check.Must("constraint: Accepts", "a", a)
 	s := a.Start()

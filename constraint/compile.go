@@ -12,11 +12,11 @@ import (
 // returns nil if the language does not hold one.
 type compiled interface{ Minimal() *DFA }
 
-// Compile returns the minimal [DFA] of the language of a over tokens 0…levels−1. With Q reachable
-// states and K token classes (see [Classed]), it takes O(Q·K) calls of Next and O(Q·K·log Q) steps.
-// The table of a [Tabled] automaton with these levels is read directly. If a has a method Minimal
-// that returns a *DFA with these levels, Compile returns that DFA, whatever the limits. A [DFA] has
-// this method.
+// Compile returns the minimal [DFA] of an automaton's language over the tokens 0…levels−1. With Q
+// reachable states and K token classes (see [Classed]), it takes O(Q·K) calls of Next and O(Q·K·log
+// Q) steps. The table of a [Tabled] automaton with these levels is read directly. If the automaton
+// has a method Minimal that returns a *DFA with these levels, Compile returns that DFA, whatever
+// the limits. A [DFA] has this method.
 //
 // The error wraps [ErrInfeasible] if the language is empty. It is a [*LimitError] if a limit is
 // exceeded, or the cause of ctx.

@@ -74,8 +74,8 @@ func (c Count) States() int {
 // Start returns 0, the count before the first token.
 func (c Count) Start() int { return 0 }
 
-// Next returns the count after token is read, or −1 (dead) if the count exceeds Max. If Max is
-// Unbounded, the count stops at Min, as larger counts need no distinction. Next takes
+// Next returns the count after the given token is read, or −1 (dead) if the count exceeds Max. If
+// Max is Unbounded, the count stops at Min, as larger counts need no distinction. Next takes
 // O(len(Levels)) steps. For large level sets, call it once per class: see [Count.Classes].
 func (c Count) Next(state int, token int32) int {
 	if !slices.Contains(c.Levels, token) {

@@ -46,7 +46,7 @@ func (d *DFA) Start() int { return 0 }
 // Levels returns the number of tokens in the table. After any other token, Next returns −1.
 func (d *DFA) Levels() int { return d.table.Levels() }
 
-// Next returns the state after token is read in the given state, or −1 if there is none.
+// Next returns the state after the given token is read in the given state, or −1 if there is none.
 func (d *DFA) Next(state int, token int32) int { return d.table.Next(state, token) }
 
 // Accepting reports whether a sequence may end in the given state.
@@ -102,9 +102,9 @@ func (d *DFA) UnmarshalBinary(b []byte) error {
 }
 
 // ReadDFA decodes a DFA from b, which must hold the output of [DFA.AppendBinary]. It minimises the
-// table again, so files of any origin satisfy the guarantees of [DFA]. This takes O(n log n) steps
-// for n entries. An error is a [*LimitError], the context's
-// cause, or a description of what is damaged or out of range.
+// table again, so a table of any origin satisfies the guarantees of [DFA]. This takes O(n log n)
+// steps for a table of n entries. The error is a [*LimitError] or the context's cause, or describes
+// what is damaged or out of range.
 func ReadDFA(ctx context.Context, b []byte, limits Limits) (*DFA, error) {
 	body, err := wire.Body(b, dfaMagic)
 	if err != nil {
@@ -158,8 +158,8 @@ func (d *DFA) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON decodes b within the default [Limits] and stores the result in d. The receiver d
-// must be a zero DFA. The error states what is out of range. If UnmarshalJSON returns an error, d
-// is unchanged. It implements json.Unmarshaler.
+// must be a zero DFA. The error describes what is out of range. If UnmarshalJSON returns an error,
+// d is unchanged. It implements json.Unmarshaler.
 func (d *DFA) UnmarshalJSON(b []byte) error {
 	var j dfaJSON
 	if err := json.Unmarshal(b, &j); err != nil {

@@ -13,7 +13,7 @@ var ErrInfeasible = errors.New("no sequence satisfies the constraint")
 // bound.
 type LimitError struct {
 	What         string // name of the count, for instance "Regexp: states"
-	Value, Bound int    // a value of the count above the bound, or a lower bound of it, and the bound
+	Value, Bound int    // value of the count, or a lower bound on it; and the bound that it exceeds
 }
 
 // Error returns a message with the name of the count, its value and its bound.

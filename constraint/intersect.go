@@ -98,8 +98,8 @@ func flatten(flat []Automaton, parts ...Automaton) []Automaton {
 func (p *Intersection) Parts() []Automaton { return p.parts }
 
 // Split returns the intersection of the parts without their masks, and the combined mask. The
-// combined mask allows a level at a site only if the mask of every part does. The result mask is
-// nil if no part has a mask. Split implements [Masked].
+// combined mask allows a level at a site only if the mask of every part does. The mask is nil if no
+// part has a mask. Split implements [Masked].
 func (p *Intersection) Split() (rest Automaton, mask *Mask) { return p.rest, p.mask }
 
 // String returns the names of the parts, joined by " ∩ ".
@@ -141,8 +141,8 @@ func (p *Intersection) Next(state int, token int32) int {
 	return s
 }
 
-// Accepting reports whether a sequence may end in the given state, which is the case if it may end
-// in the state of every part.
+// Accepting reports whether a sequence may end in the given state, that is, in the state of every
+// part.
 func (p *Intersection) Accepting(state int) bool {
 	for i, a := range p.parts {
 		if !a.Accepting(state % p.radix[i]) {

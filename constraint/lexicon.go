@@ -183,8 +183,8 @@ func (l *Lexicon) States() int { return maxNodes }
 // Start returns 0, the state before the first token.
 func (l *Lexicon) Start() int { return 0 }
 
-// Next returns the state after token is read in the given state, or −1 if no sequence of the set
-// continues with token.
+// Next returns the state after the given token is read in the given state, or −1 if no sequence of
+// the set continues with this token.
 func (l *Lexicon) Next(state int, token int32) int {
 	if uint(state) >= uint(len(l.node)) {
 		return -1

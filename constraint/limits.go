@@ -5,19 +5,19 @@ import (
 	"math/bits"
 )
 
-// Limits bounds the states and the memory of a compilation; the context bounds its time. Every
-// compiler checks all three at bounded intervals as it runs. The zero value is the recommended
-// setting.
+// Limits holds the limits of a compilation: its number of states and its memory. The context limits
+// its time. Every compiler checks all three at bounded intervals as it runs. The zero value is the
+// recommended setting.
 type Limits struct {
-	// States bounds the states of every intermediate automaton, before minimisation. 0 means 2¹⁸ =
-	// 262,144, seven times the number of states of the minimal automaton of 134,000 short strings.
-	// A pattern whose number of states grows exponentially exceeds this limit in a fraction of a
-	// second.
+	// States is the largest number of states of an intermediate automaton, before minimisation. 0
+	// means 2¹⁸ = 262,144, seven times the number of states of the minimal automaton of 134,000
+	// short strings. A pattern whose number of states grows exponentially exceeds this limit in a
+	// fraction of a second.
 	States int
 
-	// Bytes bounds the memory for tables, state sets and minimisation. A table entry, one for each
-	// pair of a state and a token class, takes 36 bytes. 0 means 2²⁹ (512 MiB), enough for 2¹⁸
-	// states with 56 token classes.
+	// Bytes is the largest amount of memory for tables, state sets and minimisation, in bytes. A
+	// table has one entry for each pair of a state and a token class. An entry takes 36 bytes. 0
+	// means 2²⁹ (512 MiB), enough for 2¹⁸ states with 56 token classes.
 	Bytes int
 }
 
@@ -31,9 +31,9 @@ const (
 )
 
 // Check returns a [*LimitError] if an automaton under construction has too many states or takes too
-// much memory. The memory is the size of the table entries (see [Limits.Bytes]) plus the given
-// number of other bytes. For a negative limit, Check returns an [*ArgumentError]. Pass the name of
-// the function that builds the automaton; errors begin with it.
+// much memory. The memory is the size of the table entries (see [Limits.Bytes]) plus the argument
+// other, in bytes. For a negative limit, Check returns an [*ArgumentError]. Pass the name of the
+// function that builds the automaton; errors begin with it.
 func (l Limits) Check(name string, states, entries, other int) error {
 	switch {
 	case l.States < 0:

@@ -210,7 +210,7 @@ type Row struct {
 	Value []float64
 }
 
-// Rows returns the sparse rows of the dense row-major matrix a with the given number of columns. It
+// Rows returns the sparse rows of a dense row-major matrix with the given number of columns. It
 // panics unless columns ≥ 1 and len(a) is a multiple of columns.
 func Rows(a []float64, columns int) []Row {
 	if columns < 1 || len(a)%columns != 0 {

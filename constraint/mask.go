@@ -31,11 +31,11 @@ type Masked interface {
 
 	// Split returns the mask of the language, and the rest, which is the language without the mask.
 	// A sequence is in the language if and only if it is in the rest and the mask allows each of
-	// its tokens. The result mask is nil if the language has none.
+	// its tokens. The mask is nil if the language has none.
 	Split() (rest Automaton, mask *Mask)
 }
 
-// Split separates the language a into a mask, which lists the levels allowed at each site, and the
+// Split separates a language into a mask, which lists the levels allowed at each site, and the
 // rest. It calls the method Split of a [Masked] language. For any other language, it returns the
 // language itself and a nil mask.
 func Split(a Automaton) (rest Automaton, mask *Mask) {
@@ -123,8 +123,9 @@ func (m *Mask) States() int { return m.sites + 1 }
 // Start returns 0, the number of the first site.
 func (m *Mask) Start() int { return 0 }
 
-// Next returns the number of the next site, or −1 (dead) if the mask does not allow token at the
-// current site, whose number is state. Sites beyond the mask share one state.
+// Next returns the number of the next site. The argument state is the number of the current site.
+// Next returns −1 (dead) if the mask does not allow token at the current site. Sites beyond the
+// mask share one state.
 func (m *Mask) Next(state int, token int32) int {
 	if !m.Allows(state, token) {
 		return -1

@@ -21,9 +21,9 @@ type matcher struct {
 // consecutive tokens. Words may overlap and contain each other. Without words, the language is
 // empty.
 //
-// Time and memory are proportional to the nodes of the trie of the words times the number of
-// distinct tokens. If there are more than 2²⁶ such table entries, the error is a [*LimitError]. For
-// an empty word it is an [*ArgumentError].
+// The transition table has one entry for each pair of a node of the words' trie and a distinct
+// token. Time and memory are proportional to its size. For more than 2²⁶ entries, the error is a
+// [*LimitError]. For an empty word it is an [*ArgumentError].
 func ContainsAny(words ...[]int32) (Automaton, error) {
 	return newMatcher("ContainsAny", words, true)
 }

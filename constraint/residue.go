@@ -76,9 +76,9 @@ func (r *Residue) States() int {
 // Start returns 0, the residue of the empty sum before the first token.
 func (r *Residue) Start() int { return 0 }
 
-// Next returns the state after the weight of token is added to the residue, or −1 (dead) if token
-// has no weight or the sequence is complete. The state is the residue, plus site·modulus if the
-// number of sites is fixed.
+// Next returns the state after the weight of the given token is added to the residue. It returns −1
+// (dead) if the token has no weight or the sequence is complete. The state is the residue, plus
+// site·modulus if the number of sites is fixed.
 func (r *Residue) Next(state int, token int32) int {
 	if state < 0 {
 		panic(fmt.Sprintf("constraint: Residue: state = %d, want ≥ 0", state))

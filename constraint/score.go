@@ -44,12 +44,12 @@ func (s Score) Validate() error {
 	return nil
 }
 
-// Leads reports whether the function F is set and can guide a search, that is, whether Value and
-// Pull may be called.
+// Leads reports whether the function F is set. If it returns false, Value and Pull must not be
+// called.
 func (s Score) Leads() bool { return s.F != nil }
 
-// Decides reports whether Decide or DecideAll is set, that is, whether Violation may be called to
-// decide whether token sequences are feasible.
+// Decides reports whether Decide or DecideAll is set. If it returns false, Violation must not be
+// called.
 func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 
 // Len returns 1, because a Score is a single inequality.

@@ -40,7 +40,7 @@ const maxSum = 1<<29 - 1
 // Use math.MinInt or math.MaxInt for no bound. Tokens without a weight are not allowed. The weights
 // are copied.
 //
-// If weights have both signs, the language has too many states for a table. It then lacks the
+// If weights have both signs, the language has too many states for a table. It then omits the
 // sequences with a partial sum above 2²⁹−1 in absolute value, which have at least 512 sites.
 //
 // The error is an [*ArgumentError] if a weight exceeds 2²⁰ or a finite bound exceeds 2²⁹−1 in
@@ -173,8 +173,8 @@ func (s *Sum) Start() int {
 	return -s.low
 }
 
-// Next returns the state after the weight of token is added to the sum, or −1 (dead) if the sum
-// leaves its range or token has no weight.
+// Next returns the state after the weight of the given token is added to the sum. It returns −1
+// (dead) if the sum leaves its range or the token has no weight.
 func (s *Sum) Next(state int, token int32) int {
 	if s.fixed {
 		return s.nextAt(state, token)
@@ -224,7 +224,8 @@ func (s *Sum) Accepting(state int) bool {
 	return sum >= s.lower && sum <= s.upper
 }
 
-// Classes puts tokens with the same weight at every site into one class.
+// Classes divides the tokens into classes: tokens that have the same weight at every site are in
+// one class.
 func (s *Sum) Classes(levels int) (of []int32, n int) {
 	return s.classes(levels, func(v int) int { return v })
 }

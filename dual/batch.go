@@ -82,9 +82,9 @@ func (b *Batch) Variance(v []float64) {
 	}
 }
 
-// Covariance stores in c, n × n for n = len(Mean), the covariance of the violations over the batch.
-// It is a copy of the field Cov. If Cov is nil, it is computed from the field G with the divisor
-// States − 1. If G is nil too, or States = 1, it is 0. The cost is O(States·n²).
+// Covariance stores the covariance of the violations over the batch in c, an n × n matrix with n =
+// len(Mean). It is a copy of the field Cov. If Cov is nil, it is computed from the field G with the
+// divisor States − 1. If G is nil too, or States = 1, it is 0. The cost is O(States·n²).
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)

@@ -235,8 +235,9 @@ func (c *Certificate) set(j int, violation, se float64) {
 
 // Judge returns the certificate of independent samples x, an array of states × sites, such as the
 // output of a diffusion. The target is a [Target], or the predictor of a diffusion. The argument
-// lambda holds the multipliers at which the samples were drawn, or which the diffusion reached.
-// Standard errors are too large for samples that shared multipliers while they were drawn.
+// lambda holds the multipliers at which the samples were drawn, or the multipliers that the
+// diffusion reached. Standard errors are too large for samples that shared multipliers while they
+// were drawn.
 //
 // Judge returns an error if x holds fewer than two states or an incomplete state, or if the number
 // of multipliers is wrong. Multipliers must be finite, and ≥ 0 for inequalities.

@@ -20,8 +20,9 @@ import (
 // [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound, but one bound must be
 // finite. Low must be ≤ High. At least one statistic is required.
 //
-// A constraint has one Lagrange multiplier and one [Row] for each finite bound, that of High first.
-// If Low = High, the constraint is an equality with one multiplier, which may have either sign.
+// A constraint has one Lagrange multiplier and one [Row] for each finite bound. High comes before
+// Low. If Low = High, the constraint is an equality with one multiplier, which may have either
+// sign.
 //
 // On tokens (S = int32), a statistic may be any energy.Model or a function (see [Statistic]). If
 // all are models, a [Lagrangian] supports the interfaces that the base and the models support.

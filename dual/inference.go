@@ -21,8 +21,8 @@ import (
 )
 
 // Config holds the settings of an [Inference]. With the zero value, a dual step makes one draw per
-// chain, and the rule is [Auto] (or AdaGrad for more than 2000 multipliers). It starts from λ = 0,
-// and λ is not bounded.
+// chain, and the rule is [Auto] (or AdaGrad for more than 2000 multipliers). The multipliers λ
+// start from 0 and are not bounded.
 type Config struct {
 	// rule that updates λ; nil means Auto{}, or AdaGrad{} for more than 2000 multipliers
 	Rule  Rule
@@ -35,9 +35,9 @@ type Config struct {
 	// λ̄, and the certificate omits the first quarter of the steps.
 	Uniform bool
 
-	// Diverge limits the sum Σ_j |λ_j| of the multipliers; 0 means 10⁴. If the sum exceeds this
-	// limit and no recent sample satisfies the constraints, Run returns a [DivergedError], even
-	// without a proof that the constraints are infeasible.
+	// Diverge is a limit for the sum Σ_j |λ_j| of the multipliers; 0 means 10⁴. If the sum exceeds
+	// this limit and no recent sample satisfies the constraints, Run returns a [DivergedError],
+	// even without a proof that the constraints are infeasible.
 	Diverge float64
 
 	// Observe, if not nil, is called after every dual step. It receives the multipliers at
@@ -355,9 +355,10 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. For each chain it ignores discard draws and then uses as
-// many as the argument draws. The certificate includes the dual value if the target can be
-// enumerated and has at most 2²² states. The next dual step uses the multipliers of the loop again.
+// [Inference.Average] if lambda is nil. Each chain first skips as many draws as the argument
+// discard. Certify then uses as many draws of each chain as the argument draws. The certificate
+// includes the dual value if the target can be enumerated and has at most 2²² states. The next dual
+// step uses the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.

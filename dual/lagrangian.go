@@ -400,10 +400,10 @@ func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 // violations, and u holds one weight per multiplier, with u_j ≥ 0 for inequalities. A positive
 // margin proves that no distribution satisfies the constraints.
 //
-// If the inequalities are sums over sites, the minimum is over all states, and is a lower bound
-// because states of probability zero are included. Otherwise it is over the states of positive
-// probability, and ok is false if the base has more than 2²² states. After [Lagrangian.Within],
-// both minima are over the language only.
+// If the inequalities are sums over sites, the minimum is over all states. It is then a lower
+// bound, because it includes states of probability zero. Otherwise the minimum is over the states
+// of positive probability, and ok is false if the base has more than 2²² states. After
+// [Lagrangian.Within], both minima are over the language only.
 //
 // Margin returns an error if an evaluation gives NaN or ctx ends.
 func (l *Lagrangian) Margin(ctx context.Context, u []float64) (margin float64, ok bool, err error) {

@@ -53,8 +53,9 @@ func checkCount(rule string, n int) error {
 }
 
 // Decay is a rule that shrinks the multipliers before every step of another rule: λ ← (1 − Rate)·λ.
-// This keeps them bounded when the constraints cannot be satisfied, at the price of a bias. After
-// [Ascent] with step size η, for example, the mean violation ḡ converges to Rate·λ/η instead of 0.
+// This keeps the multipliers bounded when the constraints cannot be satisfied, at the price of a
+// bias. After [Ascent] with step size η, for example, the mean violation ḡ converges to Rate·λ/η
+// instead of 0.
 type Decay struct {
 	Rule Rule    // rule that then updates the shrunken multipliers; nil means Auto{}
 	Rate float64 // fraction removed from λ at every step, in [0, 1)

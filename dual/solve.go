@@ -28,8 +28,8 @@ type Solution struct {
 // the violations and β is the temperature. After [Lagrangian.Within] the sum is only over the
 // sequences of that language. Solve starts from the present multipliers of l and does not change l.
 //
-// A base model with more than 2²² states needs tables ([energy.Factored]), as do the inequalities.
-// The tables must form a graph of low tree-width.
+// If there are more than 2²² states, the base model and the inequalities must have tables
+// ([energy.Factored]). The tables must form a graph of low tree-width.
 //
 // Solve returns the errors of [SolveStates], and an error in these cases:
 //

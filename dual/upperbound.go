@@ -13,8 +13,8 @@ import (
 //	P(X ≤ hits | n, p) = δ,
 //
 // where X is binomial and δ is the argument delta. The limit is too low with probability at most δ.
-// The draws must not be those used to find the multipliers. With hits = 0 it is about 3/n at δ =
-// 0.05. With hits = n it is 1.
+// The draws must not be those used to find the multipliers. With hits = 0 the limit is about 3/n at
+// δ = 0.05. With hits = n the limit is 1.
 //
 // UpperBound returns an error unless 0 ≤ hits ≤ n, n ≥ 1 and 0 < δ < 1.
 func UpperBound(hits, n int, delta float64) (float64, error) {

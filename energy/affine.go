@@ -105,9 +105,9 @@ func Scale(m Model, beta float64) (Model, error) {
 }
 
 // Clamp returns the distribution of m given that x_i = fixed[i] for every site i in the map fixed.
-// The result has the shape of m. A state with another level at a fixed site has energy +Inf. So
-// has, in a table of energy differences ([Differentiable]), every level of a fixed site but the
-// current one. In a field ([Binary]), the entry of a fixed site is ±Inf.
+// The result has the shape of m. A state with another level at a fixed site has energy +Inf. In a
+// table of energy differences ([Differentiable]), every level of a fixed site other than the
+// current one has the entry +Inf. In a field ([Binary]), the entry of a fixed site is ±Inf.
 //
 // The result is [Supported]. Its method Repair calls the Repair of m, if there is one, and then
 // sets the fixed sites, which may undo the repair. [Affine.As] lists the other interfaces. Clamp
@@ -413,7 +413,8 @@ func unite(graphs []graph) graph {
 // supports each of [Binary], [Conditional], [Local], [Graphical] and [Windowed] if all of its parts
 // (the models that it sums) do. It is also
 //
-//   - [Differentiable] if all parts are; in a sum, Binary and Windowed parts count, too;
+//   - [Differentiable] if all parts are. In a sum of several parts, a Binary or Windowed part
+//     counts as Differentiable;
 //   - [Ordinal] if at least one part is;
 //   - [Supported] if at least one part is or sites are fixed. Repair calls the Repair of each such
 //     part and then sets the fixed sites. If these changes conflict, a state may still have
@@ -1230,11 +1231,11 @@ func pairsOf(m Model) (p pairs, ok bool) {
 }
 
 // PairsOf returns the pair weights and fields of m in the form of [Pairwise]. Do not modify the
-// slices. The result ok is true if m has two levels and is
+// slices. The result ok is true if m has two levels and one of these conditions holds:
 //
-//   - Pairwise,
-//   - [Matching], or
-//   - a sum of single-site terms, and not [Parametric].
+//   - m is Pairwise;
+//   - m is [Matching];
+//   - the energy of m is a sum of single-site terms, and m is not [Parametric].
 func PairsOf(m Model) (start, adj []int32, weight, field []float64, ok bool) {
 	if check.Nil(m) || !two(m) {
 		return nil, nil, nil, nil, false

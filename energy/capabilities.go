@@ -76,10 +76,11 @@ type Local interface {
 	// +Inf. No entry is −Inf. The length of d is sites·levels.
 	Locals(d []float64, x []int32)
 
-	// Move updates the table d of [Local.Locals] for the change of x_site to the level to. Call it
-	// before changing x; Move does not modify x. In the rows of the other sites it adds the changes
-	// of the energies, up to a constant per row. It leaves the row of x_site as it is. Because Move
-	// only adds, d may also be the sum of the tables of several models.
+	// Move updates the table d of [Local.Locals] for a change of x_site to the level given by the
+	// argument to. Call it before changing x; Move does not modify x. In the rows of the other
+	// sites it adds the changes of the energies, up to a constant per row. It leaves the row of
+	// x_site as it is. Because Move only adds, d may also be the sum of the tables of several
+	// models.
 	Move(d []float64, site int, to int32, x []int32)
 }
 
@@ -100,9 +101,9 @@ type Graphical interface {
 type Toroidal interface {
 	Model
 
-	// Torus returns the number of columns of the row-major lattice, and the exact energy
-	// differences d[k] = E(x_i=1) − E(x_i=0) of a site i with k = 0, …, 4 neighbours at level 1.
-	// The result ok is false if the model cannot be described in this way.
+	// Torus returns the number of columns of the row-major lattice and five exact energy
+	// differences d. The entry d[k] is E(x_i=1) − E(x_i=0) for a site i with k = 0, …, 4 neighbours
+	// at level 1. The result ok is false if the model cannot be described in this way.
 	Torus() (cols int, d [5]float64, ok bool)
 }
 
@@ -222,9 +223,9 @@ type Ordinal interface {
 type Windowed interface {
 	Ordinal
 
-	// Window stores the energy of each state of x in e, and in g the energy differences for the
-	// levels at most w steps from the current level. The length of g is len(x)·(2w+1). For state s
-	// of x and site i,
+	// Window stores the energy of each state of x in e. It stores in g the energy differences for
+	// the levels at most w steps from the current level. The length of g is len(x)·(2w+1). For
+	// state s of x and site i,
 	//
 	//	g[s,i,k] ≈ E(s with level s_i+k−w at site i) − E(s),  k = 0,…,2w,
 	//
@@ -253,9 +254,10 @@ type Incremental interface {
 
 	// FieldFrom evaluates the states y, given the same number of earlier states x. It stores in e
 	// and h what [Binary.Field] would store for y, bit for bit. It stores intermediate results for
-	// y in next, which has states × CacheLen() entries. The argument cache holds those for x, as an
-	// earlier call stored them in next. If x is nil, FieldFrom ignores cache and evaluates y from
-	// scratch. The slice next must not overlap x and cache, which FieldFrom does not modify.
+	// y in next, which has states × CacheLen() entries. The argument cache holds the results for x,
+	// as an earlier call stored them in its argument next. If x is nil, FieldFrom ignores cache and
+	// evaluates y from scratch. The slice next must not overlap x and cache, which FieldFrom does
+	// not modify.
 	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
 }
 

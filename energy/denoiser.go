@@ -45,7 +45,8 @@ type Noised[S Site] struct {
 	// Guided is false.
 	Guided bool
 
-	// Reveals states how the caller reveals masked tokens. Most denoisers ignore it; see [Reveals].
+	// Reveals describes how the caller reveals masked tokens. Most denoisers ignore it; see
+	// [Reveals].
 	Reveals Reveals
 
 	// Meta is data that the user passes to the denoiser, such as a prompt. Diffusions pass it on
@@ -53,14 +54,14 @@ type Noised[S Site] struct {
 	Meta any
 }
 
-// Reveals states how the caller of a [Denoiser] reveals masked tokens. A diffusion sets it in
+// Reveals describes how the caller of a [Denoiser] reveals masked tokens. A diffusion sets it in
 // [Noised]. Denoisers need this value only if they compute the probability of the steps that
 // produced a sample.
 type Reveals uint8
 
 const (
 	// RevealsOtherwise means that neither RevealsEach nor RevealsOne applies. Examples are tokens
-	// revealed in a chosen order, steps changed by a projection, guidance or resampling of
+	// revealed in a chosen order, steps changed by a projection, by guidance or by resampling of
 	// particles, and noise other than masking.
 	RevealsOtherwise Reveals = iota
 
@@ -133,13 +134,13 @@ type DenoiserFunc[S Site] struct {
 	// slices are checked before F is called.
 	F func(ctx context.Context, v []float32, q Noised[S]) error
 
-	// IgnoresTime states that predictions depend on the states alone (see [TimeFree]), as usual in
-	// masked diffusion.
+	// IgnoresTime declares that predictions depend on the states alone (see [TimeFree]), as usual
+	// in masked diffusion.
 	IgnoresTime bool
 
-	// ExcludesSelf states that F predicts each site from the other sites only (see [LeaveOneOut]).
-	// Set it for networks trained on the objective of uniform diffusion (UDLM). The reverse step of
-	// that diffusion combines such a prediction with the site's own token.
+	// ExcludesSelf declares that F predicts each site from the other sites only (see
+	// [LeaveOneOut]). Set it for networks trained on the objective of uniform diffusion (UDLM). The
+	// reverse step of that diffusion combines such a prediction with the site's own token.
 	ExcludesSelf bool
 }
 
@@ -227,8 +228,8 @@ func (q Noised[S]) States(sites int) int {
 //
 //	x̂_0 = (x_t − √(1−ᾱ)·ε̂)/√ᾱ.
 //
-// The prediction of a clean entry is the entry itself. For all others ᾱ must be > 0, because at ᾱ =
-// 0 the state is pure noise and the prediction would not be finite.
+// The prediction of a clean entry is the entry itself. For all other entries ᾱ must be > 0, because
+// at ᾱ = 0 the state is pure noise and the prediction would not be finite.
 type NoisePredictor struct{ Denoiser[float32] }
 
 // Shape returns the shape of the wrapped denoiser.

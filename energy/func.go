@@ -14,8 +14,8 @@ import (
 //	m := energy.Func{Sites: 8, Levels: 3, E: func(x []int32) float64 { … }}
 //
 // E returns the energy in nats, +Inf for a state of probability zero, or NaN for a failure. It must
-// be a function of x alone, must be safe for concurrent calls, and must not modify or keep x. So
-// must Grad, Field and Estimate.
+// be a function of x alone, must be safe for concurrent calls, and must not modify or keep x. The
+// same rules apply to Grad, Field and Estimate.
 //
 // A Func is [Differentiable]. Its table of energy differences comes from Grad or Field if one is
 // set. Otherwise the table is exact and takes sites·(levels−1) + 1 calls of E. A Func is also
@@ -64,8 +64,8 @@ func (f Func) Energy(e []float64, x []int32) {
 	}
 }
 
-// Conditional stores in d, for every level of one site, the exact energy at that level minus the
-// energy of the state x. It calls E at every level. It implements the interface [Conditional].
+// Conditional stores in d the exact energy at each level of one site, minus the energy of the state
+// x. It calls E at every level. It implements the interface [Conditional].
 func (f Func) Conditional(d []float64, site int, x []int32) {
 	f.check()
 	check.Len("energy", "d", len(d), f.Levels)
@@ -80,9 +80,9 @@ func (f Func) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e, and in g the table of energy differences. The table comes from
-// Grad or Field if one is set. Otherwise it is exact, rounded to float32. It implements
-// [Differentiable].
+// Gradient stores the energies in e. The slice g receives the table of energy differences. The
+// table comes from Grad or Field if one is set. Otherwise it is exact, rounded to float32. It
+// implements [Differentiable].
 func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	f.check()
 	check.Len("energy", "e", len(e), check.Rows("energy", "x", len(x), f.Sites))

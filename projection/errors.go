@@ -62,9 +62,10 @@ type InfeasibleError struct {
 	// sites.
 	Site int
 
-	// Clash names the parts of an intersection that exclude each other at this length, whatever the
-	// weights. If any one of them were removed, some sequence would be allowed. Clash is nil if
-	// compiling did not find such parts. For the names of parts see [constraint.DFA.Named].
+	// Clash holds the names of the parts of an intersection that exclude each other at this length,
+	// whatever the weights. If any one of them were removed, some sequence would be allowed. Clash
+	// is nil if compiling did not find such parts. For the names of parts see
+	// [constraint.DFA.Named].
 	Clash []string
 }
 

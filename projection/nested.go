@@ -272,9 +272,9 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 	}, nil
 }
 
-// Nested is a language with unbounded nesting, such as brackets or JSON, which a pushdown automaton
-// recognises. As a [constraint.Automaton], it has one state for every pair of a control state and a
-// stack, numbered when it is first reached.
+// Nested is a language with unbounded nesting, such as brackets or JSON. A pushdown automaton
+// recognises it. As a [constraint.Automaton], it has one state for every pair of a control state
+// and a stack, numbered when it is first reached.
 //
 // [Path] sums over all sequences by the pushdown automaton. Its cost grows with the cube of the
 // length. The cost is linear if no part of the language may contain itself and there are few pairs

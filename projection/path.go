@@ -49,9 +49,9 @@ type Path struct {
 	// the finite cost that KL(x‖y) assigns to them. Otherwise a log-weight of −Inf forbids a token.
 	Revive bool
 
-	// Limit bounds the size of the compiled language; 0 means 2²⁴. The size is the number of edges
-	// of the automaton after unrolling it over the sites. For a nested language, it is the number
-	// of sums over parts of the sequence.
+	// Limit is the largest size of the compiled language; 0 means 2²⁴. The size is the number of
+	// edges of the automaton after unrolling it over the sites. For a nested language, it is the
+	// number of sums over parts of the sequence.
 	Limit int
 }
 
@@ -69,10 +69,10 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 }
 
 // Compile compiles the path for direct calls, by unrolling the automaton of the language over the
-// sites. (A sampler such as a diffusion calls Bind instead.) If the language has no sequence of
-// that length, the error is an *[InfeasibleError]. It names the clashing parts of an intersection.
-// If the result is too large, the error is a *[constraint.LimitError]. Other errors name a field
-// that is out of range or wrap the cause of ctx.
+// sites. (A sampler such as a diffusion calls Bind instead.) If the language has no sequence with
+// this number of sites, the error is an *[InfeasibleError]. It names the clashing parts of an
+// intersection. If the result is too large, the error is a *[constraint.LimitError]. Other errors
+// name a field that is out of range or wrap the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {

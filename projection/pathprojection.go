@@ -90,10 +90,11 @@ func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels 
 // Draw stores in x0 an exact draw from p, the factorised distribution with the log-weights v,
 // restricted to the language C:
 //
-//	P(x) = p(x)·1[x ∈ C] / P(C).
+//	P(x) = p(x)·1[x ∈ C] / p(C).
 //
 // It returns log Z, the log of the total weight of the language under the unnormalised weights
-// exp(v). If the rows of v are normalised, log Z equals log P(C). Draw does not modify v.
+// exp(v). If the rows of v are normalised, log Z equals log p(C), the log-probability of the
+// language. Draw does not modify v.
 func (e *PathProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	return e.Sample(ctx, x0, v, src)
@@ -322,15 +323,16 @@ func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, f
 	return 0, err
 }
 
-// Nearest replaces the log-weights v of a factorised distribution p by the log-probabilities of the
-// nearest factorised distribution y whose likeliest sequence is in the language,
+// Nearest replaces the factorised distribution p with the log-weights v by the nearest factorised
+// distribution y whose likeliest sequence is in the language,
 //
 //	argmin_y Σ_i KL(p_i‖y_i)  (or Σ_i KL(y_i‖p_i) if the Divergence of the Path is Reverse).
 //
-// Nearest stores the likeliest sequence of y in x and returns the divergence in nats. With the
-// margin κ of the Path, x must also satisfy y_i(x_i) ≥ κ·y_i(l) for all sites i and levels l ≠ x_i.
-// Rows that already satisfy this are unchanged. A NaN or +Inf at a token that the language cannot
-// use at that site counts as −Inf. If Nearest returns an error, v is unchanged.
+// It stores the log-probabilities of y in v and the likeliest sequence of y in x, and returns the
+// divergence in nats. With the margin κ of the Path, x must also satisfy y_i(x_i) ≥ κ·y_i(l) for
+// all sites i and levels l ≠ x_i. Rows that already satisfy this are unchanged. A NaN or +Inf at a
+// token that the language cannot use at that site counts as −Inf. If Nearest returns an error, v is
+// unchanged.
 //
 // Source: Cardei et al. (2025).
 func (e *PathProjection) Nearest(ctx context.Context, x []int32, v []float32) (divergence float64, err error) {

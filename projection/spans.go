@@ -19,9 +19,9 @@ type Span struct {
 	Path     Path
 }
 
-// Spans projects parts of a sequence, such as the blanks of a form or the answer after a prompt,
-// each onto its own language. Sites outside all spans are free. Draws and sums are exact, and their
-// cost is the sum over the spans.
+// Spans is a projection of parts of a sequence, each onto its own language. Examples are the blanks
+// of a form and the answer after a prompt. Sites outside all spans are free. Draws and sums are
+// exact, and their cost is the sum over the spans.
 //
 // A Spans is written as a struct literal. Compile makes a [SpansProjection] for direct use. Bind
 // makes one for a runner such as package sampler/diffusion. The runner keeps given tokens, such as

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// Options sets the size of the space to enumerate, and the expected results if they are known.
-// The zero value enumerates all sequences of up to four tokens of three levels.
+// Options holds the size of the space to enumerate, and the expected results if they are known. The
+// zero value enumerates all sequences of up to four tokens of three levels.
 type Options struct {
 	// Sites is the length of the sequences; 0 means 4. A language is tested on sequences of 0 …
 	// Sites tokens, and a [constraint.Set] on sequences of exactly Sites tokens.
@@ -78,8 +78,8 @@ func (o *Options) size() (int, error) {
 //   - start: Start is in 0…States()−1 and does not change;
 //   - range: Next is −1 or in 0…States()−1, also for tokens outside 0…Levels−1;
 //   - function: Next and Accepting return the same for the same arguments, in any order of calls;
-//   - predicate: the automaton accepts a sequence if and only if Options.Accepts returns true, and
-//     accepts none after Next has returned −1;
+//   - predicate: the automaton accepts a sequence if and only if Options.Accepts returns true. It
+//     accepts no sequence on which Next has returned −1;
 //   - count: the number of accepted sequences equals the result of Options.Count;
 //   - classes: tokens of one class of a [constraint.Classed] language lead from every state to the
 //     same state, and every class has a token;

@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Prices names the channels of a series that hold the open, high, low and close prices of a
+// Prices holds the numbers of the four channels with the open, high, low and close prices of a
 // period. Its method Finish corrects prices that violate their order only by rounding errors:
 //
 //	raw := shape.Raw(x)
@@ -29,10 +29,11 @@ type Prices struct {
 //
 // Finish returns an error and leaves raw unchanged in these cases:
 //
-//   - The four channels are not different channels of the series.
+//   - The four channels are not distinct channels of the series.
 //   - Tick is negative or not finite.
 //   - A price is not finite, or is too large to distinguish its ticks.
-//   - A price would have to move further than the limit most, which means that it is wrong.
+//   - A price would have to move further than the argument most. Such a price is wrong, not
+//     merely rounded.
 func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64, err error) {
 	at := [4]int{p.Open, p.High, p.Low, p.Close}
 	for k, c := range at {

@@ -20,7 +20,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Build sorts sequences of tokens 0 … levels−1 and writes them to the file path. It returns the
+// Build sorts sequences of tokens 0 … levels−1 and writes them to the file at path. It returns the
 // number of distinct sequences. The iterator may yield sequences in any order and may repeat them.
 // The slices that it yields are not kept.
 //

@@ -50,8 +50,8 @@ func (l Layered) States() int { return (l.base().States() + 1) * (l.top().States
 // Start returns the state before the first token.
 func (l Layered) Start() int { return l.join(l.base().Start(), l.top().Start()) }
 
-// Next returns the state after token is read in the given state, or −1 (dead) if no sequence of
-// Base or Top continues with token.
+// Next returns the state after the given token is read in the given state, or −1 (dead) if no
+// sequence of Base or Top continues with this token.
 func (l Layered) Next(state int, token int32) int {
 	b, t := l.split(state)
 	if b >= 0 {

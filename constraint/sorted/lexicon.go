@@ -258,8 +258,8 @@ func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 // Start returns 0, the state of the empty prefix.
 func (l *Lexicon) Start() int { return 0 }
 
-// Next returns the state after token is read in the given state, or −1 (dead) if no sequence of the
-// set continues with token.
+// Next returns the state after the given token is read in the given state, or −1 (dead) if no
+// sequence of the set continues with this token.
 func (l *Lexicon) Next(state int, token int32) int {
 	to := -1
 	if token >= 0 && l.readable() {

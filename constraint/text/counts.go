@@ -43,8 +43,8 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 // the end of the text. Closing quotes and brackets may stand in between. For example, "Dr. No."
 // counts as two sentences. The language contains only UTF-8 text.
 //
-// The error is an [*constraint.ArgumentError] if there are no terminators or one is white space.
-// Other errors are the same as for [WordCount].
+// The error is an [*constraint.ArgumentError] if there are no terminators or a terminator is white
+// space. Other errors are the same as for [WordCount].
 func Sentences(ctx context.Context, v Vocabulary, limits constraint.Limits, sentences Range, ends string) (*constraint.DFA, error) {
 	const name = "Sentences"
 	c, err := sentences.counter(name, limits)

@@ -21,7 +21,7 @@ const gaps = 1 << 20
 // Special tokens (begin and end marks, masks, unknown) are Forbidden, as are ids without a token or
 // with an empty text. The padding token of the file is Padding.
 //
-// A token has the same text at every position, that in the middle of a text. With Metaspace,
+// Each token has a single text: the one that it has in the middle of a longer text. With Metaspace,
 // WordPiece and WordLevel, every word begins with a blank; with an end-of-word suffix, every word
 // ends with one. Two steps of decoding are not applied: Strip at the ends of the whole text, and
 // the clean-up of blanks before punctuation.

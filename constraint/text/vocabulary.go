@@ -19,11 +19,11 @@ type Vocabulary struct {
 	// unless the token is Forbidden or Padding.
 	Tokens []string
 
-	// Forbidden lists tokens that never occur, such as masks and begin-of-text marks. Their
+	// Forbidden holds the tokens that never occur, such as masks and begin-of-text marks. Their
 	// text does not matter.
 	Forbidden []int32
 
-	// Padding lists tokens that may follow a complete text, any number of them in any order.
+	// Padding holds the tokens that may follow a complete text, any number of them in any order.
 	// Nothing else may follow a padding token. The text of these tokens does not matter. With
 	// padding, a sequence of L sites can hold a text of fewer than L tokens. If texts must fill all
 	// sites, leave Padding empty.

@@ -12,8 +12,8 @@ import (
 )
 
 // Contains compiles the language of the token sequences whose text contains every one of the
-// strings, in any division into tokens. Errors are the same as for [constraint.Contains] and
-// [Lift].
+// strings, however the text is divided into tokens. Errors are the same as for
+// [constraint.Contains] and [Lift].
 func Contains(ctx context.Context, v Vocabulary, limits constraint.Limits, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.Contains(bytesOf(words)...)
 	if err != nil {
@@ -22,8 +22,9 @@ func Contains(ctx context.Context, v Vocabulary, limits constraint.Limits, words
 	return Lift(ctx, a, v, limits)
 }
 
-// Avoids compiles the language of the token sequences whose text contains none of the strings, in
-// any division into tokens. Errors are the same as for [constraint.Avoids] and [Lift].
+// Avoids compiles the language of the token sequences whose text contains none of the strings,
+// however the text is divided into tokens. Errors are the same as for [constraint.Avoids] and
+// [Lift].
 func Avoids(ctx context.Context, v Vocabulary, limits constraint.Limits, words ...string) (*constraint.DFA, error) {
 	a, err := constraint.Avoids(bytesOf(words)...)
 	if err != nil {

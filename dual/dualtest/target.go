@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/laws"
 )
 
-// TargetOptions states properties of a target that its methods do not show.
+// TargetOptions declares properties of a target that its methods do not show.
 type TargetOptions[S energy.Site] struct {
 	// X holds the states to check, an array of states × sites. If X is nil, a target on tokens is
 	// checked on all its states; there must then be at most 2¹² states. A target on reals is
@@ -36,7 +36,7 @@ type TargetOptions[S energy.Site] struct {
 //
 //   - shape: Len ≥ 1, Sites ≥ 1 and a finite Beta > 0, all of them constant.
 //   - multipliers: SetLambda copies its argument. It rejects numbers that are not finite and, for
-//     inequalities, negative numbers. It then changes nothing.
+//     inequalities, negative numbers. If it rejects them, it changes nothing.
 //   - batch: A state has the same violations alone and among others, and x is not modified.
 //   - base: At λ = 0, also after other multipliers, energies equal TargetOptions.Base.
 //   - energy: E(x, λ) = (f_0(x) + λᵀg(x))/β for the base energy f_0, the violations g and the

@@ -13,8 +13,9 @@ import (
 type Config struct {
 	Objective Objective // how to estimate the gradient; nil means Persistent{}
 
-	// Chains draws samples from the model p that is fitted, for instance sampler.NewChains(ctx,
-	// p, …). It must use the same p. A warm-up, if any, is part of the first step.
+	// Chains is the primal that draws samples from the fitted model p, for instance
+	// sampler.NewChains(ctx, p, …). It must use the same p. A warm-up, if any, is part of the first
+	// step.
 	Chains dual.Primal[int32]
 
 	Batch int    // number of rows of data per step, drawn without replacement; 0 means all
@@ -39,7 +40,7 @@ type Config struct {
 	// for all.
 	Penalty []float64
 
-	// Fixed marks the parameters that are held constant; nil means none.
+	// Fixed[k] is true if parameter k is held constant. A nil Fixed means that none is.
 	Fixed []bool
 
 	// Observe, if not nil, is called after every step. It receives the new parameters and the

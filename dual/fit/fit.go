@@ -59,7 +59,7 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 // level per site; the fit keeps a reference to it and does not modify it. The fit starts from the
 // present parameters of p.
 //
-// New returns an error in these cases, and the errors of the objective:
+// New returns the errors of the objective, and an error in these cases:
 //
 //   - the model is nil or has no parameters, or a field of the configuration is out of range;
 //   - the data do not consist of one or more whole rows;

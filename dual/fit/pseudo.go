@@ -87,7 +87,8 @@ func (c *conditionals) neighbours(ctx context.Context, g []float64, rows []int32
 //	Σ_i log p(x_i | the other sites).
 //
 // The pseudo-likelihood is concave if the log-likelihood is, and needs no chains. As the data grow,
-// its optimum tends to that of the likelihood, but with a larger variance.
+// its optimum tends to the optimum of the likelihood. The estimate has a larger variance than
+// maximum likelihood.
 //
 // For [Conditioned] models, such as Ising models, the gradient has a closed form. For other models,
 // each row needs the gradients of sites·(levels−1) + 1 states.

@@ -73,8 +73,8 @@ func (f *Fit) residual(k int) float64 {
 	return math.Abs(v)
 }
 
-// Solve makes steps until the residuals of the parameters vanish within the tolerance tol, or until
-// it has made the largest allowed number of steps (most). Solve checks the residuals after each
+// Solve makes steps until the residuals of the parameters vanish within the tolerance tol. The
+// argument most is the largest number of steps that it makes. Solve checks the residuals after each
 // window of 16, 32, 64, … steps (see [Report]). A residual vanishes if it is at most tol plus four
 // standard errors, and the standard error is at most tol. Solve reports whether all residuals
 // vanished.

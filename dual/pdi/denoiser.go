@@ -376,8 +376,8 @@ func (d *Denoiser) Effective() []float64 { return d.ess }
 const scarceCandidates = 2
 
 // Ranged is a predictor that is valid only for a range of multipliers, such as a trained network.
-// The method Outside returns nil if lambda is in the range, and otherwise an error that states how
-// lambda exceeds it.
+// The method Outside returns nil if lambda is in the range, and otherwise an error that describes
+// how lambda exceeds it.
 type Ranged interface{ Outside(lambda []float64) error }
 
 // Warning returns a sentence if the predictions for the last batch may be wrong, and "" otherwise.

@@ -79,10 +79,10 @@ type GibbsOptions struct {
 	Candidates int // number K of candidates; 0 means 64
 
 	// Center and Spread, if not nil, are the mean and the variances of a Gaussian that resembles
-	// the base distribution exp(−f0/β), for better candidates. They hold one entry per coordinate,
-	// or a single entry for all. Constraints of type continuous.Linear tilt this Gaussian by their
-	// multipliers. Candidates are drawn from its posterior given the noisy state x_t. With many
-	// candidates the estimate tends to the same limit, whatever the Gaussian.
+	// the base distribution exp(−f0/β). They improve the candidates. They hold one entry per
+	// coordinate, or a single entry for all. Constraints of type continuous.Linear tilt this
+	// Gaussian by their multipliers. Candidates are drawn from its posterior given the noisy state
+	// x_t. With many candidates the estimate tends to the same limit, whatever the Gaussian.
 	Center, Spread []float64
 
 	// Antithetic draws candidates in pairs whose noise is +ε and −ε. Errors that are odd in ε then
@@ -101,7 +101,7 @@ type GibbsOptions struct {
 	// times the difference between the weighted mean and the estimate from ŝ (see Score), whose
 	// mean is zero (Stein's identity). The factor c is determined by least squares over the
 	// candidates. On a Gaussian target the result has no variance, even with few effective
-	// candidates. With a single effective candidate on a mixture Control may not help.
+	// candidates. On a mixture it may not help if there is a single effective candidate.
 	Control bool
 }
 
@@ -251,10 +251,10 @@ func (g *GibbsScore) Effective() float64 {
 	return sum / float64(states)
 }
 
-// Forecast stores predictions in v and forecasts of the violations in g; it implements
-// [Forecaster]. The forecasts are weighted means of g over the candidates. If all terms are
-// continuous.Linear, the forecasts are instead the violations of the predictions, which have the
-// same expectation and less variance.
+// Forecast stores predictions in v and forecasts of the violations g in the slice violation. It
+// implements [Forecaster]. The forecasts are weighted means of g over the candidates. If all terms
+// are continuous.Linear, the forecasts are instead the violations of the predictions, which have
+// the same expectation and less variance.
 func (g *GibbsScore) Forecast(v []float32, violation []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error {
 	check.Len("pdi", "g", len(violation), len(alpha)*g.Len())
 	if g.linear {

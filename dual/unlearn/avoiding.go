@@ -19,7 +19,7 @@ import (
 //
 //	E ∏_k (1 − h_k),
 //
-// where h_k is the probability, under the original model, that the token revealed in place k is in
+// where h_k is the probability, under the original model, that the k-th token to be revealed is in
 // F. The mean is over samples of Avoiding drawn by the same process. [Avoiding.LogSurvival] returns
 // the logarithm of the product for each sample. The mean of the products is an unbiased estimate.
 //
@@ -80,8 +80,8 @@ func (a *Avoiding) Shape() (sites, levels int) { return a.sites, a.levels }
 func (a *Avoiding) MaskLevel() int32 { return a.mask }
 
 // Denoise stores in v the predictions of the original denoiser without the tokens to avoid. It
-// implements energy.Denoiser. It returns an error unless tokens are revealed one by one or
-// independently (Noised.Reveals), because the probabilities of other ways of revealing are unknown.
+// implements energy.Denoiser. It returns an error unless Noised.Reveals shows that tokens are
+// revealed one by one or independently.
 func (a *Avoiding) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if q.Reveals != energy.RevealsOne && q.Reveals != energy.RevealsEach {
 		return fmt.Errorf("unlearn: Avoiding: Noised.Reveals = %d, want RevealsOne or RevealsEach: sample by diffusion.Masked, without a projector, guidance or particles", q.Reveals)

@@ -430,17 +430,17 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 // Terminal makes the Erasure measure the finished samples of the diffusion instead of the paths
 // that lead to them. It returns a function that fills x with draws from the optimum,
 //
-//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i,
+//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i.
 //
-// which the site-wise combination of predictions only approximates. For every state in x, the
+// The site-wise combination of predictions only approximates p_λ. For every state in x, the
 // function draws a number of candidates (particles) by calling sample. It resamples x from all
 // candidates by weights that correct the error of the combination along their paths, so a state may
 // occur twice. The function sample must reveal one token at a time (diffusion.Masked{FirstHitting:
 // true}). With exact denoisers the error is O(1/(states·particles)).
 //
 // After the call, [Erasure.Violation] stores b_i − log(p_λ(x)/q_i(x)), in the notation of
-// [Erasure]. The mean of these values is the dual gradient b_i − KL(p_λ‖q_i); at most 0, it
-// certifies KL(p_λ‖q_i) ≥ b_i. [Erasure.Beta] returns 1 − s, so [dual.Auto] can find λ:
+// [Erasure]. The mean of these values is the dual gradient b_i − KL(p_λ‖q_i); if it is at most 0,
+// KL(p_λ‖q_i) ≥ b_i. [Erasure.Beta] returns 1 − s, so [dual.Auto] can find λ:
 //
 //	p, err := dual.NewResampler(sites, 256, e.Terminal(d.Sample, 4, src))
 //	inf, err := dual.NewInference(ctx, e, p, dual.Config{Max: new(0.9)})

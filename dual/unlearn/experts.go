@@ -28,8 +28,8 @@ import (
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)).
 //
 // [dual.Inference] halves a step that would violate s < 1. Set dual.Config.Max below 1. If a
-// constraint is still violated at this bound, an error names the constraint: its b exceeds b_crit
-// (see [CriticalError]).
+// constraint is still violated at this bound, its b exceeds b_crit (see [CriticalError]), and the
+// error names the constraint.
 type Experts struct {
 	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
 	weigh         func(weight []float64, offset float64) // sets the weights of sum
@@ -188,7 +188,7 @@ func divergences(bound []float64) []dual.Row {
 // LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. Here
 // q is the distribution to start from, and q_i is a distribution to move away from. The arguments q
 // and qi are models with the log partition functions logZq and logZi. The dual.Lagrangian of q with
-// this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate states whether the
+// this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate shows whether the
 // constraint holds.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.

@@ -54,10 +54,11 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample x_1, x_2, … from q, the distribution to start from. In
-// it every x_k has the same probability under q. The distributions q_i are given by ratios[i][k] =
-// q_i(x_k)/q(x_k). Solving it finds the multipliers λ for ForwardKL and LikelihoodRatio without
-// samples from the optimum p_λ (the dual-only algorithm). [Rejection] can then draw from p_λ.
+// FromRatios returns the problem on a sample x_1, x_2, … from q, the distribution to start from.
+// All x_k count as equally probable under q. The distributions q_i are given by ratios[i][k] =
+// q_i(x_k)/q(x_k). The solution of the problem gives the multipliers λ for ForwardKL and
+// LikelihoodRatio without samples from the optimum p_λ (the dual-only algorithm). [Rejection] can
+// then draw from p_λ.
 //
 // Multipliers and bounds refer to the given ratios, as in [AcceptForward] and [AcceptLikelihood].
 // For ForwardKL, the largest ratios are smoothed. [Problem.Tails] shows whether the sample is large
@@ -322,9 +323,9 @@ const (
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i},  s = Σλ_i.
 	//
-	// ReverseKL has the same distributions, at multipliers λ/(1+s). The constraints of DiscreteSafe
-	// are linear in p, unlike those of ReverseKL. On any space, the optimal λ exists if some
-	// distribution satisfies the bounds strictly.
+	// ReverseKL gives the same distributions at the multipliers λ/(1+s). The constraints of
+	// DiscreteSafe are linear in p, unlike those of ReverseKL. On any space, the optimal λ exists
+	// if some distribution satisfies the bounds strictly.
 	DiscreteSafe
 )
 
@@ -405,8 +406,8 @@ const reverseMax = 0.99
 // problem.
 //
 // For ReverseKL, the multipliers reach s = Σλ_i = 1 while a constraint is still violated. On a
-// finite space this happens if a bound reaches a critical value. For a single distribution q_1 to
-// move away from, it is
+// finite space this happens if a bound reaches a critical value. If q_1 is the only distribution to
+// move away from, this value is
 //
 //	b_crit = −log q_1(M),  M = {x : q(x)/q_1(x) is largest}.
 //
@@ -420,7 +421,8 @@ const reverseMax = 0.99
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
-	// critical bound b_crit of ReverseKL (see [CriticalError]) for one distribution; 0 otherwise
+	// critical bound b_crit of ReverseKL (see [CriticalError]) if there is one distribution to move
+	// away from; otherwise 0
 	Critical float64
 	// supremum of the dual function, not attained; for ForwardKL, the largest value found
 	Supremum float64
@@ -441,8 +443,8 @@ func (e *CriticalError) Error() string {
 	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained: lower them, or use DiscreteSafe or Global", e.Bound, e.Supremum)
 }
 
-// Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for the first
-// distribution q_1 to move away from. If q_1 = 0 at a state where q > 0, every bound can be
+// Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for q_1, the first
+// of the distributions to move away from. If q_1 = 0 at a state where q > 0, every bound can be
 // reached, and Critical returns 0.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
@@ -693,7 +695,7 @@ const maxFaces = 20
 // gives the optimum. There, p has probability 0 at some states. In the solution, Cost and Value are
 // as for [ReverseKL], and Lambda is nil.
 //
-// Global takes time 2^n for n states with q > 0, at most 20.
+// Global takes time 2^n for n ≤ 20 states with q > 0.
 //
 // Global returns an error if there are several distributions to move away from or more than 20
 // states. It also returns an error if b is above the largest possible KL(p‖q_1), which is −log min

@@ -16,18 +16,19 @@ import (
 //
 //	x̂_λ = (x̂ − Σ_i λ_i x̂_i)/(1−s),  s = Σλ_i < 1,
 //
-// where x̂ is the prediction for the distribution q to start from, and x̂_i that for a distribution
-// q_i to move away from. A DDPM step with x̂_λ is the normalised product of powers of the steps
-// with x̂ and x̂_i. Predictions of noise, scores and velocities combine by the same formula.
+// where x̂ is the prediction for q, the distribution to start from, and x̂_i is the prediction for
+// q_i, a distribution to move away from. A DDPM step with x̂_λ is the normalised product of powers
+// of the steps with x̂ and x̂_i. Predictions of noise, scores and velocities combine by the same
+// formula.
 //
-// It also measures how far the DDPM diffusion with x̂_λ is from that with x̂_i, by the path
-// divergence (Lemma 3)
+// It also measures how far the DDPM diffusion with x̂_λ is from the DDPM diffusion with x̂_i, by
+// the path divergence (Lemma 3)
 //
 //	½·Σ_k (SNR_{k−1} − SNR_k)·E‖x̂_λ − x̂_i‖²,  SNR = ᾱ/(1−ᾱ),
 //
 // where ᾱ is the signal level, and step k lowers the noise from level k to level k−1. For the last
 // step the factor is SNR_1. With exact denoisers, the divergence at λ = 0 tends to KL(q‖q_i) as the
-// steps become finer; with coarse steps it is larger. For λ ≠ 0 it is no lower bound of the
+// steps become finer; with coarse steps it is larger. For λ ≠ 0 it is not a lower bound on the
 // divergence of the samples from q_i (see [Erasure]). denoise.RealLikelihood estimates the
 // densities of final samples.
 //

@@ -16,9 +16,9 @@ import (
 
 // Rejection draws exact, independent states from the distribution ∝ q·a, where 0 ≤ a ≤ 1 is an
 // acceptance probability. It draws x from q and accepts it with probability a(x). If a is
-// [AcceptForward] or [AcceptLikelihood], the states are exact samples from the optimum p_λ of that
-// formulation at multipliers λ. A Rejection is a [dual.Resampler] and therefore a [dual.Primal].
-// Run keeps only the last of its n draws.
+// [AcceptForward] or [AcceptLikelihood], the states are exact samples from the optimum p_λ of the
+// corresponding formulation at the multipliers λ. A Rejection is a [dual.Resampler] and therefore a
+// [dual.Primal]. Run keeps only the last of its n draws.
 //
 // Run returns an error of the function draw or of ctx, or a [*TrialsError]. It also returns an
 // error if an acceptance is above 1 or NaN; no distribution p_λ then exists at this λ. After an
@@ -121,8 +121,8 @@ func (r *Rejection[S]) one(ctx context.Context, k int, x []S) error {
 }
 
 // Acceptance returns the accepted fraction of all draws from q up to now, or 0 before the first
-// draw. It is an unbiased estimate of E_q[a], the mean of the acceptance probability a, which is
-// also the normaliser Z_λ of q·a.
+// draw. It is an unbiased estimate of E_q[a], the mean acceptance probability. This mean is the
+// normaliser Z_λ of q·a.
 func (r *Rejection[S]) Acceptance() float64 {
 	if r.tried == 0 {
 		return 0
@@ -130,13 +130,13 @@ func (r *Rejection[S]) Acceptance() float64 {
 	return float64(r.kept) / float64(r.tried)
 }
 
-// AcceptForward returns the log acceptance with which a [Rejection] draws from the [ForwardKL]
-// distribution,
+// AcceptForward returns the logarithm of the acceptance probability with which a [Rejection] draws
+// from the [ForwardKL] distribution,
 //
 //	log(1 − Σ_i λ_i r_i),
 //
-// where r_i = q_i/q is the density ratio at x. The mean acceptance is 1 − Σλ_i. If the acceptance
-// would be negative, the result is NaN, because no distribution p_λ exists.
+// where r_i = q_i/q is the density ratio at x. The mean acceptance probability is 1 − Σλ_i. If the
+// probability would be negative, the result is NaN, because no distribution p_λ exists.
 func AcceptForward(lambda, ratio []float64) float64 {
 	check.Len("unlearn", "ratio", len(ratio), len(lambda))
 	v := 1 - weighted.Dot(lambda, ratio)
@@ -146,9 +146,9 @@ func AcceptForward(lambda, ratio []float64) float64 {
 	return simd.Log(v)
 }
 
-// AcceptLikelihood returns the log acceptance −Σ_i λ_i r_i with which a [Rejection] draws from the
-// [Likelihood] or [LikelihoodRatio] distribution. Here r_i is the bounded quantity at x: q_i for
-// Likelihood, q_i/q for LikelihoodRatio.
+// AcceptLikelihood returns −Σ_i λ_i r_i, the logarithm of the acceptance probability with which a
+// [Rejection] draws from the [Likelihood] or [LikelihoodRatio] distribution. Here r_i is the
+// bounded quantity at x: q_i for Likelihood, q_i/q for LikelihoodRatio.
 func AcceptLikelihood(lambda, r []float64) float64 {
 	check.Len("unlearn", "r", len(r), len(lambda))
 	return 0 - weighted.Dot(lambda, r)

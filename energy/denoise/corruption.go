@@ -13,7 +13,7 @@ import (
 )
 
 // Corruption is a kind of noise on tokens: [Absorbing] or [Noisy]. It selects the noise that an
-// exact denoiser removes.
+// exact denoiser removes from samples of its model.
 type Corruption uint8
 
 const (

@@ -19,8 +19,8 @@ import (
 //
 //	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} exp(−E(x_0)) Π_j q(x_t,j | x_0,j),
 //
-// where E is the energy of the model and q(x_t,j | x_0,j) the probability that the corruption turns
-// token x_0,j into x_t,j. A prediction of one state costs about three times as much as log Z.
+// where E is the energy of the model and q(x_t,j | x_0,j) is the probability that the corruption
+// turns token x_0,j into x_t,j. A prediction of one state costs about three times as much as log Z.
 //
 // If a corrupted state is impossible under the model, its prediction is −Inf everywhere. A Factored
 // is immutable and safe for concurrent use.
@@ -33,8 +33,8 @@ type Factored struct {
 	runs       sync.Pool
 }
 
-// NewFactored returns the exact denoiser for clean states distributed as the model m and noise of
-// the kind c. It uses the current parameters of the model.
+// NewFactored returns the exact denoiser of the model m under the corruption c. It uses the current
+// parameters of the model.
 //
 // NewFactored returns an error in these cases:
 //

@@ -23,10 +23,10 @@ type HMM struct {
 	start, trans, emit []float64
 }
 
-// NewHMM returns the exact denoiser of a hidden Markov model for sequences with the given number of
-// sites and noise of the kind c. The argument start holds one probability per hidden state. For
-// each hidden state, trans has a row of transition probabilities and emit a row of token
-// probabilities. The tables are copied.
+// NewHMM returns the exact denoiser of a hidden Markov model under the corruption c. Sequences have
+// the given number of sites. The argument start holds one probability per hidden state. For each
+// hidden state, trans has a row of transition probabilities and emit a row of token probabilities.
+// The tables are copied.
 //
 // NewHMM returns an error in these cases:
 //

@@ -15,8 +15,8 @@ import (
 //
 //	p(x_0,i = l | x_t) ∝ p_i(l)·q(x_t,i | l),
 //
-// where p_i is the distribution of the site, and q(x_t,i | l) the probability that the corruption
-// turns level l into x_t,i. An Independent is immutable and safe for concurrent use.
+// where p_i is the distribution of the site, and q(x_t,i | l) is the probability that the
+// corruption turns level l into x_t,i. An Independent is immutable and safe for concurrent use.
 type Independent struct {
 	sites, k   int
 	corruption Corruption
@@ -24,8 +24,8 @@ type Independent struct {
 	p []float64
 }
 
-// NewIndependent returns the exact denoiser for clean states distributed as the model m and noise
-// of the kind c. It returns an error if m is nil or c is unknown.
+// NewIndependent returns the exact denoiser of the model m under the corruption c. It returns an
+// error if m is nil or c is unknown.
 func NewIndependent(m *model.Independent, c Corruption) (*Independent, error) {
 	if m == nil {
 		return nil, fmt.Errorf("denoise: NewIndependent: m is nil")

@@ -25,8 +25,8 @@ type Markov struct {
 	contexts     int // number of contexts: k^order
 }
 
-// NewMarkov returns the exact denoiser for clean sequences distributed as the model m and noise of
-// the kind c. It returns an error if m is nil or c is unknown.
+// NewMarkov returns the exact denoiser of the model m under the corruption c. It returns an error
+// if m is nil or c is unknown.
 func NewMarkov(m *model.Markov, c Corruption) (*Markov, error) {
 	if m == nil {
 		return nil, fmt.Errorf("denoise: NewMarkov: m is nil")

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Cost counts the calls and states of a [Metered] denoiser.
+// Cost holds the numbers of calls and states of a [Metered] denoiser.
 type Cost struct {
 	Calls int // number of calls of Denoise
 	Rows  int // number of states in all calls
@@ -45,10 +45,11 @@ type Metered struct {
 // never is the log-weight of an impossible level.
 var never = float32(math.Inf(-1))
 
-// NewMetered returns d wrapped in a denoiser that counts calls and states. It also caches
-// predictions. The argument mask is the level of the mask. The cache holds up to the given number
-// of entries, each one prediction of sites × levels float32 values. With entries = 0 there is no
-// cache. The cache is not used for a batch that has a Meta or is Guided (see [energy.Noised]).
+// NewMetered returns d wrapped in a denoiser that counts calls and states. The wrapper can also
+// cache predictions. The argument mask is the level of the mask. The cache holds up to the given
+// number of entries, each one prediction of sites × levels float32 values. With entries = 0 there
+// is no cache. The cache is not used for a batch that has a Meta or is Guided (see
+// [energy.Noised]).
 //
 // NewMetered returns an error in these cases:
 //

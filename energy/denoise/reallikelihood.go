@@ -14,7 +14,7 @@ import (
 
 // RealLikelihood estimates the density q of the samples that a Gaussian diffusion generates with a
 // denoiser of reals, such as a network. Let ᾱ_1 > … > ᾱ_T be the signal levels of its steps. The
-// chain begins with x_T standard normal and continues as in DDPM (Ho, Jain and Abbeel 2020):
+// chain begins with a standard normal x_T and continues as in DDPM (Ho, Jain and Abbeel 2020):
 //
 //	x_{t−1} | x_t ~ N(μ_t(x_t, x̂_0), β̃_t),  x_0 | x_1 ~ N(x̂_0, (1−ᾱ_1)/ᾱ_1).
 //
@@ -24,8 +24,8 @@ import (
 //
 // The estimate is a mean of K ratios. For each, noise is added to the state along a random path.
 // The ratio is the density of the path under the reverse chain, divided by its density under the
-// noise process. On average the logarithm of the estimate is below log q(x_0), and less so for
-// large K (Khalafi, Ribeiro and Ding 2026, Lemma 2 and C.4). With K = 1 it is the evidence lower
+// noise process. On average the logarithm of the estimate is below log q(x_0). The gap shrinks as K
+// grows (Khalafi, Ribeiro and Ding 2026, Lemma 2 and C.4). With K = 1 it is the evidence lower
 // bound.
 //
 // A RealLikelihood is safe for concurrent use if the denoiser is.
@@ -165,14 +165,14 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	return sum
 }
 
-// PathKL compares the diffusions of two denoisers: d, which was given to [NewRealLikelihood], and
-// other. The states x must be samples of d. For each, PathKL follows one random path of noise and
-// stores in kl an estimate of the divergence in nats,
+// PathKL compares the diffusions of two denoisers: d, the denoiser given to [NewRealLikelihood],
+// and the argument other. The states x must be samples of d. For each, PathKL follows one random
+// path of noise and stores in kl an estimate of the divergence in nats,
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t).
 //
-// Here x_t is the state after t steps of noise. From x_t, d predicts x̂_0, and other predicts
-// x̂′_0. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and β̃_t.
+// Here x_t is the state after t steps of noise. From x_t, d predicts x̂_0, and the other denoiser
+// predicts x̂′_0. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and β̃_t.
 //
 // If d is exact, the mean over samples is the divergence between the distributions of whole paths
 // (Khalafi, Ribeiro and Ding 2026, Lemma 3). This is an upper bound on the divergence of the final

@@ -18,9 +18,10 @@ const maxTable = 1 << 26
 //
 //	p(x_0,i = l | x_t) ∝ Σ_{x_0: x_0,i = l} p(x_0) Π_j q(x_t,j | x_0,j),
 //
-// where p is the model and q(x_t,j | x_0,j) the probability that the corruption turns token x_0,j
-// into x_t,j. A prediction costs one pass over all states. If a corrupted state is impossible under
-// the model, its prediction is −Inf everywhere. A Table is immutable and safe for concurrent use.
+// where p is the model and q(x_t,j | x_0,j) is the probability that the corruption turns token
+// x_0,j into x_t,j. A prediction costs one pass over all states. If a corrupted state is impossible
+// under the model, its prediction is −Inf everywhere. A Table is immutable and safe for concurrent
+// use.
 type Table struct {
 	sites, k   int
 	corruption Corruption
@@ -28,9 +29,9 @@ type Table struct {
 	x          []int32   // the possible states, states × sites
 }
 
-// NewTable returns the exact denoiser for clean states distributed as the model m and noise of the
-// kind c. It lists all levels^sites states. It returns an error if levels^sites·sites exceeds 2²⁶,
-// if an energy is NaN or −Inf, or if no state has positive probability.
+// NewTable returns the exact denoiser of the model m under the corruption c. It lists all
+// levels^sites states. It returns an error if levels^sites·sites exceeds 2²⁶, if an energy is NaN
+// or −Inf, or if no state has positive probability.
 func NewTable(m energy.Model, c Corruption) (*Table, error) {
 	sites, levels, err := check.Model("denoise", "NewTable", "m", m)
 	if err != nil {

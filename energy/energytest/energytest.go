@@ -26,8 +26,8 @@ import (
 // Options holds the settings of [TestModel]. The zero value suits models that compute in float64
 // and whose tables hold exact differences.
 type Options struct {
-	// FirstOrder states that tables (Gradient, Field, Window) are first-order approximations of the
-	// differences. TestModel then does not compare their entries with exact differences.
+	// FirstOrder declares that tables (Gradient, Field, Window) are first-order approximations of
+	// the differences. TestModel then does not compare their entries with exact differences.
 	FirstOrder bool
 
 	// Tolerance is the largest allowed error of energies and differences, relative to 1 + M, where
@@ -38,8 +38,8 @@ type Options struct {
 	States int    // number of random states; 0 means 40
 	Seed   uint64 // seed of the random states
 
-	// Skip lists the rules of [TestModel] that are not checked. An example is "allocations" for
-	// a model that calls another process.
+	// Skip holds the names of the rules of [TestModel] that are not checked. An example is
+	// "allocations" for a model that calls another process.
 	Skip []string
 }
 
@@ -86,7 +86,7 @@ type subject struct {
 //   - supports: Repair makes states of positive probability and does not change a state that
 //     already has it.
 //   - layers: the conditionals of the two layers of an energy.Bipartite model come from one joint
-//     distribution. Its marginal is the model.
+//     distribution. Its marginal over the visible sites is the model.
 //   - changes: energy.Incremental and energy.IncrementalBipartite compute the same bits from an
 //     earlier state as from scratch.
 //   - estimates: the mean of Estimate is the table.
@@ -95,9 +95,9 @@ type subject struct {
 //     returns a copy. TestModel restores the parameters of an energy.Parametric model.
 //   - concurrency: goroutines that evaluate the model at the same time get the same bits as a
 //     single goroutine. Run the test under the race detector to find more errors.
-//   - wrappers: the model wrapped in energy.Sum, energy.Scale, energy.Clamp, a pointer, or a type
-//     that forwards everything supports the same interfaces, and obeys the rules from energies to
-//     changes.
+//   - wrappers: after wrapping in energy.Sum, energy.Scale, energy.Clamp, a pointer, or a type
+//     that forwards everything, the model supports the same interfaces and obeys the rules from
+//     energies to changes.
 //   - allocations: the methods that a sampling kernel calls in a step allocate nothing.
 func TestModel(ctx context.Context, m energy.Model, opt Options) error {
 	switch {

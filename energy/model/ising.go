@@ -155,8 +155,8 @@ func (m *Ising) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d, for every level of one site, the exact energy at that level minus the
-// energy of the state x. It implements [energy.Conditional].
+// Conditional stores in d the exact energy at each level of one site, minus the energy of the state
+// x. It implements [energy.Conditional].
 func (m *Ising) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), m.sites)

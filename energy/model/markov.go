@@ -180,8 +180,8 @@ func (m *Markov) cost(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d, for every level of one site, the exact energy at that level minus the
-// energy of the state x. It implements [energy.Conditional].
+// Conditional stores in d the exact energy at each level of one site, minus the energy of the state
+// x. It implements [energy.Conditional].
 func (m *Markov) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, m.levels)

@@ -134,8 +134,8 @@ func (m *Potts) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d, for every level of one site, the exact energy at that level minus the
-// energy of the state x. It implements [energy.Conditional].
+// Conditional stores in d the exact energy at each level of one site, minus the energy of the state
+// x. It implements [energy.Conditional].
 func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.field))

@@ -17,8 +17,8 @@ import (
 //
 //	E(v) = −b_vᵀv − Σ_j log(1 + e^{a_j}),  a = b_h + W·v,
 //
-// where b_v and b_h are the biases of the visible and hidden units, W the weights, and a the
-// activations of the hidden units.
+// where b_v and b_h are the biases of the visible and hidden units, W holds the weights, and the
+// vector a holds the activations of the hidden units.
 //
 // RBM is [energy.Differentiable] and [energy.Binary] with the first-order field −b_v − Wᵀσ(a),
 // where σ is the logistic function. It is also [energy.Incremental], [energy.Conditional] (with
@@ -129,10 +129,10 @@ func (m *RBM) Hidden() int { return len(m.bias.hidden) }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *RBM) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, nil, x, nil, nil, nil) }
 
-// Field stores the energies in e and the field −b_v − Wᵀσ(a) in h. Here b_v are the visible biases,
-// W the weights, a the activations of the hidden units, and σ is the logistic function. The field
-// is a first-order approximation of the energy differences between levels 1 and 0. Field implements
-// [energy.Binary].
+// Field stores the energies in e and the field −b_v − Wᵀσ(a) in h. Here b_v holds the visible
+// biases, W the weights, and the vector a the activations of the hidden units. The function σ is
+// the logistic function. The field is a first-order approximation of the energy differences between
+// levels 1 and 0. Field implements [energy.Binary].
 func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "h", len(h), len(x))
@@ -149,8 +149,8 @@ func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	expandField(g, x)
 }
 
-// Conditional stores in d, for each of the two levels of one site, the exact energy at that level
-// minus the energy of the state x. It implements [energy.Conditional].
+// Conditional stores in d the exact energy at each of the two levels of one site, minus the energy
+// of the state x. It implements [energy.Conditional].
 func (m *RBM) Conditional(d []float64, site int, x []int32) {
 	check.Len("model", "d", len(d), 2)
 	check.Len("model", "x", len(x), len(m.bias.visible))

@@ -124,7 +124,7 @@ func NewClassifier(net *Transformer, class int, mask int32, opt ClassifierConfig
 // leastSignal is the signal level α at time 1.
 const leastSignal = 1e-3
 
-// Shape returns the Length of the network as sites, and its Levels.
+// Shape returns the fields Length and Levels of the network's configuration.
 func (c *Classifier) Shape() (sites, levels int) {
 	return c.judge.net.cfg.Length, c.judge.net.cfg.Levels
 }

@@ -29,7 +29,7 @@ func NewMasked(net *Transformer, mask int32, opt Options) (*Masked, error) {
 	return d, nil
 }
 
-// Shape returns the Length of the network as sites, and its Levels.
+// Shape returns the fields Length and Levels of the network's configuration.
 func (d *Masked) Shape() (sites, levels int) { return d.engine.shape() }
 
 // TimeFree reports whether predictions depend only on the tokens, not on the time.
@@ -46,9 +46,10 @@ func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32
 }
 
 // Uniform is the denoiser of uniform diffusion (UDLM; Schiff et al. 2025). By default the outputs
-// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]), which
-// the objective of UDLM trains. If the argument posterior of [NewUniform] is true, they are
-// log-weights given all of the noisy state, which cross-entropy trains.
+// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]).
+// Networks trained with the objective of UDLM compute these. If the argument posterior of
+// [NewUniform] is true, the outputs are log-weights given all of the noisy state. Networks trained
+// with cross-entropy compute those.
 //
 // Concurrent calls are safe but run one after another. Calls allocate nothing after the largest
 // batch has occurred once.
@@ -58,9 +59,9 @@ type Uniform struct {
 }
 
 // NewUniform returns the denoiser of a network for noise that replaces tokens by random tokens. If
-// posterior is true, the network predicts each site from all tokens of the noisy state, including
-// its own. NewUniform returns an error if net is nil, is a network of reals or does not have one
-// output per level.
+// the argument posterior is true, the network predicts each site from all tokens of the noisy
+// state, including its own. NewUniform returns an error if net is nil, is a network of reals or
+// does not have one output per level.
 func NewUniform(net *Transformer, posterior bool, opt Options) (*Uniform, error) {
 	if err := tokens("NewUniform", net); err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func keepClean(v []float32, x []int32, clean []bool, _, _ float64) {
 	}
 }
 
-// Shape returns the Length of the network as sites, and its Levels.
+// Shape returns the fields Length and Levels of the network's configuration.
 func (d *Uniform) Shape() (sites, levels int) { return d.engine.shape() }
 
 // TimeFree reports whether predictions depend only on the tokens, not on the time.
@@ -180,7 +181,7 @@ func fromScores(v []float32, x []int32, clean []bool, _, alpha float64) {
 	}
 }
 
-// Shape returns the Length of the network as sites, and its Levels.
+// Shape returns the fields Length and Levels of the network's configuration.
 func (d *Ratio) Shape() (sites, levels int) { return d.engine.shape() }
 
 // TimeFree reports whether predictions depend only on the tokens, not on time.

@@ -23,9 +23,9 @@ import (
 // file may come from [Transformer.Write] or be a public checkpoint of MDLM, UDLM or SEDD. The names
 // of the tensors may have a common prefix such as "backbone."; tensors without it are then ignored.
 //
-// Fields of cfg that are 0 are read from the tensors and the metadata. Heads must be set if a
-// checkpoint has neither the number of heads nor rotary_emb.inv_freq, and Length if the checkpoint
-// does not contain it.
+// Fields of cfg that are 0 are read from the tensors and the metadata. Set Heads if the checkpoint
+// has neither the number of heads nor rotary_emb.inv_freq. Set Length if the checkpoint does not
+// contain it.
 //
 // Open returns an error if a tensor is missing, does not belong to the network, or has the wrong
 // shape. It also returns an error if a tensor has a type other than F32, F16 and BF16, or numbers

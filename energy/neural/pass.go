@@ -69,12 +69,12 @@ type kept struct {
 	modul                []float32
 }
 
-// NewPass returns a Pass for forward passes over at most batch states. It panics unless batch is
-// positive.
+// NewPass returns a Pass for forward passes over at most the given number of states (batch). It
+// panics unless batch is positive.
 func (t *Transformer) NewPass(batch int) *Pass { return t.newPass(batch, predicting) }
 
-// NewTraining returns a Pass for forward and backward passes over at most batch states. It stores
-// the activations of every block. It panics unless batch is positive.
+// NewTraining returns a Pass for forward and backward passes over at most the given number of
+// states (batch). It stores the activations of every block. It panics unless batch is positive.
 func (t *Transformer) NewTraining(batch int) *Pass { return t.newPass(batch, training) }
 
 // use is the purpose of a [Pass].
@@ -340,9 +340,9 @@ func (p *Pass) block(x []float32, b *block, k *kept) {
 	p.gate(x, k.f2, k.modul, 5)
 }
 
-// Output stores the outputs of the network in y, one row of Outputs numbers for each position
-// listed in rows. Position i of state s is listed as s·Length + i, in ascending order; nil means
-// all positions. Call Output after Forward.
+// Output stores the outputs of the network in y, one row of [Config.Outputs] numbers for each
+// position listed in rows. Position i of state s is listed as s·Length + i, in ascending order; nil
+// means all positions. Call Output after Forward.
 func (p *Pass) Output(y []float32, rows []int32) {
 	c := p.net.cfg
 	h := p.final.y1[:p.n*c.Length*c.Width]
@@ -360,7 +360,7 @@ func (p *Pass) Output(y []float32, rows []int32) {
 
 // Gradient returns the sum of the gradients of all Backward calls, in the order of
 // [Transformer.Weights]. It returns nil unless the pass was made by [Transformer.NewTraining]. The
-// slice is shared with the pass. To begin a new sum, set it to zero.
+// slice is shared with the pass. To begin a new sum, set its entries to zero.
 func (p *Pass) Gradient() []float32 { return p.grad }
 
 // Backward adds the gradient with respect to the weights to the slice that Gradient returns. The

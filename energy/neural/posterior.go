@@ -121,8 +121,8 @@ func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Conditional stores in d, for every level of one site, the exact energy at that level minus the
-// energy of the state x. It implements [energy.Conditional].
+// Conditional stores in d the exact energy at each level of one site, minus the energy of the state
+// x. It implements [energy.Conditional].
 func (m *Posterior) Conditional(d []float64, site int, x []int32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "d", len(d), 2)

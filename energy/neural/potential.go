@@ -42,8 +42,8 @@ type potentialParts struct {
 
 // NewPotential returns a network for states with the given sites and levels. The network has the
 // given width and number of blocks. Its weights are drawn from src, with standard deviation 1/√n in
-// a layer with n inputs. In the second layer of each block and in the last layer, they have a tenth
-// of that. Biases are 0.
+// a layer with n inputs. In the second layer of each block and in the last layer, the standard
+// deviation is a tenth of that. Biases are 0.
 //
 // NewPotential returns an error if sites, levels or width is below 1, or if blocks < 0. It also
 // returns an error if there would be more than 2²⁸ weights.

@@ -8,9 +8,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Scorer is a network that computes a number, the score, for every clean state of tokens. It has
-// learned this number with train.Regress; it is not the gradient of a log-density. The network has
-// one output f_i at each position i, and the score is the mean over the L positions:
+// Scorer is a network that computes a number, the score, for every clean state of tokens. The score
+// is learned with train.Regress and is not the gradient of a log-density. The network has one
+// output f_i at each position i, and the score is the mean over the L positions:
 //
 //	s(x) = 1/L·Σ_i f_i(x).
 //

@@ -34,7 +34,7 @@ const mostCoupling = 16
 // New returns an error in these cases:
 //
 //   - m is not such a model, or a coupling is beyond ±16 nats;
-//   - at has the wrong length or a number that is not finite;
+//   - the slice at has the wrong length or a number that is not finite;
 //   - the drawing is not planar: edges meet elsewhere than at their ends.
 func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 	sites, levels, err := check.Shape("planar: New", m, 1, 1)

@@ -30,8 +30,8 @@ type COOConfig struct {
 // either order, are added.
 //
 // A line "bits" or "spins" before the entries selects one of the two energies, and may add a number
-// of sites. So do the comments "# vartype=BINARY" and "# vartype=SPIN" of dimod. Blank lines and
-// other lines that start with # or % are skipped.
+// of sites. The comments "# vartype=BINARY" and "# vartype=SPIN" of dimod also select the energy.
+// Blank lines and other lines that start with # or % are skipped.
 //
 // Errors name the line, the column and what was expected. A file with more than 2²⁰ sites must have
 // at least one entry for every two sites.

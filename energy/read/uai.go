@@ -30,10 +30,10 @@ import (
 // comments.
 //
 // All sites of the model have the levels 0 … max k − 1. Levels that a variable does not have get
-// energy +Inf, and the model's Repair removes them. If tables forbid states, pass allowed initial
-// states as Config.Init, because Repair does not make them. The model is [energy.Conditional],
-// [energy.Graphical], [energy.Factored] and [energy.Supported]. It is immutable and safe for
-// concurrent use.
+// energy +Inf, and the model's Repair replaces them. Repair does not change states that only tables
+// forbid. If there are such states, pass allowed initial states as Config.Init. The model is
+// [energy.Conditional], [energy.Graphical], [energy.Factored] and [energy.Supported]. It is
+// immutable and safe for concurrent use.
 //
 // Errors name the line, the column and what was expected. If n·max k, the number of levels of all
 // sites, exceeds 2²⁰, the text must have at least one word for every 64 levels.

@@ -23,7 +23,7 @@ import (
 // functions, for which a is −1, are an error.
 //
 // The model supports the same interfaces as a model from [UAI], which also describes errors and
-// memory limits. A state is not forbidden if only the sum of its costs reaches top.
+// memory limits. A state whose costs reach top only when added up is allowed.
 func WCSP(r io.Reader) (energy.Model, error) {
 	w := newWords("WCSP", r)
 	w.comment = "#"

@@ -34,9 +34,9 @@ type Factored interface {
 
 // Config holds the settings of [New]. The zero value is the recommended setting.
 type Config struct {
-	// Bytes limits the memory for stored tables, in bytes; 0 means 1 GiB. Marginals need up to the
-	// same amount again. Tables beyond the limit are not stored, but computed again whenever they
-	// are needed.
+	// Bytes is the largest amount of memory for stored tables, in bytes; 0 means 1 GiB. Marginals
+	// need up to the same amount again. Tables beyond the limit are not stored, but computed again
+	// whenever they are needed.
 	Bytes int64
 
 	// Within restricts the states to a language; nil allows all states. The language reads the
@@ -204,8 +204,8 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 
 // Joint returns, for each scope (a list of sites), the joint probabilities of the states of its
 // sites. The result for a scope has levels^len(scope) entries, and the last site of the scope
-// varies fastest. A scope may contain any sites, but it enlarges the tables (see
-// [Distribution.Width]) if these share no table of the model.
+// varies fastest. A scope may contain any sites. If its sites share no table of the model, the
+// scope enlarges the tables (see [Distribution.Width]).
 //
 // Joint returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].

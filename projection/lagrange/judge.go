@@ -9,7 +9,7 @@ import (
 
 // Validator is a constraint that may be invalid. Validate is called before any other method.
 type Validator interface {
-	// Validate returns an error that states what is wrong with the constraint, or nil.
+	// Validate returns an error that describes what is wrong with the constraint, or nil.
 	Validate() error
 }
 

@@ -47,8 +47,8 @@ import (
 // exchanged for cheaper ones. The final rows are the nearest rows whose likeliest tokens form this
 // sequence (see [projection.PathProjection.Nearest]).
 //
-// For counts, the result equals the exact projection in tests. For bounds on weighted sums, its
-// distance is at most a twentieth larger on average.
+// For counts, the result equals the exact projection in tests. For bounds on weighted sums, the
+// divergence is on average at most a twentieth larger than the least possible.
 //
 // A Projector is written as a struct literal. For every field except Constraint, the zero value is
 // the recommended setting. Bind and Compile return a [Projection], which does the work.
@@ -58,9 +58,9 @@ type Projector struct {
 	Constraint constraint.Smooth
 
 	// Judge measures the violations of decoded sequences, the likeliest sequences of the
-	// distributions that the search visits. If Judge is nil, Constraint measures them: by its
-	// method Violation if it is a Set, and otherwise by its method Value at the one-hot rows of the
-	// sequence. For a [Partial] whose method Decides returns false, Value is used.
+	// distributions that the search visits. If Judge is nil, Constraint measures them: by Violation
+	// if it is a Set, and otherwise by Value at the one-hot rows of the sequence. For a [Partial]
+	// whose method Decides returns false, Value is used.
 	Judge constraint.Set
 
 	// Path holds the language to which sequences must also belong, if any, and the margin (see
@@ -170,9 +170,8 @@ func (k *Projector) fill() error {
 }
 
 // Bind compiles the Projector for a number of samples, each with the given numbers of sites and
-// levels. The result is a *[Projection]. The error names a field that is out of range, states
-// what is wrong with the constraint, or is an error of [projection.Path.Compile] for the
-// language.
+// levels. The result is a *[Projection]. The error names a field that is out of range, describes
+// what is wrong with the constraint, or is an error of [projection.Path.Compile] for the language.
 func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("lagrange: samples = %d, want ≥ 1", samples)

@@ -30,7 +30,7 @@ const defaultTolerance = 1e-10
 
 // Bind compiles the Projector for real states of the given number of sites; levels must be 1. The
 // method Project of the result replaces a state and returns the error max |h_j| of the equations
-// h_j = 0. It depends on the time at which the diffusion step ends:
+// h_j = 0. What Project does depends on the time at which the diffusion step ends:
 //
 //   - At a time > 0, it makes one [Solver.Step] and returns the error before the step.
 //   - At time 0, in the last step, it uses [Solver.Solve] and returns the error of the result,

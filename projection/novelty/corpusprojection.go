@@ -230,7 +230,7 @@ func (s *CorpusProjection) complement(ctx context.Context) (*projection.PathProj
 // Sample fills dst with new and different sequences, one after the other, and adds them to the set.
 // Each is a draw from the distribution with log-weights v, restricted to the sequences that are new
 // at that point. Starting from an empty set, this is sampling without replacement. Sample returns
-// the number of sequences made. If dst is not full, the error states why. It is an
+// the number of sequences made. If dst is not full, the error explains why. It is an
 // *[projection.InfeasibleError] if no new sequence is left.
 func (s *CorpusProjection) Sample(ctx context.Context, dst []int32, v []float32, src rand.Source) (made int, err error) {
 	v = s.weights(v)

@@ -47,8 +47,8 @@ type Corpus interface {
 
 // Checked is a [Seen] that may be invalid. The method Bind of a [Projector] calls Check first.
 type Checked interface {
-	// Check returns an error that states what is wrong with the set, for instance that a part
-	// of it is nil.
+	// Check returns an error that describes what is wrong with the set, for instance that a part of
+	// it is nil.
 	Check() error
 }
 

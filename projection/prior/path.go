@@ -23,8 +23,8 @@ type Path struct {
 	// Name is the name of the language in errors. The default is the name of the language's type.
 	Name string
 
-	// Limit bounds the size of the dynamic program, which is sites × hidden states × automaton
-	// states. It also bounds sites × the size of the automaton's table. 0 means 2²⁴.
+	// Limit is the largest size of the dynamic program, which is sites × hidden states × automaton
+	// states. It is also the limit of sites × the size of the automaton's table. 0 means 2²⁴.
 	Limit int
 }
 

@@ -423,8 +423,8 @@ type Certificate struct {
 	// the penalty form (see [Projector]) with γ = [SoftGamma].
 	Contradiction bool
 
-	// Steps counts the Newton steps, including steps of the active-set method. Inner counts the
-	// conjugate-gradient steps, and Outer the linearisations.
+	// Steps is the number of Newton steps, including steps of the active-set method. Inner is the
+	// number of conjugate-gradient steps, and Outer the number of linearisations.
 	Steps, Inner, Outer int
 }
 

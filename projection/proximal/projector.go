@@ -41,9 +41,9 @@ type Projector struct {
 	// Metric, unless nil, replaces the squared distance ‖z−ẑ‖² between the solution z and the
 	// prediction ẑ by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The function stores the product
 	// P·v for the diffusion time t in dst. If P is the covariance of a Gaussian clean series given
-	// the noisy series, the projection onto equations is the mean given the equations. Metric must
-	// be safe for concurrent use, and P·v must depend only on v and t. For series of up to 1000
-	// entries it is called with all unit vectors at every new t.
+	// the noisy series, the projection onto equations is the posterior mean given the equations.
+	// Metric must be safe for concurrent use, and P·v must depend only on v and t. For series of up
+	// to 1000 entries it is called with all unit vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
 	// Soften accepts linear inequalities that contradict each other. [Solver.Solve] then returns
@@ -68,7 +68,7 @@ func (p Projector) Bind(ctx context.Context, sites, levels, samples int) (projec
 	return newProjection(s, p.Gamma, samples), nil
 }
 
-// Compile returns a solver for series of n ≥ 1 entries. The error states what is wrong with the
+// Compile returns a solver for series of n ≥ 1 entries. The error describes what is wrong with the
 // set, or wraps the cause of ctx. If linear inequalities contradict each other and Soften is not
 // set, the error is a *[ContradictionError].
 func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {

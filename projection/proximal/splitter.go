@@ -22,7 +22,7 @@ type Named interface {
 // inequalities are invalid, Validate is called, because it can give a more precise reason than
 // [constraint.Slabs.Validate].
 type Validator interface {
-	// Validate checks the set for series of length n and returns an error that states what is
+	// Validate checks the set for series of length n and returns an error that describes what is
 	// wrong.
 	Validate(n int) error
 }

@@ -20,10 +20,10 @@ type Config struct {
 	// buffer. A PerRound of 0 means 128.
 	Rounds, PerRound int
 
-	// Bounds lists the problems for which the network is trained. They differ in the bounds of
-	// their constraints. For problem b, the numbers in Bounds[b], one per inequality, are added to
-	// the violations of the teacher (the predictor from which the network learns). If Bounds is
-	// nil, the only problem is the teacher's own.
+	// Bounds describes the problems for which the network is trained. The problems differ in the
+	// bounds of their constraints. For problem b, the numbers in Bounds[b], one per inequality, are
+	// added to the violations of the teacher (the predictor from which the network learns). If
+	// Bounds is nil, the only problem is the teacher's own.
 	Bounds [][]float64
 
 	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al. 2026,

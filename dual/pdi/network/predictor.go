@@ -16,7 +16,8 @@ import (
 // Predictor is a [pdi.Predictor] whose predictions come from a trained network. They depend on
 // neither the number of workers nor the other states in the same call. They are reproducible only
 // on processors with the same vector instructions. For violations, a Predictor calls its teacher,
-// the predictor from which the network learned. It must be used by one goroutine at a time.
+// the predictor from which the network learned. A Predictor must be used by one goroutine at a
+// time.
 type Predictor struct {
 	teacher pdi.Predictor
 	shift   []float64

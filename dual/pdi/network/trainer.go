@@ -20,11 +20,12 @@ import (
 // with the teacher's predictions in the first round, and with the network's in later rounds.
 //
 // In some of the diffusions, the multipliers λ move by primal–dual inference for one of the bounds.
-// Their share grows from 0 to 0.7 in the first half of the training. The others keep a fixed λ
-// nearby. The teacher predicts at multipliers that are randomly perturbed by 30 %.
+// The share of these diffusions grows from 0 to 0.7 in the first half of the training. The others
+// keep a fixed λ near the λ of such a diffusion. The teacher predicts at multipliers that are
+// randomly perturbed by 30 %.
 //
-// If the teacher is deterministic, so is training, for any number of workers and any interruptions.
-// Methods must not be called concurrently.
+// If the teacher is deterministic, training is deterministic too, for any number of workers and any
+// interruptions. Methods must not be called concurrently.
 type Trainer struct {
 	buffer *buffer
 	net    *neural.Transformer
@@ -123,8 +124,8 @@ func (t *Trainer) Lambda() []float64 {
 
 // Predictor returns the present network as a predictor, with weights averaged over the training
 // steps. Its violations are those of the teacher (the predictor from which the network learned)
-// plus shift, which thus moves the bounds; nil means zeros. The shift need not be an entry of
-// Config.Bounds.
+// plus shift. A shift therefore moves the bounds; nil means zeros. The shift need not be an entry
+// of Config.Bounds.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
 // that is not finite. After dual training (see Config.Dual), shift must be the single entry of

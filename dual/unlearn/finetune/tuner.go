@@ -23,8 +23,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Config holds the settings of a [Tuner]. Objective or Real, Model, Sample and Train.Steps must
-// be set. The zero value of every other field is the recommended setting.
+// Config holds the settings of a [Tuner]. Model, Sample, Train.Steps and either Objective or Real
+// must be set. The zero value of every other field is the recommended setting.
 type Config[S energy.Site] struct {
 	// Objective is the training objective of a network on tokens. Real is the training
 	// objective of a network on reals.
@@ -154,7 +154,7 @@ type state struct {
 // New returns a tuner for net, which must have been trained on similar data. The tuner modifies the
 // weights of net. New computes the initial multipliers from the data.
 //
-// New returns an error in these cases, and the errors of train.New:
+// New returns the errors of train.New, and an error in these cases:
 //
 //   - a field is out of range or unset;
 //   - Model has another shape than net, or does not change with the weights of net;
@@ -438,13 +438,13 @@ func (t *Tuner[S]) taught(j int) float64 {
 // rows contain little of it. More steps, a higher rate or a larger network may help, but a network
 // cannot generate less of a concept than its own errors produce.
 //
-// During the run, the share of the concept in the training rows is at most a tenth of the bound.
-// The share in the network's samples is above 1.5 times the bound and has not fallen for a quarter
-// of the steps. A later Run can continue.
+// There are two cases. During the run, the share of the concept in the training rows is below a
+// tenth of the bound. The share in the network's samples is still above 1.5 times the bound and has
+// not fallen for a quarter of the steps. A later Run can continue.
 //
-// At the end of the run, [Tuner.Run] found no weights for which the share is within two standard
-// errors of the bound. The network then has the average of the weights, and Share is its share.
-// Every later Run returns the same error.
+// At the end of the run, [Tuner.Run] has found no weights for which the share is within two
+// standard errors of the bound. The network then has the average of the weights, and Share is its
+// share. Every later Run returns the same error.
 type GapError struct {
 	Concept string
 	Step    int
@@ -689,8 +689,8 @@ func mean(v []float64) float64 {
 
 // Lambda returns a copy of the multipliers λ, one per concept. During the run, they are the
 // multipliers of the next training steps. After the run, they are a weighted mean over the second
-// half of the steps, with more weight on earlier steps. This mean is close to the λ that shaped
-// the weights. The λ of the last step is not, because it drifts with the noise of the draws.
+// half of the steps, with more weight on earlier steps. This mean is close to the λ that shaped the
+// weights. The λ of the last step drifts with the noise of the draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns, for every concept, its mean share in the samples of the network. During the run it

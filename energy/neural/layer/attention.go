@@ -93,8 +93,8 @@ func (r *Rotary) turn(x []float32, sign float32) {
 // A position has a row of 3·Width entries: the queries of all heads, then their keys, then their
 // values.
 type Attention struct {
-	// Length is the number of positions, and Width the number of features per position. Width
-	// is a multiple of Heads, and 1 ≤ Heads ≤ max(Width, 2²⁰).
+	// Length is the number of positions, and Width the number of features per position. Width is a
+	// multiple of Heads, which is ≥ 1 (and ≤ 2²⁰ if Width is 0).
 	Length, Width, Heads int
 
 	// Block, if not 0, is the length of a block of positions: a position attends to its own

@@ -57,7 +57,7 @@ func (c Conv) linear() Linear {
 // Forward stores have this many entries per position.
 func (c Conv) Work() int { return c.Taps() * c.In }
 
-// Forward stores the convolution of the states x in y. In the slice windows it stores copies of the
+// Forward stores in y the convolution of the states x. In the slice windows it stores copies of the
 // inputs on which each output depends, Work() entries per position.
 func (c Conv) Forward(y, windows, x []float32) {
 	c.gather(windows, x)

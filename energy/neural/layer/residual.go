@@ -2,10 +2,10 @@ package layer
 
 import "github.com/gibbsite-go/gibbsite/internal/check"
 
-// Residual is a residual block of two convolutions A and B (He et al. 2016). A norm and an
-// activation a precede each convolution,
+// Residual is a residual block of two convolutions A and B (He et al. 2016). Each convolution
+// follows a norm and an activation f,
 //
-//	y = x + B(a(norm(A(a(norm(x)))))),
+//	y = x + B(f(norm(A(f(norm(x)))))),
 //
 // on a grid, or on a series if the grid has one row. The input channels of A equal the output
 // channels of B.

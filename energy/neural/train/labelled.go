@@ -52,8 +52,8 @@ type Classes struct {
 	Drop float64
 }
 
-// Check returns an error unless the field Objective can train a network of configuration c, and
-// every label is −1 or one of the network's classes.
+// Check returns an error unless the field Objective can train a network of configuration c. Every
+// label must be −1 or one of the network's classes.
 func (o Classes) Check(c neural.Config) error {
 	if err := inner("Classes", o.Objective); err != nil {
 		return err
@@ -105,7 +105,7 @@ type Classify struct {
 }
 
 // Check returns an error unless the field Objective matches the tokens of a network of
-// configuration c, and every label is the number of an output.
+// configuration c. Every label must be the number of an output.
 func (o Classify) Check(c neural.Config) error {
 	if err := inner("Classify", o.Objective); err != nil {
 		return err

@@ -71,7 +71,8 @@ func (o Masked) Check(c neural.Config) error {
 	return nil
 }
 
-// Corrupt masks a random set of positions; it implements [Objective]. It returns noise level 0.
+// Corrupt stores in x the clean state with the mask at a random set of positions. It returns the
+// noise level 0. It implements [Objective].
 func (o Masked) Corrupt(x []int32, weight []float64, clean []int32, u float64, r *rand.Rand) float64 {
 	checkCorrupt("Masked", x, weight, clean, r)
 	left := 1 + int(u*float64(len(clean)))
