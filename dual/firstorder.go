@@ -172,7 +172,7 @@ type AdaGrad struct {
 func (a AdaGrad) Bind(_ context.Context, n int) (Updater, error) {
 	a.Rate = cmp.Or(a.Rate, 1)
 	if !(a.Rate > 0) || !check.Finite(a.Rate) {
-		return nil, fmt.Errorf("dual: AdaGrad: Rate = %v, want a finite number ≥ 0", a.Rate)
+		return nil, fmt.Errorf("dual: AdaGrad: Rate = %v, want a finite number > 0, or 0 for 1", a.Rate)
 	}
 	return firstOrder("AdaGrad", nil, n, func(g gains) stepper { return &adagrad{g, a.Rate, make([]float64, n)} })
 }
