@@ -1,5 +1,6 @@
 // Package activeset projects a point onto the solutions of linear inequalities by a dense dual
-// active-set method. The rows (the inequalities) may be linearly dependent or degenerate. It solves
+// active-set method. The inequalities are called rows; they may be linearly dependent or
+// degenerate. The method solves
 //
 //	min_x ½‖x−v‖² + Σ_j cap_j·distance(a_jᵀx, [lo_j, hi_j]),
 //

@@ -2,12 +2,12 @@ package activeset
 
 import "math"
 
-// Gram solves the problem of a [Metric], a projection in the norm of a matrix P, for larger numbers
-// n of variables. It stores the Cholesky factor of the Gram matrix T·P·Tᵀ, where T holds the q rows
-// that hold with equality. Rows stay sparse. An iteration costs about n·q + q² operations, and a
-// new P costs only its products with the rows. A Gram is less accurate than a Metric, because it
-// treats more sets of rows as linearly dependent. It is not safe for concurrent use. After the
-// first calls it does not allocate.
+// Gram solves the same problem as a [Metric], for a larger number n of variables. The problem is a
+// projection in the norm of a matrix P. A Gram stores the Cholesky factor of T·P·Tᵀ, where the
+// matrix T consists of the q rows that hold with equality. Rows stay sparse. An iteration costs
+// about n·q + q² operations. For a new P, only the products of P with the rows are computed. A Gram
+// is less accurate than a Metric, because it treats more sets of rows as linearly dependent. It is
+// not safe for concurrent use. After the first calls it does not allocate.
 type Gram struct {
 	a      Rows // rows as given to NewGram
 	inner  *Solver

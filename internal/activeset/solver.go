@@ -47,10 +47,10 @@ const (
 	capped              // the row's multiplier is at ±cap
 )
 
-// Solver projects points onto the solutions of the same linear inequalities, one point after the
-// other. Each projection starts from the multipliers that the caller passes. The result depends
-// only on the arguments of Solve. A Solver is not safe for concurrent use. After the first calls it
-// does not allocate.
+// Solver projects points, one after the other, onto the solutions of a fixed system of linear
+// inequalities. Each projection starts from the multipliers that the caller passes. The result
+// depends only on the arguments of Solve. A Solver is not safe for concurrent use. After the first
+// calls it does not allocate.
 type Solver struct {
 	factor
 	a     Rows

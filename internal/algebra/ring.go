@@ -19,8 +19,8 @@ type Ring[T any] interface {
 	// Along computes dst[a.To] += src[a.From]·w[a.W] for each arrow a
 	Along(dst, src []T, arrows []Arrow, w []T)
 	// Choose returns the index of one term of a sum. If the semiring's sum is a sum of weights, the
-	// index is random with probability proportional to the term. If it is a maximum, the index is
-	// that of the first largest term.
+	// index is random with probability proportional to the term. If that sum is a maximum, the
+	// index is that of the first largest term.
 	Choose(terms []T, src *rand.Rand) int
 }
 

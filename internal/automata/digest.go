@@ -15,9 +15,9 @@ const canonEntries = 1 << 22
 // errLarge stops an exploration that has exceeded canonEntries.
 var errLarge = errors.New("the automaton is too large to minimise")
 
-// Digest returns a hash of the set of sequences of one token per site that an automaton accepts,
-// with tokens 0 … levels−1. It depends only on transitions that such sequences can make, and not on
-// how states and token classes are numbered.
+// Digest returns a hash of the set of sequences that an automaton accepts. A sequence has one token
+// per site, from 0 … levels−1. The hash depends only on transitions that such sequences can make,
+// and not on how states and token classes are numbered.
 //
 // Automata with up to 2²² table entries are minimised first. Two such automata of the same language
 // have the same digest if every state of either can be reached by a sequence of fewer tokens than

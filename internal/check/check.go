@@ -12,17 +12,17 @@ import (
 	"unicode/utf8"
 )
 
-// Len panics unless a slice has the required length. The message begins with who, the name of the
-// calling package, and contains the name of the slice.
+// Len panics unless a slice has the required length. The message begins with the name of the
+// calling package (who) and contains the name of the slice (name).
 func Len(who, name string, got, want int) {
 	if got != want {
 		panic(fmt.Sprintf("%s: len(%s) = %d, want %d", who, name, got, want))
 	}
 }
 
-// Rows returns got/n, the number of rows of n entries in a slice of length got. It panics unless n
-// ≥ 1 and n divides got. The message begins with who, the name of the calling package, and contains
-// the name of the slice.
+// Rows returns got/n. This is the number of rows in a slice of length got, if a row has n entries.
+// It panics unless n ≥ 1 and n divides got. The message begins with the name of the calling package
+// (who) and contains the name of the slice (name).
 func Rows(who, name string, got, n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))
@@ -101,7 +101,7 @@ func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most 
 }
 
 // Given returns an error if a required argument v is nil or an interface that holds a nil pointer.
-// The message contains the argument's name. It begins with the argument who, such as "mcmc: Swap".
+// The message begins with the text who, such as "mcmc: Swap", and contains the name of v (name).
 func Given(who, name string, v any) error {
 	if !Nil(v) {
 		return nil

@@ -9,27 +9,27 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Func is a smooth function of multipliers λ, to be maximised over λ ≥ 0 or over a part of this
-// set, the domain. On every line it must be concave, or an increasing function of a concave
-// function.
+// Func is a smooth function of multipliers λ, to be maximised over its domain. The domain is the
+// set λ ≥ 0 or a part of it. On every line it must be concave, or an increasing function of a
+// concave function.
 //
 // A call returns the value at lambda. It returns −Inf outside the domain, and +Inf if lambda proves
 // that the function has no maximum. If the value is finite, the call also stores
 //
 //   - the gradient;
-//   - the curvature, the negative Hessian (n × n, positive semidefinite);
+//   - the curvature, which is the negative Hessian (n × n, positive semidefinite);
 //   - in size, the scale of each gradient component (see [Residual]).
 type Func func(lambda, gradient, curvature, size []float64) float64
 
-// Tolerance and Accepted are thresholds on the [Residual], the distance from a maximum. [Maximize]
-// stops when the residual is at most Tolerance. If rounding prevents this, a residual of at most
-// Accepted counts as a maximum.
+// Tolerance and Accepted are thresholds on the [Residual], which measures the distance from a
+// maximum. [Maximize] stops when the residual is at most Tolerance. If rounding prevents this, a
+// residual of at most Accepted counts as a maximum.
 const (
 	Tolerance = 1e-13
 	Accepted  = 1e-10
 )
 
-// Limits of a climb, and values of μ, the damping of its steps.
+// Limits of a climb, and values of the damping μ of its steps.
 const (
 	// largest number of steps; 12 to 24 are usual, and about 60 if the maximum is at infinity
 	climbSteps = 300
@@ -245,9 +245,9 @@ func (c *climb) probe(t float64) float64 {
 }
 
 // Residual measures how far λ is from a maximum. It returns the largest absolute value of grad[j] /
-// size[j], where 0/0 counts as 0. A component that would move λ_j = 0 below its bound does not
-// count. The slice free marks the coordinates that may be negative. If free is nil, no coordinate
-// may be negative.
+// size[j], where 0/0 counts as 0. A component does not count if λ_j is at its bound 0 and the
+// component would move it below. The slice free marks the coordinates that may be negative. If free
+// is nil, no coordinate may be negative.
 //
 // The size of a component must be on the scale of its rounding error. If the gradient is the mean
 // of functions g_j of a random state, the size is the mean deviation E|g_j − E g_j|. The standard
@@ -280,9 +280,9 @@ func Within(lambda, violation, unit []float64, tol float64) bool {
 	return true
 }
 
-// Projected returns the largest absolute value of a gradient component, not counting components
-// that would move λ_j = 0 below its bound. The slice free marks the coordinates that may be
-// negative. If free is nil, no coordinate may be negative.
+// Projected returns the largest absolute value of a gradient component. A component does not count
+// if λ_j is at its bound 0 and the component would move it below. The slice free marks the
+// coordinates that may be negative. If free is nil, no coordinate may be negative.
 func Projected(lambda, grad []float64, free []bool) float64 {
 	r := 0.0
 	for j, g := range grad {

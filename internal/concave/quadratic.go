@@ -19,8 +19,9 @@ type Quadratic struct {
 }
 
 // Maximize stores in d the point δ of the box at which q is largest, and returns dᵀ(C + diag H)d.
-// It uses coordinate ascent from 0, with forward and backward sweeps in turn. It stops after the
-// given number of sweeps, or when a sweep moves every coordinate j by less than 10⁻⁴/(Scale·√C_jj).
+// It uses coordinate ascent from 0, with alternating forward and backward sweeps. It stops after
+// the given number of sweeps, or when a sweep moves every coordinate j by less than
+// 10⁻⁴/(Scale·√C_jj).
 func (q *Quadratic) Maximize(d []float64, sweeps int) float64 {
 	n := len(d)
 	clear(d)
@@ -84,9 +85,9 @@ func subtract(r, row []float64, c float64) {
 	}
 }
 
-// SolvePositive replaces d by a⁻¹d for a symmetric positive definite matrix a. It replaces the
-// lower triangle of the matrix by its Cholesky factor. It returns false if the matrix is not
-// positive definite. Unlike a library with assembly, it gives identical bits on every GOARCH.
+// SolvePositive replaces d by a⁻¹d for a symmetric positive definite matrix a. It overwrites the
+// lower triangle of a with the Cholesky factor of a. It returns false if a is not positive
+// definite. Unlike a library with assembly, it gives identical bits on every GOARCH.
 func SolvePositive(a, d []float64) bool {
 	n := len(d)
 	for i := range n {

@@ -1,9 +1,9 @@
 // Package conformance checks every part of the module, such as a model or a method, against the
 // laws of its kind. Laws are the properties that the public test packages (samplertest, energytest,
-// …) check for every implementation of an interface. It has a registry for each kind: methods,
-// models, runners, processes, projectors, languages, rules, denoisers, readers. If a part is
-// exported but not registered, a test fails and names it. Registering a part takes one line in the
-// registry of its kind. Only tests import this package.
+// …) check for every implementation of an interface. The package has a registry for each kind:
+// methods, models, runners, processes, projectors, languages, rules, denoisers, readers. If a part
+// is exported but not registered, a test fails and names it. Registering a part takes one line in
+// the registry of its kind. Only tests import this package.
 package conformance
 
 import (

@@ -1,6 +1,6 @@
 // Package cost estimates the time to evaluate a model, roughly in nanoseconds on one core. It
-// multiplies the numbers of entries visited and of bytes touched by fixed unit costs. It does not
-// measure time, so the estimate is the same on every machine.
+// counts the entries visited and the bytes touched, and multiplies both counts by fixed unit costs.
+// It does not measure time, so the estimate is the same on every machine.
 package cost
 
 import "github.com/gibbsite-go/gibbsite/energy"
@@ -13,7 +13,7 @@ type Model struct {
 	Degree float64
 
 	Energy float64 // cost of E(x)
-	Table  float64 // cost of E(x) and of a table: the energy differences to all levels of all sites
+	Table  float64 // cost of E(x) and of the table of energy differences to all levels of all sites
 	Row    float64 // cost of the exact energy differences to all levels of one site
 	Move   float64 // cost of updating the table after changing one site, without an approximation
 

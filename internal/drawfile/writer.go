@@ -1,7 +1,7 @@
 // Package drawfile reads and writes the files in which chains record their draws while they run. A
-// draw is the state of a chain that a run records, with its energy. Chains that move together form
-// a block. A file begins with a frame that holds a head. Frames with draws follow in the order of
-// writing, each with a few consecutive draws of one block:
+// draw is one recorded state of one chain, with the energy of the state. Chains that move together
+// form a block. A file begins with a frame that holds a head. Frames with draws follow in the order
+// of writing, each with a few consecutive draws of one block:
 //
 //	head:  kind of site, sites, first chain, chains, chains of a block, bits per
 //	       site, settings
@@ -11,11 +11,11 @@
 //
 // A site takes 1, 2, 4, 8, 16 or 32 bits, depending on the levels of the model; a real takes 32.
 //
-// A run that resumes from a checkpoint repeats some draws. A frame therefore replaces draws of
-// earlier frames: all those of the same block from the frame's first draw on. If chains have missed
-// draws, a frame without draws precedes the first draw after the gap. An incomplete frame at the
-// end, as a killed process leaves it, is cut off. It is an error if any other frame is damaged, is
-// out of order, or skips draws. Files of version 1, with 32 bits per site and without frame
+// A run that resumes from a checkpoint repeats some draws. A frame therefore replaces the draws of
+// earlier frames that belong to the same block, from the frame's first draw on. If chains have
+// missed draws, a frame without draws precedes the first draw after the gap. An incomplete frame at
+// the end, as a killed process leaves it, is cut off. It is an error if any other frame is damaged,
+// is out of order, or skips draws. Files of version 1, with 32 bits per site and without frame
 // numbers, can be read but not continued.
 //
 // A writer locks its file while it is open.
@@ -143,7 +143,7 @@ func (w *Writer) torn(size int64, start []byte) bool {
 	return string(b) == string(start[:size])
 }
 
-// Have returns the number of draws of the given block of chains that are in the file.
+// Have returns how many draws per chain the file holds for the given block of chains.
 func (w *Writer) Have(block int) int { return w.have[block] }
 
 // Sync flushes the file to the disk and returns the first error of Append.

@@ -42,8 +42,8 @@ var table = crc64.MakeTable(crc64.ECMA)
 // Save replaces the file path by the output of the function write. It writes path.tmp, syncs that
 // file, and reads it back to compare it with what was written. Then it renames path to path.old and
 // path.tmp to path, and syncs the folder. Whatever fails and whenever the machine stops, at least
-// one of path and path.old holds a complete generation, the old or the new one. After an error no
-// path.tmp is left.
+// one of path and path.old holds a complete generation. It is either the old generation or the new
+// one. After an error no path.tmp is left.
 func Save(fs FS, path string, write func(io.Writer) error) error {
 	return replace(fs, path, temporary(path), write, func() error {
 		if err := fs.Rename(path, Previous(path)); err != nil && !errors.Is(err, os.ErrNotExist) {

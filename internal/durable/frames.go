@@ -53,7 +53,7 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 }
 
 // ReadSettings reads the first frame of a checkpoint, which holds settings, and returns their
-// digest. The third argument holds the settings of the present run. If the two differ, the error is
+// digest. The argument here holds the settings of the present run. If the two differ, the error is
 // a [*fingerprint.Mismatch].
 func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64, err error) {
 	body, err := wire.Read(r, magic, settingsLimit)
@@ -70,7 +70,7 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 	return saved.Sum(), nil
 }
 
-// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The fourth argument
+// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The argument here
 // holds the settings of the present run. If the settings in the checkpoint differ, the error is a
 // [*fingerprint.Mismatch].
 //
@@ -169,8 +169,8 @@ func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
 	return nil
 }
 
-// Foreign reports whether err, an error from loading a checkpoint, means that the checkpoint
-// belongs to another run. In that case, loading the previous generation would fail, too.
+// Foreign reports whether the error err from loading a checkpoint means that the checkpoint belongs
+// to another run. In that case, loading the previous generation would fail, too.
 func Foreign(err error) bool {
 	var other *fingerprint.Mismatch
 	return errors.As(err, &other)

@@ -50,8 +50,8 @@ func lockOf(path string) (target, key string, err error) {
 	return target, filepath.Join(folder, filepath.Base(target)), nil
 }
 
-// Acquire locks the file path, which need not exist. If another run holds the lock, the error
-// wraps [ErrInUse]. Its message contains the path and says what to do.
+// Acquire locks the file path, which need not exist. If another run holds the lock, the error wraps
+// [ErrInUse]. The error message contains the path and says what to do.
 func Acquire(path string) (*Lock, error) {
 	target, key, err := lockOf(path)
 	if err != nil {
@@ -92,8 +92,8 @@ func (l *Lock) Release() {
 	}
 }
 
-// Stamp identifies a generation of a file, that is, the version that one [Save] wrote. Stamps show
-// whether a file has been replaced.
+// Stamp identifies a generation of a file. A generation is the version that one [Save] wrote.
+// Stamps show whether a file has been replaced.
 type Stamp struct{ info os.FileInfo }
 
 // StampOf returns the stamp of the file path, or the zero value if the file is missing.

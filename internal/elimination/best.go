@@ -11,8 +11,8 @@ import (
 // Best returns the k most probable states x of the late variables, most probable first, and their
 // energies e. Late variables are those eliminated last (see [Options]); if none is late, all count
 // as late. The energy of such a state is −log Σ exp(−E), where the sum is over all other variables.
-// There may be fewer than k states of finite energy. The states are rows of the slice x, with one
-// entry for each variable. Entries of variables that are not late are 0.
+// Best returns fewer than k states if fewer have a finite energy. The states are rows of the slice
+// x, with one entry for each variable. Entries of variables that are not late are 0.
 //
 // One backward pass finds the first state. At each variable, every level that it does not choose is
 // an alternative. The cheapest of all alternatives begins the next state (Flerova, Marinescu and

@@ -11,15 +11,15 @@
 //
 // # Numbers
 //
-// Weights are kept in linear space, scaled by powers of two that are stored as integers. A product
-// cannot underflow if the exponents of the smallest positive entries of its operands add up to more
-// than −1000. If some product does not meet this condition, the run starts again with logarithms.
-// Either way no message loses relative accuracy.
+// Weights are kept in linear space, scaled by powers of two. The exponents of these powers are
+// stored as integers. A product cannot underflow if the exponents of the smallest positive entries
+// of its operands add up to more than −1000. If some product does not meet this condition, the run
+// starts again with logarithms. Either way no message loses relative accuracy.
 //
 // # Memory
 //
-// Sums need only the messages whose bucket has not been processed. Marginals, draws and optima
-// traverse the buckets a second time, backwards, and need all messages. If these do not fit, the
-// order is cut into segments. The messages that one segment passes to another are kept. Those
-// within a segment are recomputed when the backward pass reaches it.
+// A sum needs only the messages whose bucket has not been processed. To compute marginals, a draw
+// or an optimum, a second pass goes through the buckets backwards and needs all messages. If these
+// do not fit into memory, the order is cut into segments. The messages that one segment passes to
+// another are kept. Those within a segment are recomputed when the backward pass reaches it.
 package elimination

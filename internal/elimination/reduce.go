@@ -16,7 +16,7 @@ type Reduced struct {
 }
 
 // Reduce removes the levels to which a table of a single variable gives the energy +Inf. It returns
-// [ErrZero] if no level of a variable remains.
+// [ErrZero] if some variable has no level left.
 func Reduce(cards []int32, scopes [][]int32, tables [][]float64) (*Reduced, error) {
 	n := len(cards)
 	r := &Reduced{Levels: make([][]int32, n), now: make([]int32, n)}

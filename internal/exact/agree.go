@@ -74,8 +74,8 @@ func checkRate(rate float64) {
 	}
 }
 
-// Score checks the score of a model, the gradient of its negative energy, at the states x. It
-// compares the score with finite differences of the energy.
+// Score checks the score of a model at the states x. The score is the gradient of the negative
+// energy. It is compared with finite differences of the energy.
 func Score(t Test, m energy.Scored, x []float32) {
 	t.Helper()
 	n := m.Sites()

@@ -36,8 +36,8 @@ func (c countdown) Err() error {
 
 // Cancelled tests that a computation can be cancelled wherever it polls its context. It runs the
 // computation once for every poll, cancels the context at that poll, and passes the computation's
-// error to check. If there are many polls, it skips some. It returns looks, the number of polls in
-// a run that succeeds.
+// error to check. If there are many polls, it skips some. The result looks is the number of polls
+// in a run that succeeds.
 func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
 	for ; ; looks++ {
 		left := looks
@@ -62,7 +62,7 @@ func Looks(run func(ctx context.Context) error) (int, error) {
 
 // Steady asserts that f does not allocate memory after its first calls, which fill pools of
 // buffers. It measures several times, because other goroutines may allocate and garbage collection
-// empties pools. Under the race detector pools drop items, and Steady only calls f.
+// empties pools. Under the race detector, pools drop items, so Steady only calls f.
 func Steady(t *testing.T, name string, f func()) {
 	t.Helper()
 	if Race {

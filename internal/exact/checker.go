@@ -31,7 +31,7 @@ type Checker struct {
 	Exact bool
 
 	// FirstOrder skips the check of tables of energy differences. Set it for models whose tables
-	// are only first-order approximations. Those are checked elsewhere.
+	// are only first-order approximations. Such tables are checked elsewhere.
 	FirstOrder bool
 
 	// Slack is the permitted error of energy differences. [Checker.Run] sets it.

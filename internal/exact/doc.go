@@ -19,8 +19,8 @@
 //
 // # States
 //
-// A state x consists of sites, numbers in 0…levels−1. It has the index Σ_i x_i·levels^i: site 0 is
-// the fastest digit.
+// A state x holds a number x_i in 0…levels−1 for each site i. The index of x is Σ_i x_i·levels^i:
+// site 0 is the fastest digit.
 //
 // # The agreement test
 //

@@ -58,8 +58,8 @@ func Accepts(tb TB, a Language, levels, length int, want func(x []int32) bool) {
 
 // Minimal checks that d is a minimal automaton. No two states may be equivalent, and every state
 // must be reachable and lead to an accepting one. No two token classes may have equal columns in
-// the transition table, because they should be one class. Equivalence is decided by the
-// table-filling method.
+// the transition table; such classes should be one. Equivalence is decided by the table-filling
+// method.
 func Minimal(tb TB, d Tabled) {
 	tb.Helper()
 	next, k := d.Table()

@@ -6,8 +6,8 @@ import "fmt"
 // largest space enumerated by the tests, the 5×5 binary torus, has 2²⁵ states.
 const maxStates = 1 << 27
 
-// Size returns the number of states, levels^sites. It panics if either is < 1 or the result exceeds
-// 2²⁷.
+// Size returns the number of states, levels^sites. It panics if sites or levels is < 1, or if the
+// result exceeds 2²⁷.
 func Size(sites, levels int) int {
 	if sites < 1 || levels < 1 {
 		panic(fmt.Sprintf("laws: sites = %d, levels = %d, want both ≥ 1", sites, levels))

@@ -17,8 +17,7 @@ type Edge struct {
 	W    int64
 }
 
-// Set is a set of an odd number of vertices, with its variable Z of the dual problem; see
-// [Matching].
+// Set is a set of an odd number of vertices. Z is its variable in the dual problem; see [Matching].
 type Set struct {
 	Members []int32
 	Z       int64

@@ -210,7 +210,7 @@ func repanic() {
 	}
 }
 
-// Throw panics with a *[Panic] that holds v, a panic value that the caller has recovered.
+// Throw panics with a *[Panic] that holds v. The caller has recovered v from an earlier panic.
 func Throw(v any) { panic(panicked(v).panicked) }
 
 // ending describes how a job ended that did not return.

@@ -1,6 +1,6 @@
 // Package probe examines models. It describes a model and a method for a checkpoint. The
 // description distinguishes them from other models and methods with the same numbers of sites and
-// levels. It also tests whether the optional methods of a model agree with its energies.
+// levels. The package also tests whether the optional methods of a model agree with its energies.
 package probe
 
 import (

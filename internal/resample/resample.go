@@ -1,5 +1,5 @@
-// Package resample selects particles, the weighted samples of a particle method, according to their
-// weights.
+// Package resample selects particles according to their weights. Particles are the weighted samples
+// of a particle method.
 package resample
 
 import (

@@ -27,9 +27,9 @@ func Block(chains int) int {
 // Cut divides a run into n nearly equal parts and computes part k, counted from 0. It stores the
 // first chain of the part in *first and the number of its chains in *count.
 //
-// The number of chains of the run is *chains. If it is 0, Cut sets it to the default, the argument
-// usual. A part consists of whole blocks. The argument size is the number of chains in a block; 0
-// selects the result of [Block].
+// The number of chains of the run is *chains. If it is 0, Cut sets it to the argument usual, which
+// is the default. A part consists of whole blocks. The argument size is the number of chains in a
+// block; 0 selects the result of [Block].
 //
 // Cut returns an error if *first or *count is not 0, that is, if the run is already a part. It also
 // returns an error if *chains < 1, if n is not between 1 and the number of blocks, or if k is not
@@ -52,7 +52,7 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 }
 
 // Share divides elements, such as chains, into n parts and returns the index of the first element
-// of part k. The first argument is the number of elements. For k = n, Share returns this number. A
+// of part k. The argument all is the number of elements. For k = n, Share returns this number. A
 // part consists of whole blocks of the given size, and the first parts may have one extra block.
 func Share(all, size, k, n int) int {
 	if k == n {

@@ -19,8 +19,8 @@
 //     again.
 //   - If the run has a checkpoint path, the file is saved after every Checkpoint.Every steps. It is
 //     also saved at the end of a Run, and when the context ends a Run. Chains save it at the end of
-//     the round. After any other error, only runs whose steps are finished samples save it, so that
-//     no sample is lost. If saving fails, Run returns that error.
+//     the round. After any other error, the file is saved only if every step of the run is a
+//     finished sample, so that no sample is lost. If saving fails, Run returns that error.
 //   - While Run is active the checkpoint file is locked. It is an error if another process or
 //     runner has locked the file, or has replaced it since this run loaded it.
 //   - A checkpoint holds the settings, the frames of state, and the checkpoints of inner runs. It
@@ -58,8 +58,8 @@ type Session struct {
 	// returns the number of steps made so far, in all Runs together
 	Len func() int
 
-	// Progress, if not nil, is called during a Run with the number of steps that it has made so far
-	// and the number that it will make.
+	// Progress, if not nil, is called during a Run. The argument done is the number of steps made
+	// so far in this Run. The argument total is the number of steps that this Run is to make.
 	Progress func(done, total int)
 
 	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run;
@@ -312,8 +312,8 @@ func (s *Session) LoadFile(ctx context.Context, path string) error {
 	return nil
 }
 
-// Frames describes the contents of a checkpoint: the settings, followed by Count frames of state.
-// See [durable.Write].
+// Frames describes the contents of a checkpoint. The first frame holds the settings. The other
+// frames hold the state; their number is Count. See [durable.Write].
 type Frames struct {
 	Magic    string // text of the first frame, which names the format and its version
 	Settings *fingerprint.List
@@ -322,7 +322,8 @@ type Frames struct {
 	Frame    func(f *wire.Fields, i int) // reads or writes the fields of frame i
 }
 
-// Write writes a checkpoint, followed by the output of the given function unless it is nil.
+// Write writes a checkpoint. If the function inside is not nil, Write calls it to write the data of
+// nested runs.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {
 		return wire.AppendFields(body, func(fields *wire.Fields) { f.Frame(fields, i) })

@@ -42,11 +42,11 @@ func ExpGather(dst []float64, w []float32, idx []int32, shift float64) {
 	refExpGather(dst, w, idx, shift)
 }
 
-// ExpMarked stores dst[i] = e^(w[i] − shift) in float64. Results below e^−708 become 0. Each block
-// of MarkBlock entries of dst has a sum: sums[b] adds the marked entries i with ⌊i/MarkBlock⌋ = b.
-// Entry i is marked if bit i mod 8 of mark[i/8] is set. The relative error of a term is below 1e−13
-// (TestExpMarked). It panics unless len(dst) = len(w), len(mark) = ⌈len(w)/8⌉ and len(sums) =
-// ⌈len(w)/MarkBlock⌉.
+// ExpMarked stores dst[i] = e^(w[i] − shift) in float64. Results below e^−708 become 0. Entry i is
+// marked if bit i mod 8 of mark[i/8] is set. The entries of dst form blocks of [MarkBlock] entries.
+// In sums[b], ExpMarked stores the sum of the marked entries in block b. The relative error of a
+// term is below 1e−13 (TestExpMarked). It panics unless len(dst) = len(w), len(mark) = ⌈len(w)/8⌉
+// and len(sums) = ⌈len(w)/MarkBlock⌉.
 func ExpMarked(sums, dst []float64, w []float32, mark []uint8, shift float64) {
 	checkLen("dst", len(dst), len(w))
 	checkLen("mark", len(mark), (len(w)+7)/8)
@@ -62,7 +62,8 @@ func ExpMarked(sums, dst []float64, w []float32, mark []uint8, shift float64) {
 	refExpMarked(sums, dst, w, mark, shift)
 }
 
-// MarkBlock is the number of consecutive entries that share a sum of [ExpMarked].
+// MarkBlock is the number of consecutive entries in a block. [ExpMarked] computes one sum for each
+// block.
 const MarkBlock = 256
 
 // softplusBlock is the number of terms that share a logarithm. The product of their factors, which

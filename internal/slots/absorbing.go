@@ -35,7 +35,8 @@ func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels
 	return Absorbing{Mask: mask, Schedule: c, Sites: sites, Levels: levels}, nil
 }
 
-// Alpha returns the signal level ᾱ at time t, the probability that a token is not yet masked.
+// Alpha returns the signal level ᾱ at time t. This is the probability that a token is not yet
+// masked.
 func (m *Absorbing) Alpha(t float64) float64 { return m.Schedule.Alpha(t) }
 
 // Prior sets every site of x to the mask.

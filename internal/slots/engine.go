@@ -1,5 +1,5 @@
-// Package slots draws many samples by diffusion at once. A sample begins as pure noise at time 1
-// and is denoised step by step until time 0. Each sample in progress occupies a slot of an
+// Package slots draws many samples at the same time by diffusion. A sample begins as pure noise at
+// time 1 and is denoised step by step until time 0. Each sample in progress occupies a slot of an
 // [Engine]. In every round, one call of the denoiser predicts the clean states of all slots that
 // need a prediction. Workers then advance the slots concurrently. A [Policy] defines how a slot
 // uses its prediction to make a step, what happens when a sample ends, and whether the slot then
@@ -72,7 +72,7 @@ type Slot[S energy.Site] struct {
 	Known  bool    // whether V holds the prediction for X
 	// whether V still holds what the denoiser computed, without a change by the policy
 	Fresh bool
-	// index of the slot in the call of the denoiser that made its prediction
+	// index of the slot in that call of the denoiser which made the slot's prediction
 	Row int
 
 	Clean []bool // for each site: whether it is clamped
@@ -102,7 +102,8 @@ type Engine[S energy.Site] struct {
 	Guided   bool
 	Reveals  energy.Reveals
 	TimeFree bool // whether predictions depend on the state only, not on the time
-	// whether every slot has its own table of predictions, so that they stay valid after the round
+	// whether every slot has its own table of predictions. Predictions then stay valid after the
+	// round.
 	Keep bool
 
 	// Ctx is the context of the current run.
@@ -274,7 +275,7 @@ func CheckClamp(who string, clamp []int32, sites, levels int) error {
 	return nil
 }
 
-// Blank reports whether v, an entry of a clamp, leaves its site free.
+// Blank reports whether the entry v of a clamp leaves its site free.
 func Blank[S energy.Site](v S) bool {
 	if l, token := any(v).(int32); token {
 		return l < 0
@@ -308,8 +309,8 @@ func MaxSteps(steps any, n int) int {
 	return n
 }
 
-// Goes checks t, the time of a slot after its next step. It returns an error if t is NaN or exceeds
-// the slot's present time, because times must not increase.
+// Goes checks the time t of a slot after the slot's next step. It returns an error if t is NaN or
+// exceeds the slot's present time, because times must not increase.
 func (s *Slot[S]) Goes(t float64) error {
 	if !(t <= s.Time) {
 		return fmt.Errorf("the process goes from time %v to %v, want one that is no later", s.Time, t)

@@ -73,9 +73,9 @@ func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
 	return joint, nil
 }
 
-// Paths draws token sequences by diffusion, in steps that are conditioned on a set C of sequences,
-// the constraint. For each path of states, it computes an importance weight. In the step from x_t
-// to x_s the weight of a path is multiplied by
+// Paths draws token sequences by diffusion. The steps are conditioned on a constraint, which is a
+// set C of sequences. For each path of states, Paths computes an importance weight. In the step
+// from x_t to x_s the weight of a path is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
@@ -286,10 +286,10 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v)
 }
 
-// Normalise returns log Z_C, the log-probability of the constraint C (see [Paths]), for the rows of
-// v after normalising them. The argument z is log Z_C for the rows of v as they are. The slice lse
-// is scratch, one entry per site. Normalise returns an *[algebra.WeightError] if any entry of v is
-// NaN or +Inf, even for a token that no sequence in C uses.
+// Normalise returns log Z_C for the rows of v after normalising them. Here Z_C is the probability
+// of the constraint C (see [Paths]). The argument z is log Z_C for the rows of v as they are. The
+// slice lse is scratch, one entry per site. Normalise returns an *[algebra.WeightError] if any
+// entry of v is NaN or +Inf, even for a token that no sequence in C uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)
@@ -314,8 +314,8 @@ func undefined(row []float32) int {
 // predictions exclude these tokens, too. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v, the prediction for each site, to dst, and mixes other tokens into rows
-// that exclude tokens. Let p be a row that gives n > 0 tokens probability 0, at a site i with
+// Mix copies the rows of v to dst and mixes more tokens into rows that exclude tokens. Row i is the
+// prediction for site i. Let p be a row that gives n > 0 tokens probability 0, at a site i with
 // unknown(i) = true. Mix replaces p by the defensive mixture
 //
 //	p'(l) = (1−δ)·p(l) if p(l) > 0,  p'(l) = δ/n if p(l) = 0,
@@ -361,7 +361,7 @@ func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) b
 	return some
 }
 
-// MaskOf returns the mask of a diffusion process, the level that replaces tokens (see
+// MaskOf returns the mask of a diffusion process. The mask is the level that replaces tokens (see
 // diffusion.Absorbing). It returns −1 if the process has no mask.
 func MaskOf(steps any, levels int) int32 {
 	if a, ok := steps.(corruption.Absorbing); ok {

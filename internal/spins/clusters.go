@@ -15,9 +15,9 @@ const ClusterPairs = 64 * len(simd.Marks{}) / simd.ChainBits
 // clusterBits holds a bit per pair and chain. Chain s of pair p is bit 32·(p mod 2) + s of word p/2.
 type clusterBits = simd.Marks
 
-// Clusters is a workspace for exchanging clusters of sites between two [Chains] on one graph, for
-// several such pairs at once. A cluster is a connected component of the sites at which the states
-// of a chain in the two Chains differ.
+// Clusters is a workspace for exchanging clusters of sites between two [Chains] on one graph. It
+// handles several such pairs at once. Each chain has a state in both Chains of a pair. A cluster is
+// a connected component of the sites at which these two states differ.
 type Clusters struct {
 	start, adj []int32
 	// per site: whether the states differ there; whether the site is exchanged. One more site, at
@@ -41,8 +41,8 @@ func (g *Graph) NewClusters() *Clusters {
 	return w
 }
 
-// Compare finds where the two states of a chain differ, for all chains of the given pairs. It also
-// unmarks all sites (see Seed). It panics unless there are 1 … [ClusterPairs] pairs.
+// Compare finds the sites at which the two states of a chain differ, for all chains of the given
+// pairs. It also unmarks all sites (see Seed). It panics unless there are 1 … [ClusterPairs] pairs.
 func (w *Clusters) Compare(pairs [][2]*Chains) {
 	if n := len(pairs); n < 1 || n > ClusterPairs {
 		panic(fmt.Sprintf("spins: len(pairs) = %d, want 1 … %d", n, ClusterPairs))

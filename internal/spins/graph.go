@@ -147,9 +147,8 @@ func (g *Graph) Parts() int { return len(g.parts) }
 // PartSites returns the number of sites of a part.
 func (g *Graph) PartSites(part int) int { return g.parts[part].sites }
 
-// End returns the number of the first part after the given part that has a later colour. The parts
-// from the given part up to, but not including, End have one colour and may be redrawn at the same
-// time.
+// End returns the number of the part at which the next colour begins. The parts before it, from the
+// given part on, have one colour and may be redrawn at the same time.
 func (g *Graph) End(part int) int {
 	end := part + 1
 	for end < len(g.parts) && g.parts[end].colour == g.parts[part].colour {
@@ -261,7 +260,8 @@ func clearFrom(v []uint64, n int) {
 // Spread stores the states in x as numbers 0 and 1, one row of sites per chain.
 func (c *Chains) Spread(x []int32) { simd.SpreadChains(x, c.bits, c.place) }
 
-// Pack sets the states to x, which holds numbers 0 and 1, one row of sites per chain.
+// Pack sets the states of all chains to x, which has one row of sites per chain. Each entry is 0 or
+// 1.
 func (c *Chains) Pack(x []int32) {
 	clear(c.bits)
 	for at := 0; at < len(x); at += c.sites {
@@ -272,10 +272,11 @@ func (c *Chains) Pack(x []int32) {
 	}
 }
 
-// Change describes the effect of redraws on one chain, from which the change of its energy follows.
-// Ones is the change in the number of sites in state 1. Near adds, for each site that changed to 1,
-// its number of neighbours that count (see [Layout].Against), and subtracts it for each site that
-// changed to 0. Both depend only on the states before and after.
+// Change describes the effect of redraws on one chain. The change of the chain's energy follows
+// from it. Ones is the change in the number of sites in state 1. Near is a sum over the changed
+// sites of the number of neighbours that count (see [Layout].Against). A site that changed to 1
+// adds this number, and a site that changed to 0 subtracts it. Ones and Near depend only on the
+// states before and after.
 type Change struct{ Ones, Near int }
 
 // Add adds to c the changes of one chain that t has counted.
@@ -286,8 +287,8 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share makes g use the memory of h, and release its own, if both graphs have the same neighbours
-// and the same sites in the same lanes. It reports whether this is so.
+// Share makes g use the memory of h if both graphs have the same neighbours and the same sites in
+// the same lanes. In this case, g releases its own memory and Share returns true.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
@@ -298,7 +299,7 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges states between c and the first argument, for the chains with the given numbers. If
+// Swap exchanges states between c and the argument from, for the chains with the given numbers. If
 // moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
 // differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
@@ -326,7 +327,8 @@ func swapLanes(a, b []uint64, chains []int, moved []int) {
 }
 
 // Joint holds the states of up to simd.JointBlocks [Chains] on one graph, interleaved in memory.
-// These blocks are redrawn together, with the same bits as in separate redraws.
+// Each of these Chains is a block. The blocks are redrawn together, with the same results as in
+// separate redraws.
 type Joint struct {
 	*Graph
 	bits []uint32 // lane p of block b is at index p·simd.JointBlocks + b

@@ -7,7 +7,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Grid is a periodic lattice of two dimensions for proposals that may change all sites at once.
+// Grid is a two-dimensional periodic lattice, for proposals that may change all sites at once.
 // Unlike in a [Torus], the sites are not divided into two colours. They are the bits of one string,
 // row by row: with n columns, the site in row r and column j is bit rn + j. Its neighbours in other
 // rows are n bits away. Its neighbours in its own row are one bit away, or n−1 bits at the ends of
@@ -83,12 +83,13 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 }
 
 // Count counts the neighbours in state 1 of each site of s in the strip with index job, and stores
-// the numbers. It also updates three tallies, for a proposal that led to s from another state y,
-// the argument from. They determine the probability of this proposal and of its reverse:
+// the numbers. It also updates three tallies, for a proposal that led to s from another state y.
+// The argument from holds y. The tallies determine the probability of this proposal and of its
+// reverse:
 //
 //   - forth counts the sites at which y and s differ, by their state and number of neighbours in y;
-//   - back counts all sites by their state and number in s, and as flips those at which y and s
-//     differ;
+//   - back counts all sites by their state and number in s, and counts as flips the sites at which
+//     y and s differ;
 //   - still counts the fixed sites, by their state and number in s.
 //
 // Count must have been called for y before, unless y is s itself.
@@ -114,8 +115,8 @@ func (s *GridState) Spread(x []int32, job int) {
 	simd.UnpackBits(x[64*lo:min(64*hi, s.sites)], s.own(lo, hi))
 }
 
-// Pack sets the state to x, which holds the numbers 0 and 1 of the lattice row by row. It does not
-// count neighbours; call Count for that.
+// Pack sets the states of all sites to x. The lattice is row-major, and each entry is 0 or 1. Pack
+// does not count neighbours; call Count for that.
 func (s *GridState) Pack(x []int32) {
 	clear(s.bits)
 	v := s.own(0, s.words)

@@ -184,10 +184,10 @@ func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowS
 		from.ARS, from.Seed, from.Chain, from.Group)
 }
 
-// Keep selects how redraws compute the sum over a site's neighbours. If the argument on is true,
-// they keep the sums of all sites and update them when a site changes. Otherwise they add up the
-// states at each visit. The results have the same bits. Keeping sums requires a symmetric graph. It
-// is faster if fewer than half of the visits change a chain.
+// Keep selects how redraws compute the sum over a site's neighbours. With on = true, redraws keep
+// the sums of all sites and update them when a site changes. With on = false, they add up the
+// states of the neighbours at each visit. Both ways give the same results. Keeping sums requires a
+// symmetric graph. It is faster if fewer than half of the visits change a chain.
 func (c *RowChains) Keep(on bool) {
 	if !on {
 		c.kept = nil
@@ -214,8 +214,8 @@ func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 // Spread stores the states in x as numbers 0 and 1, one row of sites per chain.
 func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
 
-// Pack sets the states to x, which holds numbers 0 and 1, one row of sites per chain. It turns off
-// [RowChains.Keep].
+// Pack sets the states of all chains to x, which has one row of sites per chain. Each entry is 0 or
+// 1. Pack turns off [RowChains.Keep].
 func (c *RowChains) Pack(x []int32) {
 	c.kept = nil
 	clear(c.rows)
@@ -230,8 +230,8 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share makes g use the memory of h, and release its own, if both graphs have the same neighbours
-// and the same sites of the same kinds in the same rows. It reports whether this is so.
+// Share makes g use the memory of h if both graphs have the same neighbours and the same sites of
+// the same kinds in the same rows. In this case, g releases its own memory and Share returns true.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
@@ -241,9 +241,9 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges states between c and the first argument, for the chains with the given numbers. If
+// Swap exchanges states between c and the argument from, for the chains with the given numbers. If
 // moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
-// differ. It turns off [RowChains.Keep] for both.
+// differ. Swap turns off [RowChains.Keep] for both.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
 	mask := simd.Row{}
@@ -272,9 +272,9 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums stores in n[c], for each chain c, the total of the sums over the neighbours of all free
-// sites in state 1. A pair of free sites counts once. If redraws change these sites from 0 to 1,
-// one after the other, their tally has the same Sum.
+// Sums stores in n[c] a total for each chain c. Every free site in state 1 adds the sum over its
+// neighbours to the total. A pair of free sites counts once. If redraws change the sites from 0 to
+// 1, one after the other, their tally has the same Sum.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near
@@ -396,8 +396,8 @@ func (l *RowLayout) eights() (order []int32, together int) {
 	return append(order, singles...), len(order)
 }
 
-// RowPair holds the states of two [RowChains] on one graph, interleaved in memory. These blocks are
-// redrawn together, with the same bits as in separate redraws.
+// RowPair holds the states of two [RowChains] on one graph, interleaved in memory. Each RowChains
+// is a block. The two blocks are redrawn together, with the same results as in separate redraws.
 type RowPair struct {
 	*RowGraph
 	rows  []simd.Row

@@ -235,8 +235,9 @@ func (t *Torus) rowsOf(job, jobs int) (lo, hi int) {
 	return at(job), at(job + 1)
 }
 
-// Spread copies rows of the lattice to the row-major slice x, as numbers 0 and 1. The rows are
-// divided into the given number of jobs, and Spread copies those of one job.
+// Spread stores the states of sites in x, which is row-major, as values 0 or 1. The rows of the
+// lattice are divided into the given number of jobs. Spread stores the rows of the job with index
+// job.
 func (s *State) Spread(x []int32, job, jobs int) {
 	lo, hi := s.rowsOf(job, jobs)
 	if lo == hi {
@@ -246,7 +247,7 @@ func (s *State) Spread(x []int32, job, jobs int) {
 	simd.SpreadBits(x[lo*cols:hi*cols], s.colour[0][s.pad:], s.colour[1][s.pad:], lo*s.n, s.n)
 }
 
-// Pack sets the state to x, which holds the numbers 0 and 1 of the lattice row by row.
+// Pack sets the states of all sites to x. The lattice is row-major, and each entry is 0 or 1.
 func (s *State) Pack(x []int32) {
 	for c := range s.colour {
 		clear(s.colour[c])

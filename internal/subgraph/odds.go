@@ -293,8 +293,8 @@ func (p *Pairs) byHeight(set []int32) []int32 {
 	return set
 }
 
-// Eight returns the same forest in the form that draws eight chains at once. The results have the
-// same bits as those of single chains.
+// Eight returns the forest in a form with which eight chains are drawn at once. The results have
+// the same bits as draws of single chains.
 func (f *Forest) Eight() *simd.Forest { return &f.eight }
 
 // Sites returns the number of sites outside and inside pendant trees (see [Forest]).
@@ -309,9 +309,9 @@ func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 
 // Forward stores in odds the odds of x_i = 1 for each site i of the forest that is outside pendant
 // trees. They are conditioned on the levels of x outside the forest; the sites below i in its tree
-// are summed out. The slice odds has one more entry than there are such sites. Forward processes
-// the sites lo, …, hi−1 in the order of the forest, children first. Call it for consecutive ranges,
-// from lo = 0 to the last site.
+// are summed out. The slice odds has one entry for each of these sites, and one more. Forward
+// processes the sites lo, …, hi−1 in the order of the forest, children first. Call it for
+// consecutive ranges, from lo = 0 to the last site.
 //
 // A child multiplies the odds of its parent by
 //

@@ -340,8 +340,8 @@ func (r *Run) conditional(p *Plan, b *bucket, x []int32) []float64 {
 }
 
 // Draw draws the levels of the set given the levels outside it, and stores them in x. Forward must
-// have completed before. Sites are drawn in reverse order of elimination. The k-th draw uses u[k],
-// a uniform number in [0, 1), where k counts from 0. Draw returns the number of sites whose level
+// have completed before. Sites are drawn in reverse order of elimination. The k-th draw, counted
+// from 0, uses the uniform number u[k] in [0, 1). Draw returns the number of sites whose level
 // changed.
 func (r *Run) Draw(p *Plan, x []int32, u []float64) (moved int) {
 	for k := len(p.buckets) - 1; k >= 0; k-- {

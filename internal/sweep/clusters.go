@@ -23,11 +23,11 @@ type Coupler interface {
 // Laddered is a kernel that consists of several kernels, one for each temperature, as in parallel
 // tempering.
 type Laddered interface {
-	// CoupleRungs lets c exchange states between this kernel and another Laddered kernel, the
-	// argument with. It does so at the temperatures whose index is from + k·by for some k ≥ 0. The
-	// slices x and y hold the states of the two kernels. CoupleRungs returns the new energies e of
-	// x and f of y, valid until the next step. If the temperatures of the two kernels differ, ok is
-	// false.
+	// CoupleRungs lets c exchange states between this kernel and a second Laddered kernel, at the
+	// temperatures with the indices from + k·by, k = 0, 1, …. The argument with is the second
+	// kernel. The slices x and y hold the states of this kernel and of the second one. CoupleRungs
+	// returns the new energies e of x and f of y, valid until the next step. If the temperatures of
+	// the two kernels differ, ok is false.
 	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, from, by int, c Coupler) (e, f []float64, ok bool)
 
 	// SwapRungs swaps states between neighbouring temperatures, like the last part of a step. Call
@@ -40,7 +40,8 @@ type Laddered interface {
 	// Rungs returns the number of temperatures.
 	Rungs() int
 
-	// Align sets the temperatures of another kernel, the argument with, to those of this kernel.
+	// Align sets the temperatures of a second kernel to those of this kernel. The argument with is
+	// the second kernel.
 	Align(with sampler.Kernel)
 }
 
@@ -68,9 +69,9 @@ const seeds = 8
 
 // Exchange exchanges one cluster in every chain of every pair. It draws sites, up to a fixed
 // number, until the two states of the chain differ at a drawn site. The cluster is the connected
-// set of sites around it at which the states differ. The kernels of all pairs must store states as
-// bits, in the same format. Exchange returns the pairs whose kernels do not, and leaves them
-// unchanged. The slice is valid until the next call.
+// set of sites around this site at which the states differ. The two kernels of a pair must store
+// states as bits, in the same format. Exchange returns the pairs for which this is not so, and
+// leaves their states unchanged. The slice is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
 	for _, p := range pairs {

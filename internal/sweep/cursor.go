@@ -62,15 +62,15 @@ func span(first, n, work int) (lo, hi int) {
 
 // Staged is a kernel that makes a step in several stages, between which the step can be stopped.
 type Staged[S energy.Site] interface {
-	// Stage makes one stage of the step of the chains lo, …, hi−1. It returns false if it was
-	// stopped; the next call continues the stage.
+	// Stage makes one stage of a step for the chains lo, …, hi−1. It returns false if it was
+	// stopped. The next call then continues the stage.
 	Stage(stage, lo, hi int, x []S, r []sampler.Stream) bool
 }
 
 // Step makes a step of kernel k in n stages, or makes the rest of a step that was stopped at the
 // cursor c. It returns the number of steps completed: 1, or 0 if the step was stopped before its
-// end. The argument work is the number of elementary operations in a stage of one chain. If several
-// chains move together, the step is not stopped between their stages.
+// end. The argument work is the number of elementary operations in a stage of one chain. Between
+// two stages, a step can be stopped only if chains move one by one (see [Cursor]).
 func Step[S energy.Site](c *Cursor, ctl sampler.Control, k Staged[S], info []sampler.Info, x []S, r []sampler.Stream, n, work int) (done int) {
 	c.Begin(ctl.Stop)
 	for c.Chain < len(info) {
@@ -203,7 +203,7 @@ type poll struct {
 // returns true.
 func (p *poll) Begin(stop func() bool) { p.Stop, p.Stopped = stop, false }
 
-// Done adds work, a number of elementary operations, to the count and reports whether the call of
+// Done adds the number work of elementary operations to the count, and reports whether the call of
 // the kernel has to end. It calls the function stop only once per [PollWork] operations.
 func (p *poll) Done(work int) bool {
 	if p.Work += work; p.Work >= PollWork {

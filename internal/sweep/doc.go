@@ -16,9 +16,9 @@
 //	bits          a bit per site     DMALA and DLMC on lattices, see [OnBits]
 //
 // An engine that stores states in its own format implements the unexported interface engine. The
-// type sweeper then provides its steps and checkpoints, and exchanges replicas. Other engines work
-// on the states as the caller stores them and embed [Locals]. The sweeps of all engines skip the
-// fixed sites of an energy.Clamped model.
+// type sweeper then makes the engine's steps, writes its checkpoints and exchanges its replicas.
+// Other engines work on the states as the caller stores them and embed [Locals]. The sweeps of all
+// engines skip the fixed sites of an energy.Clamped model.
 //
 // A step can be stopped. [Cursor] records its position and counts the work until the next check for
 // a stop.

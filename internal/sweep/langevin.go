@@ -379,7 +379,7 @@ func Proposals(info []sampler.Info) tune.Proposals {
 }
 
 // TuningFields reads a step size alpha from a checkpoint or writes it there. If t is not nil, it
-// does the same with t, the tuner that adapts the step size.
+// does the same with the tuner t, which adapts the step size.
 func TuningFields(f *wire.Fields, alpha *float64, t *tune.Tuner) {
 	if f.Float64(alpha); !(*alpha > 0) || math.IsInf(*alpha, 1) {
 		f.Fail(fmt.Errorf("mcmc: the checkpoint has step size %v, want positive and finite", *alpha))

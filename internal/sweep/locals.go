@@ -116,7 +116,7 @@ func (c *Locals) Make(ctl sampler.Control, k Walker, info []sampler.Info, x []in
 	return 1
 }
 
-// State returns the state of chain s, a part of X.
+// State returns the part of X that holds the state of chain s.
 func (c *Locals) State(s int) []int32 { return c.X[s*c.Sites : (s+1)*c.Sites] }
 
 // Swap exchanges the states of chain s in X and in o.X. If moved is not nil, Swap adds to moved[s]

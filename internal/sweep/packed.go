@@ -222,8 +222,8 @@ func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
 	return o.chains == k.chains && o.sites == k.sites && o.width == k.width && len(o.since) == len(k.since) && k.alike(o.holder)
 }
 
-// Energies computes the energies that the other kernel's states have at this kernel's temperature,
-// from that kernel's counts of neighbours. It implements [sampler.Exchanger].
+// Energies computes the energies that the other kernel's states have at this kernel's temperature.
+// It uses the other kernel's counts of neighbours. It implements [sampler.Exchanger].
 func (k *packed) Energies(e []float64, of sampler.Exchanger) {
 	o := of.(packing).packing()
 	if o == k {

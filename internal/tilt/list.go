@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// List is a finite list of states, each with a value f0 and a vector g of n values, one for each
-// inequality E[g_j] ≤ 0. It keeps scratch and must be used by one goroutine at a time.
+// List is a finite list of states. Each state has a value f0 and a vector g, which has one entry
+// for each inequality E[g_j] ≤ 0. A List keeps scratch and must be used by one goroutine at a time.
 type List struct {
 	beta float64
 	n    int
@@ -140,7 +140,7 @@ func dot(a, b []float64) (sum, size float64) {
 	return sum, size
 }
 
-// Direction returns λ/Σ|λ|, the direction of λ with absolute values that sum to 1.
+// Direction returns λ/Σ|λ|. The absolute values of the entries then sum to 1.
 func Direction(lambda []float64) []float64 {
 	u := slices.Clone(lambda)
 	sum := SumAbs(u)

@@ -1,6 +1,6 @@
-// Package trellis computes exact sums, draws, marginals and best sequences over the sequences that
-// a finite automaton accepts. It uses a dynamic program over pairs of a site and an automaton
-// state.
+// Package trellis computes with the sequences that a finite automaton accepts: exact sums, random
+// draws, marginals and best sequences. It uses a dynamic program over pairs of a site and an
+// automaton state.
 //
 // # The sum
 //
@@ -11,8 +11,8 @@
 //	w(x) = ∏_i exp(v[i,x_i]).
 //
 // Only the sequences that A accepts count. [Compile] turns A into an immutable [Graph] for given
-// numbers of sites and levels. A [Runner], the workspace of one goroutine, computes over the Graph
-// in three semirings:
+// numbers of sites and levels. A [Runner] is the workspace of one goroutine. It computes over the
+// Graph in three semirings:
 //
 //   - (log,+): the normaliser Σ_x w(x), exact joint draws, marginals;
 //   - (min,+): the cheapest sequence, and all sequences in order of cost;
@@ -29,13 +29,13 @@
 //
 // # Numerics
 //
-// Sums run in float64. At every site, weights are divided by the greatest weight among the tokens
-// that the automaton can use there, and sums are scaled by a power of two. Terms that underflow to
-// zero are lost. The package computes an upper bound on the sum of the lost terms. If this bound is
-// not far below the result, it repeats the sum with logarithms, so that log-weights of −1e4 are not
-// mistaken for zero. Sums over large classes are taken in float32 (relative error about 1e-7 per
-// site). A log-weight of −Inf means probability zero. NaN and +Inf are errors at tokens that the
-// automaton can use.
+// Sums are computed in float64. At every site, weights are divided by the greatest weight among the
+// tokens that the automaton can use there, and sums are scaled by a power of two. Terms that
+// underflow to zero are lost. The package computes an upper bound on the sum of the lost terms. If
+// this bound is not far below the result, the package repeats the sum with logarithms, so that
+// log-weights of −1e4 are not mistaken for zero. Sums over large classes are taken in float32
+// (relative error about 1e-7 per site). A log-weight of −Inf means probability zero. NaN and +Inf
+// are errors at tokens that the automaton can use.
 //
 // # Caveats
 //

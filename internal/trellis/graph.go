@@ -11,9 +11,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Graph is an automaton unrolled over the sites of a sequence. A node is an automaton state at a
-// site that can be reached there and can still lead to acceptance. The Graph holds the nodes of
-// every site and the edges between them. It is immutable and safe for concurrent use.
+// Graph is an automaton unrolled over the sites of a sequence. A node is a pair of a site and an
+// automaton state. The state can be reached at this site and can still lead to acceptance. The
+// Graph holds the nodes of every site and the edges between them. It is immutable and safe for
+// concurrent use.
 type Graph struct {
 	sites, levels int
 
@@ -168,8 +169,8 @@ func (g *Graph) NextAt(t, state int, token int32) int {
 	return g.offset[t+1] + int(l.to[e])
 }
 
-// Accepting reports whether a sequence may end at a node. It may if the node lies after the last
-// site.
+// Accepting reports whether a sequence may end at a node. This is so if the node lies after the
+// last site.
 func (g *Graph) Accepting(state int) bool { return state >= g.offset[g.sites] }
 
 // site returns the position of a node.

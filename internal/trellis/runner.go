@@ -405,10 +405,10 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 	return nil
 }
 
-// Draw stores in x an exact draw from the distribution w(x)/Z, where w and Z are the weights and
-// their sum in the last Filter. It takes one value from src per site, a second if the class of the
-// token contains other tokens, and a third if it contains many. Draw panics unless a Filter
-// succeeded and len(x) = sites.
+// Draw stores in x an exact draw from the distribution w(x)/Z. Here w(x) is the weight of x in the
+// last Filter, and Z is the sum of all weights. Draw takes one value from src per site, a second if
+// the class of the token contains other tokens, and a third if it contains many. Draw panics unless
+// a Filter succeeded and len(x) = sites.
 //
 // Tokens are drawn from the first site to the last, by inverse CDF with 53 random bits.
 func (r *Runner) Draw(x []int32, src rand.Source) {
@@ -527,19 +527,19 @@ func (r *Runner) LogProb(x []int32) float64 {
 	return sum - r.logZ
 }
 
-// Ahead returns the logarithm of the total weight of all continuations of a sequence from a node of
-// the graph. The argument state is the node, as returned by Start or Next of the graph. The result
-// is 0 after the last site, and −Inf if there is no continuation. Ahead panics unless the last
-// filter was a successful [Runner.FilterLogs].
+// Ahead adds the weights of all continuations of a sequence from a node of the graph, and returns
+// the logarithm of the sum. The argument state is the node, as returned by Start or Next of the
+// graph. The result is 0 after the last site, and −Inf if there is no continuation. Ahead panics
+// unless the last filter was a successful [Runner.FilterLogs].
 func (r *Runner) Ahead(state int) float64 {
 	r.mustLogs()
 	return r.value[state]
 }
 
 // DrawFrom draws the rest of a sequence from its exact distribution, given that the sequence has
-// reached a node of the graph, the argument state. It stores the tokens in x, from the site of the
-// node on, and returns that site. It panics unless the last filter was a successful
-// [Runner.FilterLogs] and len(x) = sites.
+// reached a node of the graph. The argument state is this node. DrawFrom stores the tokens in x,
+// beginning at the node's site, and returns this site. It panics unless the last filter was a
+// successful [Runner.FilterLogs] and len(x) = sites.
 func (r *Runner) DrawFrom(x []int32, state int, src rand.Source) (site int) {
 	g := r.g
 	g.checkSequence(x)
@@ -557,7 +557,7 @@ func (r *Runner) mustLogs() {
 	}
 }
 
-// Filter prepares draws, marginals and probabilities for the log-weights v of every token at every
+// Filter prepares methods such as Draw and Marginals for the log-weights v of every token at every
 // site (sites × levels). For every node of the graph, it sums the weights of all continuations,
 // from the last site to the first. It returns the log of the normaliser,
 //
@@ -565,7 +565,7 @@ func (r *Runner) mustLogs() {
 //
 // It returns a [*algebra.DeadError] if Z is zero. It returns a [*algebra.WeightError] if the
 // log-weight of a token that the automaton can use is NaN or +Inf. Log-weights of other tokens are
-// not read. The runner keeps a reference to v until the next Filter. It panics unless len(v) =
+// not read. The runner keeps a reference to v until the next Filter. Filter panics unless len(v) =
 // sites·levels.
 func (r *Runner) Filter(v []float32) (logZ float64, err error) {
 	return r.under(scaled, v, false)
@@ -626,8 +626,8 @@ func (r *Runner) FilterExact(v []float32) (logZ float64, err error) {
 //
 //	dst[i,l] = log P(x_i = l) = log Σ_{x: x_i=l} w(x)/Z
 //
-// under the distribution w(x)/Z of the last Filter. They are −Inf for tokens that cannot occur. If
-// probabilities of possible tokens would underflow to zero, Marginals repeats the filter with
+// under the distribution w(x)/Z of the last Filter. An entry is −Inf for a token that cannot occur.
+// If probabilities of possible tokens would underflow to zero, Marginals repeats the filter with
 // logarithms; this does not affect draws. Marginals returns an error only if a watched context ends
 // (see [Runner.Watch]). It panics unless a Filter succeeded and len(dst) = sites·levels.
 func (r *Runner) Marginals(dst []float64) error {
@@ -669,7 +669,7 @@ func (r *Runner) Marginals(dst []float64) error {
 var ErrStopped = errors.New("trellis: stopped")
 
 // FilterUntil is like [Runner.Filter], but a [Stopper] can end it early with the error
-// [ErrStopped]. If the Stopper is nil, it runs to the end. After ErrStopped, the runner has no
+// [ErrStopped]. If stop is nil, FilterUntil runs to the end. After ErrStopped, the runner has no
 // results, and those of earlier filters are lost. A call with again = true continues where the last
 // call was stopped; the log-weights v must be unchanged.
 func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {

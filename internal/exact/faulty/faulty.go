@@ -21,7 +21,7 @@ var errFault = errors.New("injected")
 type Disk struct {
 	Calls int // number of calls so far
 	Fault int // number of the call that fails; 0 for none
-	How   int // kind of failure, a number from 0 to Ways−1
+	How   int // kind of failure, from 0 to Ways−1
 
 	src    *rand.Rand
 	dead   bool // whether a crash has happened, after which all calls fail

@@ -1,8 +1,8 @@
-// Package multipliers is the test oracle for the Lagrange multipliers of problems with constraints
-// E[g] ≤ 0 or E[g] = 0 on distributions over a finite list of states. By linear programming in
-// rational numbers, it decides whether a problem has an optimum. In 50-digit arithmetic, it
-// measures how far multipliers are from the optimum. It shares no code with the solvers and treats
-// the float64 numbers of a problem as exact.
+// Package multipliers is a test oracle for Lagrange multipliers. The problems have constraints E[g]
+// ≤ 0 or E[g] = 0 on a distribution over a finite list of states. By linear programming in rational
+// numbers, it decides whether a problem has an optimum. In 50-digit arithmetic, it measures how far
+// multipliers are from the optimum. It shares no code with the solvers and treats the float64
+// numbers of a problem as exact.
 package multipliers
 
 import (
@@ -17,9 +17,9 @@ type Outcome int
 // The outcomes of [Decide].
 const (
 	Infeasible Outcome = iota // no distribution satisfies the constraints
-	// only distributions without full support satisfy them, so that no finite λ* exists
+	// only distributions without full support satisfy the constraints, so no finite λ* exists
 	Limit
-	Attained // a distribution with full support satisfies them, so that λ* exists
+	Attained // a distribution with full support satisfies the constraints, so λ* exists
 )
 
 func (v Outcome) String() string { return [...]string{"infeasible", "limit", "attained"}[v] }

@@ -24,8 +24,7 @@ type Chain struct {
 	Next         []int32              // next states of the automaton, states × tokens
 	Final        []bool               // accepting states of the automaton
 	Language     constraint.Automaton // automaton with the table Next and Final
-	// probability of each sequence given C, the language of the automaton, indexed by
-	// exact.Index
+	// probability of each sequence x under the condition x ∈ C, at the index exact.Index(x)
 	Law []float64
 	P   float64 // probability P(C) of the language
 }

@@ -21,8 +21,8 @@ import (
 const Alphabet = "abcde"
 
 // Problem is a random combination of constraints on sequences of a space small enough to enumerate.
-// Each constraint has a judge, a function that tests whether a sequence satisfies the constraint
-// and that shares no code with package constraint.
+// Each constraint has a judge: a function that tests whether a sequence satisfies it. Judges share
+// no code with package constraint.
 type Problem struct {
 	Language      constraint.Automaton
 	Sites, Levels int
@@ -30,8 +30,8 @@ type Problem struct {
 	Judges        []func(x []int32) bool // for each constraint: whether x satisfies it
 }
 
-// New draws a problem with at most 5 levels and 7 sites. The argument most is the largest number of
-// sequences in its space. New includes each of these constraints with some probability: a regular
+// New draws a problem with at most 5 levels and 7 sites. The number of sequences in its space is at
+// most the argument most. New includes each of these constraints with some probability: a regular
 // expression, a count of tokens, a list of excluded sequences, and a mask of the tokens allowed at
 // each site.
 func New(t testing.TB, r *rand.Rand, most float64) *Problem {
@@ -225,7 +225,7 @@ type Listed struct {
 	Weight float64
 }
 
-// Brute lists the sequences that satisfy all constraints, in lexicographic order, by applying the
+// Brute lists the sequences that satisfy all constraints, in lexicographic order. It applies the
 // judges to every sequence.
 func (p *Problem) Brute() []Listed {
 	var all []Listed

@@ -102,7 +102,7 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 }
 
 // ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. It calls
-// the given function at the start of every step.
+// the function before at the start of every step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
@@ -157,9 +157,9 @@ func Stuck(k sampler.Kernel, state []int32, x int, dst []float64) bool {
 	return true
 }
 
-// Stay sets dst[x], the probability of staying at x, to 1 minus the sum of the other entries. If
-// that sum exceeds 1 by rounding, Stay sets dst[x] to 0. Larger excesses are left for
-// Matrix.RowError to find.
+// Stay sets the probability dst[x] of staying at x to 1 minus the sum of the other entries. If that
+// sum exceeds 1 by rounding, Stay sets dst[x] to 0. Larger excesses are left for Matrix.RowError to
+// find.
 func Stay(dst []float64, x int) {
 	dst[x] = 0
 	dst[x] = max(0, 1-exact.Sum(dst))
