@@ -6,16 +6,16 @@
 //
 // where rows a_j have norm 1, distance is the distance of a number from an interval, and cap_j is
 // the penalty per unit of violation. If cap_j = +Inf, row j must hold. If lo_j = hi_j, row j is an
-// equation. A [Solver] uses the Euclidean norm. A [Metric] and, for larger n, a [Gram] use the norm
-// of any positive semidefinite matrix P instead.
+// equation. A [Solver] uses the Euclidean norm. A [Metric] uses the norm of any positive
+// semidefinite matrix P instead, as does a [Gram], which is meant for more variables.
 //
 // The method is that of Goldfarb and Idnani (Mathematical Programming 27, 1983) with the upper
 // limits cap_j on the absolute values of the multipliers u. It maintains x = v − Aᵀu with
 // multipliers of the right sign. It adds one violated row at a time, and removes rows whose
 // multiplier would leave its range. The tight rows, which hold with equality, have a thin QR
-// factorisation, built by repeated Gram–Schmidt and updated by rotations. With q tight rows, each
-// row added or removed costs about n·q operations, so the method is meant for n up to some
-// hundreds.
+// factorisation, built by repeated Gram–Schmidt and updated by rotations. With n variables and q
+// tight rows, each row added or removed costs about n·q operations. The method is therefore meant
+// for n up to some hundreds.
 //
 // Four measures prevent failure:
 //

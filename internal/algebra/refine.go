@@ -23,12 +23,12 @@ func (e *Edges) Grow(n int) {
 
 // Refine divides the elements of a graph into blocks. It computes the coarsest partition in which
 // all elements of a block have edges with the same labels to the same blocks. The partition refines
-// an initial one, in which element i is in block first[i] of 0 … blocks−1. Refine returns the
-// number block[i] of the block of every element i, and the number n of blocks. Refine fails only if
-// ctx ends, with its cause.
+// an initial one, in which element i is in block first[i] of 0 … blocks−1. For every element i,
+// block[i] is the index of its block in the result, and n is the number of blocks. Refine fails
+// only if ctx ends, with its cause.
 //
 // This is Hopcroft's algorithm for partial automata (Valmari 2012, "Fast brief practical DFA
-// minimization"). It takes O(m log n) steps for n elements and m edges.
+// minimization"). It takes O(m log k) steps for k elements and m edges.
 func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []int32, n int, err error) {
 	var meter poll.Meter
 	meter.Watch(ctx)

@@ -67,8 +67,8 @@ func ClassesBy[K comparable](levels int, key func(token int32) K) (of []int32, n
 	return of, len(seen)
 }
 
-// Refine combines the token classes of several automata: two tokens share a class if they do so in
-// each of these automata. It returns the class of each token and the number of classes.
+// Refine combines the token classes of several automata: two tokens are in one class if they are in
+// one class of each automaton. It returns the class of each token and the number of classes.
 func Refine[A Automaton](parts []A, levels int) (of []int32, n int) {
 	checkLevels(levels)
 	of, n = make([]int32, levels), min(levels, 1)

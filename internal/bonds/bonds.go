@@ -13,7 +13,7 @@ import (
 // [energy.Pairwise] model. The weights are in compressed sparse rows.
 type Bonds struct {
 	Start, Adj []int32 // neighbours of site i: Adj[Start[i]:Start[i+1]]
-	// weights, parallel to Adj, and the field of every site
+	// weight of every entry of Adj, and field of every site
 	Weight, Field []float64
 }
 

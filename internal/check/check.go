@@ -138,8 +138,8 @@ func Index(who, name string, i, n int) {
 // arguments. A greater size must be a mistake, because no memory can hold such a table.
 const MaxEntries = min(math.MaxInt/16, 1<<36)
 
-// Entries returns an error unless each factor is ≥ 0 and their product is at most MaxEntries. The
-// argument names describes the factors in the error, for instance "sites × states".
+// Entries returns an error unless each factor is ≥ 0 and the product of all factors is at most
+// MaxEntries. The argument names describes the factors in the error, for instance "sites × states".
 func Entries(who, names string, factors ...int) error {
 	n := 1
 	for _, f := range factors {

@@ -72,8 +72,8 @@ func newPoint(n int) *point {
 }
 
 // Maximize maximises f from the given start over λ_j ≥ 0. If free[j] is true, λ_j may have either
-// sign. If free is nil, no λ_j may be negative. The argument unit is the order of magnitude of
-// differences in f that matter. The result does not depend on the units of the multipliers.
+// sign. If free is nil, no λ_j may be negative. The argument unit is the typical size of a change
+// in f that matters. The result does not depend on the units of the multipliers.
 //
 // Every step goes from the current λ towards the maximum of a quadratic model of f. The curvature
 // of the model is increased by μ times its diagonal (Levenberg and Marquardt). A line search in

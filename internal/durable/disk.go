@@ -10,7 +10,7 @@ import (
 // Disk is the file system of the operating system. Its names are paths.
 type Disk struct{}
 
-// Open opens the file path for reading; it implements fs.FS.
+// Open opens the file at path for reading. It implements fs.FS.
 func (Disk) Open(path string) (fs.File, error) { return os.Open(path) }
 
 // fault is the panic value of an access to memory that is not there.

@@ -32,18 +32,18 @@ type File interface {
 	Close() error
 }
 
-// Previous returns the name under which the previous generation of the file path is kept.
+// Previous returns the name under which the previous generation of the file at path is kept.
 func Previous(path string) string { return path + ".old" }
 
 func temporary(path string) string { return path + ".tmp" }
 
 var table = crc64.MakeTable(crc64.ECMA)
 
-// Save replaces the file path by the output of the function write. It writes path.tmp, syncs that
-// file, and reads it back to compare it with what was written. Then it renames path to path.old and
-// path.tmp to path, and syncs the folder. Whatever fails and whenever the machine stops, at least
-// one of path and path.old holds a complete generation. It is either the old generation or the new
-// one. After an error no path.tmp is left.
+// Save replaces the file at path by the output of the function write. Save writes path.tmp, syncs
+// that file, and reads it back to compare it with what was written. Then it renames path to
+// path.old and path.tmp to path, and syncs the folder. Whatever fails and whenever the machine
+// stops, at least one of path and path.old holds a complete generation. It is either the old
+// generation or the new one. After an error no path.tmp is left.
 func Save(fs FS, path string, write func(io.Writer) error) error {
 	return replace(fs, path, temporary(path), write, func() error {
 		if err := fs.Rename(path, Previous(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -89,8 +89,8 @@ func Files(path string) []string {
 	return []string{path, Previous(path), temporary(path), lockName(path)}
 }
 
-// Target returns the file to which path refers: path itself or, if it is a symbolic link, the
-// link's target, which need not exist.
+// Target returns the file to which path refers. This is path itself or, if path is a symbolic link,
+// the link's target. The target need not exist.
 func Target(path string) (string, error) {
 	at := path
 	for range maxLinks {
@@ -167,10 +167,11 @@ func verify(fs FS, name string, want *sum) error {
 	return nil
 }
 
-// Load calls the function read with a reader of the file path. If this fails, it calls read again,
-// with a reader of the previous generation. If the function final returns true for the first error,
-// Load returns this error without the second call. If both calls fail, Load returns the first error
-// or, if the file path is missing but the previous generation exists, the second.
+// Load calls the function read with a reader of the file at path. If read fails, Load calls it
+// again, with a reader of the previous generation. If the function final returns true for the first
+// error, Load returns this error without the second call. If both calls fail, Load returns the
+// first error. But if the file at path is missing and the previous generation exists, Load returns
+// the second error.
 func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {
 	err := load(fs, path, read)
 	if err == nil || final(err) {

@@ -126,8 +126,8 @@ type Checkpointer interface {
 	Load(ctx context.Context, r io.Reader) error
 }
 
-// SaveFile saves a run in the file path by [Save]. If path is a symbolic link, the link's target is
-// replaced. If another run has locked the file, SaveFile returns the error of [Acquire]. Error
+// SaveFile saves a run in the file at path by [Save]. If path is a symbolic link, the link's target
+// is replaced. If another run has locked the file, SaveFile returns the error of [Acquire]. Error
 // messages begin with the argument who.
 func SaveFile(who, path string, c Checkpointer) error {
 	l, err := Acquire(path)

@@ -50,8 +50,8 @@ func lockOf(path string) (target, key string, err error) {
 	return target, filepath.Join(folder, filepath.Base(target)), nil
 }
 
-// Acquire locks the file path, which need not exist. If another run holds the lock, the error wraps
-// [ErrInUse]. The error message contains the path and says what to do.
+// Acquire locks the file at path. The file need not exist. If another run holds the lock, the error
+// wraps [ErrInUse]. The error message contains the path and says what to do.
 func Acquire(path string) (*Lock, error) {
 	target, key, err := lockOf(path)
 	if err != nil {
@@ -78,7 +78,7 @@ func Acquire(path string) (*Lock, error) {
 	}}, nil
 }
 
-// Holds reports whether l locks the file path.
+// Holds reports whether l locks the file at path.
 func (l *Lock) Holds(path string) bool {
 	_, key, err := lockOf(path)
 	return err == nil && key == l.key
@@ -96,7 +96,7 @@ func (l *Lock) Release() {
 // Stamps show whether a file has been replaced.
 type Stamp struct{ info os.FileInfo }
 
-// StampOf returns the stamp of the file path, or the zero value if the file is missing.
+// StampOf returns the stamp of the file at path, or the zero value if the file is missing.
 func StampOf(path string) Stamp {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 //	c = (x_v + Σ_S x)/(κ+|S|)                       forward,
 //	c = exp[(κ·ln(x_v/κ) + Σ_S ln x)/(κ+|S|)]       reverse.
 //
-// S holds the most likely of the other tokens, as few as possible, such that all tokens outside S
+// S holds the k most likely of the other tokens, with the smallest k for which all tokens outside S
 // have probability at most c. Then y_u = c on S, y_v = κc and y = x elsewhere. The forward solution
-// sums to one; the reverse one is divided by its sum Z. The costs are Σ_{S∪v} x·log(x/y) and −log
-// Z.
+// sums to one; the reverse one is divided by its sum Z. The cost is Σ_{S∪v} x·log(x/y) for the
+// forward problem and −log Z for the reverse one.
 //
 // Computing all costs takes one sort and a pass with two pointers. A single cost takes a bisection.
 type Row struct {

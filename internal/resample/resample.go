@@ -8,8 +8,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Moments returns the largest of the log-weights w, called top, and two sums over the log-weights:
-// Σ e^{w−top} and Σ e^{2(w−top)}. At least one entry of w must be finite.
+// Moments returns three numbers for the log-weights w: the largest one (top), Σ e^{w−top} and Σ
+// e^{2(w−top)}. At least one entry of w must be finite.
 func Moments(w []float64) (top, sum, squares float64) {
 	top = slices.Max(w)
 	for _, l := range w {

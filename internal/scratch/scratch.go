@@ -1,5 +1,5 @@
 // Package scratch provides pools of buffers. They serve values that several goroutines share: a
-// method of such a value borrows its buffers while it runs.
+// method of such a value borrows buffers from a pool while the method runs.
 package scratch
 
 import (

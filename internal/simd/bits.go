@@ -9,11 +9,13 @@ import (
 // Sites of two levels may be held as one bit each, 512 of them in a register.
 
 // BitSites is the number of sites that the kernels for bit strings process together. A bit string
-// holds one bit per site: the site's state, 0 or 1. Its number of bits is a multiple of BitSites.
+// holds one bit per site: the site's state, 0 or 1. The number of bits in a string is a multiple of
+// BitSites.
 const BitSites = 512
 
-// BitGroups is the number of groups of [GroupWords] random words that a redraw of BitSites sites
-// reserves. That is 64 random bits per site, most of which are never computed.
+// BitGroups is the number of groups of random words that a redraw of [BitSites] sites reserves. A
+// group has [GroupWords] words, so a site has 64 random bits. Most of these bits are never
+// computed.
 const BitGroups = 16
 
 const (
@@ -22,8 +24,8 @@ const (
 	spreadTerms = 1 << 16
 )
 
-// Counts holds the number of neighbours in state 1 of each of up to 32,768 sites. Its element i
-// holds binary digit i of all numbers. Bit s of the element belongs to site s.
+// Counts holds, for each of up to 32,768 sites, the number of neighbours in state 1. Element i
+// holds binary digit i of all these numbers. Bit s of the element belongs to site s.
 type Counts [3][maxBits / 64]uint64
 
 // Odds holds the probability that a redraw gives a site state 1, for each number of the site's
@@ -102,9 +104,9 @@ func (o *Odds) At(k int) (p uint64) {
 // planes is the number of binary digits of a number of neighbours.
 const planes = 3
 
-// BitTorus holds the positions, in a bit string, of the neighbours of a site on a torus. The string
-// holds all sites if it is used in [GridBits]. In [TorusBits] it holds the sites of one colour of a
-// chequerboard.
+// BitTorus holds the positions of a site's neighbours on a torus. The positions are in a bit
+// string. In [GridBits] the string holds all sites. In [TorusBits] it holds the sites of one colour
+// of a chequerboard.
 type BitTorus struct {
 	// near holds positions relative to the site: two in other rows; then two of which the second is
 	// used only at the ends of rows; then two more of that kind for other rows.
@@ -157,11 +159,11 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 	}
 }
 
-// TorusBits counts the neighbours in state 1 of the sites of one colour of a torus, and stores the
-// numbers in count. It does so for the 64·len(rows) sites from the site number first on. The
-// neighbours are in the string own of the other colour, at the positions of the argument near. Site
-// i of own is bit i mod 64 of word pad + ⌊i/64⌋. The masks a, b and rows (see [NewBitTorus]) start
-// at site first, a multiple of 64.
+// TorusBits counts the neighbours in state 1 of 64·len(rows) sites of a torus, and stores the
+// numbers in count. The sites are those of one colour, beginning with site first. The string own
+// holds the sites of the other colour; the neighbours are in it, at the positions that near holds.
+// Site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The masks a, b and rows (see [NewBitTorus])
+// start at site first, a multiple of 64.
 //
 // TorusBits panics unless a, b and rows have the same length, a multiple of 8 up to 512, and own
 // reaches 64 bits beyond all positions.
@@ -180,9 +182,9 @@ func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows
 	}
 }
 
-// SpreadBits converts rows of a lattice from bits to numbers 0 and 1. The sites have the two
-// colours of a chequerboard, and a row has n sites of each colour. The strings even and odd hold
-// the sites of one colour each. For r even, and j = 0, …, n−1, SpreadBits stores in row r
+// SpreadBits converts the states of a lattice from bits to int32 values 0 or 1. The sites have the
+// two colours of a chequerboard, and a row has n sites of each colour. The strings even and odd
+// hold the sites of one colour each. For r even, and j = 0, …, n−1, SpreadBits stores in row r
 //
 //	x[2n·r + 2j] = even[k],  x[2n·r + 2j + 1] = odd[k],  k = first + n·r + j,
 //
@@ -213,13 +215,13 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	}
 }
 
-// TallyTorus compares a new state of sites, the first argument, with an earlier one, the second. It
-// returns three counts:
+// TallyTorus compares the new states of sites (now) with their earlier states (old). It returns
+// three counts:
 //
-//   - up is the number of sites in state 1 in the new state;
+//   - up is the number of sites that are now in state 1;
 //   - moved is the number of sites that differ;
-//   - bonds is the number of neighbours in state 1, as stored in count, summed over the sites in
-//     state 1 in the new state.
+//   - bonds is the number of neighbours in state 1, as stored in count, summed over the sites that
+//     are now in state 1.
 //
 // It panics unless len(now) = len(old) is a multiple of 8 and at most 512.
 func TallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {

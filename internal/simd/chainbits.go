@@ -56,8 +56,8 @@ func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	}
 }
 
-// SpreadChains stores the states of chains as numbers 0 and 1, one row of n = len(place) sites per
-// chain:
+// SpreadChains stores the states of chains as values 0 or 1, with one row of n = len(place) sites
+// per chain:
 //
 //	x[c·n + i] = bit c of lane place[i] in the slice own.
 //

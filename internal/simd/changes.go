@@ -2,7 +2,7 @@ package simd
 
 import "fmt"
 
-// Changes lists the sites at which states of zeros and ones differ from earlier states.
+// Changes lists the sites at which new states of zeros and ones differ from earlier states.
 // [Changes.Set] finds these sites. [Changes.Add] then updates a sum of matrix rows, one row for
 // each site in state 1. The zero value holds no states. Only one goroutine at a time may use a
 // Changes.

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// Choice records, for each of several states of zeros and ones, the sites in state 1. The state
-// chooses the matrix rows of these sites, which [Packed.AddChosen] and [AddChosen64] add up. The
-// zero value holds no states; [Choice.Set] sets them. Only one goroutine at a time may use a
-// Choice.
+// Choice records, for each of several states of zeros and ones, the sites in state 1. A state
+// chooses the matrix rows of its sites in state 1. [Packed.AddChosen] and [AddChosen64] add up the
+// chosen rows. The zero value holds no states; call [Choice.Set] first. Only one goroutine at a
+// time may use a Choice.
 type Choice struct {
 	// Groups × states: 8 times the number whose four bits are the sites of the group.
 	quads         []uint8
@@ -23,9 +23,9 @@ const quad = 4
 // groups returns the number of groups of four sites; the last one may be smaller.
 func (q *Choice) groups() int { return (q.sites + quad - 1) / quad }
 
-// Set stores in q the sites in state 1 of the states x, each of the given number of sites. It reads
-// only the lowest bit of an entry, and keeps no reference to x. It panics unless sites ≥ 1 and
-// len(x) is a multiple of sites.
+// Set stores in q, for each of the states x, the sites in state 1. Every state has the given number
+// of sites. It reads only the lowest bit of an entry, and keeps no reference to x. It panics unless
+// sites ≥ 1 and len(x) is a multiple of sites.
 func (q *Choice) Set(x []int32, sites int) {
 	if sites < 1 || len(x)%sites != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, want a multiple of sites = %d, which is to be ≥ 1", len(x), sites))

@@ -7,7 +7,7 @@
 // Backends in assembly compute the same function faster. For all inputs they return the same bits
 // as the reference, except that a NaN may have another payload. The exceptions are [Gemm] and
 // [GemmT], which may fuse multiplication and addition. On one backend they always return the same
-// bits, and each row of a product a·b depends only on b and on that row of a.
+// bits, and each row of a product a·b depends only on b and on the same row of a.
 //
 // Four rules make equal bits possible:
 //

@@ -33,7 +33,7 @@ func (f *Fixed) at(l, j int) int {
 }
 
 // Words returns the length of a row of the first factor in [Fixed.Gemm]. It is the number of rows
-// of b, plus 1 if that is odd. The extra entry has no effect.
+// of b, plus 1 if this number is odd. The extra entry has no effect.
 func (f *Fixed) Words() int { return f.k + f.k&1 }
 
 // Unit returns the unit u_j of column j (see [Fixed]).

@@ -84,9 +84,9 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 	}
 }
 
-// TallyFlips compares two strings x and y, the arguments from and to, and counts sites by state and
-// number of neighbours in state 1 (see [FlipTally]). The sites at which x and y differ are the
-// flips.
+// TallyFlips compares two strings x and y. The argument from is x, and the argument to is y.
+// TallyFlips counts sites by state and number of neighbours in state 1 (see [FlipTally]). The sites
+// at which x and y differ are the flips.
 //
 //   - The flips are added to the tally forth, by their states and numbers in x.
 //   - All sites and the flips are added to the tally back, by their states and numbers in y.
@@ -106,15 +106,15 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 	b.addTo(back)
 }
 
-// GridBits counts the neighbours in state 1 of 64·len(a) sites of a torus, from the site number
-// first on. The string own holds all sites of the torus: site i is bit i mod 64 of word pad +
-// ⌊i/64⌋. The word near[24r + 8p + w] receives binary digit p of the numbers of 64 sites. These are
-// the sites of word 8r + w, counted from the word of site first.
+// GridBits counts the neighbours in state 1 of 64·len(a) sites of a torus, beginning with site
+// first. The string own holds all sites of the torus: site i is bit i mod 64 of word pad + ⌊i/64⌋.
+// The word near[24r + 8p + w] receives binary digit p of the number of neighbours, for 64 sites.
+// These are the sites of word 8r + w, counted from the word of site first.
 //
-// The positions of the neighbours in own, relative to the site, are the argument near of
-// [NewBitTorus]. Every site has neighbours at near[0] and near[1]. The third is at near[2] if the
-// site's bit in a is 1, and otherwise at near[3]. The fourth is at near[4] if its bit in b is 1,
-// and otherwise at near[5]. The masks a and b start at site first, a multiple of 64.
+// The positions of the neighbours in own, relative to the site, are the six entries d_0, …, d_5 of
+// the array from which [NewBitTorus] made t. Every site has neighbours at d_0 and d_1. The third is
+// at d_2 if the site's bit in a is 1, and otherwise at d_3. The fourth is at d_4 if the site's bit
+// in b is 1, and otherwise at d_5. The masks a and b start at site first, a multiple of 64.
 //
 // GridBits panics unless lengths fit: len(a) is a multiple of 8, at most 512, and own reaches 64
 // bits beyond all positions.

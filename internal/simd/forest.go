@@ -44,8 +44,8 @@ func HasForests() bool { return best >= forestOddsLevel }
 const forestTerms = 1 << 12
 
 // Odds computes the odds of level 1 at the places lo, …, hi−1, in ForestChains chains. The odds at
-// a place are its entry of Field, times one factor for each child and one for each neighbour
-// outside the forest. The slice own holds the levels of all sites.
+// a place are the place's entry of Field, times one factor for each child and one for each
+// neighbour outside the forest. The slice own holds the levels of all sites.
 //
 // Call Odds for consecutive ranges of places, beginning with lo = 0. The slice odds has
 // ForestChains entries for each place, and for one extra place with odds 0.
@@ -187,9 +187,9 @@ func EightColumns(dst, src []uint32, ld int) {
 	}
 }
 
-// ForestMoved counts the sites whose levels differ between the slices old and own, and adds their
-// number in each chain c to moved[c]. Bit c of a byte is the level in chain c. ForestMoved panics
-// unless both slices have the same length, a multiple of 64.
+// ForestMoved counts, in each chain c, the sites whose levels differ between the slices old and
+// own. It adds the count to moved[c]. Bit c of a byte is the level in chain c. ForestMoved panics
+// unless both slices have the same length, which must be a multiple of 64.
 func ForestMoved(moved *[ForestChains]int64, old, own []uint8) {
 	if len(old) != len(own) || len(own)%64 != 0 {
 		panic(fmt.Sprintf("simd: ForestMoved: len(old) = %d, len(own) = %d, want the same multiple of 64", len(old), len(own)))

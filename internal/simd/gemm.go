@@ -15,9 +15,9 @@ type Packed struct {
 // Gemm adds a matrix product: c += a·b with a of m×k, b of k×n and c of m×n entries, all row-major.
 //
 // Every c[i,j] adds its terms in the order of the rows of b, for all m and n. A row of the result
-// therefore depends only on b and on that row of c and a. Results are the same in every run on one
-// backend. Between backends they differ by rounding (with or without fused multiply-add), at most
-// k·2⁻²³·Σ|a·b| per entry.
+// therefore depends only on b and on the same row of c and of a. Results are the same in every run
+// on one backend. Between backends they differ by rounding (with or without fused multiply-add), at
+// most k·2⁻²³·Σ|a·b| per entry.
 //
 // The slice c may not overlap a or b. Gemm panics unless the lengths are m·n, m·k and k·n.
 func Gemm(c, a, b []float32, m, n, k int) {

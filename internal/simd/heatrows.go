@@ -25,7 +25,8 @@ type RowVisit struct {
 
 	// Eight is the position 1 … 8 of the visit in a group of eight consecutive visits that can be
 	// made at once, or 0 if it is in no group. The sites of a group have consecutive rows and are
-	// not neighbours. Its visits have the same table of odds, and the same Plus and Minus.
+	// not neighbours. The visits of a group have the same table of odds, and the same Plus and
+	// Minus.
 	Eight int32
 	_     [2]int32
 }
@@ -88,7 +89,8 @@ const (
 	// 8 and 16 bits from overflowing.
 	RowVisits = 128
 
-	// RowNear is the largest number of entries of near that all visits of a call of HeatRows read.
+	// RowNear is the largest number of entries of near that a call of HeatRows reads in all its
+	// visits together.
 	RowNear = 1 << 13
 
 	// groupTies is the number of ties that a group of random words decides.
@@ -128,8 +130,8 @@ type RowScratch struct {
 	ties [2 * GroupWords]uint32
 }
 
-// RowGroups returns the number of groups of [GroupWords] random words that the given number of
-// visits reserves. Most of them are never computed.
+// RowGroups returns how many groups of random words the given number of visits reserves. A group
+// has [GroupWords] words. Most of the words are never computed.
 func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + visits) }
 
 // HeatRows redraws sites in all chains by heat bath: it draws the state of a site from the site's
@@ -216,7 +218,7 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 	}
 }
 
-// SumRows adds to sum[c], for each chain c, the states of that chain in all rows.
+// SumRows adds to sum[c], for each chain c, the sum of the chain's states over all rows.
 func SumRows(sum *[ChainBits]int32, rows []Row) {
 	if best < sumRowsLevel {
 		refSumRows(sum, rows)

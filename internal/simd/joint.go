@@ -10,8 +10,9 @@ import (
 const JointBlocks = 16
 
 // Joint redraws several blocks at once. A block has up to ChainBits chains. The Joint holds the
-// random stream of each block and counts the sites changed in each block. Lane p of block b, the
-// state of one site in its chains (see [ChainBits]), is word p·JointBlocks + b of a string.
+// random stream of each block and counts the sites changed in each block. A lane holds the state of
+// one site in all chains of a block (see [ChainBits]). Lane p of block b is word p·JointBlocks + b
+// of a string.
 type Joint struct {
 	ars     bool
 	key     uint64

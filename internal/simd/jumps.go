@@ -16,8 +16,8 @@ const (
 	MaxRate                    // g(t) = max(1, t)
 )
 
-// Gone returns 1 − exp(−r), the probability that a Poisson process with r ≥ 0 expected jumps makes
-// at least one jump. The argument e must be exp(−r). The relative error is 10⁻⁶.
+// Gone returns 1 − exp(−r). This is the probability that a Poisson process with r ≥ 0 expected
+// jumps makes at least one jump. The argument e must be exp(−r). The relative error is 10⁻⁶.
 func Gone(r, e float32) float32 {
 	if !(r < shortJump) {
 		return 1 - e

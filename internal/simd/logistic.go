@@ -7,8 +7,8 @@ func SigmoidTo(dst, src []float32) {
 	sigmoid(dst, src)
 }
 
-// Slope replaces every entry σ of s, a result of [SigmoidTo], by the derivative σ − σ², where σ² is
-// rounded to float32.
+// Slope replaces every entry σ of s by the derivative σ − σ², where σ² is rounded to float32. The
+// entries are results of [SigmoidTo].
 func Slope(s []float32) { pull(s, s, s, 0, -1) }
 
 func refSigmoid(dst, src []float32) {
@@ -17,10 +17,10 @@ func refSigmoid(dst, src []float32) {
 	}
 }
 
-// GELU stores dst[i] = x·σ(u(x)) for x = src[i], the tanh form of the Gaussian error linear unit
-// (Hendrycks and Gimpel 2016). Here u(x) = 2·√(2/π)·(x + 0.044715·x³), with every operation rounded
-// to float32, and σ is the logistic function as computed by [SigmoidTo]. The slice dst may be src.
-// It panics unless len(dst) = len(src).
+// GELU stores dst[i] = x·σ(u(x)) for x = src[i]. This is the tanh form of the Gaussian error linear
+// unit (Hendrycks and Gimpel 2016). Here u(x) = 2·√(2/π)·(x + 0.044715·x³), with every operation
+// rounded to float32, and σ is the logistic function as computed by [SigmoidTo]. The slice dst may
+// be src. It panics unless len(dst) = len(src).
 func GELU(dst, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	gelu(dst, src)

@@ -57,10 +57,10 @@ func WeightsFrom(p, w []float32, m float32) (total float64) {
 }
 
 // LogSumExp stores in dst[r] the logarithm of Σ_i e^(w[r,i]) for each row r of cols log-weights. It
-// is the maximum of the row plus the logarithm of the total of [Weights]. The result is −Inf for a
-// row of −Inf, and NaN for a row with NaN or +Inf. Because weights are float32, the error is up to
-// 2e−7, not counting the rounding of w minus the maximum. It panics unless cols ≥ 1 and len(w) =
-// len(dst)·cols.
+// is computed as the maximum of the row plus the logarithm of the total of [Weights]. The result is
+// −Inf for a row of −Inf, and NaN for a row with NaN or +Inf. Because weights are float32, the
+// error is up to 2e−7, not counting the rounding of w minus the maximum. It panics unless cols ≥ 1
+// and len(w) = len(dst)·cols.
 func LogSumExp(dst []float64, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w)/cols)

@@ -29,8 +29,8 @@ type Layout struct {
 
 // Graph arranges the sites of a graph in lanes. A lane is 32 bits that hold the state of one site,
 // one bit per chain. Sites that are redrawn together are in adjacent lanes: they are sorted by
-// colour, then by kind (see [Layout]), and each group is padded to whole vector registers. A Graph
-// is immutable, except for [Graph.Share].
+// colour, then by kind (see [Layout]), and the sites of each colour and kind are padded to whole
+// vector registers. A Graph is immutable, except for [Graph.Share].
 type Graph struct {
 	sites int
 	place []int32 // per site: index of its lane
@@ -257,7 +257,7 @@ func clearFrom(v []uint64, n int) {
 	clear(v[n/2:])
 }
 
-// Spread stores the states in x as numbers 0 and 1, one row of sites per chain.
+// Spread stores the states in x as values 0 or 1, with one row of sites per chain.
 func (c *Chains) Spread(x []int32) { simd.SpreadChains(x, c.bits, c.place) }
 
 // Pack sets the states of all chains to x, which has one row of sites per chain. Each entry is 0 or

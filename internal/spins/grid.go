@@ -108,7 +108,7 @@ func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, j
 // have changed.
 func (s *GridState) Close() { goOn(s.bits, 64*s.pad, s.sites, s.cols+64) }
 
-// Spread copies the sites of the strip with index job to the row-major lattice x, as numbers 0 and
+// Spread stores the states of the strip with index job in the row-major lattice x, as values 0 or
 // 1.
 func (s *GridState) Spread(x []int32, job int) {
 	lo, hi := s.strip(job)

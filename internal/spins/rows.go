@@ -211,7 +211,7 @@ func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	}
 }
 
-// Spread stores the states in x as numbers 0 and 1, one row of sites per chain.
+// Spread stores the states in x as values 0 or 1, with one row of sites per chain.
 func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
 
 // Pack sets the states of all chains to x, which has one row of sites per chain. Each entry is 0 or

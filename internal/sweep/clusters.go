@@ -69,9 +69,9 @@ const seeds = 8
 
 // Exchange exchanges one cluster in every chain of every pair. It draws sites, up to a fixed
 // number, until the two states of the chain differ at a drawn site. The cluster is the connected
-// set of sites around this site at which the states differ. The two kernels of a pair must store
-// states as bits, in the same format. Exchange returns the pairs for which this is not so, and
-// leaves their states unchanged. The slice is valid until the next call.
+// set of sites around this site at which the states differ. All kernels must store states as bits,
+// in the same format. Exchange returns the pairs that have other kernels, and leaves their states
+// unchanged. The slice is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
 	for _, p := range pairs {

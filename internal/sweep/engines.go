@@ -18,7 +18,7 @@ const (
 	Automatic  Scan = iota // the fastest order for the model
 	Systematic             // sites 0, 1, 2, …
 	Random                 // as many visits as there are sites, each to a site drawn uniformly
-	Chromatic              // one colour of a colouring of the graph after the other
+	Chromatic              // the colours of a colouring of the graph, one after the other
 )
 
 func (s Scan) String() string {

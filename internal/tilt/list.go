@@ -190,7 +190,7 @@ type Optimum struct {
 }
 
 // Maximize returns the multipliers that maximise the dual function, or a proof that no maximum
-// exists. The argument start holds the multipliers with which the search begins. Both results are
+// exists. The argument start holds the multipliers with which the search begins. Either result is
 // checked. A maximum must have a small [concave.Residual], which measures each gradient component
 // in units of its mean deviation. A proof is checked in exact arithmetic. The only possible error
 // is the error of the context.
