@@ -10,8 +10,8 @@ import (
 )
 
 // Table is an automaton as a dense table. It has one row per state, with the next state for each
-// token class. The start state is 0. Unless it was returned by [Minimal], a table may have states
-// that are unreachable, equivalent to others, or dead. A dead state leads to no accepted sequence.
+// token class. The start state is 0. A table may have states that are unreachable, equivalent to
+// others, or dead, unless [Minimal] returned it. A dead state leads to no accepted sequence.
 type Table struct {
 	Class []int32 // class of each token; the length is the number of levels
 	Width int     // number of classes

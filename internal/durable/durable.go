@@ -218,8 +218,8 @@ func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 // Remove deletes a file. It implements [FS].
 func (OS) Remove(name string) error { return os.Remove(name) }
 
-// SyncDir flushes a folder to disk. On Windows, which cannot sync a folder and does not need to,
-// it does nothing. It implements [FS].
+// SyncDir flushes a folder to disk. On Windows it does nothing, because Windows cannot sync a
+// folder and does not need to. SyncDir implements [FS].
 func (OS) SyncDir(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil

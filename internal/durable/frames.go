@@ -53,8 +53,8 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 }
 
 // ReadSettings reads the first frame of a checkpoint, which holds settings, and returns their
-// digest. The argument here holds the settings of the present run. If the two differ, the error is
-// a [*fingerprint.Mismatch].
+// digest. The argument here holds the settings of the present run. If the settings differ, the
+// error is a [*fingerprint.Mismatch].
 func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64, err error) {
 	body, err := wire.Read(r, magic, settingsLimit)
 	if err != nil {

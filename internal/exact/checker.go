@@ -89,8 +89,8 @@ func (c *Checker) Near(t Test, want, got, slack float64, what ...any) {
 }
 
 // Tables checks the methods of the model that return energy differences: Gradient, Field and
-// Window. It calls each for all states at once, and checks that the results for one state do not
-// depend on the other states.
+// Window. It calls each method for all states at once, and checks that the results for one state do
+// not depend on the other states.
 func (c *Checker) Tables(t Test, energies []float64, all []int32) {
 	t.Helper()
 	sites, levels := c.Model.Shape()

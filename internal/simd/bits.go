@@ -149,7 +149,7 @@ func NewBitTorus(near [6]int) *BitTorus {
 // of a random stream, counted from the start of the given group. [ARS] generates the stream if ars
 // is true, and otherwise [Philox]. A redraw of BitSites sites takes BitGroups groups.
 //
-// It panics unless len(dst) is a multiple of 8 and at most 512.
+// HeatBits panics unless len(dst) is a multiple of 8 and at most 512.
 func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), len(count[0]))
 	if ars {
@@ -161,12 +161,12 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 
 // TorusBits counts the neighbours in state 1 of 64·len(rows) sites of a torus, and stores the
 // numbers in count. The sites are those of one colour, beginning with site first. The string own
-// holds the sites of the other colour; the neighbours are in it, at the positions that near holds.
-// Site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The masks a, b and rows (see [NewBitTorus])
-// start at site first, a multiple of 64.
+// holds the sites of the other colour. The argument near holds the positions of the neighbours in
+// own. Site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The masks a, b and rows (see
+// [NewBitTorus]) start at site first, a multiple of 64.
 //
-// TorusBits panics unless a, b and rows have the same length, a multiple of 8 up to 512, and own
-// reaches 64 bits beyond all positions.
+// TorusBits panics unless a, b and rows have the same length, which must be a multiple of 8 and at
+// most 512. It also panics unless own reaches 64 bits beyond all positions.
 func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
 	checkBits("rows", len(rows), len(count[0]))
 	checkLen("a", len(a), len(rows))
@@ -188,8 +188,8 @@ func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows
 //
 //	x[2n·r + 2j] = even[k],  x[2n·r + 2j + 1] = odd[k],  k = first + n·r + j,
 //
-// where s[k] is bit k of the string s. For r odd, it exchanges the two strings. It panics unless
-// len(x) is a multiple of 2n and the strings are long enough, with one extra word.
+// where s[k] is bit k of the string s. For r odd, it exchanges the two strings. SpreadBits panics
+// unless len(x) is a multiple of 2n and the strings are long enough, with one extra word.
 func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	if n < 1 || len(x)%(2*n) != 0 {
 		panic(fmt.Sprintf("simd: SpreadBits: len(x) = %d, want a multiple of 2·%d", len(x), n))
@@ -223,7 +223,7 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 //   - bonds is the number of neighbours in state 1, as stored in count, summed over the sites that
 //     are now in state 1.
 //
-// It panics unless len(now) = len(old) is a multiple of 8 and at most 512.
+// TallyTorus panics unless len(now) = len(old) is a multiple of 8 and at most 512.
 func TallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))

@@ -29,8 +29,8 @@ type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 //
 // with all bits flipped if near[k·n + p] is negative. Lanes from n on are not changed.
 //
-// It panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024, len(near) = n·degree, and
-// own has all these lanes.
+// GraphBits panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024, len(near) =
+// n·degree, and own has all these lanes.
 func GraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	if degree < 0 || degree > 7 || n < 0 || n%16 != 0 || n > 2*len(count[0]) || len(near) != n*degree {
 		panic(fmt.Sprintf("simd: GraphBits: n = %d, degree = %d and len(near) = %d, want a multiple of 16 up to %d, 0 … 7 and their product", n, degree, len(near), 2*len(count[0])))
@@ -61,8 +61,8 @@ func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 //
 //	x[c·n + i] = bit c of lane place[i] in the slice own.
 //
-// A lane is described at [ChainBits]. It panics unless len(x) is a multiple of n, at most
-// ChainBits·n, and the slice own has all these lanes.
+// A lane is described at [ChainBits]. SpreadChains panics unless len(x) is a multiple of n and at
+// most ChainBits·n, and the slice own has all these lanes.
 func SpreadChains(x []int32, own []uint64, place []int32) {
 	n := len(place)
 	if n == 0 || len(x)%n != 0 || len(x) > ChainBits*n {

@@ -24,8 +24,8 @@ const quad = 4
 func (q *Choice) groups() int { return (q.sites + quad - 1) / quad }
 
 // Set stores in q, for each of the states x, the sites in state 1. Every state has the given number
-// of sites. It reads only the lowest bit of an entry, and keeps no reference to x. It panics unless
-// sites ≥ 1 and len(x) is a multiple of sites.
+// of sites. Set reads only the lowest bit of an entry of x, and keeps no reference to x. It panics
+// unless sites ≥ 1 and len(x) is a multiple of sites.
 func (q *Choice) Set(x []int32, sites int) {
 	if sites < 1 || len(x)%sites != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, want a multiple of sites = %d, which is to be ≥ 1", len(x), sites))

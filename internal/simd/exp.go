@@ -193,7 +193,7 @@ func LogAdd(a, b float64) float64 {
 }
 
 // LogAdds replaces dst[i] by log(e^dst[i] + e^x[i]), where −Inf is the logarithm of 0. The error is
-// below 1 ulp of the result or 3e-16, whichever is larger. It panics unless len(x) = len(dst).
+// below 1 ulp of the result or 3e-16, whichever is larger. LogAdds panics unless len(x) = len(dst).
 // Neither slice may hold +Inf or NaN.
 func LogAdds(dst, x []float64) {
 	checkLen("x", len(x), len(dst))

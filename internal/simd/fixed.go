@@ -106,7 +106,7 @@ func fixedUnits(b []float32, n, k int) []float64 {
 //	c[i,j] = origin_j + u_j·Σ_l 2⁻¹³·a[i,l]·B[l,j].
 //
 // The sum is exact for |a| ≤ 2¹² (otherwise modulo 2³²). It is rounded to float32, and rounded
-// again after adding origin. Rows of a have [Fixed.Words] entries. It panics unless len(c) = m·n
+// again after adding origin. Rows of a have [Fixed.Words] entries. Gemm panics unless len(c) = m·n
 // and len(a) = m·Words.
 func (f *Fixed) Gemm(c []float32, a []int16, m int) {
 	checkLen("c", len(c), m*f.n)
@@ -140,8 +140,8 @@ func (f *Fixed) Gemm(c []float32, a []int16, m int) {
 }
 
 // LogisticWords stores in dst[i] the integer nearest to 2¹³·(σ(src[i]) − ½), where σ is the
-// logistic function of [SigmoidTo]. The result is between −2¹² and 2¹², and 0 for NaN. It panics
-// unless len(dst) = len(src).
+// logistic function of [SigmoidTo]. The result is between −2¹² and 2¹², and 0 for NaN.
+// LogisticWords panics unless len(dst) = len(src).
 func LogisticWords(dst []int16, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	for lanes := wordLanes(); best >= logisticWordsLevel && len(src) >= lanes; {

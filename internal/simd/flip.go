@@ -45,7 +45,7 @@ func FlipThresholds(t []int32, h []float32, x []int32, beta float32, c []float32
 //	logq = Σ_i log q_i(y_i),  q_i = t_i/2³¹ if y_i ≠ x_i, else 1 − t_i/2³¹,
 //
 // which is NaN if some t_i is negative. The error of logq is below 1e−15·(len(t) + |logq|). The
-// slice y may be x. It panics unless all slices have the same length.
+// slice y may be x. Flip panics unless all slices have the same length.
 func Flip(y, x, t []int32, bits []uint32) (moved int, logq float64) {
 	checkLen("y", len(y), len(t))
 	checkLen("x", len(x), len(t))

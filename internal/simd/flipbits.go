@@ -71,7 +71,7 @@ func (s *flipTerms) addTo(t *FlipTally) {
 //	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i.
 //
 // Here p is the argument of [FlipOdds.Set], and u_i is the random integer of [HeatBits]. FlipBits
-// panics unless len(dst) is a multiple of 8, at most 512, len(own) = len(dst) and len(near) =
+// panics unless len(dst) is a multiple of 8 and at most 512, len(own) = len(dst), and len(near) =
 // 3·len(dst).
 func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), maxBits/64)
@@ -93,7 +93,7 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 //
 // Only sites whose bit in valid is 1 count. The slices before and after hold the numbers of
 // neighbours in x and in y, in the layout of [GridBits]. The numbers must be ≤ 4. TallyFlips panics
-// unless len(from) is a multiple of 8, at most 512, len(to) = len(valid) = len(from), and
+// unless len(from) is a multiple of 8 and at most 512, len(to) = len(valid) = len(from), and
 // len(before) = len(after) = 3·len(from).
 func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64) {
 	checkBits("from", len(from), maxBits/64)
@@ -116,8 +116,8 @@ func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64)
 // at d_2 if the site's bit in a is 1, and otherwise at d_3. The fourth is at d_4 if the site's bit
 // in b is 1, and otherwise at d_5. The masks a and b start at site first, a multiple of 64.
 //
-// GridBits panics unless lengths fit: len(a) is a multiple of 8, at most 512, and own reaches 64
-// bits beyond all positions.
+// GridBits panics unless len(a) is a multiple of 8 and at most 512, and b and near have matching
+// lengths. It also panics unless own reaches 64 bits beyond all positions.
 func GridBits(near, own []uint64, pad, first int, t *BitTorus, a, b []uint64) {
 	checkBits("a", len(a), maxBits/64)
 	checkLen("b", len(b), len(a))

@@ -10,9 +10,9 @@ import (
 //
 //	dst[r·n + j] += Σ_i coef[r·len(at) + i] · m[at[i] + j].
 //
-// Terms are added in ascending order of i, with every product and every sum rounded to float64. It
-// panics unless n ≥ 1, len(dst) is a multiple of n, coef has an entry for every row and piece, and
-// all pieces lie within m.
+// Terms are added in ascending order of i, with every product and every sum rounded to float64.
+// Fold panics unless n ≥ 1, len(dst) is a multiple of n, coef has an entry for every row and piece,
+// and all pieces lie within m.
 func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	if n < 1 || len(dst)%n != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, n = %d, want n ≥ 1 and a multiple of it", len(dst), n))
@@ -26,7 +26,7 @@ func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 
 // FoldMax is like [Fold] for a single row, but takes the maximum of sums, not the sum of products:
 // dst[j] becomes the maximum of itself and all coef[i] + m[at[i] + j]. Terms that are NaN are
-// ignored. It panics unless len(coef) = len(at) and all pieces lie within m.
+// ignored. FoldMax panics unless len(coef) = len(at) and all pieces lie within m.
 func FoldMax(dst, m []float64, at []int32, coef []float64) {
 	checkLen("coef", len(coef), len(at))
 	checkPieces(len(m), len(dst), at)
@@ -48,8 +48,9 @@ func FoldMax(dst, m []float64, at []int32, coef []float64) {
 //
 //	dst[r·len(at) + i] += Σ_j x[r·n + j] · m[at[i] + j],
 //
-// where each sum is taken in 16 lanes as in [Sum]. It panics unless n is a positive multiple of 16,
-// len(x) is a multiple of n, dst has an entry for every row and piece, and all pieces lie within m.
+// where each sum is taken in 16 lanes as in [Sum]. Dots panics unless n is a positive multiple of
+// 16, len(x) is a multiple of n, dst has an entry for every row and piece, and all pieces lie
+// within m.
 func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
 	if n < 1 || n%lanes != 0 || len(x)%n != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, n = %d, want n ≥ 1, a multiple of 16, and len(x) one of n", len(x), n))

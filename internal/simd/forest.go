@@ -102,8 +102,8 @@ func (f *Forest) part(lo, hi int) int {
 // [Forest.Odds] must have computed odds.
 //
 // In chain c, pair k uses words[8k + c]: the lower 16 bits for its later place, and the upper 16
-// bits for the other. They are the highest bits of a uniform number u. A place with odds o has
-// level 1 if
+// bits for its other place. These 16 bits are the highest bits of a uniform number u. A place with
+// odds o has level 1 if
 //
 //	u < o/(1 + o).
 //

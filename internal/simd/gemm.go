@@ -35,7 +35,7 @@ func Pack(b []float32, n, k int) *Packed {
 }
 
 // Gemm adds a·b to c, where b is the packed matrix, a has m×k entries, and c has m×n entries. The
-// result has the same bits as the result of the function [Gemm]. It panics unless a and c have
+// result has the same bits as the result of the function [Gemm]. Gemm panics unless a and c have
 // these lengths.
 func (p *Packed) Gemm(c, a []float32, m int) {
 	checkGemm(c, a, p.b, m, p.n, p.k)

@@ -9,7 +9,7 @@ import (
 //
 //	−log(−log(1−v)),  v = (bits[i]+½)/2³²,
 //
-// with an error below 2e−6. Both tails reach down to a probability of 1.2e−10 (2⁻³³). It panics
+// with an error below 2e−6. Both tails reach down to a probability of 1.2e−10 (2⁻³³). Gumbel panics
 // unless len(bits) = len(dst).
 func Gumbel(dst []float32, bits []uint32) {
 	checkLen("bits", len(bits), len(dst))
@@ -19,8 +19,8 @@ func Gumbel(dst []float32, bits []uint32) {
 // GumbelSoftmax stores the relaxed draw y = softmax((w + noise)/temperature) for each row of cols
 // log-weights (Jang, Gu and Poole 2017; Maddison, Mnih and Teh 2017). It computes in float32 with
 // [Softmax]. The noise comes from [Gumbel]. The derivatives follow from y; see [SoftmaxPull]. The
-// slice y may be w or noise. It panics unless cols ≥ 1, len(w) is a multiple of cols, len(y) =
-// len(noise) = len(w) and temperature > 0.
+// slice y may be w or noise. GumbelSoftmax panics unless cols ≥ 1, len(w) is a multiple of cols,
+// len(y) = len(noise) = len(w) and temperature > 0.
 func GumbelSoftmax(y, w, noise []float32, cols int, temperature float32) {
 	checkRows(w, cols)
 	checkLen("y", len(y), len(w))

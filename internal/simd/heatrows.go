@@ -24,9 +24,9 @@ type RowVisit struct {
 	Odds int32
 
 	// Eight is the position 1 … 8 of the visit in a group of eight consecutive visits that can be
-	// made at once, or 0 if it is in no group. The sites of a group have consecutive rows and are
-	// not neighbours. The visits of a group have the same table of odds, and the same Plus and
-	// Minus.
+	// made at once. It is 0 if the visit is in no group. The sites of a group have consecutive rows
+	// and are not neighbours. The visits of a group have the same table of odds, and the same Plus
+	// and Minus.
 	Eight int32
 	_     [2]int32
 }
@@ -165,7 +165,7 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 // change a chain. The results have the same bits if the neighbour relation is symmetric, with equal
 // signs in both directions.
 //
-// It panics if there are more than RowVisits visits or RowNear entries of near. Row numbers,
+// HeatRows panics if there are more than RowVisits visits or RowNear entries of near. Row numbers,
 // tables, entries of near and sums (0 … RowCounts−1) must be valid; they are not checked.
 func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid uint32, t *RowTally, kept []Row, w *RowScratch, ars bool, key, stream, group uint64) {
 	if len(visits) > RowVisits || len(near) > RowNear {

@@ -35,8 +35,8 @@ type jointASM struct {
 
 // Begin sets the blocks of j. Block b draws from the stream streams[b], beginning with group
 // groups[b]. [ARS] generates the streams if ars is true, and otherwise [Philox]. Changes are
-// counted only in the first chains[b] chains of block b. It panics unless there are 1 … JointBlocks
-// blocks of 0 … ChainBits chains.
+// counted only in the first chains[b] chains of block b. Begin panics unless there are 1 …
+// JointBlocks blocks of 0 … ChainBits chains.
 func (j *Joint) Begin(ars bool, key uint64, streams, groups []uint64, chains []int) {
 	if len(chains) < 1 || len(chains) > JointBlocks {
 		panic(fmt.Sprintf("simd: Joint.Begin: len(chains) = %d, want 1 … %d", len(chains), JointBlocks))

@@ -10,8 +10,8 @@ import (
 //	h[i] = table[k_i],  k_i = Σ x_j over the four neighbours j of site i.
 //
 // It returns pairs = Σ x_i·k_i and up = Σ x_i. The lattice is row-major, with cols ≥ 3 columns and
-// at least 3 rows. It panics unless len(x) is a multiple of cols, at least 3·cols, and len(h) =
-// len(x).
+// at least 3 rows. Torus panics unless len(x) is a multiple of cols and at least 3·cols, and len(h)
+// = len(x).
 func Torus(h []float32, table *[8]float32, x []int32, cols int) (pairs, up int) {
 	if cols < 3 {
 		panic(fmt.Sprintf("simd: cols = %d, want ≥ 3", cols))

@@ -21,8 +21,8 @@ func Dot(x, y []float32) float32 {
 	return halve32(&lane)
 }
 
-// Axpy adds alpha·x to y, rounding the product and the sum. The slice y may be x. It panics unless
-// len(x) = len(y).
+// Axpy adds alpha·x to y, rounding the product and the sum. The slice y may be x. Axpy panics
+// unless len(x) = len(y).
 func Axpy(alpha float32, x, y []float32) {
 	checkLen("x", len(x), len(y))
 	axpy(alpha, x, y)
@@ -48,8 +48,8 @@ func Sum(x []float32) float64 {
 
 // WeightsMarked stores p[i] = e^(w[i]−m), where m is the [Peak] of w, in a single pass over w. A
 // bit mask marks entry i if bit i%16 of its word i/16 is set. For each mask, WeightsMarked returns
-// the [Sum] of the marked entries of p. It panics unless len(p) = len(w) and the masks have
-// ⌈len(w)/16⌉ words.
+// the [Sum] of the marked entries of p. WeightsMarked panics unless len(p) = len(w) and the masks
+// have ⌈len(w)/16⌉ words.
 func WeightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]float64) {
 	checkLen("p", len(p), len(w))
 	for _, bits := range marks {

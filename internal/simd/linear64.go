@@ -5,7 +5,7 @@ import (
 )
 
 // Dot64 returns Σ_i x[i]·y[i], with every product and sum rounded to float64. Whole groups of
-// sixteen terms are summed in 16 lanes as in [Sum], and then the remaining terms are added. It
+// sixteen terms are summed in 16 lanes as in [Sum], and then the remaining terms are added. Dot64
 // panics unless len(y) = len(x).
 func Dot64(x, y []float64) float64 {
 	checkLen("y", len(y), len(x))
@@ -45,7 +45,7 @@ func Gap(x, y []float32, s float64) float64 {
 }
 
 // AddWide adds a·x to dst, like [Axpy64] but for float32 entries of x. Every operation is rounded
-// to float64. It panics unless len(dst) = len(x).
+// to float64. AddWide panics unless len(dst) = len(x).
 func AddWide(dst []float64, a float64, x []float32) {
 	checkLen("dst", len(dst), len(x))
 	addWide(dst, a, x)
@@ -82,8 +82,8 @@ func Squares(dst, x, m, w []float64) {
 }
 
 // Attract adds to dst the gradient, with respect to x, of −p/2 times the weighted squared distance
-// of [Squares]: dst[i] += p·(m[i] − x[i])·w[i]. Every operation is rounded to float64. It panics
-// unless all slices have the same length, a positive multiple of 16.
+// of [Squares]: dst[i] += p·(m[i] − x[i])·w[i]. Every operation is rounded to float64. Attract
+// panics unless all slices have the same length, which must be a positive multiple of 16.
 func Attract(dst, x, m, w []float64, p float64) {
 	checkPadded(len(x))
 	checkLen("dst", len(dst), len(x))

@@ -1,7 +1,7 @@
 package simd
 
 // SigmoidTo stores dst[i] = 1/(1+e^−src[i]) with an error below 3.5 ulp. The result is exactly 0
-// for src[i] < −87.3. The slice dst may be src. It panics unless len(dst) = len(src).
+// for src[i] < −87.3. The slice dst may be src. SigmoidTo panics unless len(dst) = len(src).
 func SigmoidTo(dst, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	sigmoid(dst, src)
@@ -27,7 +27,7 @@ func GELU(dst, src []float32) {
 }
 
 // GELUSlope multiplies d[i] by the derivative of [GELU] at x[i]. In the notation of GELU, this is σ
-// + x·u′·σ·(1−σ) with σ = σ(u(x)). It panics unless len(d) = len(x).
+// + x·u′·σ·(1−σ) with σ = σ(u(x)). GELUSlope panics unless len(d) = len(x).
 func GELUSlope(d, x []float32) {
 	checkLen("d", len(d), len(x))
 	geluSlope(d, x)

@@ -59,8 +59,8 @@ func WeightsFrom(p, w []float32, m float32) (total float64) {
 // LogSumExp stores in dst[r] the logarithm of Σ_i e^(w[r,i]) for each row r of cols log-weights. It
 // is computed as the maximum of the row plus the logarithm of the total of [Weights]. The result is
 // −Inf for a row of −Inf, and NaN for a row with NaN or +Inf. Because weights are float32, the
-// error is up to 2e−7, not counting the rounding of w minus the maximum. It panics unless cols ≥ 1
-// and len(w) = len(dst)·cols.
+// error is up to 2e−7, not counting the rounding of w minus the maximum. LogSumExp panics unless
+// cols ≥ 1 and len(w) = len(dst)·cols.
 func LogSumExp(dst []float64, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w)/cols)
@@ -121,8 +121,8 @@ func LogSoftmax(dst, w []float32, cols int) {
 //
 // where m is the maximum of the row, p its [Weights] and Z their total. Terms are float32, and
 // their sum is float64. Terms of weight 0 are 0. The result is NaN for a row that has no positive
-// weight, or has a NaN or +Inf. The error is below 1e−6·(1+H). It panics unless cols ≥ 1 and len(w)
-// = len(dst)·cols.
+// weight, or has a NaN or +Inf. The error is below 1e−6·(1+H). Entropy panics unless cols ≥ 1 and
+// len(w) = len(dst)·cols.
 func Entropy(dst []float64, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w)/cols)

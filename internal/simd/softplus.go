@@ -28,8 +28,8 @@ func SoftplusSum(x []float32) float64 {
 
 // ExpGather stores dst[i] = e^(w[idx[i]] − shift) in float64. Results below e^−708 become 0. The
 // relative error is below 3e−13 (TestExpGather), less than that of a weight w rounded to float32.
-// It takes half the time of [Exp]. Indices must be valid; they are not checked. It panics unless
-// len(idx) = len(dst).
+// ExpGather takes half the time of [Exp]. Indices must be valid; they are not checked. ExpGather
+// panics unless len(idx) = len(dst).
 func ExpGather(dst []float64, w []float32, idx []int32, shift float64) {
 	checkLen("idx", len(idx), len(dst))
 	for best >= expGatherLevel && len(dst) >= 8 {
@@ -45,8 +45,8 @@ func ExpGather(dst []float64, w []float32, idx []int32, shift float64) {
 // ExpMarked stores dst[i] = e^(w[i] − shift) in float64. Results below e^−708 become 0. Entry i is
 // marked if bit i mod 8 of mark[i/8] is set. The entries of dst form blocks of [MarkBlock] entries.
 // In sums[b], ExpMarked stores the sum of the marked entries in block b. The relative error of a
-// term is below 1e−13 (TestExpMarked). It panics unless len(dst) = len(w), len(mark) = ⌈len(w)/8⌉
-// and len(sums) = ⌈len(w)/MarkBlock⌉.
+// term is below 1e−13 (TestExpMarked). ExpMarked panics unless len(dst) = len(w), len(mark) =
+// ⌈len(w)/8⌉ and len(sums) = ⌈len(w)/MarkBlock⌉.
 func ExpMarked(sums, dst []float64, w []float32, mark []uint8, shift float64) {
 	checkLen("dst", len(dst), len(w))
 	checkLen("mark", len(mark), (len(w)+7)/8)

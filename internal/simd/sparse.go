@@ -10,9 +10,9 @@ import (
 //
 // in float64, with rounded products. The terms of a row are summed in 16 lanes as in [Sum]. If w
 // holds the couplings of a graph, these sums are its local fields. They are exact if w holds
-// integers. Indices in adj must be valid; they are not checked. It panics unless len(start) =
-// len(dst)+1, start does not decrease from start[0] ≥ 0, len(adj) = len(w) and start stays within
-// adj.
+// integers. Indices in adj must be valid; they are not checked. SparseField panics unless
+// len(start) = len(dst)+1, start does not decrease from start[0] ≥ 0, len(adj) = len(w) and start
+// stays within adj.
 func SparseField(dst []float64, start, adj []int32, w []float64, x []int32) {
 	checkLen("start", len(start), len(dst)+1)
 	checkLen("adj", len(adj), len(w))

@@ -202,7 +202,7 @@ type Process[T any] interface {
 // Bind returns the steps of n slots. It calls the method Bind of a process for each slot, with the
 // numbers of sites and levels of a model. It returns an error if the process is nil, if its Bind
 // fails, or if the model was made for another kind of noise. Messages begin with the argument who,
-// except those of the process.
+// except messages from the process.
 func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", who)

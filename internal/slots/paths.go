@@ -141,7 +141,7 @@ func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut b
 func (p *Paths) BeginPath(i int) { p.LogW[i], p.logRho[i] = 0, 0 }
 
 // CopyPath copies the normalising constants of the path in slot src to slot dst. Call it when
-// resampling has copied the sample of src to dst. It does not copy LogW.
+// resampling has copied the sample of src to dst. CopyPath does not copy LogW.
 func (p *Paths) CopyPath(dst, src int) { p.logZ[dst], p.logRho[dst] = p.logZ[src], p.logRho[src] }
 
 // mix returns the rows from which the next x_0 of slot i is drawn. If [Mix] changed a row, the rows
@@ -362,7 +362,7 @@ func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) b
 }
 
 // MaskOf returns the mask of a diffusion process. The mask is the level that replaces tokens (see
-// diffusion.Absorbing). It returns −1 if the process has no mask.
+// diffusion.Absorbing). MaskOf returns −1 if the process has no mask.
 func MaskOf(steps any, levels int) int32 {
 	if a, ok := steps.(corruption.Absorbing); ok {
 		for l := range int32(levels) {

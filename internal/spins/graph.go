@@ -237,7 +237,7 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 }
 
 // Count adds the sites in state 1 to the tallies delta, one tally per kind. These sites count as if
-// they had just changed from 0 to 1 one after the other.
+// they had just changed from 0 to 1, one after the other.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
 		p := &c.parts[at]

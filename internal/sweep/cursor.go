@@ -140,7 +140,7 @@ func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi 
 }
 
 // CheckStart returns a *[sampler.StartError] if the energy e[s] of a chain s = lo, …, hi−1 is not
-// finite. The error is for the first such chain. It returns nil if all energies are finite.
+// finite. The error is for the first such chain. CheckStart returns nil if all energies are finite.
 func CheckStart(e []float64, lo, hi int) error {
 	err := sampler.CheckStart(e[lo:hi])
 	if start, ok := err.(*sampler.StartError); ok {

@@ -124,7 +124,7 @@ func (k *fieldGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r
 }
 
 // Walk sweeps once over the sites of chain s. Several workers update pieces of the state, and the
-// changes of the energy are added up. It implements [Walker].
+// changes of the energy are added up. Walk implements [Walker].
 func (k *fieldGibbs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	k.moving = x
 	pending, from := &k.At.Info[s], k.At.Update

@@ -38,7 +38,7 @@ func (k *memoGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 }
 
 // Walk makes n updates of chain s, or fewer if it is stopped or fails, and returns the number made.
-// Each update redraws one site. It implements [Walker].
+// Each update redraws one site. Walk implements [Walker].
 func (k *memoGibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	pending := &k.At.Info[s]
 	pending.Accept = 1

@@ -211,7 +211,7 @@ func (k *packed) know() {
 }
 
 // Exchanges reports whether the kernel can exchange states with the other one. Both must have the
-// same numbers of sites and chains, and the same format of states. It implements
+// same numbers of sites and chains, and the same format of states. Exchanges implements
 // [sampler.Exchanger].
 func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
 	other, ok := with.(packing)

@@ -46,7 +46,7 @@ func (k *gibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sa
 }
 
 // Walk makes n updates of chain s, or fewer if it is stopped or fails, and returns the number made.
-// Each update redraws one site. It implements [Walker].
+// Each update redraws one site. Walk implements [Walker].
 func (k *gibbs) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	for made < n && k.At.Info[s].Err == nil && !k.At.Stopped {
 		m := min(n-made, k.unpolled)
@@ -107,7 +107,7 @@ func (k *metropolis) Step(ctl sampler.Control, info []sampler.Info, x []int32, r
 
 // Walk makes n updates of chain s, or fewer if it is stopped, and returns the number made. Each
 // update proposes one change. If sites have a single level, there is no change to propose, and the
-// acceptance probability is 1. It implements [Walker].
+// acceptance probability is 1. Walk implements [Walker].
 func (k *metropolis) Walk(n, s int, x []int32, r []sampler.Stream) (made int) {
 	if k.Levels < 2 {
 		k.At.Info[s].Accept = float64(k.Updates)
@@ -254,7 +254,7 @@ func (k *sitewise) sited() *sitewise { return k }
 type siting interface{ sited() *sitewise }
 
 // Exchanges reports whether the kernel can exchange states with the other one. Both must be of the
-// same kind (sitewise) and have the same numbers of sites, levels and chains. It implements
+// same kind (sitewise) and have the same numbers of sites, levels and chains. Exchanges implements
 // [sampler.Exchanger].
 func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
 	other, ok := with.(siting)

@@ -89,7 +89,7 @@ var wordFormat = format{tag: 0x776f7265, foreign: "another kernel of Gibbs", byN
 
 // Step makes one step of every chain. If the caller will read the states only after several steps,
 // Step makes these steps as a batch. A batch also moves the other blocks of chains that the field
-// Company of the [sampler.Control] holds. It implements [sampler.Transition].
+// Company of the [sampler.Control] holds. Step implements [sampler.Transition].
 func (k *wordGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if ctl.Unread && (len(ctl.Company) > 0 || ctl.Steps > 1 && k.at.Fresh()) {
 		return k.batch(ctl, info, x, r)
@@ -209,8 +209,8 @@ const (
 )
 
 // Company returns the number of blocks of chains that should move together in one call. If the
-// graph is too large for batches of steps, it returns 0, and blocks move one by one. It implements
-// [sampler.Companion].
+// graph is too large for batches of steps, it returns 0, and blocks move one by one. Company
+// implements [sampler.Companion].
 func (k *wordGibbs) Company(blocks int) int {
 	if k.sites > batchSites || len(k.workers.each) > 1 && k.states.End(0) > 1 {
 		return 0

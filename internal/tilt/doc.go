@@ -3,6 +3,6 @@
 //	p_λ(k) ∝ exp(−(f0[k] + λᵀg[k])/β),
 //
 // where f0 and the vector g are functions of the state, λ holds one multiplier per entry of g, and
-// β is a temperature. It evaluates and maximises the dual function −β log Z(λ), where Z is the sum
-// of the weights, and normalises weights in log-space.
+// β is a temperature. The package evaluates and maximises the dual function −β log Z(λ), where Z is
+// the sum of the weights. It normalises weights in log-space.
 package tilt

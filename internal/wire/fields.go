@@ -75,7 +75,7 @@ func (f *Fields) word(what string, v, least, most uint64) uint64 {
 }
 
 // Tag appends or reads a number that identifies a format. If Tag reads a different number, the
-// error states that the checkpoint is of another kind, described by the argument foreign.
+// error states that the checkpoint is of another kind. The argument foreign describes this kind.
 func (f *Fields) Tag(tag uint64, foreign string) {
 	if got := f.word("", tag, 0, math.MaxUint64); got != tag {
 		f.Fail(fmt.Errorf("the checkpoint is of %s: format %d, want %d", foreign, got, tag))
