@@ -23,8 +23,8 @@ func (e *Edges) Grow(n int) {
 
 // Refine divides the elements of a graph into blocks. It computes the coarsest partition in which
 // all elements of a block have edges with the same labels to the same blocks. The partition refines
-// an initial one, in which element i is in block first[i] of 0 … blocks−1. For every element i,
-// block[i] is the index of its block in the result, and n is the number of blocks. Refine fails
+// an initial one, in which element i is in block first[i] of 0 … blocks−1. In the result, block[i]
+// is the index of the block that contains element i, and n is the number of blocks. Refine fails
 // only if ctx ends, with its cause.
 //
 // This is Hopcroft's algorithm for partial automata (Valmari 2012, "Fast brief practical DFA

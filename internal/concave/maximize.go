@@ -246,7 +246,7 @@ func (c *climb) probe(t float64) float64 {
 
 // Residual measures how far λ is from a maximum. It returns the largest absolute value of grad[j] /
 // size[j], where 0/0 counts as 0. A component does not count if λ_j is at its bound 0 and the
-// component would move it below. The slice free marks the coordinates that may be negative. If free
+// component would decrease λ_j. The slice free marks the coordinates that may be negative. If free
 // is nil, no coordinate may be negative.
 //
 // The size of a component must be on the scale of its rounding error. If the gradient is the mean
@@ -281,7 +281,7 @@ func Within(lambda, violation, unit []float64, tol float64) bool {
 }
 
 // Projected returns the largest absolute value of a gradient component. A component does not count
-// if λ_j is at its bound 0 and the component would move it below. The slice free marks the
+// if λ_j is at its bound 0 and the component would decrease λ_j. The slice free marks the
 // coordinates that may be negative. If free is nil, no coordinate may be negative.
 func Projected(lambda, grad []float64, free []bool) float64 {
 	r := 0.0

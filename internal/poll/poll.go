@@ -37,8 +37,8 @@ func (m *Meter) Unwatch() { *m = Meter{} }
 // Context returns the context that m polls, or nil if there is none.
 func (m *Meter) Context() context.Context { return m.ctx }
 
-// Done adds the number work of elementary operations to the count, and reports whether the context
-// has ended. It polls the context once per [Every] operations.
+// Done adds work to the count of elementary operations, and reports whether the context has ended.
+// It polls the context once per [Every] operations.
 func (m *Meter) Done(work int) bool {
 	if m == nil {
 		return false

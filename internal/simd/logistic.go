@@ -20,7 +20,7 @@ func refSigmoid(dst, src []float32) {
 // GELU stores dst[i] = x·σ(u(x)) for x = src[i]. This is the tanh form of the Gaussian error linear
 // unit (Hendrycks and Gimpel 2016). Here u(x) = 2·√(2/π)·(x + 0.044715·x³), with every operation
 // rounded to float32, and σ is the logistic function as computed by [SigmoidTo]. The slice dst may
-// be src. It panics unless len(dst) = len(src).
+// be src. GELU panics unless len(dst) = len(src).
 func GELU(dst, src []float32) {
 	checkLen("dst", len(dst), len(src))
 	gelu(dst, src)

@@ -24,7 +24,7 @@ type Coupler interface {
 // tempering.
 type Laddered interface {
 	// CoupleRungs lets c exchange states between this kernel and a second Laddered kernel, at the
-	// temperatures with the indices from + k·by, k = 0, 1, …. The argument with is the second
+	// temperatures whose index is from + k·by for some k ≥ 0. The argument with is the second
 	// kernel. The slices x and y hold the states of this kernel and of the second one. CoupleRungs
 	// returns the new energies e of x and f of y, valid until the next step. If the temperatures of
 	// the two kernels differ, ok is false.

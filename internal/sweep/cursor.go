@@ -203,8 +203,8 @@ type poll struct {
 // returns true.
 func (p *poll) Begin(stop func() bool) { p.Stop, p.Stopped = stop, false }
 
-// Done adds the number work of elementary operations to the count, and reports whether the call of
-// the kernel has to end. It calls the function stop only once per [PollWork] operations.
+// Done adds work to the count of elementary operations, and reports whether the call of the kernel
+// has to end. It calls the function stop only once per [PollWork] operations.
 func (p *poll) Done(work int) bool {
 	if p.Work += work; p.Work >= PollWork {
 		p.Work = 0

@@ -1,8 +1,8 @@
 // Package multipliers is a test oracle for Lagrange multipliers. The problems have constraints E[g]
 // ≤ 0 or E[g] = 0 on a distribution over a finite list of states. By linear programming in rational
-// numbers, it decides whether a problem has an optimum. In 50-digit arithmetic, it measures how far
-// multipliers are from the optimum. It shares no code with the solvers and treats the float64
-// numbers of a problem as exact.
+// numbers, the package decides whether a problem has an optimum. In 50-digit arithmetic, it
+// measures how far multipliers are from the optimum. It shares no code with the solvers and treats
+// the float64 numbers of a problem as exact.
 package multipliers
 
 import (
