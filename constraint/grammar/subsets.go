@@ -717,20 +717,31 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 	}
 	n, classes := len(s.states), s.byteClasses()
 	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start, Class: classes.of, Classes: len(classes.some),
-		Level: make([]int32, n), Accept: make([]bool, n), Moves: make([]pushdown.Move, n*len(classes.some))}
+		Level: make([]int32, n), Accept: make([]bool, n), Rows: pushdown.NewRows(len(classes.some))}
+	none := slices.Repeat([]code{dead}, m.Classes)
+	var splitter pushdown.Splitter[code]
+	var moves []pushdown.Move
 	for q := range s.states {
 		if s.meter.Done(4 * m.Classes) {
 			return nil, s.meter.Err()
 		}
 		m.Level[q], m.Accept[q] = s.states[q].level, s.accepts(int32(q))
-		row := m.Moves[q*m.Classes:][:m.Classes]
-		for c, k := range s.states[q].row {
-			if row[c] = s.decode(k); row[c].Kind == pushdown.Return {
-				if row[c].Symbol = symbol[row[c].Symbol]; row[c].Symbol < 0 {
-					row[c] = pushdown.Move{}
+		row := s.states[q].row
+		if row == nil { // no run reaches the state
+			row = none
+		}
+		slots, codes := splitter.Split(row)
+		moves = moves[:0]
+		for _, k := range codes {
+			a := s.decode(k)
+			if a.Kind == pushdown.Return {
+				if a.Symbol = symbol[a.Symbol]; a.Symbol < 0 {
+					a = pushdown.Move{}
 				}
 			}
+			moves = append(moves, a)
 		}
+		m.Rows.Add(m.Rows.Shape(slots), moves...)
 	}
 	for g := range s.waits {
 		if s.meter.Done(64 + len(s.list)) {

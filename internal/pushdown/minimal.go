@@ -62,12 +62,14 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 	moves := 0
 	for q, live := range p.live {
 		if live {
-			for _, a := range p.row(int32(q)) {
-				moves += int(edgesOf[a.Kind])
+			row := p.Rows.of(int32(q))
+			for _, k := range p.Rows.slotsOf(p.Rows.shape(int32(q))) {
+				moves += int(edgesOf[row[k].Kind])
 			}
 		}
 	}
 	edges.Grow(moves)
+	var row []Move
 	for q, live := range p.live {
 		q := int32(q)
 		if first[q] = 2 * p.Level[q]; p.ends(q) {
@@ -76,10 +78,10 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 		if !live {
 			continue
 		}
-		for c, a := range p.row(q) {
-			label := ways * int32(c)
+		row = p.led(row[:0], q)
+		for c, k := range p.Rows.slotsOf(p.Rows.shape(q)) {
+			label, a := ways*int32(c), row[k]
 			switch {
-			case !p.leads(a, p.live):
 			case a.Kind == Inside:
 				add(q, label, a.To)
 			case a.Kind == Call:
@@ -130,50 +132,45 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 		}
 	}
 	of := func(x int32) int32 { return number[p.block[x]] }
-	convert := func(a Move) Move {
-		switch {
-		case !p.leads(a, p.live):
-			return Move{}
-		case a.Kind == Inside:
-			return Move{Inside, 0, of(a.To)}
-		case a.Kind == Call:
-			return Move{Call, of(p.call + a.Symbol), of(a.To)}
-		}
-		return Move{Return, of(p.ret + a.Symbol), 0}
-	}
-	last, result := Move{}, Move{} // neighbours in a row are often alike
-	move := func(a Move) Move {
-		if a != last {
-			last, result = a, convert(a)
-		}
-		return result
-	}
 	to := &Machine{Levels: p.Levels, Start: of(p.Start)}
 	states := first[:counts[0]]
-	merged := newColumns(p.Machine) // classes that no state tells apart
-	row := make([]Move, p.Classes)
-	for _, q := range states {
-		if meter.Done(2 * p.Classes) {
+	to.Level, to.Accept = make([]int32, len(states)), make([]bool, len(states))
+	rows, merged := NewRows(p.Classes), newColumns(p.Machine) // classes that no state tells apart
+	var row []Move
+	var same Splitter[Move]
+	slots := make([]uint8, p.Classes)
+	for i, q := range states {
+		row = p.led(row[:0], q)
+		for k, a := range row {
+			switch a.Kind {
+			case Inside:
+				row[k].To = of(a.To)
+			case Call:
+				row[k] = Move{Call, of(p.call + a.Symbol), of(a.To)}
+			case Return:
+				row[k].Symbol = of(p.ret + a.Symbol)
+			}
+		}
+		of, values := same.Split(row)
+		for c, k := range p.Rows.slotsOf(p.Rows.shape(q)) {
+			slots[c] = of[k]
+		}
+		shapes := len(rows.width)
+		shape := rows.Shape(slots)
+		if int(shape) == shapes {
+			merged.split(slots)
+		}
+		rows.Add(shape, values...)
+		to.Level[i], to.Accept[i] = p.Level[q], p.ends(q)
+		if meter.Done(p.Classes) {
 			return nil, meter.Err()
 		}
-		for c, a := range p.row(q) {
-			row[c] = move(a)
-		}
-		merged.split(row)
 	}
 	for b, c := range p.Class {
 		to.Class[b] = merged.of[c]
 	}
 	to.Classes = len(merged.some)
-	to.Level, to.Accept = make([]int32, len(states)), make([]bool, len(states))
-	to.Moves = make([]Move, len(states)*to.Classes)
-	for i, q := range states {
-		to.Level[i], to.Accept[i] = p.Level[q], p.ends(q)
-		from, row := p.row(q), to.row(int32(i))
-		for k, c := range merged.some {
-			row[k] = move(from[c])
-		}
-	}
+	to.Rows = rows.with(merged.some)
 	for _, g := range first[counts[0] : counts[0]+counts[1]] {
 		row := make([]int32, counts[2])
 		for i, r := range first[counts[0]+counts[1]:] {
@@ -208,8 +205,8 @@ func newColumns(m *Machine) *columns {
 	return c
 }
 
-// split divides every class by the moves in a row of a state.
-func (c *columns) split(row []Move) {
+// split divides every class by the slots of a shape.
+func (c *columns) split(row []uint8) {
 	whole := true
 	for _, x := range c.order {
 		if row[x] != row[c.some[c.of[x]]] {
@@ -239,86 +236,82 @@ next:
 	c.of, c.some = of, some
 }
 
-// source is a move inside a level, from one of its states, or a call by a state that pushes a symbol
-// and enters the state to. The symbol of a move inside is −1.
-type source struct{ from, symbol, to int32 }
-
 // living reports which states can be reached and lead to the end of a text or of their level.
 // It takes time linear in the size of the tables.
 func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
-	n := len(m.Level)
-	// Moves, by where they lead and by symbol. Of neighbours in a row that are alike, one is enough.
-	into, callers := make([][]source, n), make([][]source, len(m.Resume))
-	after := make([][]int32, n) // symbols that resume at a state
+	n, moves := len(m.Level), m.Rows.moves
+	// Where moves come from and lead to, and the symbols of calls; −1 for all others.
+	tail, head, symbol := make([]int32, len(moves)), make([]int32, len(moves)), make([]int32, len(moves))
 	live, useful := make([]bool, n), make([]bool, len(m.Resume))
-	var list []int32
+	list := make([]int32, 0, n)
 	mark := func(q int32) {
 		if !live[q] {
 			live[q] = true
 			list = append(list, q)
 		}
 	}
+	if meter.Done(4 * len(moves)) {
+		return nil, meter.Err()
+	}
+	i := 0
+	for q := range int32(n) {
+		for _, a := range m.Rows.of(q) {
+			tail[i], head[i], symbol[i] = q, -1, -1
+			switch a.Kind {
+			case Inside:
+				if a.To != q {
+					head[i] = a.To
+				}
+			case Call:
+				head[i], symbol[i] = a.To, a.Symbol
+			case Return:
+				mark(q)
+			}
+			i++
+		}
+		if m.ends(q) {
+			mark(q)
+		}
+	}
+	var after, resumed []int32 // symbols, and the states at which they resume
 	for g, row := range m.Resume {
 		if meter.Done(len(row)) {
 			return nil, meter.Err()
 		}
 		for _, q := range row {
 			if q >= 0 {
-				after[q] = append(after[q], int32(g))
+				after, resumed = append(after, int32(g)), append(resumed, q)
 			}
 		}
 	}
-	for q := range int32(n) {
-		if meter.Done(m.Classes) {
-			return nil, meter.Err()
-		}
-		last := Move{}
-		for _, a := range m.row(q) {
-			if a == last {
-				continue
-			}
-			switch last = a; a.Kind {
-			case Inside:
-				if a.To != q {
-					into[a.To] = append(into[a.To], source{q, -1, 0})
-				}
-			case Call:
-				x := source{q, a.Symbol, a.To}
-				into[a.To], callers[a.Symbol] = append(into[a.To], x), append(callers[a.Symbol], x)
-			case Return:
-				mark(q)
-			}
-		}
-	}
-	for q := range int32(n) {
-		if m.ends(q) {
-			mark(q)
-		}
-	}
+	into, incoming := algebra.Group(head, n)
+	callers, calling := algebra.Group(symbol, len(m.Resume))
+	at, resuming := algebra.Group(resumed, n)
 	for len(list) > 0 {
 		q := list[len(list)-1]
 		list = list[:len(list)-1]
-		if meter.Done(1 + len(into[q]) + len(after[q])) {
+		if meter.Done(1 + int(into[q+1]-into[q]+at[q+1]-at[q])) {
 			return nil, meter.Err()
 		}
-		for _, x := range into[q] {
-			if x.symbol < 0 || useful[x.symbol] {
-				mark(x.from)
+		for _, a := range incoming[into[q]:into[q+1]] {
+			if g := symbol[a]; g < 0 || useful[g] {
+				mark(tail[a])
 			}
 		}
-		for _, g := range after[q] {
+		for _, x := range resuming[at[q]:at[q+1]] {
+			g := after[x]
 			if useful[g] {
 				continue
 			}
 			useful[g] = true
-			for _, x := range callers[g] {
-				if live[x.to] {
-					mark(x.from)
+			for _, a := range calling[callers[g]:callers[g+1]] {
+				if live[head[a]] {
+					mark(tail[a])
 				}
 			}
 		}
 	}
-	reached, resumed := make([]bool, n), make([]bool, len(m.Resume))
+	reached, entered := make([]bool, n), make([]bool, len(m.Resume))
 	list = append(list, m.Start)
 	for len(list) > 0 {
 		q := list[len(list)-1]
@@ -327,19 +320,16 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 			continue
 		}
 		reached[q] = true
-		if meter.Done(m.Classes) {
+		row := m.Rows.of(q)
+		if meter.Done(len(row)) {
 			return nil, meter.Err()
 		}
-		last := Move{}
-		for _, a := range m.row(q) {
-			if a == last {
-				continue
-			}
-			if last = a; a.Kind == Inside || a.Kind == Call {
+		for _, a := range row {
+			if a.Kind == Inside || a.Kind == Call {
 				list = append(list, a.To)
 			}
-			if a.Kind == Call && !resumed[a.Symbol] {
-				resumed[a.Symbol] = true
+			if a.Kind == Call && !entered[a.Symbol] {
+				entered[a.Symbol] = true
 				list = append(list, m.Resume[a.Symbol]...)
 			}
 		}
@@ -350,7 +340,16 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 // ends reports whether a text may end in state q.
 func (m *Machine) ends(q int32) bool { return m.Accept[q] && m.Level[q] == m.Level[m.Start] }
 
-func (m *Machine) row(q int32) []Move { return m.Moves[int(q)*m.Classes : int(q+1)*m.Classes] }
+// led appends to row the moves of the slots of state q. Those that do not lead on are dead.
+func (p *parts) led(row []Move, q int32) []Move {
+	for _, a := range p.Rows.of(q) {
+		if !p.leads(a, p.live) {
+			a = Move{}
+		}
+		row = append(row, a)
+	}
+	return row
+}
 
 // leads reports whether move a leads to a live state or leaves its level.
 func (m *Machine) leads(a Move, live []bool) bool {
