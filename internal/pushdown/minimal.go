@@ -24,8 +24,8 @@ func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 		return nil, nil
 	}
 	p := parts{Machine: m, live: live, call: int32(len(m.Level)), ret: int32(len(m.Level) + len(m.Resume))}
-	edges, first := p.edges()
-	if p.block, p.blocks, err = edges.Refine(ctx, first, 2*m.Levels+2); err != nil {
+	arcs, edges, first := p.edges()
+	if p.block, p.blocks, err = arcs.Refine(ctx, edges, first, 2*m.Levels+2); err != nil {
 		return nil, err
 	}
 	return p.machine(meter)
@@ -42,34 +42,26 @@ type parts struct {
 	blocks    int
 }
 
-// edges returns labelled edges between the parts that represent the machine's tables. A state has
-// edges to the next state and to the symbol of each move, labelled by byte class and kind. A call
-// symbol has an edge to a state, labelled by a return symbol. A return symbol has an edge to a
-// state, labelled by a call symbol. The result first is the initial partition. It distinguishes
-// states by their level and by whether a text may end in them, and separates states from symbols.
-func (p *parts) edges() (edges algebra.Edges, first []int32) {
+// edges returns labelled arcs and edges between the parts that represent the machine's tables. A state
+// has arcs to the next state and to the symbol of each move, labelled by byte classes. A call symbol
+// has an edge to a state, labelled by a return symbol. A return symbol has an edge to a state, labelled
+// by a call symbol. The result first is the initial partition. It distinguishes states by their level
+// and by whether a text may end in them, and separates states from symbols. It thus tells the kinds of
+// moves apart.
+func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, first []int32) {
 	returns := 0
 	for _, row := range p.Resume {
 		returns = max(returns, len(row))
 	}
 	p.used = append(slices.Clone(p.live), make([]bool, len(p.Resume)+returns)...)
 	first = make([]int32, len(p.used))
-	add := func(from, label, to int32) {
-		edges.Add(from, label, to)
+	arcs, edges = &algebra.Arcs{}, &algebra.Edges{}
+	add := func(from, set, to int32) {
+		arcs.Add(from, set, to)
 		p.used[to] = true
 	}
-	const ways = 4 // inside, call, its symbol, return
-	moves := 0
-	for q, live := range p.live {
-		if live {
-			row := p.Rows.of(int32(q))
-			for _, k := range p.Rows.slotsOf(p.Rows.shape(int32(q))) {
-				moves += int(edgesOf[row[k].Kind])
-			}
-		}
-	}
-	edges.Grow(moves)
-	var row []Move
+	arcs.Grow(len(p.Rows.moves))
+	sets := make([][]int32, len(p.Rows.width)) // of the classes of each slot, by shape
 	for q, live := range p.live {
 		q := int32(q)
 		if first[q] = 2 * p.Level[q]; p.ends(q) {
@@ -78,17 +70,22 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 		if !live {
 			continue
 		}
-		row = p.led(row[:0], q)
-		for c, k := range p.Rows.slotsOf(p.Rows.shape(q)) {
-			label, a := ways*int32(c), row[k]
-			switch {
-			case a.Kind == Inside:
-				add(q, label, a.To)
-			case a.Kind == Call:
-				add(q, label+1, a.To)
-				add(q, label+2, p.call+a.Symbol)
-			case a.Kind == Return:
-				add(q, label+3, p.ret+a.Symbol)
+		of := &sets[p.Rows.shape(q)]
+		if *of == nil {
+			*of = p.sets(arcs, p.Rows.shape(q))
+		}
+		for k, a := range p.Rows.of(q) {
+			if !p.leads(a, p.live) {
+				continue
+			}
+			switch set := (*of)[k]; a.Kind {
+			case Inside:
+				add(q, set, a.To)
+			case Call:
+				add(q, set, a.To)
+				add(q, set, p.call+a.Symbol)
+			case Return:
+				add(q, set, p.ret+a.Symbol)
 			}
 		}
 	}
@@ -101,17 +98,26 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 		for r, q := range row {
 			x, y := p.call+int32(g), p.ret+int32(r)
 			if q >= 0 && p.live[q] && p.used[x] && p.used[y] {
-				label := ways * int32(p.Classes)
-				edges.Add(x, label+int32(r), q)
-				edges.Add(y, label+int32(returns+g), q)
+				edges.Add(x, int32(r), q)
+				edges.Add(y, int32(returns+g), q)
 			}
 		}
 	}
-	return edges, first
+	return arcs, edges, first
 }
 
-// edgesOf is the number of edges for a move, by its kind.
-var edgesOf = [...]uint8{Dead: 0, Inside: 1, Call: 2, Return: 1}
+// sets returns the numbers of the sets of classes that form the slots of a shape.
+func (p *parts) sets(arcs *algebra.Arcs, shape int32) []int32 {
+	of := make([]algebra.Set, p.Rows.width[shape])
+	for c, k := range p.Rows.slotsOf(shape) {
+		of[k][c>>6] |= 1 << (c & 63)
+	}
+	numbers := make([]int32, len(of))
+	for k, set := range of {
+		numbers[k] = arcs.Set(set)
+	}
+	return numbers
+}
 
 // machine returns the machine whose states and symbols are the blocks, numbered in the order of
 // their first members.
