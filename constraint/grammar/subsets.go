@@ -53,6 +53,7 @@ type subsets struct {
 	items   int    // total number of items in all states
 	key     []byte // scratch of find
 	block   []item // block of memory from which the items of states are cut
+	codes   []code // block of memory from which the rows of states are cut
 	meter   poll.Meter
 }
 
@@ -239,11 +240,22 @@ func (s *subsets) code(q int32, b byte) (code, error) {
 		return unknown, err
 	}
 	if s.states[q].row == nil {
-		s.states[q].row = make([]code, len(s.classes.some))
+		s.states[q].row = s.newRow()
 	}
 	k := s.encode(m)
 	s.states[q].row[c] = k
 	return k, nil
+}
+
+// newRow returns a row of which no move is known.
+func (s *subsets) newRow() []code {
+	n := len(s.byteClasses().some)
+	if len(s.codes) < n {
+		s.codes = make([]code, 16*n)
+	}
+	row := s.codes[:n:n]
+	s.codes = s.codes[n:]
+	return row
 }
 
 // known returns the encoded move of state q on b, or unknown if it has not been computed.
@@ -717,7 +729,7 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 	}
 	n, classes := len(s.states), s.byteClasses()
 	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start, Class: classes.of, Classes: len(classes.some),
-		Level: make([]int32, n), Accept: make([]bool, n), Rows: pushdown.NewRows(len(classes.some))}
+		Level: make([]int32, n), Accept: make([]bool, n), Rows: pushdown.NewRows(len(classes.some), n)}
 	none := slices.Repeat([]code{dead}, m.Classes)
 	var splitter pushdown.Splitter[code]
 	var moves []pushdown.Move

@@ -141,10 +141,11 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 	to := &Machine{Levels: p.Levels, Start: of(p.Start)}
 	states := first[:counts[0]]
 	to.Level, to.Accept = make([]int32, len(states)), make([]bool, len(states))
-	rows, merged := NewRows(p.Classes), newColumns(p.Machine) // classes that no state tells apart
+	rows, merged := NewRows(p.Classes, len(states)), newColumns(p.Machine) // classes that no state tells apart
 	var row []Move
 	var same Splitter[Move]
 	slots := make([]uint8, p.Classes)
+	shapes := slices.Repeat([]int32{-1}, len(p.Rows.width)) // of the new rows, by shape, if no slots are alike
 	for i, q := range states {
 		row = p.led(row[:0], q)
 		for k, a := range row {
@@ -158,13 +159,19 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 			}
 		}
 		of, values := same.Split(row)
-		for c, k := range p.Rows.slotsOf(p.Rows.shape(q)) {
-			slots[c] = of[k]
-		}
-		shapes := len(rows.width)
-		shape := rows.Shape(slots)
-		if int(shape) == shapes {
-			merged.split(slots)
+		was := p.Rows.shape(q)
+		shape := shapes[was]
+		if len(values) < len(row) || shape < 0 {
+			for c, k := range p.Rows.slotsOf(was) {
+				slots[c] = of[k]
+			}
+			known := len(rows.width)
+			if shape = rows.Shape(slots); int(shape) == known {
+				merged.split(slots)
+			}
+			if len(values) == len(row) {
+				shapes[was] = shape
+			}
 		}
 		rows.Add(shape, values...)
 		to.Level[i], to.Accept[i] = p.Level[q], p.ends(q)

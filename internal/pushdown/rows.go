@@ -18,11 +18,16 @@ type Rows struct {
 // row is the row of a state: where the slots of its shape begin, and where its moves begin.
 type row struct{ slots, moves int32 }
 
-// NewRows returns rows for the given number of byte classes.
-func NewRows(classes int) Rows { return Rows{classes: classes, known: map[string]int32{}} }
+// NewRows returns no rows yet, for the given number of byte classes and space for a number of states.
+func NewRows(classes, states int) Rows {
+	return Rows{classes: classes, known: map[string]int32{}, list: make([]row, 0, states), moves: make([]Move, 0, 3*states)}
+}
 
 // Shape returns the number of the shape in which class c has slot slots[c].
 func (r *Rows) Shape(slots []uint8) int32 {
+	if n := len(r.list); n > 0 && slices.Equal(slots, r.slots[r.list[n-1].slots:][:r.classes]) {
+		return r.shape(int32(n - 1))
+	}
 	if s, ok := r.known[string(slots)]; ok {
 		return s
 	}
@@ -64,7 +69,7 @@ func (r *Rows) slotsOf(shape int32) []uint8 {
 // with returns rows with the given classes only, in the given order. The classes must meet every slot of
 // every shape. The rows r must not be used any more.
 func (r *Rows) with(classes []uint8) Rows {
-	to := NewRows(len(classes))
+	to := NewRows(len(classes), 0)
 	n := len(r.width)
 	shapes, order := make([]int32, n), make([][]uint8, n) // the slots of r in the order of those of the result
 	var s Splitter[uint8]
