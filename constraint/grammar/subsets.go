@@ -37,7 +37,9 @@ type subsets struct {
 	levels  map[string]int32
 	rules   [][]int32 // rules of each level
 	number  map[string]int32
-	single  map[single]int32 // states of one item; number has all others
+	single  map[single]*[alone]int32 // 1 + states of one item, 0 if there is none; number has all others
+	last    single                   // key in single of the last such state
+	page    *[alone]int32            // single[last]
 	states  []state
 	symbols map[string]int32
 	waits   []wait
@@ -57,11 +59,13 @@ type subsets struct {
 	meter   poll.Meter
 }
 
-// single identifies a state of one item.
-type single struct {
-	level int32
-	item  item
-}
+// single identifies the states of one item in a level for alone consecutive items, because the items of a
+// text lie close together. These are the states page·alone … of the automaton of a node. With a node of
+// −1, they are the nodes page·alone … without an automaton.
+type single struct{ level, node, page int32 }
+
+// alone is the number of states that a single identifies.
+const alone = 32
 
 type state struct {
 	level int32
@@ -131,7 +135,7 @@ type ret struct {
 }
 
 func newSubsets(n *network) *subsets {
-	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{}, single: map[single]int32{},
+	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{}, single: map[single]*[alone]int32{},
 		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}, coded: map[pushdown.Move]int32{},
 		afters: map[[2]int32]int32{}, ended: map[string]int32{}, first: make([]*[4]uint64, len(n.rules))}
 	s.set.enter(n.rules[0].start)
@@ -171,13 +175,24 @@ func (s *subsets) find(level int32) int32 {
 
 // findSingle returns the number of the state whose only item is x.
 func (s *subsets) findSingle(level int32, x item) int32 {
-	k := single{level, x}
-	i, ok := s.single[k]
-	if !ok {
-		i = s.add(level, []item{x})
-		s.single[k] = i
+	node, at := x.node, x.state
+	if s.n.nodes[node].scalar == nil {
+		node, at = -1, node
 	}
-	return i
+	k := single{level, node, at / alone}
+	if s.page == nil || k != s.last {
+		page := s.single[k]
+		if page == nil {
+			page = &[alone]int32{}
+			s.single[k] = page
+		}
+		s.last, s.page = k, page
+	}
+	i := &s.page[at%alone]
+	if *i == 0 {
+		*i = 1 + s.add(level, []item{x})
+	}
+	return *i - 1
 }
 
 // add adds a state with the given items, which it copies, and returns its number.
