@@ -69,10 +69,10 @@ const alone = 32
 
 type state struct {
 	level int32
+	full  bool // true if all moves are known
 	items []item
 	ends  string  // rules that may be complete in this state, encoded as a string
 	row   []code  // moves by class of bytes; nil if none is known
-	full  bool    // true if all moves are known
 	loop  *uint64 // set of kinds of bytes on which the state does not change; nil until computed
 }
 

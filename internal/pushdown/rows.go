@@ -69,6 +69,9 @@ func (r *Rows) slotsOf(shape int32) []uint8 {
 // with returns rows with the given classes only, in the given order. The classes must meet every slot of
 // every shape. The rows r must not be used any more.
 func (r *Rows) with(classes []uint8) Rows {
+	if len(classes) == r.classes && slices.IsSorted(classes) { // all as they are
+		return *r
+	}
 	to := NewRows(len(classes), 0)
 	n := len(r.width)
 	shapes, order := make([]int32, n), make([][]uint8, n) // the slots of r in the order of those of the result
