@@ -166,7 +166,7 @@ func (l *Language) Next(state int, token int32) int {
 	}
 	m := l.graph.Machine()
 	for _, b := range []byte(v.Tokens[token]) {
-		switch a := m.Moves[int(c.state)*m.Classes+int(m.Class[b])]; a.Kind {
+		switch a := m.Next(c.state, b); a.Kind {
 		case pushdown.Dead:
 			return -1
 		case pushdown.Inside:

@@ -194,8 +194,8 @@ func (l *lifter) members() [][]int32 {
 func (l *lifter) extend(p *prefix, b byte) prefix {
 	m := &l.memory
 	l.remember(p)
-	class := int(l.m.Class[b])
-	slot := int(p.id)*l.m.Classes + class
+	class := l.m.Class[b]
+	slot := int(p.id)*l.m.Classes + int(class)
 	if x := m.step[slot]; x > 0 {
 		return prefix{m.list[x-1], x - 1, m.generation}
 	}
@@ -205,7 +205,7 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 			l.scratch = append(l.scratch, cursor{c.from, c.now, c.ago + 1})
 			continue
 		}
-		switch a := &l.m.Moves[int(c.now)*l.m.Classes+class]; a.Kind {
+		switch a := l.m.Rows.at(c.now, class); a.Kind {
 		case Inside:
 			l.scratch = append(l.scratch, cursor{c.from, a.To, 0})
 		case Call, Return:
@@ -231,7 +231,7 @@ func (l *lifter) loop(cursors []cursor) uint64 {
 	set := ^uint64(0)
 	for b, k := range kind {
 		if set>>k&1 == 1 && slices.ContainsFunc(cursors, func(c cursor) bool {
-			a := l.m.move(c.now, byte(b))
+			a := l.m.Next(c.now, byte(b))
 			return a.Kind != Inside || a.To != c.now
 		}) {
 			set &^= 1 << k

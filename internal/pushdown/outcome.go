@@ -36,7 +36,7 @@ func (r *reader) run(q int32, text string) outcome {
 	}
 	var open []frame
 	for i := range len(text) {
-		a := r.m.move(q, text[i])
+		a := r.m.Next(q, text[i])
 		switch a.Kind {
 		case Dead:
 			return outcome{}

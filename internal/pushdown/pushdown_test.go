@@ -188,10 +188,10 @@ func brackets() *Machine {
 		m.Class[b] = 3
 	}
 	m.Class['a'], m.Class['['], m.Class[']'] = 0, 1, 2
-	m.Moves = []Move{
+	m.Rows = rowsOf(m.Classes, []Move{
 		{Inside, 0, 0}, {Call, 0, 1}, {}, {},
 		{Inside, 0, 1}, {Call, 1, 1}, {Return, 0, 0}, {},
-	}
+	})
 	return m
 }
 
@@ -290,11 +290,12 @@ func TestWeightErrors(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for name, spoil := range map[string]func(m *Machine){
 		"shape":  func(m *Machine) { m.Accept = nil },
+		"rows":   func(m *Machine) { m.Rows.moves = m.Rows.moves[1:] },
 		"class":  func(m *Machine) { m.Class[9] = 4 },
-		"level":  func(m *Machine) { m.Moves[0].To = 1 },
-		"call":   func(m *Machine) { m.Moves[1].Symbol = 2 },
+		"level":  func(m *Machine) { m.Rows.moves[0].To = 1 },
+		"call":   func(m *Machine) { m.Rows.moves[1].Symbol = 2 },
 		"resume": func(m *Machine) { m.Resume[0][0] = 1 },
-		"return": func(m *Machine) { m.Moves[6].Symbol = 1 },
+		"return": func(m *Machine) { m.Rows.moves[5].Symbol = 1 },
 	} {
 		m := brackets()
 		require.NoError(t, m.Check())
@@ -341,11 +342,15 @@ func TestLiftClassesSubtreesAtOnce(t *testing.T) {
 				m.Class[b] = 3
 			}
 		}
-		for q := range m.Level { // letters or digits often change nothing
+		var moves []Move
+		for q := range int32(len(m.Level)) { // letters or digits often change nothing
+			row := m.Rows.all(q)
 			if k := r.IntN(4); k < 2 {
-				m.Moves[q*m.Classes+k] = Move{Kind: Inside, To: int32(q)}
+				row[k] = Move{Kind: Inside, To: q}
 			}
+			moves = append(moves, row...)
 		}
+		m.Rows = rowsOf(m.Classes, moves)
 		tokens := make([]string, 200)
 		for i := range tokens {
 			for range 1 + r.IntN(5) {
