@@ -33,7 +33,7 @@ func newBuilder(g *Graph, l *lifter) *builder {
 	n := l.m.States()
 	b := &builder{Graph: g, l: l, from: make([]int32, n+1), read: make([]reading, l.pairs),
 		entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
-	for _, row := range l.rows {
+	for _, row := range l.rows.list {
 		for _, p := range row {
 			b.from[p.q+1]++
 		}
@@ -42,7 +42,7 @@ func newBuilder(g *Graph, l *lifter) *builder {
 		b.from[q+1] += b.from[q]
 	}
 	fill := slices.Clone(b.from)
-	for c, row := range l.rows {
+	for c, row := range l.rows.list {
 		for _, p := range row {
 			b.read[fill[p.q]] = reading{o: p.o, class: int32(c)}
 			fill[p.q]++
@@ -120,7 +120,7 @@ func (b *builder) edges(lv, from int32, list []reading) {
 	v, first := &b.levels[lv], int32(len(b.weights))
 	b.turn++
 	for i := range list {
-		switch o := b.l.list[list[i].o]; o.kind {
+		switch o := b.l.outcome(list[i].o); o.kind {
 		case Inside:
 			list[i].edge = b.edge(&v.in, Inside, from, b.state(lv, o.a))
 		case Call:
