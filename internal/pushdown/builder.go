@@ -15,14 +15,15 @@ type builder struct {
 	read    []reading // by state and class
 	weight  [3][]weighed
 	sorted  []int32 // scratch of edges
-	turn    int32   // number of states whose edges have been added
+	space   space[int32]
+	turn    int32 // number of states whose edges have been added
 	entered map[int32]bool
 	half    []map[outcome]int32
 }
 
-// reading is the outcome, by its number, of the tokens of a class in a state. edge is the weight of
-// the edge that it becomes.
-type reading struct{ o, class, edge int32 }
+// reading is the outcome, by its number, of the tokens of a class in a state. It then becomes the
+// weight of their edge.
+type reading struct{ o, class int32 }
 
 // weighed is the weight of the last edge that was added to a target, and the turn of the edge's
 // state.
@@ -122,11 +123,11 @@ func (b *builder) edges(lv, from int32, list []reading) {
 	for i := range list {
 		switch o := b.l.outcome(list[i].o); o.kind {
 		case Inside:
-			list[i].edge = b.edge(&v.in, Inside, from, b.state(lv, o.a))
+			list[i].o = b.edge(&v.in, Inside, from, b.state(lv, o.a))
 		case Call:
-			list[i].edge = b.edge(&v.call, Call, from, b.callOf(lv, o))
+			list[i].o = b.edge(&v.call, Call, from, b.callOf(lv, o))
 		case Return:
-			list[i].edge = b.edge(&v.out, Return, from, b.exitOf(lv, o.a))
+			list[i].o = b.edge(&v.out, Return, from, b.exitOf(lv, o.a))
 		}
 	}
 	// The lists of classes are parts of one slice.
@@ -134,17 +135,17 @@ func (b *builder) edges(lv, from int32, list []reading) {
 	at := slices.Grow(b.sorted[:0], n+1)[:n+1]
 	clear(at)
 	for _, x := range list {
-		at[x.edge-first+1]++
+		at[x.o-first+1]++
 	}
 	for i := range n {
 		at[i+1] += at[i]
 	}
-	all := make([]int32, len(list))
+	all := b.space.take(len(list))
 	for i := range n {
 		b.weights[int(first)+i] = all[at[i]:at[i]:at[i+1]]
 	}
 	for _, x := range list {
-		b.weights[x.edge] = append(b.weights[x.edge], x.class)
+		b.weights[x.o] = append(b.weights[x.o], x.class)
 	}
 	b.sorted = at
 }
@@ -211,8 +212,7 @@ func (b *builder) pad() {
 	if len(b.v.Pad) == 0 {
 		return
 	}
-	class := int32(len(b.members))
-	b.members = append(b.members, b.v.Pad)
+	class := int32(len(b.members) - 1)
 	for _, t := range b.v.Pad {
 		b.class[t] = class
 	}

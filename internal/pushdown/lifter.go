@@ -26,9 +26,10 @@ type lifter struct {
 
 	// cache of the effects of texts; most texts have the effect of an earlier one
 	memory  memory
-	most    int    // maximum number of pairs in memory
-	scratch []pair // of extend and classify
-	space   []pair // unused space for rows and effects
+	most    int         // maximum number of pairs in memory
+	scratch []pair      // of extend and classify
+	space   space[pair] // of rows and effects
+	steps   space[int32]
 	waits   []wait
 	waiting []int32 // for each state, the wait at its call or return, 0 if unknown
 	alike   partitions
@@ -59,9 +60,7 @@ type memory struct {
 	generation int
 	table
 	effects []effect
-	// 1 + the number of the effect after one more byte, by number and byte class; 0 if unknown
-	step []int32
-	kept int
+	kept    int
 }
 
 // effect holds what is known of an effect in the memory.
@@ -69,6 +68,7 @@ type effect struct {
 	hash   uint64
 	nested bool    // whether some pair leads to a wait
 	class  int32   // 1 + the class of the tokens with this effect, 0 if unknown
+	step   []int32 // 1 + the number of the effect after one more byte, by byte class; 0 if unknown
 	first  []uint8 // see the method first, nil if unknown
 	loop   uint64  // if some byte was seen not to change the effect, the set of the kinds of such bytes
 }
@@ -79,7 +79,7 @@ const remembered = 1 << 21
 // read walks the sorted tokens as a trie, together with the states that are alive at every
 // prefix, and groups tokens by their effect.
 func (l *lifter) read(ctx context.Context) error {
-	root := prefix{pairs: l.take(int(l.n)), generation: -1}
+	root := prefix{pairs: l.space.take(int(l.n)), generation: -1}
 	for q := range root.pairs {
 		root.pairs[q] = pair{int32(q), int32(q)}
 	}
@@ -189,35 +189,50 @@ func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
 	return row, h
 }
 
-// members returns the tokens of each class in ascending order. The classes are parts of one
-// slice.
-func (l *lifter) members() [][]int32 {
+// members returns the tokens of each class in ascending order, and then the padding tokens. The
+// classes are parts of the slice all.
+func (l *lifter) members() (all []int32, m [][]int32) {
 	n := int32(0)
-	fill := make([]int32, len(l.sizes)) // where the next token of each class is stored
+	type span struct{ from, to int32 } // of the tokens that are still missing in a class
+	left := make([]span, len(l.sizes))
 	for c, size := range l.sizes {
-		fill[c] = n
+		left[c] = span{n, n + size}
 		n += size
 	}
-	list, m := make([]int32, n), make([][]int32, len(l.sizes))
-	for c, from := range fill {
-		m[c] = list[from : from+l.sizes[c] : from+l.sizes[c]]
+	all, m = make([]int32, int(n)+len(l.v.Pad)), make([][]int32, len(left), len(left)+1)
+	for c, x := range left {
+		m[c] = all[x.from:x.to:x.to]
 	}
-	for t, c := range l.class {
-		if c >= 0 {
-			list[fill[c]] = int32(t)
-			fill[c]++
+	// From both ends at once, because consecutive tokens often wait for the same entry of left.
+	for i, j := 0, len(l.class)-1; i <= j; i, j = i+1, j-1 {
+		if c := l.class[i]; c >= 0 {
+			all[left[c].from] = int32(i)
+			left[c].from++
+		}
+		if c := l.class[j]; c >= 0 && j > i {
+			left[c].to--
+			all[left[c].to] = int32(j)
 		}
 	}
-	return m
+	if len(l.v.Pad) > 0 {
+		copy(all[n:], l.v.Pad)
+		m = append(m, all[n:])
+	}
+	return all, m
 }
 
 // extend returns the effect of the text of p followed by the byte b.
 func (l *lifter) extend(p *prefix, b byte) prefix {
 	m := &l.memory
 	l.remember(p)
-	class := l.first(p)[l.m.Class[b]]
-	slot := int(p.id)*l.m.Classes + int(class)
-	if x := m.step[slot]; x > 0 {
+	step, class := m.effects[p.id].step, l.m.Class[b]
+	x := step[class]
+	if x == 0 {
+		like := l.first(p)[class]
+		x = step[like]
+		step[class], class = x, like
+	}
+	if x > 0 {
 		return prefix{m.list[x-1], x - 1, m.generation}
 	}
 	row, h, nested := l.scratch[:0], uint64(0), false
@@ -241,7 +256,7 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 		return prefix{pairs: l.keep(row), generation: -1}
 	}
 	id := l.store(row, h, nested)
-	m.step[slot] = id + 1
+	step[class] = id + 1
 	if e := &m.effects[id]; id == p.id && !nested && e.loop == 0 {
 		e.loop = l.loop(p)
 	}
@@ -308,7 +323,7 @@ type partitions struct {
 	state  []int32 // 1 + the number of the partition of each state, 0 if unknown
 	seen   []int   // for each partition, the last call of the method of that used it
 	calls  int
-	free   []uint8 // unused space
+	space  space[uint8]
 }
 
 func newPartitions(m *Machine) partitions {
@@ -325,7 +340,7 @@ func (p *partitions) of(m *Machine, effect []pair) []uint8 {
 	if len(effect) == int(n) { // the states tell all classes apart, with rare exceptions
 		return p.single
 	}
-	row := p.row()
+	row := p.space.take(m.Classes)
 	p.calls++
 	for _, x := range effect {
 		if x.o >= n {
@@ -347,7 +362,7 @@ func (p *partitions) of(m *Machine, effect []pair) []uint8 {
 
 // moves returns the number of the partition into classes with equal moves.
 func (p *partitions) moves(moves []Move) int32 {
-	row := p.row()
+	row := p.space.take(len(moves))
 	refine(row, func(a, b uint8) bool { return moves[a] == moves[b] })
 	k, ok := p.number[string(row)]
 	if !ok {
@@ -356,17 +371,6 @@ func (p *partitions) moves(moves []Move) int32 {
 		p.number[string(row)] = k
 	}
 	return k
-}
-
-// row returns the partition with a single set.
-func (p *partitions) row() []uint8 {
-	n := len(p.single)
-	if len(p.free) < n {
-		p.free = make([]uint8, 64*n)
-	}
-	row := p.free[:n:n]
-	p.free = p.free[n:]
-	return row
 }
 
 // refine divides the sets of a partition into sets of equal classes.
@@ -407,25 +411,34 @@ func (l *lifter) store(pairs []pair, h uint64, nested bool) int32 {
 	m := &l.memory
 	id, ok := m.find(h, pairs)
 	if !ok {
-		m.list, m.effects = append(m.list, l.keep(pairs)), append(m.effects, effect{hash: h, nested: nested})
-		m.step = append(m.step, make([]int32, l.m.Classes)...)
+		m.list, m.effects = append(m.list, l.keep(pairs)), append(m.effects, effect{hash: h, nested: nested, step: l.steps.take(l.m.Classes)})
 		m.kept += len(pairs)
 	}
 	return id
 }
 
-// take returns new space for n pairs, and keep a copy of x in it.
-func (l *lifter) take(n int) []pair {
-	if n > len(l.space) {
-		l.space = make([]pair, max(n, 1<<12))
+// space hands out slices of zeros that are parts of larger ones.
+type space[E any] struct{ free []E }
+
+// spaceSize is the number of entries that a space allocates at once.
+const spaceSize = 1 << 12
+
+// take returns n zeros.
+func (s *space[E]) take(n int) []E {
+	if n > spaceSize/8 {
+		return make([]E, n)
 	}
-	x := l.space[:n:n]
-	l.space = l.space[n:]
+	if n > len(s.free) {
+		s.free = make([]E, spaceSize)
+	}
+	x := s.free[:n:n]
+	s.free = s.free[n:]
 	return x
 }
 
+// keep returns a copy of x.
 func (l *lifter) keep(x []pair) []pair {
-	y := l.take(len(x))
+	y := l.space.take(len(x))
 	copy(y, x)
 	return y
 }
@@ -495,11 +508,8 @@ func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 
 func newLifter(m *Machine, v *Vocabulary) *lifter {
 	n := m.States()
-	l := &lifter{v: v, n: int32(n), numbers: map[outcome]int32{}, most: remembered, class: make([]int32, len(v.Tokens)), waiting: make([]int32, n),
+	l := &lifter{v: v, n: int32(n), numbers: map[outcome]int32{}, most: remembered, class: slices.Clone(v.dead), waiting: make([]int32, n),
 		alike: newPartitions(m)}
-	for t := range l.class {
-		l.class[t] = -1
-	}
 	l.m, l.exits, l.find, l.same = m, map[exit]int32{}, map[start]int32{}, map[string]int32{}
 	return l
 }
@@ -510,7 +520,8 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	var meter poll.Meter
 	meter.Watch(ctx)
 	n := l.m.States()
-	g := &Graph{m: l.m, v: l.v, members: l.members(), class: l.class,
+	tokens, members := l.members()
+	g := &Graph{m: l.m, v: l.v, members: members, class: l.class,
 		levels: make([]level, l.m.Levels), starts: l.starts, local: make([]int32, n+1)}
 	b := newBuilder(g, l)
 	for i := range g.local {
@@ -536,7 +547,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 		return cmp.Or(cmp.Compare(g.starts[x].depth, g.starts[y].depth), cmp.Compare(x, y))
 	})
 	g.plan = newPlan(g, depths(l.after))
-	g.blocks = newBlocks(g)
+	g.blocks = newBlocks(g, tokens)
 	return g, meter.Poll()
 }
 
@@ -555,6 +566,7 @@ type Vocabulary struct {
 	// are consecutive, and the kinds of bytes that follow this text in them
 	ends  []int32
 	kinds []uint64
+	dead  []int32 // −1 for every token, to be copied
 }
 
 // kind divides the bytes into fewer than 64 kinds. Within a string, most states read all control
@@ -611,7 +623,7 @@ func (v *Vocabulary) prepare() {
 // spells[t] is true, or all tokens if spells is nil. None of these tokens may be in pad, which may be
 // in any order. The result keeps a reference to the slice tokens.
 func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
-	v := &Vocabulary{Tokens: tokens, Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
+	v := &Vocabulary{Tokens: tokens, dead: slices.Repeat([]int32{-1}, len(tokens)), Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
 	for t := range tokens {
 		if spells == nil || spells[t] {
 			v.order = append(v.order, int32(t))
