@@ -17,6 +17,7 @@ type lifter struct {
 	reader
 	v       *Vocabulary
 	n       int32             // number of states
+	next    []int32           // next[c·n+q] is the state after a byte of class c in state q, dead or leave
 	numbers map[outcome]int32 // of outcomes that leave the level
 	list    []outcome         // outcome n+i is list[i]; outcome q < n is to continue at state q
 	rows    table             // of the states and outcomes of each class
@@ -34,6 +35,11 @@ type lifter struct {
 	waiting []int32 // for each state, the wait at its call or return, 0 if unknown
 	alike   partitions
 }
+
+const (
+	dead  = -1 // no move
+	leave = -2 // a call or return
+)
 
 // pair means that a token, read in state q, has the outcome with number o. In the effect of a text,
 // it means that the text leads from state q to state o or, if o ≥ n, to waits[o−n].
@@ -236,12 +242,13 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 		return prefix{m.list[x-1], x - 1, m.generation}
 	}
 	row, h, nested := l.scratch[:0], uint64(0), false
+	to := l.column(class)
 	for _, x := range p.pairs {
 		if x.o >= l.n {
 			x.o = l.longer(x.o)
-		} else if a := l.m.move(x.o, b); a.Kind == Inside {
-			x.o = a.To
-		} else if a.Kind == Dead {
+		} else if q := to[x.o]; q >= 0 {
+			x.o = q
+		} else if q == dead {
 			continue
 		} else {
 			x.o = l.wait(x.o)
@@ -261,6 +268,11 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 		e.loop = l.loop(p)
 	}
 	return prefix{m.list[id], id, m.generation}
+}
+
+// column returns the part of next for a byte class.
+func (l *lifter) column(class uint8) []int32 {
+	return l.next[int(class)*int(l.n):][:l.n]
 }
 
 // wait returns the position after the first byte of the call or return that state q makes.
@@ -293,10 +305,8 @@ func (l *lifter) loop(p *prefix) uint64 {
 		}
 		c := first[l.m.Class[b]]
 		if !known[c] {
-			known[c], loops[c] = true, !slices.ContainsFunc(p.pairs, func(x pair) bool {
-				a := l.m.move(x.o, byte(b))
-				return a.Kind != Inside || a.To != x.o
-			})
+			to := l.column(c)
+			known[c], loops[c] = true, !slices.ContainsFunc(p.pairs, func(x pair) bool { return to[x.o] != x.o })
 		}
 		if !loops[c] {
 			set &^= 1 << k
@@ -508,9 +518,21 @@ func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 
 func newLifter(m *Machine, v *Vocabulary) *lifter {
 	n := m.States()
-	l := &lifter{v: v, n: int32(n), numbers: map[outcome]int32{}, most: remembered, class: slices.Clone(v.dead), waiting: make([]int32, n),
+	l := &lifter{v: v, n: int32(n), numbers: map[outcome]int32{}, most: remembered, class: slices.Clone(v.dead), next: make([]int32, n*m.Classes), waiting: make([]int32, n),
 		alike: newPartitions(m)}
 	l.m, l.exits, l.find, l.same = m, map[exit]int32{}, map[start]int32{}, map[string]int32{}
+	for q := range n {
+		for c, a := range m.row(int32(q)) {
+			to := a.To
+			switch a.Kind {
+			case Dead:
+				to = dead
+			case Call, Return:
+				to = leave
+			}
+			l.next[c*n+q] = to
+		}
+	}
 	return l
 }
 
