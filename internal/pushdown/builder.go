@@ -49,7 +49,36 @@ func newBuilder(g *Graph, l *lifter) *builder {
 			fill[p.q]++
 		}
 	}
+	b.reserve()
 	return b
+}
+
+// reserve makes room for the edges of all states, of which few are unreachable. It saves many copies
+// while they are added.
+func (b *builder) reserve() {
+	n := b.l.n
+	edges, in := 0, make([]int, len(b.levels))
+	seen := make([]int32, int(n)+len(b.l.list)) // 1 + the last state with each outcome
+	for q := range n {
+		lv := b.m.Level[q]
+		if b.m.Accept[q] { // see pad
+			edges++
+			in[lv]++
+		}
+		for _, x := range b.read[b.from[q]:b.from[q+1]] {
+			if seen[x.o] != q+1 {
+				seen[x.o] = q + 1
+				edges++
+				if x.o < n {
+					in[lv]++
+				}
+			}
+		}
+	}
+	b.weights = make([][]int32, 0, edges+1)
+	for lv, n := range in {
+		b.levels[lv].in = make([]algebra.Arrow, 0, n+1)
+	}
 }
 
 // grow adds to a level the edges of new states and the returns of new exits. It reports whether it
