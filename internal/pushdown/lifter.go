@@ -58,12 +58,12 @@ type wait struct {
 type prefix struct {
 	pairs      []pair
 	id         int32
-	generation int
+	generation int32
 }
 
 // memory caches and numbers the effects of texts.
 type memory struct {
-	generation int
+	generation int32
 	table
 	effects []effect
 	kept    int
