@@ -53,7 +53,7 @@ func newBuilder(g *Graph, l *lifter) *builder {
 	return b
 }
 
-// reserve makes room for the edges of all states, of which few are unreachable. It saves many copies
+// reserve makes space for the edges of all states, of which few are unreachable. It saves many copies
 // while they are added.
 func (b *builder) reserve() {
 	n := b.l.n
