@@ -314,10 +314,10 @@ func TestForgetting(t *testing.T) {
 		b.most = r.IntN(12)
 		require.NoError(t, a.read(context.Background()))
 		require.NoError(t, b.read(context.Background()))
-		require.Equal(t, a.rows, b.rows)
+		require.Equal(t, a.rows.list, b.rows.list)
 		require.Equal(t, a.class, b.class)
 		require.Zero(t, a.memory.generation)
-		classes += len(a.rows)
+		classes += len(a.rows.list)
 		require.True(t, b.memory.generation > 0 || len(a.memory.list) < 12)
 	}
 	require.Greater(t, classes, 600)
@@ -364,10 +364,10 @@ func TestLiftClassesSubtreesAtOnce(t *testing.T) {
 		require.NoError(t, a.read(t.Context()))
 		require.NoError(t, b.read(t.Context()))
 		require.Equal(t, b.class, a.class)
-		require.Equal(t, b.rows, a.rows)
+		require.Equal(t, b.rows.list, a.rows.list)
 		require.Equal(t, b.list, a.list)
-		for id, set := range a.memory.loop {
-			if len(a.memory.list[id]) > 0 && set != 0 {
+		for id, e := range a.memory.effects {
+			if len(a.memory.list[id]) > 0 && e.loop != 0 {
 				looped++
 			}
 		}
