@@ -13,10 +13,12 @@ import (
 const (
 	residues = 1 << 17
 	alikes   = 1 << 15
+	// the largest number of constants for which an automaton is minimised: each state compares with all
+	constants = 64
 )
 
 // united returns an automaton for the numbers that at least one of the automata accepts, with as few
-// residues as tell these numbers apart. It returns nil if the automata differ in more than their
+// residues as distinguish these numbers. It returns nil if the automata differ in more than their
 // divisors, or if there are too many residues.
 func united(all []*numberAutomaton) *numberAutomaton {
 	spec := all[0].numberSpec
@@ -184,7 +186,7 @@ func (n *network) numberAt(at int32) *numberAutomaton {
 		return nil
 	}
 	a, is := t.automaton.(*numberAutomaton)
-	if !is || a.modulus == 1 && len(a.against) < 2 || a.good != nil {
+	if !is || a.good != nil || len(a.against) > constants || a.modulus == 1 && len(a.against) < 2 {
 		return nil
 	}
 	return a
@@ -211,7 +213,7 @@ func (n numberBytes) Next(state int, b int32) int { return int(n.a.next(int32(st
 
 func (n numberBytes) Accepting(state int) bool { return n.a.final(int32(state)) }
 
-// Classes returns the classes of bytes that numbers tell apart.
+// Classes returns the classes of bytes that numbers distinguish.
 func (n numberBytes) Classes(levels int) (of []int32, classes int) {
 	of = make([]int32, levels)
 	for b := range of {
