@@ -124,13 +124,19 @@ func alikeResidues(good []bool) []int32 {
 	}
 }
 
-// unite replaces the automata of numbers by minimal ones, and several that run between the same two
-// nodes by one.
+// unite replaces the automata of scalars by ones that take less time to explore: those of numbers by
+// minimal ones, several that run between the same two nodes by one, and those of strings by counted
+// ones.
 func (n *network) unite(ctx context.Context) error {
 	known := map[string]*table{}
 	ids := map[*numberAutomaton]int32{}
 	for at := range n.nodes {
 		v := &n.nodes[at]
+		if t, is := v.scalar.(*table); is {
+			if a, is := t.automaton.(*stringAutomaton); is {
+				t.automaton, t.direct = countedOf(a), true
+			}
+		}
 		var drop []int32
 		for i, from := range v.free {
 			a := n.numberAt(from)
@@ -160,6 +166,7 @@ func (n *network) unite(ctx context.Context) error {
 						return err
 					}
 					t = newTable(m)
+					_, t.direct = m.(terminal)
 					t.all = true
 				}
 				known[k] = t

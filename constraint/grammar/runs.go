@@ -186,6 +186,10 @@ func (r *runs) fill(q int32) {
 func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
 	c = a.byteClasses()
 	moves := r.moves[:len(c.some)]
+	if x, is := a.automaton.(*counted); is {
+		x.fill(moves, q)
+		return c
+	}
 	for i := range moves {
 		moves[i] = -1
 	}
