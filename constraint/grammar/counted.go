@@ -170,6 +170,7 @@ func (c *counted) reaches(q int32, most int) (total int) {
 	_, seen = mark(nil, seen, c.states[q])
 	end := max(c.least, c.most)
 	for count := c.states[q].count; count <= end && len(list) > 0; count++ {
+		begun := len(list)
 		for i := 0; i < len(list); i++ {
 			c.row(list[i])
 			for _, m := range c.moves[list[i]] {
@@ -182,12 +183,12 @@ func (c *counted) reaches(q int32, most int) (total int) {
 				}
 			}
 		}
-		if total += len(list); total > most {
-			return total
+		total += len(list)
+		if end-count > 16 && slices.Equal(next, list[:begun]) { // every count up to the last one has these states
+			return total + len(list)*int(max(0, end-1-count))
 		}
-		again := func(at int32) bool { return int(at) < len(seen) && seen[at] > count }
-		if len(next) == len(list) && !slices.ContainsFunc(next, func(at int32) bool { return !again(at) }) {
-			return total + len(list)*int(max(0, end-1-count)) // every count has these states
+		if total > most {
+			return total
 		}
 		list, next = next, list[:0]
 		seen, ahead = ahead, seen
