@@ -21,24 +21,32 @@ func (s *letters) row(q int32) []int32 {
 	if s.rows[q] != nil {
 		return s.rows[q]
 	}
-	some := s.a.byteClasses().some
-	row := make([]int32, len(some))
+	classes := s.a.byteClasses()
+	bytes, only := s.a.choices(nil, q)
+	if !only {
+		bytes = classes.some
+	}
+	row := slices.Repeat(unmoved, len(classes.some))
 	var moves []int32
-	from := s.a.states[q].at
-	for i, b := range some {
-		row[i] = -1
-		if to := s.a.next(q, b); to >= 0 {
-			at := s.a.states[to].at
-			begins := from == plain && (at == plain || at == trailing) || (from == escaped || from == hex) && at == plain
-			row[i] = to<<1 | int32(bit(begins))
-			if (i == 0 || row[i] != row[i-1]) && !slices.Contains(moves, row[i]) {
-				moves = append(moves, row[i])
-			}
+	from, last := s.a.states[q].at, int32(-1)
+	for _, b := range bytes {
+		to := s.a.next(q, b)
+		if to < 0 {
+			continue
 		}
+		at := s.a.states[to].at
+		begins := from == plain && (at == plain || at == trailing) || (from == escaped || from == hex) && at == plain
+		m := to<<1 | int32(bit(begins))
+		if row[classes.of[b]] = m; m != last && !slices.Contains(moves, m) {
+			moves = append(moves, m)
+		}
+		last = m
 	}
 	s.rows[q], s.moves[q] = row, moves
 	return row
 }
+
+var unmoved = []int32{-1}
 
 // anyLetters returns the moves of all strings, which are never changed.
 var anyLetters = sync.OnceValue(func() *letters {
