@@ -128,6 +128,7 @@ func alikeResidues(good []bool) []int32 {
 // minimal ones, several that run between the same two nodes by one, and those of strings by counted
 // ones.
 func (n *network) unite(ctx context.Context) error {
+	n.groupNames()
 	known := map[string]*table{}
 	ids := map[*numberAutomaton]int32{}
 	for at := range n.nodes {

@@ -216,7 +216,7 @@ func (r *runs) fillScalar(q int32, x item) {
 		} else if a.final(to) {
 			moves[i] = r.compute(q, b)
 		} else {
-			moves[i] = r.encode(pushdown.Move{Kind: pushdown.Inside, To: r.findSingle(level, item{x.node, to})})
+			moves[i] = r.encode(pushdown.Move{Kind: pushdown.Inside, To: r.findSingle(level, item{a.node(x.node, to), to})})
 		}
 	}
 	if r.err != nil {

@@ -273,7 +273,7 @@ func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
 		v := &s.n.nodes[x.node]
 		if v.scalar != nil {
 			if to := v.scalar.next(x.state, b); to >= 0 {
-				s.set.put(item{x.node, to})
+				s.set.put(item{s.n.nodeOf(x.node, to), to})
 			}
 			continue
 		}

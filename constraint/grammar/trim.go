@@ -154,7 +154,10 @@ type table struct {
 	direct bool    // true if the automaton stores its moves itself, and all is true
 	leads  leading // the automaton if it implements leading, otherwise nil
 	ok     []bool  // nodes to which a name may lead
-	rows   []*tableRow
+	// nodes where the names are the same, apart from those that have passed, and the numbers of names that
+	// have passed there, in ascending order; nil if there is only one or they are not known
+	group, passed []int32
+	rows          []*tableRow
 
 	classes *byteClasses // classes of bytes of the automaton; nil until a move is computed
 }
