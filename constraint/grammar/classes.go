@@ -79,6 +79,8 @@ func classesOf(a automaton) *byteClasses {
 	switch a := a.(type) {
 	case *stringAutomaton:
 		return a.byteClasses()
+	case *counted:
+		return a.a.byteClasses()
 	case *nameRun:
 		return a.o.keys.byteClasses()
 	case *numberAutomaton:

@@ -195,6 +195,10 @@ func (r *runs) fill(q int32) {
 func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
 	c = a.byteClasses()
 	moves := r.moves[:len(c.some)]
+	if x, is := a.automaton.(*counted); is {
+		x.fill(moves, q)
+		return c
+	}
 	for i := range moves {
 		moves[i] = -1
 	}
@@ -221,7 +225,7 @@ func (r *runs) fillScalar(q int32, x item) {
 		} else if a.final(to) {
 			moves[i] = r.compute(q, b)
 		} else {
-			moves[i] = r.encode(pushdown.Move{Kind: pushdown.Inside, To: r.findSingle(level, item{x.node, to})})
+			moves[i] = r.encode(pushdown.Move{Kind: pushdown.Inside, To: r.findSingle(level, item{a.node(x.node, to), to})})
 		}
 	}
 	if r.err != nil {

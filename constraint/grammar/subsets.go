@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -301,7 +300,7 @@ func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
 		v := &s.n.nodes[x.node]
 		if v.scalar != nil {
 			if to := v.scalar.next(x.state, b); to >= 0 {
-				s.set.put(item{x.node, to})
+				s.set.put(item{s.n.nodeOf(x.node, to), to})
 			}
 			continue
 		}
@@ -606,7 +605,7 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 			if err := limits.Check(name, len(s.states), 0, s.memory()); err != nil {
 				return nil, err
 			}
-			if fewest := s.fewest(x.list[x.head]); fewest > 0 {
+			if fewest := s.fewest(x.list[x.head], limits); fewest > 0 {
 				if err := limits.Check(r.n.name+": a string of great length", fewest, 0, 0); err != nil {
 					return nil, err
 				}
@@ -645,11 +644,9 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 // state takes long.
 const itemsOfState = 8
 
-// fewest returns a number of states that the automaton of the reached state q has at least, as far as
-// a long string tells. For each number of characters up to its bound, a string that passes no tests has
-// at least nine states: between two characters, after a backslash, and seven within a character of
-// UTF-8.
-func (s *subsets) fewest(q int32) int {
+// fewest returns a number of states that will be explored if q is the first state within a string whose
+// characters are counted. It returns 0 otherwise.
+func (s *subsets) fewest(q int32, limits constraint.Limits) int {
 	x := s.states[q].items
 	if len(x) != 1 {
 		return 0
@@ -658,8 +655,12 @@ func (s *subsets) fewest(q int32) int {
 	if t == nil {
 		return 0
 	}
-	if a, is := t.automaton.(*stringAutomaton); is && len(a.tests) == 0 && a.states[x[0].state].count == 0 {
-		return 9 * min(max(0, a.most), math.MaxInt/9)
+	if a, is := t.automaton.(*counted); is && max(a.least, a.most) > 0 && x[0].state == a.next(a.start(), '"') {
+		most := limits.States
+		if most == 0 {
+			most = 1 << 18
+		}
+		return a.reaches(x[0].state, most)
 	}
 	return 0
 }
