@@ -143,8 +143,8 @@ func (t *Trace) Reserve(draws int) {
 //
 // Calls for the same chain must not overlap; calls for different chains may. Observe allocates only
 // to grow the record; see [Trace.Reserve]. It panics if the chain number is not within 0 … 2²⁸−1.
-// It also panics if the number of sites changes while states, the best states or marginals are
-// kept.
+// If the trace keeps states, best states or marginals, Observe also panics when the number of sites
+// changes.
 func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	r := t.record(chain)
 	for i, f := range t.functions {
@@ -314,8 +314,8 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 }
 
 // Replay calls observe with every draw in a file that a run wrote (see DrawsFile of
-// [sampler.Config]). It returns the number of draws of every chain. A [Trace] filled by Replay
-// equals one filled during the run:
+// [sampler.Config]). It returns the number of draws per chain. A [Trace] filled by Replay equals
+// one filled during the run:
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //

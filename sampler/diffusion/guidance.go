@@ -318,7 +318,7 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ}.
 //
 // In both forms γ = 1 gives the conditional denoiser and γ = 0 the unconditional one. For other γ
-// they differ.
+// the two forms differ.
 //
 // Denoise returns an error if γ > 1 and a level has weight only with the condition.
 type ClassifierFree struct {

@@ -29,8 +29,7 @@ type Masked struct {
 	// denoiser predicts.
 	Mask int32
 
-	// Schedule is the schedule of α, the probability that a token is unmasked; nil means
-	// noise.LogLinear{}.
+	// Schedule gives the probability α that a token is unmasked; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 
 	// FirstHitting reveals one token per step, at the random time at which the continuous-time

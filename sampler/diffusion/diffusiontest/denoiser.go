@@ -34,8 +34,8 @@ type DenoiserOptions struct {
 }
 
 // TestDenoiser checks a denoiser of tokens against the requirements of [energy.Denoiser]. It uses
-// all states of the denoiser's shape, at most 2¹⁰, at three times. A row is the prediction for one
-// site.
+// all states of the denoiser's shape, at most 2¹⁰, and three values of the time t. A row is the
+// prediction for one site.
 //
 //   - shape: Sites and levels are ≥ 1 and constant, and slices of wrong lengths panic.
 //   - number: Rows have no NaN, no +Inf and at least one finite weight, unless the state is
