@@ -95,15 +95,14 @@ type Transition[S energy.Site] interface {
 	// holds one stream per chain. Step returns the number of steps that it completed, normally 1.
 	// It allocates nothing.
 	//
-	// If steps take long, the kernel calls ctl.Stop during a step. Once Stop returns true, Step
+	// If its steps take long, a kernel calls ctl.Stop during a step. Once Stop returns true, Step
 	// returns the number of steps completed so far, possibly 0. The states are then valid, and the
 	// next call continues bit for bit; AppendBinary saves the position. Other kernels ignore ctl.
 	Step(ctl Control, info []Info, x []S, r []Stream) (done int)
 
 	// AppendBinary appends the state of the kernel to b, for a checkpoint. The state is everything
-	// that the kernel needs to continue bit for bit, such as caches, scan position and step size.
-	// If a kernel appends nothing, loading the checkpoint calls Reset instead of UnmarshalBinary;
-	// see [Base].
+	// that the kernel needs to continue bit for bit, such as caches, scan position and step size. A
+	// kernel that appends nothing is only Reset when the checkpoint is loaded; see [Base].
 	AppendBinary(b []byte) ([]byte, error)
 
 	// UnmarshalBinary restores what AppendBinary saved for a kernel of the same method, model and
@@ -122,7 +121,7 @@ type Control struct {
 	Steps int
 
 	// Stop is called about every millisecond. Once it returns true, Step or Reset returns early. If
-	// Stop is nil, Step and Reset run to their ends.
+	// Stop is nil, neither returns early.
 	Stop func() bool
 
 	// Unread tells the kernel that it need not store states in x and energies in info during this
@@ -247,8 +246,8 @@ type Adaptive interface {
 	Adapt(info []Info, k, n int)
 }
 
-// Starter is a kernel that cannot start from every state and therefore chooses the initial state
-// itself.
+// Starter is a kernel that can start only from some of the states, and therefore chooses the
+// initial state itself.
 type Starter interface {
 	// Start replaces the random state x by a state from which a chain can start. If there is no
 	// such state, it returns an error that wraps constraint.ErrInfeasible. It is called before the

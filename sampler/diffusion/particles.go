@@ -138,9 +138,9 @@ type Particles struct {
 
 var _ crowd = (*Particles)(nil)
 
-// NewParticles returns particles that sample from the model by the given process. They obey the
-// constraint of cfg.Projector, the weights of cfg.Potential, or both. NewParticles calls the
-// projector's Bind method, which can take long and stops when ctx ends.
+// NewParticles returns particles that sample from the model by the given process. The field
+// cfg.Projector constrains them, and cfg.Potential weights them. NewParticles calls the projector's
+// Bind method, which can take long and stops when ctx ends.
 //
 // NewParticles returns the errors of [New], and an error in these cases:
 //

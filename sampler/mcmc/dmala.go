@@ -56,7 +56,7 @@ type DMALA struct {
 	Exact   bool
 
 	// Within, if not nil, confines the chain to a set of allowed states, called a language (see
-	// package constraint). The chain samples π restricted to the language, exactly. Proposals are
+	// package constraint). The chain samples exactly π restricted to the language. Proposals are
 	// drawn from q restricted to the language. The normalisers of the restricted q enter the
 	// acceptance probability.
 	//

@@ -150,8 +150,8 @@ type Report struct {
 	Predictions int
 }
 
-// NotConverged is the error of a sample for which no feasible state was found. Sample stores the
-// best state that it found instead.
+// NotConverged is the error of a sample for which no feasible state was found. Instead, Sample
+// stores the best state that it found.
 type NotConverged struct {
 	Violation float64 // violation of the best state
 	Tries     int     // number of rounds of masking tokens again ([Runner]), or of paths ([Exact])

@@ -63,9 +63,9 @@ type DHAMS struct {
 
 	// Relaxation, in [0, 1], is the probability that a site moves by reflection instead of an
 	// independent draw. Reflection divides [0, 1] into one interval per level. The interval of
-	// level l has length q_i(l). It draws a uniform point w in the interval of the present level
-	// and moves to the level whose interval contains 1−w. This leaves q_i invariant (Neal 1998,
-	// ordered over-relaxation in the limit of many draws).
+	// level l has length q_i(l). Reflection draws a uniform point w in the interval of the present
+	// level and moves to the level whose interval contains 1−w. This leaves q_i invariant (Neal
+	// 1998, ordered over-relaxation in the limit of many draws).
 	//
 	// It is not the over-relaxation of the paper.
 	Relaxation float64
