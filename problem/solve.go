@@ -39,9 +39,9 @@ type Config struct {
 	// another (elimination); 0 means 1 GiB.
 	Bytes int64
 
-	// Search bounds the number of evaluations of the exact search. It also bounds the evaluations
-	// of the local search, which improves states found by annealing or by an unfinished exact
-	// search. 0 means 2²⁶, and −1 turns both searches off.
+	// Search is the largest number of evaluations of the exact search. The same number limits the
+	// local search, which improves states found by annealing or by an unfinished exact search. 0
+	// means 2²⁶, and −1 turns both searches off.
 	Search int
 
 	// Penalty, if positive, allows required conditions to be violated if no exact method applies.

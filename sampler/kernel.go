@@ -250,8 +250,8 @@ type Adaptive interface {
 // initial state itself.
 type Starter interface {
 	// Start replaces the random state x by a state from which a chain can start. If there is no
-	// such state, it returns an error that wraps constraint.ErrInfeasible. It is called before the
-	// first Reset. It is not called for initial states that the caller gave.
+	// such state, it returns an error that wraps constraint.ErrInfeasible. Start is called before
+	// the first Reset, but not for initial states that the caller gave.
 	Start(x []int32, r *Stream) error
 }
 
@@ -305,10 +305,10 @@ type Companion interface {
 	Company(blocks int) int
 }
 
-// Exchanger is a kernel that can exchange states with another kernel directly. Both hold their
-// states in the same private format, and each can evaluate the states of the other. Methods with
-// one kernel per temperature, such as mcmc.Tempering, then need not store, evaluate or Reset states
-// to exchange them.
+// Exchanger is a kernel that can exchange states with another kernel directly. Both kernels hold
+// their states in the same private format, and each can evaluate the states of the other. Methods
+// with one kernel per temperature, such as mcmc.Tempering, then need not store, evaluate or Reset
+// states to exchange them.
 type Exchanger interface {
 	Lazy[int32]
 

@@ -82,9 +82,10 @@ type AISConfig struct {
 	Population int
 
 	// First and Count select the chains of a part of a run: First … First+Count−1. A Count of 0
-	// means all chains from First on. Both must be multiples of Population or, if that is 0, of the
-	// block size (see [sampler.Config.Block]). Only the last part may end with fewer chains. The
-	// weights and states of a part equal those of the whole run bit for bit; see [AISResult.Join].
+	// means all chains from First on. First and Count must be multiples of Population or, if that
+	// is 0, of the block size (see [sampler.Config.Block]). Only the last part may end with fewer
+	// chains. The weights and states of a part equal those of the whole run bit for bit; see
+	// [AISResult.Join].
 	First, Count int
 
 	Stages int // number of stages, each of which raises β; 0 means 200

@@ -24,10 +24,10 @@ type Average struct {
 // Here A_n and E_n are the values of A and of the energy at draw n. N_k is the number of draws at
 // β_k, and f_k is the free energy there.
 //
-// Standard errors include the uncertainty of the f_k. They are estimated from the variation between
-// at least 32 parts of the run. Each part is a chain or a stretch of one, and the parts are assumed
-// to be independent. Run the chains for many round trips of each replica through the ladder. A
-// Reweighting is immutable and safe for concurrent use.
+// Standard errors include the uncertainty of the f_k. The errors are estimated from the variation
+// between at least 32 parts of the run. Each part is a chain or a stretch of one, and the parts are
+// assumed to be independent. Run the chains for many round trips of each replica through the
+// ladder. A Reweighting is immutable and safe for concurrent use.
 type Reweighting struct {
 	mixture
 	names  []string

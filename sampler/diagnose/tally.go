@@ -194,8 +194,8 @@ func (t *Tally) Covers(first, count int) bool {
 // Chains returns the number of finished chains that t counts.
 func (t *Tally) Chains() int { return t.done.chains() }
 
-// Digest returns 64 hexadecimal digits that identify what t observed. They cover the values of
-// every function at every draw of every chain, and the states at the last draws. Two runs with
+// Digest returns 64 hexadecimal digits that identify what t observed. The digits cover the values
+// of every function at every draw of every chain, and the states at the last draws. Two runs with
 // equal digests had the same bits. The digest does not depend on the order of merging.
 func (t *Tally) Digest() string { return t.bits.String() }
 

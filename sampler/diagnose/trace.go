@@ -89,9 +89,10 @@ func newTrace(functions int) *Trace {
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013). It compares the first
 //     half of the complete batches with the second half.
 //
-// It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
+// The summary has no quantiles and no bulk or tail effective sample size; their error is
+// [ErrStreaming].
 //
-// For n draws, MCSE uses batches of √n draws or more, and includes their autocorrelations. It
+// For n draws, MCSE uses batches of √n draws or more, and includes their autocorrelations. MCSE
 // combines the variances of batch means and chain means. If chain means vary more than chance
 // allows, only their variance counts. If too few batches are effectively independent, the error is
 // [ErrTooFew].
@@ -112,9 +113,9 @@ func (t *Trace) Name(names ...string) *Trace {
 	return t
 }
 
-// KeepStates makes t also keep the states, so that they can be exported. They take 4 bytes per
-// site, draw and chain. KeepStates returns t. It panics in streaming mode or if called after the
-// first draw.
+// KeepStates makes t also keep the states, so that they can be exported. The states take 4 bytes
+// per site, draw and chain. KeepStates returns t. It panics in streaming mode or if called after
+// the first draw.
 func (t *Trace) KeepStates() *Trace {
 	if t.streaming {
 		panic("diagnose: KeepStates: a streaming trace keeps no states")

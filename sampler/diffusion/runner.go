@@ -33,7 +33,8 @@
 // [Penalised] does the same for reals.
 //
 // A long run keeps its samples in a file (Config.Checkpoint) and resumes from it when started
-// again. Config.First selects a part of a run. Both give the same bits as one uninterrupted run.
+// again. Config.First selects a part of a run. A resumed run and a run in parts give the same bits
+// as one uninterrupted run.
 //
 // Processes, projectors and denoisers are used only through their interfaces, so a value, a pointer
 // and a wrapper behave alike.

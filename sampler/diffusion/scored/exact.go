@@ -64,8 +64,8 @@ type ExactConfig struct {
 // end is not feasible.
 //
 // A path is accepted with probability min(1, W/c). The cap c is the smallest number such that
-// Σ(W−c)₊ ≤ ExactConfig.Excess·ΣW, summed over the paths of a tuning run. These paths underestimate
-// the excess, so [Exact.Excess] estimates it from other paths.
+// Σ(W−c)₊ ≤ ExactConfig.Excess·ΣW, summed over the paths of a tuning run. For these paths the ratio
+// of the two sums is too low, so [Exact.Excess] estimates it from other paths.
 //
 // # Properties
 //

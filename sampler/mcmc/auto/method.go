@@ -53,8 +53,8 @@ import (
 //
 // # Limits
 //
-// Trials make n draws, some hundreds per block. They do not find a mode whose probability is below
-// 1/n. In a weak field below the critical temperature, a heat bath may win although only
+// Trials make n draws, some hundreds per block. Trials do not find a mode whose probability is
+// below 1/n. In a weak field below the critical temperature, a heat bath may win although only
 // SwendsenWang moves between the modes. Then make SwendsenWang the only candidate.
 //
 // Candidates must reach all states; trials cannot check this.
