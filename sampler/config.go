@@ -41,8 +41,8 @@ type Config struct {
 	// BlockChains 4, a run of 20 chains equals the first 20 chains of a run of 100.
 	//
 	// Kernels that hold the states of chains as bits, such as mcmc.Gibbs for couplings ±J, prefer
-	// large blocks. For tempering of 32 chains on a lattice of 8 × 8 × 8 spins, one block of 32 takes
-	// a third of the processor time of four blocks of 8.
+	// large blocks. For example, tempering of 32 chains on a lattice of 8 × 8 × 8 spins takes three
+	// times as much processor time in four blocks of 8 as in one block of 32.
 	BlockChains int
 
 	// First and Count select a part of the run: chains First … First+Count−1. A Count of 0 means

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Average is an estimate, at one temperature, of an expectation or of a function of expectations.
+// Average is an estimate of an expectation, or of a function of expectations, at one temperature.
 type Average struct {
 	Value float64
 	SE    float64 // standard error of Value, including the effect of autocorrelation
@@ -15,9 +15,9 @@ type Average struct {
 	ESS float64
 }
 
-// Reweighting estimates the expectation of a function A at every inverse temperature β within the
-// range of a ladder of inverse temperatures β_k. It combines the draws of all β_k by MBAR (Shirts
-// and Chodera 2008):
+// Reweighting estimates the expectation of a function A at any inverse temperature β. The draws are
+// from a ladder of inverse temperatures β_k, and β must lie within its range. It combines the draws
+// of all β_k by MBAR (Shirts and Chodera 2008):
 //
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n).
 //

@@ -322,8 +322,8 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 //
 // The draws of each chain come in order. Replay passes on each draw once, even if a resumed run
 // repeated it. A draw that a chain missed because of a failure (see [sampler.Runner.Reset]) is only
-// counted. An incomplete draw at the end is skipped. It is an error if the file is damaged or draws
-// are missing.
+// counted. An incomplete draw at the end is skipped. It is an error if the file is damaged, or if
+// draws are missing.
 //
 // The file may still be growing. Replay needs memory for a few draws of one block of chains, and 40
 // bytes per 64 KB of file. S is int32, or float32 for chains on reals.

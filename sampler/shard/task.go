@@ -14,8 +14,8 @@
 //
 // The result is a diagnose.Tally, which holds the statistics of chosen functions of the states. A
 // file gets its name only when it is complete. A task that is killed leaves no file and can be
-// repeated; a repeated task gives the same bits. Merge names the tasks that are missing and rejects
-// parts that are damaged, overlap or belong to another run.
+// repeated; a repeated task gives the same bits. Merge names the tasks that are missing. It rejects
+// damaged parts, overlapping parts and parts of another run.
 //
 // There are three kinds of Run: [Chains], [Samples] (such as those of a diffusion) and [AIS].
 //

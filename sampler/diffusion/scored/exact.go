@@ -91,7 +91,7 @@ type Exact struct {
 // not choose sites by their tokens. The first call of Sample makes the tuning run.
 //
 // NewExact returns the same errors as [New]. It also returns an error if the steps of the process
-// are not Joint or a field is out of range.
+// are not Joint, or if a field is out of range.
 func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg ExactConfig) (*Exact, error) {
 	cfg.Excess = cmp.Or(cfg.Excess, defaultExcess)
 	if err := cmp.Or(
@@ -116,9 +116,9 @@ func (x *Exact) Len() int { return x.made }
 
 // LogProb returns the logarithm of an estimate of P and the relative standard error of that
 // estimate. P is the probability under p of a feasible sample (see [Exact]). The estimate is the
-// mean weight over all paths of the tuning run and the first path of every sample, so it is
-// unbiased. The result logP is NaN before the first call of Sample, and −Inf if no path was
-// feasible.
+// mean weight of certain paths: all paths of the tuning run, and the first path of every sample. It
+// is therefore unbiased. The result logP is NaN before the first call of Sample, and −Inf if no
+// path was feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
 // Excess returns an estimate of E(W−c)₊/E(W), where W is the weight of a path and c the cap on

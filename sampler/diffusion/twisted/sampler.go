@@ -18,9 +18,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Sampler draws from the distribution of a denoiser of reals given a [Set], by clouds of weighted
-// particles. The results depend on the model, the set and the configuration. They do not depend on
-// Workers or on the division of clouds among samplers (Config.First).
+// Sampler draws samples from the distribution of a denoiser of reals, conditioned on a [Set]. It
+// uses clouds of weighted particles. The results depend on the model, the set and the
+// configuration. They do not depend on Workers or on the division of clouds among samplers
+// (Config.First).
 //
 // Equations and inequalities hold to the rounding of float32. The distribution is approximate: see
 // the package doc. Methods must not be called concurrently with each other.

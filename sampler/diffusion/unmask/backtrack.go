@@ -50,8 +50,8 @@ type BacktrackConfig struct {
 // distribution of unmasking one site at a time in random order.
 //
 // The walk gives a small share to tokens that a prediction excludes but others allow, as
-// diffusion.Particles does. It costs one prediction for every new state on its path. Walk i draws
-// from stream (Seed, i).
+// diffusion.Particles does. A walk costs one prediction for every new state on its path. Walk i
+// draws from stream (Seed, i).
 type Backtrack struct {
 	e      *slots.Engine[int32]
 	masks  masks
