@@ -163,8 +163,8 @@ func (c *Runner[S]) SetStates(x []S) error {
 }
 
 // Reset makes the kernels read the target and the states again. Call it after changing either.
-// States, random streams and step sizes are kept. Reset also clears an earlier failure; draws that
-// chains missed count as made.
+// States, random streams and step sizes are kept. Reset also clears an earlier failure. Draws that
+// a chain missed are counted as made.
 //
 // If a level is out of range, or a real is not finite, the error names the site and the chain. If a
 // state has probability zero, the error is a *[StartError], and Run fails until the state is

@@ -1057,7 +1057,7 @@ func (t *Trace) KeepMarginals(levels int) *Trace {
 	return t
 }
 
-// Marginals returns the relative frequencies of levels so far. It is an error if they were not
+// Marginals returns the relative frequencies of levels so far. It is an error if levels were not
 // counted ([Trace.KeepMarginals]), if there are no draws (ErrTooFew), or if chains differ in their
 // number of sites.
 func (t *Trace) Marginals() (Marginals, error) {

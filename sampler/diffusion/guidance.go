@@ -284,7 +284,7 @@ func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 
 // FirstOrderClassifier is a [Classifier] with log p(y | x) = −E(x), where E is the energy of Model.
 // It takes the energy differences of all changes from the Gradient of the model, in one evaluation.
-// Model must be an [energy.Differentiable]. If its Gradient is a derivative, the table is the
+// Model must be an [energy.Differentiable]. If its Gradient is a derivative, Table stores the
 // first-order Taylor expansion of log p(y | x) at x.
 type FirstOrderClassifier struct{ Model energy.Model }
 
