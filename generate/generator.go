@@ -32,7 +32,7 @@ type Config struct {
 	// [grammar.SchemaConfig]).
 	Annotations bool
 
-	// Limits bounds the size of the automata to which the schema, expression or grammar is
+	// Limits sets the largest size of the automata to which the schema, expression or grammar is
 	// compiled.
 	Limits constraint.Limits
 }

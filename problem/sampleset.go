@@ -183,8 +183,9 @@ func (s *SampleSet) Append(t *SampleSet) error {
 	return nil
 }
 
-// WriteCSV writes a header and one line per row. The columns are the variables by name, energy,
-// occurrences, and violated, which holds the names of violated conditions separated by semicolons.
+// WriteCSV writes a header and one line per row. There is one column per variable, followed by the
+// columns energy, occurrences and violated. The column violated holds the names of the violated
+// conditions, separated by semicolons.
 func (s *SampleSet) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	if err := c.Write(append(s.p.Names(), "energy", "occurrences", "violated")); err != nil {

@@ -39,9 +39,9 @@ type Config struct {
 	// another (elimination); 0 means 1 GiB.
 	Bytes int64
 
-	// Search bounds the number of evaluations of the exact search. It also bounds the evaluations
-	// of the local search, which improves states found by annealing or by an unfinished exact
-	// search. 0 means 2²⁶, and −1 turns both searches off.
+	// Search is the largest number of evaluations of the exact search. The same number limits the
+	// local search, which improves states found by annealing or by an unfinished exact search. 0
+	// means 2²⁶, and −1 turns both searches off.
 	Search int
 
 	// Penalty, if positive, allows required conditions to be violated if no exact method applies.
@@ -198,10 +198,10 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 	return n, false, nil
 }
 
-// Minimise returns the Config.Rows feasible states of lowest energy, or all feasible states if
-// there are fewer. If no exact method applies, it finds states by annealing or by an unfinished
-// search, and improves them by local search. The field Exact of the set is then false, unless
-// Config.Rows is 1 and a bound (see [ground.Bound]) proves the row optimal.
+// Minimise returns the feasible states of lowest energy: Config.Rows of them, or all if there are
+// fewer. If no exact method applies, it finds states by annealing or by an unfinished search, and
+// improves them by local search. The field Exact of the set is then false, unless Config.Rows is 1
+// and a bound (see [ground.Bound]) proves the row optimal.
 //
 // Minimise returns an *[InfeasibleError] if no state is feasible. If no exact method applies and
 // the search has found no feasible state, required conditions need a Config.Penalty. Without it,

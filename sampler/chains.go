@@ -12,8 +12,8 @@ import (
 )
 
 // Chains runs Markov chains on states of integer levels. A state holds a level 0, 1, … for every
-// site of a model. All chains use the same [Method] and the same energy.Model. Create it with
-// [NewChains].
+// site of a model. All chains use the same [Method] and the same energy.Model. [NewChains] creates
+// Chains.
 type Chains = Runner[int32]
 
 // NewChains returns chains that sample from the model with the given method, ready to Run.
@@ -38,8 +38,8 @@ func NewChains(ctx context.Context, m energy.Model, method Method, cfg Config) (
 // random streams and counts are kept. The kernels are new and untuned; call Warm to tune them.
 //
 // If the kernels cannot be built, or if another call is under way, Retarget returns an error and
-// changes nothing. If a chain cannot start from its state under the new model, it returns the error
-// of Reset, but the model is replaced.
+// changes nothing. If a chain cannot start from its state under the new model, Retarget replaces
+// the model and returns the error of Reset.
 func Retarget(ctx context.Context, c *Chains, m energy.Model) error {
 	if c == nil {
 		return fmt.Errorf("sampler: Retarget: chains = nil")
@@ -100,9 +100,10 @@ type System[S energy.Site] interface {
 	Energy(e []float64, x []S)
 
 	// Settings calls the function add with the name and value of each setting that identifies the
-	// system in a checkpoint. These settings are the method (see [Method]) and data of the target.
-	// Load refuses a checkpoint in which one of these values differs. Values of type []float64 are
-	// compared up to rounding, others exactly. The runner adds the number of sites and its Config.
+	// system in a checkpoint. These are the settings of the method (see [Method]) and the data that
+	// define the target. Load refuses a checkpoint in which one of these values differs. Values of
+	// type []float64 are compared up to rounding, others exactly. The runner adds the number of
+	// sites and its Config.
 	Settings(add func(name string, value any))
 }
 

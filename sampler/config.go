@@ -41,8 +41,8 @@ type Config struct {
 	// BlockChains 4, a run of 20 chains equals the first 20 chains of a run of 100.
 	//
 	// Kernels that hold the states of chains as bits, such as mcmc.Gibbs for couplings ±J, prefer
-	// large blocks. For tempering of 32 chains on a lattice of 8 × 8 × 8 spins, one block of 32 takes
-	// a third of the processor time of four blocks of 8.
+	// large blocks. For example, tempering of 32 chains on a lattice of 8 × 8 × 8 spins takes three
+	// times as much processor time in four blocks of 8 as in one block of 32.
 	BlockChains int
 
 	// First and Count select a part of the run: chains First … First+Count−1. A Count of 0 means
@@ -58,8 +58,8 @@ type Config struct {
 	// energy, acceptance probability and number of moves. Read it with diagnose.Replay.
 	//
 	// A killed process loses at most the draws of its last milliseconds, and none that a checkpoint
-	// counts. After a checkpoint is loaded, a Run appends to the file as if it had not stopped. It
-	// is an error if the file
+	// counts. After a checkpoint is loaded, a Run continues the file as if there had been no stop.
+	// It is an error if the file
 	//
 	//   - belongs to another run;
 	//   - holds fewer draws than the chains have made;
@@ -86,9 +86,9 @@ type Config struct {
 	// To resume, create chains with the same settings and call LoadFile before Run. Observe does
 	// not receive the earlier draws; for these, set DrawsFile and call diagnose.Replay.
 	//
-	// While it runs, a Run locks Path by a file Path.lock. Run returns an error if another run has
-	// locked Path, or has replaced the file since it was loaded. Locks work between processes,
-	// except on js, on wasip1 and on file systems without locks.
+	// During a Run, a file Path.lock locks Path. Run returns an error if another run has locked
+	// Path, or has replaced the file since it was loaded. Locks work between processes, except on
+	// js, on wasip1 and on file systems without locks.
 	Checkpoint struct {
 		Path  string
 		Every int
@@ -135,8 +135,8 @@ const (
 // The last block may be smaller. Config.First must be a multiple of this number, and so must
 // Config.Count except in the last part.
 //
-// The result is BlockChains if that is set. Otherwise it depends only on Chains, the number of
-// chains of the whole run:
+// The result is BlockChains if that is set. Otherwise it depends only on the field Chains, which
+// counts the chains of the whole run:
 //
 //   - Below 64 chains it is a quarter of Chains, so that 4 chains keep 4 cores busy.
 //   - From 64 chains on it is the largest size for which the number of blocks is even.

@@ -8,17 +8,17 @@
 //
 // Package mcmc provides the methods, and langevin runs chains on real-valued states. Package
 // diagnose records draws and computes diagnostics. Package anneal changes the temperature of
-// chains, ground searches for states of least energy, diffusion samples without chains, and shard
-// divides a run into tasks.
+// chains. Package ground searches for states of least energy, package diffusion samples without
+// chains, and package shard divides a run into tasks.
 //
 // # Method and kernel
 //
-// A state holds a level, an int32 from 0 on, for each site of the model. A [Method] is an immutable
-// description of how chains move. From it the runner creates a [Kernel] for each block, a group of
-// consecutive chains that move together. A step of a kernel replaces each state x by a draw from
-// its transition distribution P(x, ·). The target π(x) ∝ exp(−E(x)) should be invariant: πP = π.
-// During warm-up, an [Adaptive] kernel may tune itself. After warm-up, every Config.Thin-th state
-// is a draw and goes to Config.Observe.
+// A state holds a level for each site of the model. Levels are int32: 0, 1, …. A [Method] is an
+// immutable description of how chains move. From it the runner creates one [Kernel] per block. A
+// block is a group of consecutive chains that move together. A step of a kernel replaces each state
+// x by a draw from its transition distribution P(x, ·). The target π(x) ∝ exp(−E(x)) should be
+// invariant: πP = π. During warm-up, an [Adaptive] kernel may tune itself. After warm-up, every
+// Config.Thin-th state is a draw and goes to Config.Observe.
 //
 // # Reproducibility
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// BlockSize is the largest possible size of a block, a group of consecutive chains that one kernel
-// moves together. [Config.Block] returns the block size of a run.
+// BlockSize is the largest number of consecutive chains that one kernel moves together. Such a
+// group of chains is called a block. [Config.Block] returns the block size of a run.
 const BlockSize = session.BlockSize
 
 // Method describes how chains move. It is usually a plain struct such as DMALA{StepSize: 0.2},
@@ -26,7 +26,8 @@ const BlockSize = session.BlockSize
 //   - languages of package constraint, which are sets of states, by their members;
 //   - functions by name if they are [Named]; functions without a name count as equal.
 //
-// A method whose fields do not describe it fully should declare further settings in a method
+// If the fields do not describe the method fully, give its type a Go method that declares further
+// settings:
 //
 //	Settings(add func(name string, value any))
 type Method interface {
@@ -94,15 +95,14 @@ type Transition[S energy.Site] interface {
 	// holds one stream per chain. Step returns the number of steps that it completed, normally 1.
 	// It allocates nothing.
 	//
-	// A kernel whose steps take long calls ctl.Stop. Once Stop returns true, Step returns the
-	// number of steps completed so far, possibly 0. The states are then valid, and the next call
-	// continues bit for bit; AppendBinary saves the position. Other kernels ignore ctl.
+	// If its steps take long, a kernel calls ctl.Stop during a step. Once Stop returns true, Step
+	// returns the number of steps completed so far, possibly 0. The states are then valid, and the
+	// next call continues bit for bit; AppendBinary saves the position. Other kernels ignore ctl.
 	Step(ctl Control, info []Info, x []S, r []Stream) (done int)
 
 	// AppendBinary appends the state of the kernel to b, for a checkpoint. The state is everything
 	// that the kernel needs to continue bit for bit, such as caches, scan position and step size. A
-	// kernel that appends nothing is Reset after the checkpoint is loaded, instead of being
-	// restored; see [Base].
+	// kernel that appends nothing is only Reset when the checkpoint is loaded; see [Base].
 	AppendBinary(b []byte) ([]byte, error)
 
 	// UnmarshalBinary restores what AppendBinary saved for a kernel of the same method, model and
@@ -120,13 +120,13 @@ type Control struct {
 	// and Invalid are correct only if summed over all chains of the block.
 	Steps int
 
-	// Stop is called about every millisecond. Once it returns true, the kernel's method returns
-	// early. If Stop is nil, the method runs to its end.
+	// Stop is called about every millisecond. Once it returns true, Step or Reset returns early. If
+	// Stop is nil, neither returns early.
 	Stop func() bool
 
-	// Unread tells the kernel that nobody will read the states and energies of this call, so it
-	// need not update x. The caller reads them only after a later call without Unread, or after
-	// Show if the kernel is [Lazy].
+	// Unread tells the kernel that it need not store states in x and energies in info during this
+	// call. The caller will read neither before a later call without Unread or, if the kernel is
+	// [Lazy], a call of Show.
 	Unread bool
 
 	// Workers is the number of goroutines that the call may use; 0 means 1. It does not change
@@ -246,17 +246,18 @@ type Adaptive interface {
 	Adapt(info []Info, k, n int)
 }
 
-// Starter is a kernel that cannot start from every state and therefore chooses the initial state
-// itself.
+// Starter is a kernel that can start only from some of the states, and therefore chooses the
+// initial state itself.
 type Starter interface {
 	// Start replaces the random state x by a state from which a chain can start. If there is no
-	// such state, it returns an error that wraps constraint.ErrInfeasible. It is called before the
-	// first Reset. It is not called for initial states that the caller gave.
+	// such state, it returns an error that wraps constraint.ErrInfeasible. Start is called before
+	// the first Reset, but not for initial states that the caller gave.
 	Start(x []int32, r *Stream) error
 }
 
-// Confined is a kernel that keeps its chains within a set of allowed states, the language of a
-// constraint. The estimates of log Z in package anneal then sum exp(−E(x)) over these states only.
+// Confined is a kernel that keeps its chains within a set of allowed states, such as the language
+// of a constraint. The estimates of log Z in package anneal then sum exp(−E(x)) over these states
+// only.
 type Confined interface {
 	// Allows reports whether the constraint allows a chain to be in the state x, whatever its
 	// energy. Reset rejects other states. Allows may be called by several goroutines at a time.
@@ -298,16 +299,16 @@ type Lazy[S energy.Site] interface {
 // blocks (Control.Company), each of which has a kernel of its own. A Companion accepts every
 // proposal and cannot fail.
 type Companion interface {
-	// Company returns the number of blocks that should move together in one call of Step, given the
+	// Company returns how many blocks should move together in one call of Step. The argument is the
 	// number of blocks that could. A block is a group of chains with its own kernel. The result 0
 	// means that single steps, block by block, are faster.
 	Company(blocks int) int
 }
 
-// Exchanger is a kernel that can exchange states with another kernel directly. Both hold their
-// states in the same private format, and each can evaluate the states of the other. Methods with
-// one kernel per temperature, such as mcmc.Tempering, then need not store, evaluate or Reset states
-// to exchange them.
+// Exchanger is a kernel that can exchange states with another kernel directly. Both kernels hold
+// their states in the same private format, and each can evaluate the states of the other. Methods
+// with one kernel per temperature, such as mcmc.Tempering, then need not store, evaluate or Reset
+// states to exchange them.
 type Exchanger interface {
 	Lazy[int32]
 

@@ -163,8 +163,8 @@ func (c *Runner[S]) SetStates(x []S) error {
 }
 
 // Reset makes the kernels read the target and the states again. Call it after changing either.
-// States, random streams and step sizes are kept. Reset also clears an earlier failure; draws that
-// chains missed count as made.
+// States, random streams and step sizes are kept. Reset also clears an earlier failure. Draws that
+// a chain missed are counted as made.
 //
 // If a level is out of range, or a real is not finite, the error names the site and the chain. If a
 // state has probability zero, the error is a *[StartError], and Run fails until the state is
@@ -366,8 +366,8 @@ func (c *Runner[S]) StepSizes() []float64 {
 }
 
 // Warnings returns the kernels' warnings about their own settings, such as a step size that warm-up
-// moved to its bound. It returns nil if there are none. A warning of several chains is listed once,
-// with the number of these chains and the first of them.
+// moved to its bound. It returns nil if there are none. A warning that several chains share is
+// listed once, with the number of these chains and the first of them.
 func (c *Runner[S]) Warnings() []string {
 	var sentences []string
 	first, chains := map[string]int{}, map[string]int{}
@@ -826,7 +826,7 @@ func (c *Runner[S]) level() {
 // first Run makes the warm-up steps before it draws. To draw until ctx ends, let n be math.MaxInt.
 //
 // If ctx ends, Run returns the error of ctx. The states are valid, and a later Run continues from
-// there. It first moves chains that are some steps behind the others.
+// there. The later Run first moves the chains that are some steps behind the others.
 //
 // If a chain cannot continue, Run returns an error that names the chain and the step. Call Reset
 // before the next Run. It is an error to call Run while another Run is under way.
@@ -865,8 +865,8 @@ func (c *Runner[S]) finish(ctx context.Context, err error) error {
 // which builds untuned kernels. The steps are not counted, and observers do not see them. Stats
 // begins again at zero.
 //
-// If ctx ends, Warm returns the error of ctx. The next Run, Draws or Load finishes the warm-up,
-// while another Warm starts a new one. Other errors and panics are as for Run.
+// If ctx ends, Warm returns the error of ctx. The next Run or Draws then finishes the warm-up.
+// Another Warm starts a new one, and Load discards it. Other errors and panics are as for Run.
 func (c *Runner[S]) Warm(ctx context.Context, n int) error {
 	if err := c.life.Begin(ctx, "Warm", n); err != nil {
 		return err

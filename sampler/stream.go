@@ -9,13 +9,13 @@ import (
 
 // Stream is a counter-based stream of random 32-bit words. A seed and a chain number identify it,
 // and its position is the number of words drawn so far. Different streams are independent for every
-// practical purpose. They are the same on every machine. The zero value is the stream of seed 0 and
-// chain 0. A Stream implements rand.Source and is not safe for concurrent use.
+// practical purpose. The words of a stream are the same on every machine. The zero value is the
+// stream of seed 0 and chain 0. A Stream implements rand.Source and is not safe for concurrent use.
 //
 // The generator is Philox4x32-10 unless [Stream.SeedOf] selects ARS4x32-7 (both by Salmon, Moraes,
-// Dror and Shaw 2011). It computes a block of four words from a key and a counter of two 64-bit
-// numbers. The key is the seed; for ARS it is (seed, 0x243F6A8885A308D3). Word j of the stream is
-// word w of the block with the counter (n, chain), where
+// Dror and Shaw 2011). It computes a block of four words from a key and a counter. The key is the
+// seed; for ARS it is the pair (seed, 0x243F6A8885A308D3). The counter is a pair (n, chain) of
+// 64-bit numbers. Word j of the stream is word w of the block with the counter (n, chain), where
 //
 //	w = ⌊(j mod 64)/16⌋,  n = 16⌊j/64⌋ + j mod 16.
 //

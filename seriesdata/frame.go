@@ -40,8 +40,8 @@ type Options struct {
 	Comma   rune
 
 	// Missing lists texts that stand for missing values, in addition to the usual texts. Numbers in
-	// this list count as missing in every column. Keep lists numbers that look like markers of
-	// missing values but are ordinary values, for example -999.
+	// this list count as missing in every column. The field Keep lists numbers that look like
+	// markers of missing values but are ordinary values, for example -999.
 	Missing []string
 	Keep    []float64
 }

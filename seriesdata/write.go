@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Write writes the file from which the frame was read, with its missing values filled in. The slice
+// Write writes the file from which the frame was read, with the missing values filled in. The slice
 // values holds times × channels numbers for every entity; a NaN leaves that value missing. The rest
 // of the file is unchanged. Numbers are formatted as in their column. Rows for absent times are
 // inserted in order, unless all their values are NaN.

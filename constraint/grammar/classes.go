@@ -1,6 +1,9 @@
 package grammar
 
-import "strings"
+import (
+	"math/bits"
+	"strings"
+)
 
 // byteClasses divides the bytes into classes that an automaton treats alike in every state.
 type byteClasses struct {
@@ -76,6 +79,8 @@ func classesOf(a automaton) *byteClasses {
 	switch a := a.(type) {
 	case *stringAutomaton:
 		return a.byteClasses()
+	case *counted:
+		return a.a.byteClasses()
 	case *nameRun:
 		return a.o.keys.byteClasses()
 	case *numberAutomaton:
@@ -106,14 +111,20 @@ func (n *network) byteClasses() *byteClasses {
 			c.split(func(b byte) int32 { return int32(by.of[b]) })
 		}
 	}
+	var single [256]int32 // 1 + each byte with an arc of its own; 0 for all others
 	for low := range ranges {
-		for high := low; high < 256; high++ {
-			if ranges[low][high>>6]>>(high&63)&1 == 1 {
+		for w, set := range ranges[low] {
+			for ; set != 0; set &= set - 1 {
+				high := w<<6 + bits.TrailingZeros64(set)
+				if low == high {
+					single[low] = int32(low) + 1
+					continue
+				}
 				c.split(func(b byte) int32 { return int32(bit(low <= int(b) && int(b) <= high)) })
 			}
 		}
 	}
-	return c
+	return c.splitBy(single[:])
 }
 
 var numberClasses = newByteClasses().split(func(b byte) int32 { return int32(strings.IndexByte("0123456789-+.eE", b)) })

@@ -18,7 +18,7 @@ type itemSet struct {
 }
 
 // few is the number of items up to which a set is searched item by item.
-const few = 8
+const few = 32
 
 func (s *itemSet) reset() {
 	s.items, s.gates = s.items[:0], s.gates[:0]

@@ -166,7 +166,7 @@ func (l *Language) Next(state int, token int32) int {
 	}
 	m := l.graph.Machine()
 	for _, b := range []byte(v.Tokens[token]) {
-		switch a := m.Moves[int(c.state)*m.Classes+int(m.Class[b])]; a.Kind {
+		switch a := m.Next(c.state, b); a.Kind {
 		case pushdown.Dead:
 			return -1
 		case pushdown.Inside:
@@ -277,14 +277,9 @@ func (g *Grammar) unexpanded(ctx context.Context) (m *pushdown.Machine, err erro
 // explore computes the minimal automaton. If flat is true, levels that are not recursive are expanded
 // in place unless that takes too many states.
 func (g *Grammar) explore(ctx context.Context, flat bool) (*pushdown.Machine, error) {
-	r, err := g.trim(ctx)
+	r, err := g.trim(ctx, true)
 	if err != nil {
 		return nil, err
-	}
-	for _, v := range r.n.nodes {
-		if t, is := v.scalar.(*table); is {
-			t.all = true // the automaton loses these states when it is minimised
-		}
 	}
 	m, err := r.explore(ctx, g.name+": states", g.limits)
 	if err == nil && m != nil {
@@ -317,7 +312,7 @@ func (g *Grammar) trimmed(ctx context.Context) error {
 	if g.runs != nil {
 		return nil
 	}
-	r, err := g.trim(ctx)
+	r, err := g.trim(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -328,8 +323,8 @@ func (g *Grammar) trimmed(ctx context.Context) error {
 	return nil
 }
 
-// trim returns new runs of the trimmed network.
-func (g *Grammar) trim(ctx context.Context) (*runs, error) {
+// trim returns new runs of the trimmed network. whole tells that all states will be explored.
+func (g *Grammar) trim(ctx context.Context, whole bool) (*runs, error) {
 	n := *g.states.n
 	n.meter = &poll.Meter{}
 	n.meter.Watch(ctx)
@@ -341,6 +336,16 @@ func (g *Grammar) trim(ctx context.Context) (*runs, error) {
 		return nil, err
 	}
 	n.meter.Unwatch()
+	if whole {
+		for _, v := range trimmed.nodes {
+			if t, is := v.scalar.(*table); is {
+				t.all = true // the automaton loses these states when it is minimised
+			}
+		}
+		if err := trimmed.unite(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return newRuns(trimmed, free), nil
 }
 

@@ -265,6 +265,14 @@ func (n *network) rulesOfNodes() []int32 {
 	return of
 }
 
+// nodeOf returns the node at which the automaton of a node continues in the given state.
+func (n *network) nodeOf(at, state int32) int32 {
+	if t, is := n.nodes[at].scalar.(*table); is {
+		return t.node(at, state)
+	}
+	return at
+}
+
 // words encodes numbers as a string, for use as a map key.
 func words(x []int32) string { return string(appendWords(nil, x)) }
 

@@ -90,9 +90,14 @@ type numberAutomaton struct {
 	modulus int64
 	places  int
 	units   []int64 // every divisor in units of 10^−places; the modulus is a multiple of each
-	number  map[numberState]int32
-	states  []numberState
-	latest  int32 // last result of find
+	beyond  bool    // true if nonzero digits beyond the last place of all divisors are allowed
+	// allowed remainders, and for every remainder the first one that acts alike; nil if they were not
+	// computed (see united)
+	good   []bool
+	class  []int32
+	number map[numberState]int32
+	states []numberState
+	latest int32 // last result of find
 }
 
 type numberState struct {
@@ -137,7 +142,13 @@ const (
 
 func newNumber(spec numberSpec) (*numberAutomaton, error) {
 	spec.enumerate()
+	return numbersOf(spec)
+}
+
+// numbersOf is newNumber without a list of the few numbers that satisfy divisors and bounds.
+func numbersOf(spec numberSpec) (*numberAutomaton, error) {
 	a := &numberAutomaton{numberSpec: spec, free: spec.free(), number: map[numberState]int32{}, modulus: 1}
+	a.beyond = !slices.ContainsFunc(spec.steps, func(s step) bool { return s.want })
 	for _, b := range spec.bounds {
 		a.against = append(a.against, b.at)
 	}
@@ -450,7 +461,27 @@ func (a *numberAutomaton) wholeDigit(s *numberState, b byte) {
 	}
 	s.order = string(order)
 	s.whole = int16(min(at+1, a.widest+1))
-	s.rest = (s.rest*10 + int64(b-'0')) % a.modulus
+	s.rest = a.append(s.rest, b)
+}
+
+// append returns the remainder of a number with the remainder rest and the digit b after it.
+func (a *numberAutomaton) append(rest int64, b byte) int64 {
+	rest = (rest*10 + int64(b-'0')) % a.modulus
+	if a.class != nil {
+		rest = int64(a.class[rest])
+	}
+	return rest
+}
+
+// divides reports whether a number that is rest in units of 10^−places, divided by scale, satisfies all
+// divisors.
+func (a *numberAutomaton) divides(rest, scale int64) bool {
+	for i, x := range a.steps {
+		if (rest >= 0 && rest%(a.units[i]*scale) == 0) != x.want {
+			return false
+		}
+	}
+	return true
 }
 
 func compare(x, y byte) byte {
@@ -501,10 +532,10 @@ func (a *numberAutomaton) fractionDigit(s *numberState, b byte) bool {
 	s.places = int16(min(at+1, a.deepest))
 	switch {
 	case at < a.places:
-		s.rest = (s.rest*10 + int64(b-'0')) % a.modulus
+		s.rest = a.append(s.rest, b)
 	case len(a.steps) > 0 && b != '0': // no multiple of anything
 		s.rest = -1
-		return !slices.ContainsFunc(a.steps, func(s step) bool { return s.want })
+		return a.beyond
 	}
 	return true
 }
@@ -552,12 +583,10 @@ func (a *numberAutomaton) final(q int32) bool {
 	for i := int(s.places); i < a.places; i++ {
 		rest = rest * 10 % a.modulus
 	}
-	for i, x := range a.steps {
-		if (rest >= 0 && rest%a.units[i] == 0) != x.want {
-			return false
-		}
+	if a.good != nil {
+		return rest < 0 && a.beyond || rest >= 0 && a.good[rest]
 	}
-	return true
+	return a.divides(rest, 1)
 }
 
 // sign compares the number with d and returns −1, 0 or 1. order is the comparison of their

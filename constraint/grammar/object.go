@@ -554,6 +554,64 @@ func (r *nameRun) named(i int) int32 {
 	return r.t.named[i]
 }
 
+// nameGroup identifies runs of names that differ only in the number of names that have passed.
+type nameGroup struct {
+	o *objects
+	m member // with passed = 0
+	t *targets
+}
+
+// groupNames makes the runs of names that differ only in the number of passed names known to each other.
+func (n *network) groupNames() {
+	groups := map[nameGroup][]int32{}
+	for at := range n.nodes {
+		if t, is := n.nodes[at].scalar.(*table); is {
+			if r, is := t.leads.(*nameRun); is {
+				k := nameGroup{r.o, r.m, r.t}
+				k.m.passed = 0
+				groups[k] = append(groups[k], int32(at))
+			}
+		}
+	}
+	passed := func(at int32) int { return n.nodes[at].scalar.(*table).leads.(*nameRun).m.passed }
+	for _, nodes := range groups {
+		if len(nodes) == 1 {
+			continue
+		}
+		slices.SortFunc(nodes, func(a, b int32) int { return passed(a) - passed(b) })
+		for _, at := range nodes {
+			t := n.nodes[at].scalar.(*table)
+			t.group = nodes
+			for _, other := range nodes {
+				t.passed = append(t.passed, int32(passed(other)))
+			}
+		}
+	}
+}
+
+// node returns the node at which a run of names in the given state continues: node itself, or one where
+// more names have passed, if no name that is possible begins with the text read so far and has passed
+// there.
+func (t *table) node(node, state int32) int32 {
+	if t.group == nil {
+		return node
+	}
+	r := t.leads.(*nameRun)
+	s := &r.o.keys.states[state]
+	if s.at == closed {
+		return node
+	}
+	next := len(r.o.l.names)
+	if at := s.tests[len(r.o.names.tests)]; at >= 0 {
+		next = min(next, r.o.l.index.next(at, r.m.passed))
+	}
+	i, found := slices.BinarySearch(t.passed, int32(next))
+	if !found {
+		i--
+	}
+	return t.group[i]
+}
+
 func (r *nameRun) final(state int32) bool { return r.to(state) >= 0 }
 
 // completes reports whether a name can be completed from a state, so that ok returns true for
@@ -782,6 +840,17 @@ func (x *nameIndex) any(at, from, to int, f func(i int) bool) bool {
 		}
 	}
 	return false
+}
+
+// next returns the first name from the given one on that passes through a trie node, or the number of
+// all names.
+func (x *nameIndex) next(at int32, from int) int {
+	name := len(x.names)
+	x.any(int(at), from, name, func(i int) bool {
+		name = i
+		return true
+	})
+	return name
 }
 
 // keys collects the restrictions that propertyNames sets on names. never means that no name is

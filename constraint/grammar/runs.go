@@ -109,7 +109,7 @@ func (r *runs) fill(q int32) {
 		r.fillScalar(q, s.items[0])
 		return
 	}
-	some := r.byteClasses().some
+	some, of := r.byteClasses().some, &r.classes.of
 	n := len(some)
 	joint := newByteClasses() // classes of bytes that all items treat alike
 	var any [256]bool
@@ -132,10 +132,15 @@ func (r *runs) fill(q int32) {
 			continue
 		}
 		for _, a := range v.arcs {
-			for i, b := range some {
-				if a.low <= b && b <= a.high {
-					arcs[i] |= 1 << bits
-					any[i] = true
+			if i := of[a.low]; a.low == a.high {
+				arcs[i] |= 1 << bits
+				any[i] = true
+			} else {
+				for i, b := range some {
+					if a.low <= b && b <= a.high {
+						arcs[i] |= 1 << bits
+						any[i] = true
+					}
 				}
 			}
 			if bits++; bits == 31 {
@@ -158,7 +163,11 @@ func (r *runs) fill(q int32) {
 		apply()
 	}
 	known := make([]code, len(joint.some))
-	row := make([]code, n)
+	row := s.row // some moves may be known
+	if row == nil {
+		row = r.newRow()
+		s.row = row
+	}
 	from := *s // compute may move the states
 	ends := from.ends != "" && from.level != r.states[r.start].level
 	for i := range row {
@@ -175,7 +184,7 @@ func (r *runs) fill(q int32) {
 			row[i] = known[c]
 		}
 	}
-	r.states[q].row, r.states[q].full = row, r.err == nil
+	r.states[q].full = r.err == nil
 	if r.err != nil {
 		r.states[q].row = nil
 	}
@@ -186,6 +195,10 @@ func (r *runs) fill(q int32) {
 func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
 	c = a.byteClasses()
 	moves := r.moves[:len(c.some)]
+	if x, is := a.automaton.(*counted); is {
+		x.fill(moves, q)
+		return c
+	}
 	for i := range moves {
 		moves[i] = -1
 	}
@@ -212,7 +225,7 @@ func (r *runs) fillScalar(q int32, x item) {
 		} else if a.final(to) {
 			moves[i] = r.compute(q, b)
 		} else {
-			moves[i] = r.encode(pushdown.Move{Kind: pushdown.Inside, To: r.findSingle(level, item{x.node, to})})
+			moves[i] = r.encode(pushdown.Move{Kind: pushdown.Inside, To: r.findSingle(level, item{a.node(x.node, to), to})})
 		}
 	}
 	if r.err != nil {
@@ -220,7 +233,7 @@ func (r *runs) fillScalar(q int32, x item) {
 	}
 	s := &r.states[q]
 	if s.row == nil {
-		s.row = make([]code, len(r.byteClasses().some))
+		s.row = r.newRow()
 	}
 	for i, b := range r.byteClasses().some {
 		s.row[i] = moves[c.of[b]]

@@ -48,6 +48,11 @@ type stringAutomaton struct {
 	effects map[string]int32
 	rests   *rests // rests of the only test; nil if not measured or not known
 	known   bool   // true once rests has been measured
+
+	// states of the only test after every character that a \u escape can spell, −1 if it fails, for the
+	// state latin before it; nil until needed
+	spelled []int32
+	latin   int32
 	key     []byte // scratch of find
 	latest  int32  // last result of find
 
@@ -531,6 +536,13 @@ func (a *stringAutomaton) lastDigit(s stringState) int32 {
 // firstAlike returns the digits seen first that have the same effect on the tests as those of s, or −1
 // if no last digit completes the escape.
 func (a *stringAutomaton) firstAlike(s stringState) int32 {
+	if spelled := a.afterEscape(s.tests); spelled != nil {
+		run := spelled[int(s.code)<<4:][:16]
+		if !slices.ContainsFunc(run, func(q int32) bool { return q >= 0 }) {
+			return -1
+		}
+		return a.effect(appendWords(appendWords(make([]byte, 0, 128), s.tests), run), s.code)
+	}
 	k := appendWords(make([]byte, 0, 128), s.tests)
 	alive := false
 	for d := range rune(16) {
@@ -547,12 +559,65 @@ func (a *stringAutomaton) firstAlike(s stringState) int32 {
 	if !alive {
 		return -1
 	}
+	return a.effect(k, s.code)
+}
+
+// effect returns the digits seen first that have the effect k, which are code if there are none before.
+func (a *stringAutomaton) effect(k []byte, effect uint16) int32 {
 	code, ok := a.effects[string(k)]
 	if !ok {
-		code = int32(s.code)
+		code = int32(effect)
 		a.effects[string(k)] = code
 	}
 	return code
+}
+
+// afterEscape returns the states of the only test after each character up to U+00FF, −1 if it fails. It
+// returns nil unless there is one test, which must pass. The result is scratch that the next call
+// overwrites.
+func (a *stringAutomaton) afterEscape(tests []int32) []int32 {
+	if len(a.tests) != 1 || !a.tests[0].want || a.canonical {
+		return nil
+	}
+	if a.spelled != nil && a.latin == tests[0] {
+		return a.spelled
+	}
+	if a.spelled == nil {
+		a.spelled = make([]int32, 0x100)
+	}
+	a.latin = tests[0]
+	t := a.tests[0].a
+	next := func(q int32, b byte) int32 {
+		if q < 0 {
+			return -1
+		}
+		return int32(max(-1, t.Next(int(q), int32(b))))
+	}
+	if x, is := t.(*trie); is {
+		for r := range a.spelled {
+			a.spelled[r] = -1
+		}
+		for _, b := range x.bytes(nil, int(a.latin)) {
+			if q := next(a.latin, b); b < utf8.RuneSelf {
+				a.spelled[b] = q
+			} else if b == 0xC2 || b == 0xC3 {
+				for _, c := range x.bytes(nil, int(q)) {
+					a.spelled[0x80|b&1<<6|c&0x3F] = next(q, c)
+				}
+			}
+		}
+		return a.spelled
+	}
+	for b := range byte(utf8.RuneSelf) {
+		a.spelled[b] = next(a.latin, b)
+	}
+	for _, lead := range []byte{0xC2, 0xC3} {
+		q := next(a.latin, lead)
+		for c := byte(0x80); c < 0xC0; c++ {
+			a.spelled[0x80|lead&1<<6|c&0x3F] = next(q, c)
+		}
+	}
+	return a.spelled
 }
 
 // control reports whether r can be written only as a \u escape.
@@ -568,6 +633,12 @@ func (a *stringAutomaton) viable(q int32) bool {
 	low, n := rune(s.code)<<(4*s.left), rune(1)<<(4*s.left)
 	n = min(n, 0x100)
 	ok := false
+	if spelled := a.afterEscape(s.tests); spelled != nil {
+		_, counts := a.begin(s)
+		ok = counts && slices.ContainsFunc(spelled[min(low, 0x100):min(low+n, 0x100)], func(q int32) bool { return q >= 0 })
+		a.alive[q] = ok
+		return ok
+	}
 	for r := low; r < low+n && !ok; r++ {
 		if a.canonical && !control(r) {
 			continue

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -37,7 +36,9 @@ type subsets struct {
 	levels  map[string]int32
 	rules   [][]int32 // rules of each level
 	number  map[string]int32
-	single  map[single]int32 // states of one item; number has all others
+	single  map[single]*[alone]int32 // 1 + states of one item, 0 if there is none; number has all others
+	last    single                   // key in single of the last such state
+	page    *[alone]int32            // single[last]
 	states  []state
 	symbols map[string]int32
 	waits   []wait
@@ -53,21 +54,24 @@ type subsets struct {
 	items   int    // total number of items in all states
 	key     []byte // scratch of find
 	block   []item // block of memory from which the items of states are cut
+	codes   []code // block of memory from which the rows of states are cut
 	meter   poll.Meter
 }
 
-// single identifies a state of one item.
-type single struct {
-	level int32
-	item  item
-}
+// single identifies the states of one item in a level for alone consecutive items, because the items of a
+// text lie close together. These are the states page·alone … of the automaton of a node. With a node of
+// −1, they are the nodes page·alone … without an automaton.
+type single struct{ level, node, page int32 }
+
+// alone is the number of states that a single identifies.
+const alone = 32
 
 type state struct {
 	level int32
+	full  bool // true if all moves are known
 	items []item
 	ends  string  // rules that may be complete in this state, encoded as a string
 	row   []code  // moves by class of bytes; nil if none is known
-	full  bool    // true if all moves are known
 	loop  *uint64 // set of kinds of bytes on which the state does not change; nil until computed
 }
 
@@ -130,7 +134,7 @@ type ret struct {
 }
 
 func newSubsets(n *network) *subsets {
-	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{}, single: map[single]int32{},
+	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{}, single: map[single]*[alone]int32{},
 		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}, coded: map[pushdown.Move]int32{},
 		afters: map[[2]int32]int32{}, ended: map[string]int32{}, first: make([]*[4]uint64, len(n.rules))}
 	s.set.enter(n.rules[0].start)
@@ -170,13 +174,24 @@ func (s *subsets) find(level int32) int32 {
 
 // findSingle returns the number of the state whose only item is x.
 func (s *subsets) findSingle(level int32, x item) int32 {
-	k := single{level, x}
-	i, ok := s.single[k]
-	if !ok {
-		i = s.add(level, []item{x})
-		s.single[k] = i
+	node, at := x.node, x.state
+	if s.n.nodes[node].scalar == nil {
+		node, at = -1, node
 	}
-	return i
+	k := single{level, node, at / alone}
+	if s.page == nil || k != s.last {
+		page := s.single[k]
+		if page == nil {
+			page = &[alone]int32{}
+			s.single[k] = page
+		}
+		s.last, s.page = k, page
+	}
+	i := &s.page[at%alone]
+	if *i == 0 {
+		*i = 1 + s.add(level, []item{x})
+	}
+	return *i - 1
 }
 
 // add adds a state with the given items, which it copies, and returns its number.
@@ -239,11 +254,22 @@ func (s *subsets) code(q int32, b byte) (code, error) {
 		return unknown, err
 	}
 	if s.states[q].row == nil {
-		s.states[q].row = make([]code, len(s.classes.some))
+		s.states[q].row = s.newRow()
 	}
 	k := s.encode(m)
 	s.states[q].row[c] = k
 	return k, nil
+}
+
+// newRow returns a row of which no move is known.
+func (s *subsets) newRow() []code {
+	n := len(s.byteClasses().some)
+	if len(s.codes) < n {
+		s.codes = make([]code, 16*n)
+	}
+	row := s.codes[:n:n]
+	s.codes = s.codes[n:]
+	return row
 }
 
 // known returns the encoded move of state q on b, or unknown if it has not been computed.
@@ -274,7 +300,7 @@ func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
 		v := &s.n.nodes[x.node]
 		if v.scalar != nil {
 			if to := v.scalar.next(x.state, b); to >= 0 {
-				s.set.put(item{x.node, to})
+				s.set.put(item{s.n.nodeOf(x.node, to), to})
 			}
 			continue
 		}
@@ -579,7 +605,7 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 			if err := limits.Check(name, len(s.states), 0, s.memory()); err != nil {
 				return nil, err
 			}
-			if fewest := s.fewest(x.list[x.head]); fewest > 0 {
+			if fewest := s.fewest(x.list[x.head], limits); fewest > 0 {
 				if err := limits.Check(r.n.name+": a string of great length", fewest, 0, 0); err != nil {
 					return nil, err
 				}
@@ -618,11 +644,9 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 // state takes long.
 const itemsOfState = 8
 
-// fewest returns a number of states that the automaton of the reached state q has at least, as far as
-// a long string tells. For each number of characters up to its bound, a string that passes no tests has
-// at least nine states: between two characters, after a backslash, and seven within a character of
-// UTF-8.
-func (s *subsets) fewest(q int32) int {
+// fewest returns a number of states that will be explored if q is the first state within a string whose
+// characters are counted. It returns 0 otherwise.
+func (s *subsets) fewest(q int32, limits constraint.Limits) int {
 	x := s.states[q].items
 	if len(x) != 1 {
 		return 0
@@ -631,8 +655,12 @@ func (s *subsets) fewest(q int32) int {
 	if t == nil {
 		return 0
 	}
-	if a, is := t.automaton.(*stringAutomaton); is && len(a.tests) == 0 && a.states[x[0].state].count == 0 {
-		return 9 * min(max(0, a.most), math.MaxInt/9)
+	if a, is := t.automaton.(*counted); is && max(a.least, a.most) > 0 && x[0].state == a.next(a.start(), '"') {
+		most := limits.States
+		if most == 0 {
+			most = 1 << 18
+		}
+		return a.reaches(x[0].state, most)
 	}
 	return 0
 }
@@ -717,20 +745,31 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 	}
 	n, classes := len(s.states), s.byteClasses()
 	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start, Class: classes.of, Classes: len(classes.some),
-		Level: make([]int32, n), Accept: make([]bool, n), Moves: make([]pushdown.Move, n*len(classes.some))}
+		Level: make([]int32, n), Accept: make([]bool, n), Rows: pushdown.NewRows(len(classes.some), n)}
+	none := slices.Repeat([]code{dead}, m.Classes)
+	var splitter pushdown.Splitter[code]
+	var moves []pushdown.Move
 	for q := range s.states {
 		if s.meter.Done(4 * m.Classes) {
 			return nil, s.meter.Err()
 		}
 		m.Level[q], m.Accept[q] = s.states[q].level, s.accepts(int32(q))
-		row := m.Moves[q*m.Classes:][:m.Classes]
-		for c, k := range s.states[q].row {
-			if row[c] = s.decode(k); row[c].Kind == pushdown.Return {
-				if row[c].Symbol = symbol[row[c].Symbol]; row[c].Symbol < 0 {
-					row[c] = pushdown.Move{}
+		row := s.states[q].row
+		if row == nil { // no run reaches the state
+			row = none
+		}
+		slots, codes := splitter.Split(row)
+		moves = moves[:0]
+		for _, k := range codes {
+			a := s.decode(k)
+			if a.Kind == pushdown.Return {
+				if a.Symbol = symbol[a.Symbol]; a.Symbol < 0 {
+					a = pushdown.Move{}
 				}
 			}
+			moves = append(moves, a)
 		}
+		m.Rows.Add(m.Rows.Shape(slots), moves...)
 	}
 	for g := range s.waits {
 		if s.meter.Done(64 + len(s.list)) {

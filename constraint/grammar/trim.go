@@ -150,10 +150,14 @@ type table struct {
 	automaton
 	// keeps all states, because deciding which to remove takes a search; a table of names (leads) then
 	// stores no moves, because its object does
-	all   bool
-	leads leading // the automaton if it implements leading, otherwise nil
-	ok    []bool  // nodes to which a name may lead
-	rows  []*tableRow
+	all    bool
+	direct bool    // true if the automaton stores its moves itself, and all is true
+	leads  leading // the automaton if it implements leading, otherwise nil
+	ok     []bool  // nodes to which a name may lead
+	// nodes where the names are the same, apart from those that have passed, and the numbers of names that
+	// have passed there, in ascending order; nil if there is only one or they are not known
+	group, passed []int32
+	rows          []*tableRow
 
 	classes *byteClasses // classes of bytes of the automaton; nil until a move is computed
 }
@@ -202,7 +206,7 @@ func (t *table) final(q int32) bool {
 }
 
 func (t *table) next(q int32, b byte) int32 {
-	if t.all && t.leads != nil {
+	if t.direct || t.all && t.leads != nil {
 		return t.automaton.next(q, b)
 	}
 	r := t.at(q)

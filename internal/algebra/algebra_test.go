@@ -174,18 +174,40 @@ func TestRefine(t *testing.T) {
 	coarse := 0
 	for range 500 {
 		n, labels, blocks := 1+r.IntN(9), 1+r.IntN(3), 1+r.IntN(3)
+		lone := r.IntN(n + 1) // elements from this one on have edges of single labels
 		to, first := make([][]int32, n), make([]int32, n)
-		var e Edges
+		var e, single Edges
+		var arcs Arcs
 		for x := range to {
-			first[x] = int32(r.IntN(blocks))
+			sets := map[int32]*Set{} // by where they lead and, often, by label
+			if first[x] = int32(r.IntN(blocks)); x >= lone {
+				first[x] += int32(blocks)
+			}
 			for l := range labels {
 				to[x] = append(to[x], int32(r.IntN(n+1)-1))
 				if y := to[x][l]; y >= 0 {
 					e.Add(int32(x), int32(l), y)
+					if x >= lone {
+						single.Add(int32(x), int32(l), y)
+						continue
+					}
+					key := y
+					if r.IntN(2) == 0 { // a set for each label
+						key = y + int32(n*(l+1))
+					}
+					if sets[key] == nil {
+						sets[key] = &Set{}
+					}
+					sets[key][l&3] |= 1 << (l * 9)
 				}
 			}
+			for key, set := range sets {
+				arcs.Add(int32(x), arcs.Set(*set), key%int32(n))
+			}
 		}
-		block, count, err := e.Refine(t.Context(), slices.Clone(first), blocks)
+		block, count, err := e.Refine(t.Context(), slices.Clone(first), 2*blocks)
+		require.NoError(t, err)
+		byArcs, _, err := arcs.Refine(t.Context(), &single, slices.Clone(first), 2*blocks)
 		require.NoError(t, err)
 		distinct := make([][]bool, n)
 		for x := range distinct {
@@ -212,6 +234,7 @@ func TestRefine(t *testing.T) {
 			seen[block[x]] = true
 			for y := range n {
 				require.Equal(t, distinct[x][y], block[x] != block[y])
+				require.Equal(t, distinct[x][y], byArcs[x] != byArcs[y])
 			}
 		}
 		require.Len(t, seen, count)
@@ -227,6 +250,8 @@ func TestRefine(t *testing.T) {
 	var e Edges
 	e.Add(0, 0, 0)
 	_, _, err := e.Refine(ctx, []int32{0}, 1)
+	require.ErrorIs(t, err, cause)
+	_, _, err = (&Arcs{}).Refine(ctx, &e, []int32{0}, 1)
 	require.ErrorIs(t, err, cause)
 }
 

@@ -66,6 +66,106 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 	return elements.set, elements.sets(), meter.Err()
 }
 
+// Set is a set of numbers below 256.
+type Set [4]uint64
+
+// Arcs holds edges whose labels are sets: an arc stands for an edge with each label of its set. The zero
+// value is empty.
+type Arcs struct {
+	edges  Edges // labelled by the numbers of sets
+	sets   []Set
+	number map[Set]int32
+	joined map[[2]int32]int32 // results of join
+}
+
+// Set returns the number of a set of labels.
+func (a *Arcs) Set(labels Set) int32 {
+	if a.number == nil {
+		a.number, a.joined = map[Set]int32{}, map[[2]int32]int32{}
+	}
+	i, ok := a.number[labels]
+	if !ok {
+		i = int32(len(a.sets))
+		a.number[labels] = i
+		a.sets = append(a.sets, labels)
+	}
+	return i
+}
+
+// join returns the number of the union of two sets.
+func (a *Arcs) join(i, j int32) int32 {
+	k := [2]int32{min(i, j), max(i, j)}
+	n, ok := a.joined[k]
+	if !ok {
+		union := a.sets[i]
+		for w, x := range a.sets[j] {
+			union[w] |= x
+		}
+		n = a.Set(union)
+		a.joined[k] = n
+	}
+	return n
+}
+
+// Add adds an arc from one element to another, labelled by the set with the given number.
+func (a *Arcs) Add(from, set, to int32) { a.edges.Add(from, set, to) }
+
+// Grow increases the capacity of a by n arcs.
+func (a *Arcs) Grow(n int) { a.edges.Grow(n) }
+
+// Refine is like [Edges.Refine] for the graph with the arcs a and the edges e. Elements with arcs
+// and elements with edges must be in different blocks from the beginning. It takes O(m log n) steps for n elements with m arcs and edges, because it divides a block
+// by the sets of all labels that lead to another.
+func (a *Arcs) Refine(ctx context.Context, e *Edges, first []int32, blocks int) (block []int32, n int, err error) {
+	var meter poll.Meter
+	meter.Watch(ctx)
+	if meter.Poll() != nil {
+		return nil, 0, meter.Err()
+	}
+	elements := newPartition(&meter, first, blocks)
+	into, incoming := group(&meter, a.edges.head, len(first))
+	intoBy, incomingBy := group(&meter, e.head, len(first))
+	none := int32(-1)
+	labels := slices.Repeat([]int32{none}, len(first)) // number of the set of labels that lead to the splitter
+	var tails []int32
+	var edges []uint64 // label and tail of each
+	for splitter := 0; meter.Err() == nil && splitter < elements.sets(); splitter++ {
+		tails, edges = tails[:0], edges[:0]
+		for _, s := range elements.members(splitter) {
+			for _, i := range incoming[into[s]:into[s+1]] {
+				t := a.edges.tail[i]
+				if labels[t] == none {
+					labels[t] = a.edges.label[i]
+					tails = append(tails, t)
+				} else {
+					labels[t] = a.join(labels[t], a.edges.label[i])
+				}
+			}
+			for _, i := range incomingBy[intoBy[s]:intoBy[s+1]] {
+				edges = append(edges, uint64(e.label[i])<<32|uint64(e.tail[i]))
+			}
+			if meter.Done(1 + int(into[s+1]-into[s]+intoBy[s+1]-intoBy[s])) {
+				return nil, 0, meter.Err()
+			}
+		}
+		for _, t := range tails {
+			elements.mark(t)
+		}
+		elements.divide(labels)
+		for _, t := range tails {
+			labels[t] = none
+		}
+		slices.Sort(edges)
+		for i, x := range edges {
+			elements.mark(int32(uint32(x)))
+			if i+1 == len(edges) || edges[i+1]>>32 != x>>32 {
+				elements.split()
+			}
+		}
+	}
+	return elements.set, elements.sets(), meter.Err()
+}
+
 // Group groups the indices i of a slice by their keys key[i] < keys. The group of key k consists of
 // the indices
 //
@@ -189,6 +289,50 @@ func (p *partition) split() {
 		}
 		for _, e := range moved {
 			p.set[e] = fresh
+		}
+	}
+	p.touched = p.touched[:0]
+}
+
+// divide divides every set with marked elements into the unmarked elements and the marked elements
+// of each value. The largest part keeps the number of the set. All marks are cleared. If the
+// meter's context ends, it stops early.
+func (p *partition) divide(value []int32) {
+	var ends []int32
+	for _, s := range p.touched {
+		from, cut, past := p.first[s], p.first[s]+p.marked[s], p.past[s]
+		p.marked[s] = 0
+		marked := p.elem[from:cut]
+		if p.meter.Done(2 * len(marked)) {
+			return
+		}
+		if slices.ContainsFunc(marked, func(e int32) bool { return value[e] != value[marked[0]] }) {
+			slices.SortFunc(marked, func(a, b int32) int { return int(value[a] - value[b]) })
+			for i, e := range marked {
+				p.place[e] = from + int32(i)
+			}
+		}
+		ends = ends[:0]
+		for i := 1; i < len(marked); i++ {
+			if value[marked[i]] != value[marked[i-1]] {
+				ends = append(ends, from+int32(i))
+			}
+		}
+		if ends = append(ends, cut); cut < past {
+			ends = append(ends, past)
+		}
+		p.first[s], p.past[s] = from, ends[0]
+		for i, end := range ends[1:] {
+			begin := ends[i]
+			fresh := int32(len(p.first))
+			p.first, p.past, p.marked = append(p.first, begin), append(p.past, end), append(p.marked, 0)
+			if end-begin > p.past[s]-p.first[s] { // the parts change places
+				p.first[s], p.first[fresh] = begin, p.first[s]
+				p.past[s], p.past[fresh] = end, p.past[s]
+			}
+			for _, e := range p.members(int(fresh)) {
+				p.set[e] = fresh
+			}
 		}
 	}
 	p.touched = p.touched[:0]

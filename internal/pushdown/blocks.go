@@ -2,6 +2,7 @@ package pushdown
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -48,22 +49,21 @@ type part struct {
 // one by one, which is faster.
 const partSize = 16
 
-func newBlocks(g *Graph) blocks {
-	b := blocks{from: []int32{0}, ones: make([]float64, blockSize)}
+// newBlocks returns the blocks of a graph. The slice token holds the tokens of all classes in order.
+func newBlocks(g *Graph, token []int32) blocks {
+	b := blocks{token: token, from: []int32{0}, ones: make([]float64, blockSize)}
 	for i := range b.ones {
 		b.ones[i] = 1
 	}
 	for at := int32(0); at < block; at += blockSize {
 		b.wholes = append(b.wholes, at)
 	}
-	great, all, used := 0, g.Tokens(), 0
+	great, all := 0, g.Tokens()
 	for k, tokens := range g.members {
-		used += len(tokens)
 		if len(tokens) > len(g.members[great]) {
 			great = k
 		}
 	}
-	b.token = make([]int32, 0, used)
 	b.from = slices.Grow(b.from, len(g.members)+all/blockSize+1)
 	if len(g.members) > 0 && len(g.members[great]) > all/2 {
 		b.stretches = make([]stretch, (all+block-1)/block)
@@ -75,12 +75,12 @@ func newBlocks(g *Graph) blocks {
 	for k, tokens := range g.members {
 		b.class = append(b.class, int32(b.count()))
 		if b.stretches != nil && k == great {
-			b.addGreatest(tokens)
+			b.addGreatest(g.class, int32(k))
 			continue
 		}
 		for tokens := range slices.Chunk(tokens, blockSize) {
 			i := int32(b.count())
-			b.add(tokens)
+			b.add(len(tokens))
 			for b.stretches != nil && len(tokens) > 0 {
 				tokens = b.stretches[tokens[0]/block].add(i, tokens)
 			}
@@ -110,28 +110,31 @@ func (s *stretch) add(i int32, tokens []int32) (others []int32) {
 	return tokens[n:]
 }
 
-// addGreatest adds the blocks of the greatest class, which has the given ascending tokens.
-func (b *blocks) addGreatest(tokens []int32) {
+// addGreatest adds the blocks of the greatest class, which is number k.
+func (b *blocks) addGreatest(class []int32, k int32) {
 	for i := range b.stretches {
 		s := &b.stretches[i]
 		s.great = int32(b.count())
-		for first := s.first; first < s.end; first += blockSize {
-			n := 0
-			for ; n < len(tokens) && tokens[n] < first+blockSize; n++ {
-				at := tokens[n] - s.first
-				s.mark[at/8] |= 1 << (at % 8)
+		class := class[s.first:s.end]
+		n := 0
+		for at := range s.mark {
+			m := uint32(0)
+			for _, c := range slices.Backward(class[8*at : min(8*at+8, len(class))]) {
+				d := uint32(c ^ k)
+				m = m<<1 | (d-1)&^d>>31 // 1 if d = 0, without a branch
 			}
-			b.add(tokens[:n])
-			tokens = tokens[n:]
+			s.mark[at] = uint8(m)
+			n += bits.OnesCount32(m)
+			if (at+1)%(blockSize/8) == 0 || at+1 == len(s.mark) {
+				b.add(n)
+				n = 0
+			}
 		}
 	}
 }
 
-// add adds a block.
-func (b *blocks) add(tokens []int32) {
-	b.token = append(b.token, tokens...)
-	b.from = append(b.from, int32(len(b.token)))
-}
+// add adds a block of the next n tokens.
+func (b *blocks) add(n int) { b.from = append(b.from, b.from[b.count()]+int32(n)) }
 
 func (b *blocks) count() int { return len(b.from) - 1 }
 

@@ -15,14 +15,15 @@ type builder struct {
 	read    []reading // by state and class
 	weight  [3][]weighed
 	sorted  []int32 // scratch of edges
-	turn    int32   // number of states whose edges have been added
+	space   space[int32]
+	turn    int32 // number of states whose edges have been added
 	entered map[int32]bool
 	half    []map[outcome]int32
 }
 
-// reading is the outcome, by its number, of the tokens of a class in a state. edge is the weight of
-// the edge that it becomes.
-type reading struct{ o, class, edge int32 }
+// reading is the outcome, by its number, of the tokens of a class in a state. It then becomes the
+// weight of their edge.
+type reading struct{ o, class int32 }
 
 // weighed is the weight of the last edge that was added to a target, and the turn of the edge's
 // state.
@@ -33,7 +34,7 @@ func newBuilder(g *Graph, l *lifter) *builder {
 	n := l.m.States()
 	b := &builder{Graph: g, l: l, from: make([]int32, n+1), read: make([]reading, l.pairs),
 		entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
-	for _, row := range l.rows {
+	for _, row := range l.rows.list {
 		for _, p := range row {
 			b.from[p.q+1]++
 		}
@@ -42,13 +43,42 @@ func newBuilder(g *Graph, l *lifter) *builder {
 		b.from[q+1] += b.from[q]
 	}
 	fill := slices.Clone(b.from)
-	for c, row := range l.rows {
+	for c, row := range l.rows.list {
 		for _, p := range row {
 			b.read[fill[p.q]] = reading{o: p.o, class: int32(c)}
 			fill[p.q]++
 		}
 	}
+	b.reserve()
 	return b
+}
+
+// reserve makes space for the edges of all states, of which few are unreachable. It saves many copies
+// while they are added.
+func (b *builder) reserve() {
+	n := b.l.n
+	edges, in := 0, make([]int, len(b.levels))
+	seen := make([]int32, int(n)+len(b.l.list)) // 1 + the last state with each outcome
+	for q := range n {
+		lv := b.m.Level[q]
+		if b.m.Accept[q] { // see pad
+			edges++
+			in[lv]++
+		}
+		for _, x := range b.read[b.from[q]:b.from[q+1]] {
+			if seen[x.o] != q+1 {
+				seen[x.o] = q + 1
+				edges++
+				if x.o < n {
+					in[lv]++
+				}
+			}
+		}
+	}
+	b.weights = make([][]int32, 0, edges+1)
+	for lv, n := range in {
+		b.levels[lv].in = make([]algebra.Arrow, 0, n+1)
+	}
 }
 
 // grow adds to a level the edges of new states and the returns of new exits. It reports whether it
@@ -120,13 +150,13 @@ func (b *builder) edges(lv, from int32, list []reading) {
 	v, first := &b.levels[lv], int32(len(b.weights))
 	b.turn++
 	for i := range list {
-		switch o := b.l.list[list[i].o]; o.kind {
+		switch o := b.l.outcome(list[i].o); o.kind {
 		case Inside:
-			list[i].edge = b.edge(&v.in, Inside, from, b.state(lv, o.a))
+			list[i].o = b.edge(&v.in, Inside, from, b.state(lv, o.a))
 		case Call:
-			list[i].edge = b.edge(&v.call, Call, from, b.callOf(lv, o))
+			list[i].o = b.edge(&v.call, Call, from, b.callOf(lv, o))
 		case Return:
-			list[i].edge = b.edge(&v.out, Return, from, b.exitOf(lv, o.a))
+			list[i].o = b.edge(&v.out, Return, from, b.exitOf(lv, o.a))
 		}
 	}
 	// The lists of classes are parts of one slice.
@@ -134,17 +164,17 @@ func (b *builder) edges(lv, from int32, list []reading) {
 	at := slices.Grow(b.sorted[:0], n+1)[:n+1]
 	clear(at)
 	for _, x := range list {
-		at[x.edge-first+1]++
+		at[x.o-first+1]++
 	}
 	for i := range n {
 		at[i+1] += at[i]
 	}
-	all := make([]int32, len(list))
+	all := b.space.take(len(list))
 	for i := range n {
 		b.weights[int(first)+i] = all[at[i]:at[i]:at[i+1]]
 	}
 	for _, x := range list {
-		b.weights[x.edge] = append(b.weights[x.edge], x.class)
+		b.weights[x.o] = append(b.weights[x.o], x.class)
 	}
 	b.sorted = at
 }
@@ -211,8 +241,7 @@ func (b *builder) pad() {
 	if len(b.v.Pad) == 0 {
 		return
 	}
-	class := int32(len(b.members))
-	b.members = append(b.members, b.v.Pad)
+	class := int32(len(b.members) - 1)
 	for _, t := range b.v.Pad {
 		b.class[t] = class
 	}

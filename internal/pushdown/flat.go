@@ -12,22 +12,22 @@ const flatStates = 1 << 12
 // expand, or if the result would have more than 2¹² states.
 func (m *Machine) Flat() *Machine {
 	recurs := m.recursive()
-	if !slices.ContainsFunc(m.Moves, func(a Move) bool { return a.Kind == Call && !recurs[m.Level[a.To]] }) {
+	if !slices.ContainsFunc(m.Rows.moves, func(a Move) bool { return a.Kind == Call && !recurs[m.Level[a.To]] }) {
 		return m
 	}
 	f := &flattener{Machine: m, recurs: recurs, frames: []frame{{}}, stacks: map[frame]int32{}, places: map[place]int32{}, symbols: map[symbol]int32{}}
 	f.to.Class, f.to.Classes = m.Class, m.Classes
-	f.to.Moves = make([]Move, 0, len(m.Moves))
+	f.to.Rows = m.Rows // of the same shapes
+	f.to.Rows.known = nil
+	f.to.Rows.list, f.to.Rows.moves = make([]row, 0, len(m.Rows.list)), make([]Move, 0, len(m.Rows.moves))
 	f.levels = map[int32]int32{}
 	f.at(place{root: m.Level[m.Start], q: m.Start})
 	for i := 0; i < len(f.list); i++ {
 		x := f.list[i]
-		last, to := Move{}, Move{} // neighbours in a row are often alike
-		for _, a := range m.row(x.q) {
-			if a != last {
-				last, to = a, f.move(x, a)
-			}
-			f.to.Moves = append(f.to.Moves, to)
+		r := &f.to.Rows
+		r.list = append(r.list, row{m.Rows.list[x.q].slots, int32(len(r.moves))})
+		for _, a := range m.Rows.of(x.q) {
+			r.moves = append(r.moves, f.move(x, a))
 		}
 		if len(f.list) > flatStates {
 			return m
@@ -134,10 +134,12 @@ func (m *Machine) recursive() []bool {
 	n := m.Levels
 	left := make([]bool, n)
 	edges := [2]map[[2]int32]bool{{}, {}} // calls and the other way round
-	for i, a := range m.Moves {
-		if a.Kind == Call {
-			from, to := m.Level[i/m.Classes], m.Level[a.To]
-			edges[0][[2]int32{from, to}], edges[1][[2]int32{to, from}] = true, true
+	for q, from := range m.Level {
+		for _, a := range m.Rows.of(int32(q)) {
+			if a.Kind == Call {
+				to := m.Level[a.To]
+				edges[0][[2]int32{from, to}], edges[1][[2]int32{to, from}] = true, true
+			}
 		}
 	}
 	for i := range left {

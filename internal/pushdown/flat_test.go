@@ -21,7 +21,7 @@ func TestFlat(t *testing.T) {
 		}
 		flat++
 		require.NoError(t, f.Check())
-		if slices.ContainsFunc(f.Moves, func(a Move) bool { return a.Kind == Call }) {
+		if slices.ContainsFunc(f.Rows.moves, func(a Move) bool { return a.Kind == Call }) {
 			calls++
 		}
 		texts := 0

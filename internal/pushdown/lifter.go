@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
@@ -17,71 +16,79 @@ const limit = 1 << 24
 type lifter struct {
 	reader
 	v       *Vocabulary
+	n       int32             // number of states
+	next    []int32           // next[c·n+q] is the state after a byte of class c in state q, dead or leave
 	numbers map[outcome]int32 // of outcomes that leave the level
-	inside  []int32           // 1 + the number of the outcome that continues at each state, 0 if none
-	list    []outcome
-	classes map[uint64]int32 // by hash of the pairs, see find
-	rows    [][]pair         // pairs of a state and an outcome for each class
-	class   []int32          // class of each token, −1 if it is dead in every state
+	list    []outcome         // outcome n+i is list[i]; outcome q < n is to continue at state q
+	rows    table             // of the states and outcomes of each class
+	class   []int32           // class of each token, −1 if it is dead in every state
+	sizes   []int32           // number of tokens of each class
 	pairs   int
-	row     []pair // scratch of classify
 
 	// cache of the effects of texts; most texts have the effect of an earlier one
 	memory  memory
-	most    int // maximum number of cursors in memory
-	scratch []cursor
-	ran     []ran // last outcome computed for each state
+	most    int         // maximum number of pairs in memory
+	scratch []pair      // of extend and classify
+	space   space[pair] // of rows and effects
+	steps   space[int32]
+	waits   []wait
+	waiting []int32 // for each state, the wait at its call or return, 0 if unknown
+	alike   partitions
 }
 
-// pair means that a token, read in state q, has the outcome with number o.
+const (
+	dead  = -1 // no move
+	leave = -2 // a call or return
+)
+
+// pair means that a token, read in state q, has the outcome with number o. In the effect of a text,
+// it means that the text leads from state q to state o or, if o ≥ n, to waits[o−n].
 type pair struct{ q, o int32 }
 
-// cursor is the position that the text read so far reaches from the state in field from. If field
-// ago is 0, the position is the state in field now. Otherwise, that state makes a call or return,
-// at the given number of bytes before the end of the text. The remaining bytes are read at the end
-// of the token.
-type cursor struct{ from, now, ago int32 }
+// wait is a position in a token: state q makes a call or return, at the given number of bytes before
+// the end of the text read so far. The remaining bytes are read at the end of the token.
+type wait struct {
+	q, ago  int32
+	longer  int32 // the wait after one more byte, 0 if unknown
+	token   int32 // last token that ended here, and its outcome, −1 if dead
+	outcome int32
+}
 
 // prefix is the effect of a text on all states. It has a number in the memory of its generation.
 type prefix struct {
-	cursors    []cursor
+	pairs      []pair
 	id         int32
-	generation int
+	generation int32
 }
 
 // memory caches and numbers the effects of texts.
 type memory struct {
-	generation int
-	number     map[uint64]int32 // by hash of the cursors, see find
-	list       [][]cursor
-	// 1 + the number of the effect after one more byte, by number and byte class; 0 if unknown
-	step   []int32
-	nested []bool  // whether some cursor of each effect makes a call or return
-	class  []int32 // 1 + the class of the tokens with each effect, 0 if unknown
-	// for each effect that some byte was seen not to change, the set of the kinds of such bytes;
-	// otherwise empty
-	loop []uint64
-	kept int
+	generation int32
+	table
+	effects []effect
+	kept    int
 }
 
-// remembered bounds the number of cursors in a memory. A memory that would exceed it is cleared.
-const remembered = 1 << 21
+// effect holds what is known of an effect in the memory.
+type effect struct {
+	hash   uint64
+	nested bool    // whether some pair leads to a wait
+	class  int32   // 1 + the class of the tokens with this effect, 0 if unknown
+	step   []int32 // 1 + the number of the effect after one more byte, by byte class; 0 if unknown
+	first  []uint8 // see the method first, nil if unknown
+	loop   uint64  // if some byte was seen not to change the effect, the set of the kinds of such bytes
+}
 
-type ran struct{ token, ago, outcome int32 }
+// remembered bounds the number of pairs in a memory. A memory that would exceed it is cleared.
+const remembered = 1 << 21
 
 // read walks the sorted tokens as a trie, together with the states that are alive at every
 // prefix, and groups tokens by their effect.
 func (l *lifter) read(ctx context.Context) error {
-	n := int32(l.m.States())
-	root := prefix{generation: -1}
-	for q := range n {
-		root.cursors = append(root.cursors, cursor{from: q, now: q})
+	root := prefix{pairs: l.space.take(int(l.n)), generation: -1}
+	for q := range root.pairs {
+		root.pairs[q] = pair{int32(q), int32(q)}
 	}
-	l.classes, l.ran = map[uint64]int32{}, make([]ran, n)
-	for q := range l.ran {
-		l.ran[q].token = -1
-	}
-	l.memory.number = map[uint64]int32{}
 	depth := []prefix{root}
 	work := 0
 	for i := 0; i < len(l.v.order); {
@@ -93,7 +100,7 @@ func (l *lifter) read(ctx context.Context) error {
 		}
 		for ; at < l.v.upto[i]; at++ {
 			p := &depth[len(depth)-1]
-			work += 64 + len(p.cursors)
+			work += 64 + len(p.pairs)
 			depth = append(depth, l.extend(p, l.v.rest[at]))
 			if next := &depth[len(depth)-1]; l.loops(next, at) {
 				same = int(l.v.ends[at])
@@ -106,13 +113,17 @@ func (l *lifter) read(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 		}
-		t := l.v.order[i]
-		if err := l.classify(t, &depth[len(depth)-1]); err != nil {
+		c, err := l.classify(l.v.order[i], &depth[len(depth)-1])
+		if err != nil {
 			return err
 		}
-		for i++; i < same; i++ {
-			l.class[l.v.order[i]] = l.class[t]
+		if c >= 0 {
+			for _, t := range l.v.order[i:same] {
+				l.class[t] = c
+			}
+			l.sizes[c] += int32(same - i)
 		}
+		i = same
 	}
 	return nil
 }
@@ -121,123 +132,249 @@ func (l *lifter) read(ctx context.Context) error {
 // byte rest[at]. All tokens that begin with this text then have its effect, which is p.
 func (l *lifter) loops(p *prefix, at int32) bool {
 	m := &l.memory
-	if p.generation != m.generation || m.nested[p.id] {
+	if p.generation != m.generation || m.effects[p.id].nested {
 		return false
 	}
-	return l.v.kinds[at]&^m.loop[p.id] == 0
+	return l.v.kinds[at]&^m.effects[p.id].loop == 0
 }
 
-// classify adds token t to the class of the tokens with the same outcomes. The prefix p is the
-// effect of the token's text.
-func (l *lifter) classify(t int32, p *prefix) error {
-	if len(p.cursors) == 0 {
-		return nil
+// classify returns the class of the tokens with the same outcomes as token t, −1 if all are dead.
+// The prefix p is the effect of the token's text.
+func (l *lifter) classify(t int32, p *prefix) (int32, error) {
+	if len(p.pairs) == 0 {
+		return -1, nil
 	}
-	m := &l.memory
 	l.remember(p)
-	if c := m.class[p.id]; c > 0 && !m.nested[p.id] {
-		l.class[t] = c - 1
-		return nil
+	e := &l.memory.effects[p.id]
+	if e.class > 0 {
+		return e.class - 1, nil
 	}
-	row, h := l.row[:0], uint64(0)
+	row, h := p.pairs, e.hash
+	if e.nested {
+		if row, h = l.outcomes(t, p.pairs); len(row) == 0 {
+			return -1, nil
+		}
+	}
+	c, ok := l.rows.find(h, row)
+	if !ok {
+		if e.nested {
+			row = l.keep(row)
+		}
+		l.rows.list, l.sizes = append(l.rows.list, row), append(l.sizes, 0)
+		if l.pairs += len(row); l.pairs > limit {
+			return 0, &constraint.LimitError{What: "pairs of state and token class", Value: l.pairs, Bound: limit}
+		}
+	}
+	if !e.nested {
+		e.class = c + 1
+	}
+	return c, nil
+}
+
+// outcomes returns the outcomes of token t, whose text has the given effect, and their hash.
+func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
+	row = l.scratch[:0]
 	text := l.v.Tokens[t]
-	for _, c := range p.cursors {
-		o := outcome{Inside, c.now, 0}
-		number := int32(-1)
-		if c.ago > 0 {
-			last := &l.ran[c.now]
-			if last.token != t || last.ago != c.ago {
-				*last = ran{t, c.ago, -1}
-				if o = l.run(c.now, text[len(text)-int(c.ago):]); o.kind != Dead {
-					last.outcome = l.number(o)
+	for _, x := range effect {
+		if x.o >= l.n {
+			w := &l.waits[x.o-l.n]
+			if w.token != t {
+				w.token, w.outcome = t, -1
+				if o := l.run(w.q, text[len(text)-int(w.ago):]); o.kind != Dead {
+					w.outcome = l.number(o)
 				}
 			}
-			if number = last.outcome; number < 0 {
+			if x.o = w.outcome; x.o < 0 {
 				continue
 			}
-		} else {
-			number = l.number(o)
 		}
-		row = append(row, pair{c.from, number})
-		h = hash(h, c.from, number)
+		row = append(row, x)
+		h += x.hash()
 	}
-	l.row = row
-	if len(row) == 0 {
-		return nil
-	}
-	id, ok := find(l.classes, h, l.rows, row)
-	if !ok {
-		l.rows = append(l.rows, slices.Clone(row))
-		if l.pairs += len(row); l.pairs > limit {
-			return &constraint.LimitError{What: "pairs of state and token class", Value: l.pairs, Bound: limit}
-		}
-	}
-	if !m.nested[p.id] {
-		m.class[p.id] = id + 1
-	}
-	l.class[t] = id
-	return nil
+	l.scratch = row
+	return row, h
 }
 
-// members returns the tokens of each class in ascending order. The classes are parts of one
-// slice.
-func (l *lifter) members() [][]int32 {
-	from, list := algebra.Group(l.class, len(l.rows))
-	m := make([][]int32, len(l.rows))
-	for c := range m {
-		m[c] = list[from[c]:from[c+1]:from[c+1]]
+// members returns the tokens of each class in ascending order, and then the padding tokens. The
+// classes are parts of the slice all.
+func (l *lifter) members() (all []int32, m [][]int32) {
+	n := int32(0)
+	type span struct{ from, to int32 } // of the tokens that are still missing in a class
+	left := make([]span, len(l.sizes))
+	for c, size := range l.sizes {
+		left[c] = span{n, n + size}
+		n += size
 	}
-	return m
+	all, m = make([]int32, int(n)+len(l.v.Pad)), make([][]int32, len(left), len(left)+1)
+	for c, x := range left {
+		m[c] = all[x.from:x.to:x.to]
+	}
+	// From both ends at once, because consecutive tokens often wait for the same entry of left.
+	for i, j := 0, len(l.class)-1; i <= j; i, j = i+1, j-1 {
+		if c := l.class[i]; c >= 0 {
+			all[left[c].from] = int32(i)
+			left[c].from++
+		}
+		if c := l.class[j]; c >= 0 && j > i {
+			left[c].to--
+			all[left[c].to] = int32(j)
+		}
+	}
+	if len(l.v.Pad) > 0 {
+		copy(all[n:], l.v.Pad)
+		m = append(m, all[n:])
+	}
+	return all, m
 }
 
 // extend returns the effect of the text of p followed by the byte b.
 func (l *lifter) extend(p *prefix, b byte) prefix {
 	m := &l.memory
 	l.remember(p)
-	class := int(l.m.Class[b])
-	slot := int(p.id)*l.m.Classes + class
-	if x := m.step[slot]; x > 0 {
+	step, class := m.effects[p.id].step, l.m.Class[b]
+	x := step[class]
+	if x == 0 {
+		like := l.first(p)[class]
+		x = step[like]
+		step[class], class = x, like
+	}
+	if x > 0 {
 		return prefix{m.list[x-1], x - 1, m.generation}
 	}
-	l.scratch = l.scratch[:0]
-	for _, c := range p.cursors {
-		if c.ago > 0 {
-			l.scratch = append(l.scratch, cursor{c.from, c.now, c.ago + 1})
+	row, h, nested := l.scratch[:0], uint64(0), false
+	to := l.column(class)
+	for _, x := range p.pairs {
+		if x.o >= l.n {
+			x.o = l.longer(x.o)
+		} else if q := to[x.o]; q >= 0 {
+			x.o = q
+		} else if q == dead {
 			continue
+		} else {
+			x.o = l.wait(x.o)
 		}
-		switch a := &l.m.Moves[int(c.now)*l.m.Classes+class]; a.Kind {
-		case Inside:
-			l.scratch = append(l.scratch, cursor{c.from, a.To, 0})
-		case Call, Return:
-			l.scratch = append(l.scratch, cursor{c.from, c.now, 1})
-		}
+		row = append(row, x)
+		h += x.hash()
+		nested = nested || x.o >= l.n
 	}
-	next := prefix{cursors: l.scratch, generation: -1}
-	if m.kept+len(l.scratch) > l.most {
-		next.cursors = slices.Clone(l.scratch)
-		return next // remembered by the next generation, if anyone asks
+	l.scratch = row
+	if m.kept+len(row) > l.most {
+		// remembered by the next generation, if anyone asks
+		return prefix{pairs: l.keep(row), generation: -1}
 	}
-	l.remember(&next)
-	m.step[slot] = next.id + 1
-	if next.id == p.id && next.generation == p.generation && !m.nested[p.id] && m.loop[p.id] == 0 {
-		m.loop[p.id] = l.loop(p.cursors)
+	id := l.store(row, h, nested)
+	step[class] = id + 1
+	if e := &m.effects[id]; id == p.id && !nested && e.loop == 0 {
+		e.loop = l.loop(p)
 	}
-	return next
+	return prefix{m.list[id], id, m.generation}
 }
 
-// loop returns the set of the kinds of bytes that change none of the cursors, which have read no
-// byte of a call or return.
-func (l *lifter) loop(cursors []cursor) uint64 {
+// column returns the part of next for a byte class.
+func (l *lifter) column(class uint8) []int32 {
+	return l.next[int(class)*int(l.n):][:l.n]
+}
+
+// wait returns the position after the first byte of the call or return that state q makes.
+func (l *lifter) wait(q int32) int32 {
+	if l.waiting[q] == 0 {
+		l.waiting[q] = l.n + int32(len(l.waits))
+		l.waits = append(l.waits, wait{q: q, ago: 1, token: -1})
+	}
+	return l.waiting[q]
+}
+
+// longer returns the position that is the wait o after one more byte.
+func (l *lifter) longer(o int32) int32 {
+	w := &l.waits[o-l.n]
+	if w.longer == 0 {
+		w.longer = l.n + int32(len(l.waits))
+		l.waits = append(l.waits, wait{q: w.q, ago: w.ago + 1, token: -1})
+	}
+	return l.waits[o-l.n].longer
+}
+
+// loop returns the set of the kinds of bytes that do not change the effect p, which has no wait.
+func (l *lifter) loop(p *prefix) uint64 {
+	first := l.first(p)
+	var known, loops [256]bool // by byte class
 	set := ^uint64(0)
 	for b, k := range kind {
-		if set>>k&1 == 1 && slices.ContainsFunc(cursors, func(c cursor) bool {
-			a := l.m.move(c.now, byte(b))
-			return a.Kind != Inside || a.To != c.now
-		}) {
+		if set>>k&1 == 0 {
+			continue
+		}
+		c := first[l.m.Class[b]]
+		if !known[c] {
+			to := l.column(c)
+			known[c], loops[c] = true, !slices.ContainsFunc(p.pairs, func(x pair) bool { return to[x.o] != x.o })
+		}
+		if !loops[c] {
 			set &^= 1 << k
 		}
 	}
 	return set
+}
+
+// first returns, for each byte class, a class that has the same effect after the text of p.
+func (l *lifter) first(p *prefix) []uint8 {
+	e := &l.memory.effects[p.id]
+	if e.first == nil {
+		e.first = l.alike.of(l.m, p.pairs)
+	}
+	return e.first
+}
+
+// partitions divides byte classes into sets that act alike. A partition is stored as the first class
+// of the set of each class.
+type partitions struct {
+	single []uint8 // every class is a set
+	seen   []int   // for each shape of rows, the last call of the method of that used it
+	calls  int
+	space  space[uint8]
+}
+
+func newPartitions(m *Machine) partitions {
+	p := partitions{single: make([]uint8, m.Classes), seen: make([]int, len(m.Rows.width))}
+	for c := range p.single {
+		p.single[c] = uint8(c)
+	}
+	return p
+}
+
+// of returns a partition of the byte classes into sets that act alike on the positions of an effect.
+func (p *partitions) of(m *Machine, effect []pair) []uint8 {
+	n := int32(m.States())
+	if len(effect) == int(n) { // the states tell all classes apart, with rare exceptions
+		return p.single
+	}
+	row := p.space.take(m.Classes)
+	p.calls++
+	for _, x := range effect {
+		if x.o >= n {
+			continue
+		}
+		if k := m.Rows.shape(x.o); p.seen[k] != p.calls {
+			p.seen[k] = p.calls
+			of := m.Rows.slotsOf(k)
+			refine(row, func(a, b uint8) bool { return of[a] == of[b] })
+		}
+	}
+	return row
+}
+
+// refine divides the sets of a partition into sets of equal classes.
+func refine(row []uint8, equal func(a, b uint8) bool) {
+	var next [256]uint8 // first class of the next part of a set, 0 if there is none
+	for c := range row {
+		a := row[c]
+		for !equal(a, uint8(c)) {
+			if next[a] == 0 {
+				next[a] = uint8(c)
+			}
+			a = next[a]
+		}
+		row[c] = a
+	}
 }
 
 // remember stores the effect p in the memory and sets the number of p.
@@ -246,64 +383,105 @@ func (l *lifter) remember(p *prefix) {
 	if p.generation == m.generation {
 		return
 	}
-	if m.kept+len(p.cursors) > l.most && m.kept > 0 {
-		*m = memory{generation: m.generation + 1, number: map[uint64]int32{}}
+	if m.kept+len(p.pairs) > l.most && m.kept > 0 {
+		*m = memory{generation: m.generation + 1}
 	}
-	h := uint64(0)
-	for _, c := range p.cursors {
-		h = hash(hash(h, c.from, c.now), c.ago, 0)
+	h, nested := uint64(0), false
+	for _, x := range p.pairs {
+		h += x.hash()
+		nested = nested || x.o >= l.n
 	}
-	id, ok := find(m.number, h, m.list, p.cursors)
+	id := l.store(p.pairs, h, nested)
+	p.pairs, p.id, p.generation = m.list[id], id, m.generation
+}
+
+// store returns the number in the memory of an effect, and stores it if it is new.
+func (l *lifter) store(pairs []pair, h uint64, nested bool) int32 {
+	m := &l.memory
+	id, ok := m.find(h, pairs)
 	if !ok {
-		nested := false
-		for _, c := range p.cursors {
-			nested = nested || c.ago > 0
-		}
-		m.list, m.nested, m.class = append(m.list, slices.Clone(p.cursors)), append(m.nested, nested), append(m.class, 0)
-		m.loop = append(m.loop, 0)
-		m.step = append(m.step, make([]int32, l.m.Classes)...)
-		m.kept += len(p.cursors)
+		m.list, m.effects = append(m.list, l.keep(pairs)), append(m.effects, effect{hash: h, nested: nested, step: l.steps.take(l.m.Classes)})
+		m.kept += len(pairs)
 	}
-	p.cursors, p.id, p.generation = m.list[id], id, m.generation
+	return id
 }
 
-// hash adds two numbers to the hash h.
-func hash(h uint64, a, b int32) uint64 {
-	h = (h ^ (uint64(uint32(a)) | uint64(uint32(b))<<32)) * 0x9E3779B97F4A7C15
-	return h ^ h>>32
+// space hands out slices of zeros that are parts of larger ones.
+type space[E any] struct{ free []E }
+
+// spaceSize is the number of entries that a space allocates at once.
+const spaceSize = 1 << 12
+
+// take returns n zeros.
+func (s *space[E]) take(n int) []E {
+	if n > spaceSize/8 {
+		return make([]E, n)
+	}
+	if n > len(s.free) {
+		s.free = make([]E, spaceSize)
+	}
+	x := s.free[:n:n]
+	s.free = s.free[n:]
+	return x
 }
 
-// find returns the index of x in list. If x is not in it, find returns the index at which the caller
-// must append x, and false. Indices are kept by the hash h of their element, or by the next free number
-// after it.
-func find[E comparable](index map[uint64]int32, h uint64, list [][]E, x []E) (int32, bool) {
+// keep returns a copy of x.
+func (l *lifter) keep(x []pair) []pair {
+	y := l.space.take(len(x))
+	copy(y, x)
+	return y
+}
+
+// table numbers lists of pairs. Numbers are kept by the hash of their list, the sum of its pairs'
+// hashes, or by the next free number after it.
+type table struct {
+	index map[uint64]int32
+	list  [][]pair
+}
+
+// find returns the number of x. If x is not in the table, find returns the number that x gets, and
+// false. The caller must then append x to the list.
+func (t *table) find(h uint64, x []pair) (int32, bool) {
+	if t.index == nil {
+		t.index = map[uint64]int32{}
+	}
 	for ; ; h++ {
-		i, ok := index[h]
+		i, ok := t.index[h]
 		if !ok {
-			index[h] = int32(len(list))
-			return int32(len(list)), false
+			t.index[h] = int32(len(t.list))
+			return int32(len(t.list)), false
 		}
-		if slices.Equal(list[i], x) {
+		if slices.Equal(t.list[i], x) {
 			return i, true
 		}
 	}
 }
 
+func (x pair) hash() uint64 {
+	h := (uint64(uint32(x.q))<<32 | uint64(uint32(x.o))) * 0x9E3779B97F4A7C15
+	return (h ^ h>>32) * 0xD6E8FEB86659FD93
+}
+
+// number returns the number of outcome o, and assigns one if necessary.
 func (l *lifter) number(o outcome) int32 {
 	if o.kind == Inside {
-		if l.inside[o.a] == 0 {
-			l.list = append(l.list, o)
-			l.inside[o.a] = int32(len(l.list))
-		}
-		return l.inside[o.a] - 1
+		return o.a
 	}
-	if i, ok := l.numbers[o]; ok {
-		return i
+	i, ok := l.numbers[o]
+	if !ok {
+		i = l.n + int32(len(l.list))
+		l.numbers[o] = i
+		l.list = append(l.list, o)
 	}
-	i := int32(len(l.list))
-	l.numbers[o] = i
-	l.list = append(l.list, o)
 	return i
+}
+
+// outcome returns the outcome with number o.
+func (l *lifter) outcome(o int32) outcome {
+	if o < l.n {
+		return outcome{Inside, o, 0}
+	}
+	return l.list[o-l.n]
 }
 
 // Lift converts the machine m, which reads bytes, to a graph that reads the tokens of the
@@ -318,11 +496,23 @@ func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 }
 
 func newLifter(m *Machine, v *Vocabulary) *lifter {
-	l := &lifter{v: v, numbers: map[outcome]int32{}, inside: make([]int32, m.States()), most: remembered, class: make([]int32, len(v.Tokens))}
-	for t := range l.class {
-		l.class[t] = -1
+	n := m.States()
+	l := &lifter{v: v, n: int32(n), numbers: map[outcome]int32{}, most: remembered, class: slices.Clone(v.dead), next: make([]int32, n*m.Classes), waiting: make([]int32, n),
+		alike: newPartitions(m)}
+	l.m, l.exits, l.find, l.same = m, map[exit]int32{}, map[start]int32{}, map[string]int32{}
+	for c := range m.Classes {
+		column := l.column(uint8(c))
+		for q := range column {
+			switch a := m.Rows.at(int32(q), uint8(c)); a.Kind {
+			case Inside:
+				column[q] = a.To
+			case Call, Return:
+				column[q] = leave
+			default:
+				column[q] = dead
+			}
+		}
 	}
-	l.m, l.exits, l.find, l.alike = m, map[exit]int32{}, map[start]int32{}, map[string]int32{}
 	return l
 }
 
@@ -332,7 +522,8 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	var meter poll.Meter
 	meter.Watch(ctx)
 	n := l.m.States()
-	g := &Graph{m: l.m, v: l.v, members: l.members(), class: l.class,
+	tokens, members := l.members()
+	g := &Graph{m: l.m, v: l.v, members: members, class: l.class,
 		levels: make([]level, l.m.Levels), starts: l.starts, local: make([]int32, n+1)}
 	b := newBuilder(g, l)
 	for i := range g.local {
@@ -358,7 +549,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 		return cmp.Or(cmp.Compare(g.starts[x].depth, g.starts[y].depth), cmp.Compare(x, y))
 	})
 	g.plan = newPlan(g, depths(l.after))
-	g.blocks = newBlocks(g)
+	g.blocks = newBlocks(g, tokens)
 	return g, meter.Poll()
 }
 
@@ -377,6 +568,7 @@ type Vocabulary struct {
 	// are consecutive, and the kinds of bytes that follow this text in them
 	ends  []int32
 	kinds []uint64
+	dead  []int32 // −1 for every token, to be copied
 }
 
 // kind divides the bytes into fewer than 64 kinds. Within a string, most states read all control
@@ -433,7 +625,7 @@ func (v *Vocabulary) prepare() {
 // spells[t] is true, or all tokens if spells is nil. None of these tokens may be in pad, which may be
 // in any order. The result keeps a reference to the slice tokens.
 func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
-	v := &Vocabulary{Tokens: tokens, Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
+	v := &Vocabulary{Tokens: tokens, dead: slices.Repeat([]int32{-1}, len(tokens)), Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
 	for t := range tokens {
 		if spells == nil || spells[t] {
 			v.order = append(v.order, int32(t))

@@ -27,8 +27,7 @@ type Machine struct {
 	Class   [256]uint8
 	Classes int
 
-	// Moves[q·Classes+c] is the move of state q on a byte of class c.
-	Moves []Move
+	Rows Rows // moves of every state
 
 	// Resume[γ][ρ] is the state in which a caller that pushed symbol γ continues after its callee
 	// has returned symbol ρ. It is −1 if the caller then rejects the text.
@@ -50,44 +49,55 @@ func (m *Machine) States() int { return len(m.Level) }
 // level.
 func (m *Machine) Check() error {
 	n := int32(len(m.Level))
-	if int(m.Start) >= len(m.Level) || m.Start < 0 || len(m.Accept) != len(m.Level) || len(m.Moves) != len(m.Level)*m.Classes {
-		return fmt.Errorf("pushdown: Machine: %d states, %d classes, %d moves, %d of Accept, start %d do not fit",
-			n, m.Classes, len(m.Moves), len(m.Accept), m.Start)
+	if int(m.Start) >= len(m.Level) || m.Start < 0 || len(m.Accept) != len(m.Level) || !m.Rows.fit(len(m.Level), m.Classes) {
+		return fmt.Errorf("pushdown: Machine: %d states, %d classes, %d rows, %d of Accept, start %d do not fit",
+			n, m.Classes, len(m.Rows.list), len(m.Accept), m.Start)
 	}
 	for _, c := range m.Class {
 		if int(c) >= m.Classes {
 			return fmt.Errorf("pushdown: Machine: class %d, want < %d", c, m.Classes)
 		}
 	}
-	for i, a := range m.Moves {
-		q := i / m.Classes
-		switch a.Kind {
-		case Dead:
-		case Inside:
-			if a.To < 0 || a.To >= n || m.Level[a.To] != m.Level[q] {
-				return fmt.Errorf("pushdown: Machine: state %d moves to %d outside its level", q, a.To)
-			}
-		case Call:
-			if a.To < 0 || a.To >= n || a.Symbol < 0 || int(a.Symbol) >= len(m.Resume) {
-				return fmt.Errorf("pushdown: Machine: state %d calls %d with symbol %d", q, a.To, a.Symbol)
-			}
-			for _, r := range m.Resume[a.Symbol] {
-				if r >= n || r >= 0 && m.Level[r] != m.Level[q] {
-					return fmt.Errorf("pushdown: Machine: symbol %d of state %d resumes at %d outside its level", a.Symbol, q, r)
-				}
-			}
-		case Return:
-			for g, r := range m.Resume {
-				if a.Symbol < 0 || int(a.Symbol) >= len(r) {
-					return fmt.Errorf("pushdown: Machine: state %d returns %d, want < len(Resume[%d]) = %d", q, a.Symbol, g, len(r))
-				}
+	for q := range n {
+		for _, a := range m.Rows.of(q) {
+			if err := m.checkMove(q, a); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-func (m *Machine) move(q int32, b byte) Move { return m.Moves[int(q)*m.Classes+int(m.Class[b])] }
+// checkMove returns an error if the move a of state q refers to a missing entry or leaves its level.
+func (m *Machine) checkMove(q int32, a Move) error {
+	n := int32(len(m.Level))
+	switch a.Kind {
+	case Dead:
+	case Inside:
+		if a.To < 0 || a.To >= n || m.Level[a.To] != m.Level[q] {
+			return fmt.Errorf("pushdown: Machine: state %d moves to %d outside its level", q, a.To)
+		}
+	case Call:
+		if a.To < 0 || a.To >= n || a.Symbol < 0 || int(a.Symbol) >= len(m.Resume) {
+			return fmt.Errorf("pushdown: Machine: state %d calls %d with symbol %d", q, a.To, a.Symbol)
+		}
+		for _, r := range m.Resume[a.Symbol] {
+			if r >= n || r >= 0 && m.Level[r] != m.Level[q] {
+				return fmt.Errorf("pushdown: Machine: symbol %d of state %d resumes at %d outside its level", a.Symbol, q, r)
+			}
+		}
+	case Return:
+		for g, r := range m.Resume {
+			if a.Symbol < 0 || int(a.Symbol) >= len(r) {
+				return fmt.Errorf("pushdown: Machine: state %d returns %d, want < len(Resume[%d]) = %d", q, a.Symbol, g, len(r))
+			}
+		}
+	}
+	return nil
+}
+
+// Next returns the move of state q on the byte b.
+func (m *Machine) Next(q int32, b byte) Move { return *m.Rows.at(q, m.Class[b]) }
 
 // Config is a configuration of a machine: a state and a stack of symbols. The top of the stack is
 // the last symbol.
@@ -103,7 +113,7 @@ func (m *Machine) Begin() Config { return Config{State: m.Start} }
 // The second result is false if no move is possible at some byte. Read may overwrite c.Stack.
 func (m *Machine) Read(c Config, text string) (Config, bool) {
 	for i := range len(text) {
-		a := m.move(c.State, text[i])
+		a := m.Next(c.State, text[i])
 		switch a.Kind {
 		case Dead:
 			return c, false

@@ -24,8 +24,8 @@ func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 		return nil, nil
 	}
 	p := parts{Machine: m, live: live, call: int32(len(m.Level)), ret: int32(len(m.Level) + len(m.Resume))}
-	edges, first := p.edges()
-	if p.block, p.blocks, err = edges.Refine(ctx, first, 2*m.Levels+2); err != nil {
+	arcs, edges, first := p.edges()
+	if p.block, p.blocks, err = arcs.Refine(ctx, edges, first, 2*m.Levels+2); err != nil {
 		return nil, err
 	}
 	return p.machine(meter)
@@ -42,32 +42,26 @@ type parts struct {
 	blocks    int
 }
 
-// edges returns labelled edges between the parts that represent the machine's tables. A state has
-// edges to the next state and to the symbol of each move, labelled by byte class and kind. A call
-// symbol has an edge to a state, labelled by a return symbol. A return symbol has an edge to a
-// state, labelled by a call symbol. The result first is the initial partition. It distinguishes
-// states by their level and by whether a text may end in them, and separates states from symbols.
-func (p *parts) edges() (edges algebra.Edges, first []int32) {
+// edges returns labelled arcs and edges between the parts that represent the machine's tables. A state
+// has arcs to the next state and to the symbol of each move, labelled by byte classes. A call symbol
+// has an edge to a state, labelled by a return symbol. A return symbol has an edge to a state, labelled
+// by a call symbol. The result first is the initial partition. It distinguishes states by their level
+// and by whether a text may end in them, and separates states from symbols. It thus tells the kinds of
+// moves apart.
+func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, first []int32) {
 	returns := 0
 	for _, row := range p.Resume {
 		returns = max(returns, len(row))
 	}
 	p.used = append(slices.Clone(p.live), make([]bool, len(p.Resume)+returns)...)
 	first = make([]int32, len(p.used))
-	add := func(from, label, to int32) {
-		edges.Add(from, label, to)
+	arcs, edges = &algebra.Arcs{}, &algebra.Edges{}
+	add := func(from, set, to int32) {
+		arcs.Add(from, set, to)
 		p.used[to] = true
 	}
-	const ways = 4 // inside, call, its symbol, return
-	moves := 0
-	for q, live := range p.live {
-		if live {
-			for _, a := range p.row(int32(q)) {
-				moves += int(edgesOf[a.Kind])
-			}
-		}
-	}
-	edges.Grow(moves)
+	arcs.Grow(len(p.Rows.moves))
+	sets := make([][]int32, len(p.Rows.width)) // of the classes of each slot, by shape
 	for q, live := range p.live {
 		q := int32(q)
 		if first[q] = 2 * p.Level[q]; p.ends(q) {
@@ -76,17 +70,22 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 		if !live {
 			continue
 		}
-		for c, a := range p.row(q) {
-			label := ways * int32(c)
-			switch {
-			case !p.leads(a, p.live):
-			case a.Kind == Inside:
-				add(q, label, a.To)
-			case a.Kind == Call:
-				add(q, label+1, a.To)
-				add(q, label+2, p.call+a.Symbol)
-			case a.Kind == Return:
-				add(q, label+3, p.ret+a.Symbol)
+		of := &sets[p.Rows.shape(q)]
+		if *of == nil {
+			*of = p.sets(arcs, p.Rows.shape(q))
+		}
+		for k, a := range p.Rows.of(q) {
+			if !p.leads(a, p.live) {
+				continue
+			}
+			switch set := (*of)[k]; a.Kind {
+			case Inside:
+				add(q, set, a.To)
+			case Call:
+				add(q, set, a.To)
+				add(q, set, p.call+a.Symbol)
+			case Return:
+				add(q, set, p.ret+a.Symbol)
 			}
 		}
 	}
@@ -99,17 +98,26 @@ func (p *parts) edges() (edges algebra.Edges, first []int32) {
 		for r, q := range row {
 			x, y := p.call+int32(g), p.ret+int32(r)
 			if q >= 0 && p.live[q] && p.used[x] && p.used[y] {
-				label := ways * int32(p.Classes)
-				edges.Add(x, label+int32(r), q)
-				edges.Add(y, label+int32(returns+g), q)
+				edges.Add(x, int32(r), q)
+				edges.Add(y, int32(returns+g), q)
 			}
 		}
 	}
-	return edges, first
+	return arcs, edges, first
 }
 
-// edgesOf is the number of edges for a move, by its kind.
-var edgesOf = [...]uint8{Dead: 0, Inside: 1, Call: 2, Return: 1}
+// sets returns the numbers of the sets of classes that form the slots of a shape.
+func (p *parts) sets(arcs *algebra.Arcs, shape int32) []int32 {
+	of := make([]algebra.Set, p.Rows.width[shape])
+	for c, k := range p.Rows.slotsOf(shape) {
+		of[k][c>>6] |= 1 << (c & 63)
+	}
+	numbers := make([]int32, len(of))
+	for k, set := range of {
+		numbers[k] = arcs.Set(set)
+	}
+	return numbers
+}
 
 // machine returns the machine whose states and symbols are the blocks, numbered in the order of
 // their first members.
@@ -130,50 +138,52 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 		}
 	}
 	of := func(x int32) int32 { return number[p.block[x]] }
-	convert := func(a Move) Move {
-		switch {
-		case !p.leads(a, p.live):
-			return Move{}
-		case a.Kind == Inside:
-			return Move{Inside, 0, of(a.To)}
-		case a.Kind == Call:
-			return Move{Call, of(p.call + a.Symbol), of(a.To)}
-		}
-		return Move{Return, of(p.ret + a.Symbol), 0}
-	}
-	last, result := Move{}, Move{} // neighbours in a row are often alike
-	move := func(a Move) Move {
-		if a != last {
-			last, result = a, convert(a)
-		}
-		return result
-	}
 	to := &Machine{Levels: p.Levels, Start: of(p.Start)}
 	states := first[:counts[0]]
-	merged := newColumns(p.Machine) // classes that no state tells apart
-	row := make([]Move, p.Classes)
-	for _, q := range states {
-		if meter.Done(2 * p.Classes) {
+	to.Level, to.Accept = make([]int32, len(states)), make([]bool, len(states))
+	rows, merged := NewRows(p.Classes, len(states)), newColumns(p.Machine) // classes that no state tells apart
+	var row []Move
+	var same Splitter[Move]
+	slots := make([]uint8, p.Classes)
+	shapes := slices.Repeat([]int32{-1}, len(p.Rows.width)) // of the new rows, by shape, if no slots are alike
+	for i, q := range states {
+		row = p.led(row[:0], q)
+		for k, a := range row {
+			switch a.Kind {
+			case Inside:
+				row[k].To = of(a.To)
+			case Call:
+				row[k] = Move{Call, of(p.call + a.Symbol), of(a.To)}
+			case Return:
+				row[k].Symbol = of(p.ret + a.Symbol)
+			}
+		}
+		of, values := same.Split(row)
+		was := p.Rows.shape(q)
+		shape := shapes[was]
+		if len(values) < len(row) || shape < 0 {
+			for c, k := range p.Rows.slotsOf(was) {
+				slots[c] = of[k]
+			}
+			known := len(rows.width)
+			if shape = rows.Shape(slots); int(shape) == known {
+				merged.split(slots)
+			}
+			if len(values) == len(row) {
+				shapes[was] = shape
+			}
+		}
+		rows.Add(shape, values...)
+		to.Level[i], to.Accept[i] = p.Level[q], p.ends(q)
+		if meter.Done(p.Classes) {
 			return nil, meter.Err()
 		}
-		for c, a := range p.row(q) {
-			row[c] = move(a)
-		}
-		merged.split(row)
 	}
 	for b, c := range p.Class {
 		to.Class[b] = merged.of[c]
 	}
 	to.Classes = len(merged.some)
-	to.Level, to.Accept = make([]int32, len(states)), make([]bool, len(states))
-	to.Moves = make([]Move, len(states)*to.Classes)
-	for i, q := range states {
-		to.Level[i], to.Accept[i] = p.Level[q], p.ends(q)
-		from, row := p.row(q), to.row(int32(i))
-		for k, c := range merged.some {
-			row[k] = move(from[c])
-		}
-	}
+	to.Rows = rows.with(merged.some)
 	for _, g := range first[counts[0] : counts[0]+counts[1]] {
 		row := make([]int32, counts[2])
 		for i, r := range first[counts[0]+counts[1]:] {
@@ -208,8 +218,8 @@ func newColumns(m *Machine) *columns {
 	return c
 }
 
-// split divides every class by the moves in a row of a state.
-func (c *columns) split(row []Move) {
+// split divides every class by the slots of a shape.
+func (c *columns) split(row []uint8) {
 	whole := true
 	for _, x := range c.order {
 		if row[x] != row[c.some[c.of[x]]] {
@@ -239,86 +249,82 @@ next:
 	c.of, c.some = of, some
 }
 
-// source is a move inside a level, from one of its states, or a call by a state that pushes a symbol
-// and enters the state to. The symbol of a move inside is −1.
-type source struct{ from, symbol, to int32 }
-
 // living reports which states can be reached and lead to the end of a text or of their level.
 // It takes time linear in the size of the tables.
 func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
-	n := len(m.Level)
-	// Moves, by where they lead and by symbol. Of neighbours in a row that are alike, one is enough.
-	into, callers := make([][]source, n), make([][]source, len(m.Resume))
-	after := make([][]int32, n) // symbols that resume at a state
+	n, moves := len(m.Level), m.Rows.moves
+	// Where moves come from and lead to, and the symbols of calls; −1 for all others.
+	tail, head, symbol := make([]int32, len(moves)), make([]int32, len(moves)), make([]int32, len(moves))
 	live, useful := make([]bool, n), make([]bool, len(m.Resume))
-	var list []int32
+	list := make([]int32, 0, n)
 	mark := func(q int32) {
 		if !live[q] {
 			live[q] = true
 			list = append(list, q)
 		}
 	}
+	if meter.Done(4 * len(moves)) {
+		return nil, meter.Err()
+	}
+	i := 0
+	for q := range int32(n) {
+		for _, a := range m.Rows.of(q) {
+			tail[i], head[i], symbol[i] = q, -1, -1
+			switch a.Kind {
+			case Inside:
+				if a.To != q {
+					head[i] = a.To
+				}
+			case Call:
+				head[i], symbol[i] = a.To, a.Symbol
+			case Return:
+				mark(q)
+			}
+			i++
+		}
+		if m.ends(q) {
+			mark(q)
+		}
+	}
+	var after, resumed []int32 // symbols, and the states at which they resume
 	for g, row := range m.Resume {
 		if meter.Done(len(row)) {
 			return nil, meter.Err()
 		}
 		for _, q := range row {
 			if q >= 0 {
-				after[q] = append(after[q], int32(g))
+				after, resumed = append(after, int32(g)), append(resumed, q)
 			}
 		}
 	}
-	for q := range int32(n) {
-		if meter.Done(m.Classes) {
-			return nil, meter.Err()
-		}
-		last := Move{}
-		for _, a := range m.row(q) {
-			if a == last {
-				continue
-			}
-			switch last = a; a.Kind {
-			case Inside:
-				if a.To != q {
-					into[a.To] = append(into[a.To], source{q, -1, 0})
-				}
-			case Call:
-				x := source{q, a.Symbol, a.To}
-				into[a.To], callers[a.Symbol] = append(into[a.To], x), append(callers[a.Symbol], x)
-			case Return:
-				mark(q)
-			}
-		}
-	}
-	for q := range int32(n) {
-		if m.ends(q) {
-			mark(q)
-		}
-	}
+	into, incoming := algebra.Group(head, n)
+	callers, calling := algebra.Group(symbol, len(m.Resume))
+	at, resuming := algebra.Group(resumed, n)
 	for len(list) > 0 {
 		q := list[len(list)-1]
 		list = list[:len(list)-1]
-		if meter.Done(1 + len(into[q]) + len(after[q])) {
+		if meter.Done(1 + int(into[q+1]-into[q]+at[q+1]-at[q])) {
 			return nil, meter.Err()
 		}
-		for _, x := range into[q] {
-			if x.symbol < 0 || useful[x.symbol] {
-				mark(x.from)
+		for _, a := range incoming[into[q]:into[q+1]] {
+			if g := symbol[a]; g < 0 || useful[g] {
+				mark(tail[a])
 			}
 		}
-		for _, g := range after[q] {
+		for _, x := range resuming[at[q]:at[q+1]] {
+			g := after[x]
 			if useful[g] {
 				continue
 			}
 			useful[g] = true
-			for _, x := range callers[g] {
-				if live[x.to] {
-					mark(x.from)
+			for _, a := range calling[callers[g]:callers[g+1]] {
+				if live[head[a]] {
+					mark(tail[a])
 				}
 			}
 		}
 	}
-	reached, resumed := make([]bool, n), make([]bool, len(m.Resume))
+	reached, entered := make([]bool, n), make([]bool, len(m.Resume))
 	list = append(list, m.Start)
 	for len(list) > 0 {
 		q := list[len(list)-1]
@@ -327,19 +333,16 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 			continue
 		}
 		reached[q] = true
-		if meter.Done(m.Classes) {
+		row := m.Rows.of(q)
+		if meter.Done(len(row)) {
 			return nil, meter.Err()
 		}
-		last := Move{}
-		for _, a := range m.row(q) {
-			if a == last {
-				continue
-			}
-			if last = a; a.Kind == Inside || a.Kind == Call {
+		for _, a := range row {
+			if a.Kind == Inside || a.Kind == Call {
 				list = append(list, a.To)
 			}
-			if a.Kind == Call && !resumed[a.Symbol] {
-				resumed[a.Symbol] = true
+			if a.Kind == Call && !entered[a.Symbol] {
+				entered[a.Symbol] = true
 				list = append(list, m.Resume[a.Symbol]...)
 			}
 		}
@@ -350,7 +353,16 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 // ends reports whether a text may end in state q.
 func (m *Machine) ends(q int32) bool { return m.Accept[q] && m.Level[q] == m.Level[m.Start] }
 
-func (m *Machine) row(q int32) []Move { return m.Moves[int(q)*m.Classes : int(q+1)*m.Classes] }
+// led appends to row the moves of the slots of state q. Those that do not lead on are dead.
+func (p *parts) led(row []Move, q int32) []Move {
+	for _, a := range p.Rows.of(q) {
+		if !p.leads(a, p.live) {
+			a = Move{}
+		}
+		row = append(row, a)
+	}
+	return row
+}
 
 // leads reports whether move a leads to a live state or leaves its level.
 func (m *Machine) leads(a Move, live []bool) bool {

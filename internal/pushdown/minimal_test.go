@@ -61,18 +61,22 @@ func copied(r *rand.Rand, m *Machine) *Machine {
 		return q + n*r.Int32N(2)
 	}
 	c := &Machine{Class: m.Class, Classes: m.Classes, Levels: m.Levels, Start: two(m.Start)}
+	var moves []Move
 	for range 2 {
 		c.Level, c.Accept = append(c.Level, m.Level...), append(c.Accept, m.Accept...)
-		for _, a := range m.Moves {
-			if a.Kind == Inside || a.Kind == Call {
-				a.To = two(a.To)
+		for q := range int32(len(m.Level)) {
+			for _, a := range m.Rows.all(q) {
+				if a.Kind == Inside || a.Kind == Call {
+					a.To = two(a.To)
+				}
+				if a.Kind == Call {
+					a.Symbol += int32(len(m.Resume)) * r.Int32N(2)
+				}
+				moves = append(moves, a)
 			}
-			if a.Kind == Call {
-				a.Symbol += int32(len(m.Resume)) * r.Int32N(2)
-			}
-			c.Moves = append(c.Moves, a)
 		}
 	}
+	c.Rows = rowsOf(c.Classes, moves)
 	for range 2 {
 		for _, row := range m.Resume {
 			x := make([]int32, len(row))
@@ -92,7 +96,7 @@ func different(m *Machine, live []bool) int {
 	returns := len(m.Resume[0])
 	calls, rets := make([]bool, g), make([]bool, returns) // in use
 	for q := range n {
-		for _, a := range m.row(int32(q)) {
+		for _, a := range m.Rows.all(int32(q)) {
 			if live[q] && m.leads(a, live) && a.Kind == Call {
 				calls[a.Symbol] = true
 			} else if live[q] && a.Kind == Return {
@@ -132,8 +136,8 @@ func different(m *Machine, live []bool) int {
 					continue
 				}
 				d := m.Level[a] != m.Level[b] || m.ends(int32(a)) != m.ends(int32(b))
-				for c, x := range m.row(int32(a)) {
-					y := m.row(int32(b))[c]
+				for c, x := range m.Rows.all(int32(a)) {
+					y := m.Rows.all(int32(b))[c]
 					if !m.leads(x, live) {
 						x = Move{}
 					}

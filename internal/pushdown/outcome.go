@@ -22,7 +22,7 @@ type reader struct {
 	exits map[exit]int32
 	// outcome of the remaining bytes after a return, by exit and symbol of the call
 	after  [][]outcome
-	alike  map[string]int32 // exits by their row in the field after, to merge equal exits
+	same   map[string]int32 // exits by their row in the field after, to merge equal exits
 	starts []start
 	find   map[start]int32
 }
@@ -36,7 +36,7 @@ func (r *reader) run(q int32, text string) outcome {
 	}
 	var open []frame
 	for i := range len(text) {
-		a := r.m.move(q, text[i])
+		a := r.m.Next(q, text[i])
 		switch a.Kind {
 		case Dead:
 			return outcome{}
@@ -88,9 +88,9 @@ func (r *reader) exit(x exit) int32 {
 			key = binary.LittleEndian.AppendUint32(key, uint32(o.b))
 		}
 		var ok bool
-		if id, ok = r.alike[string(key)]; !ok {
+		if id, ok = r.same[string(key)]; !ok {
 			id = int32(len(r.after))
-			r.alike[string(key)] = id
+			r.same[string(key)] = id
 			r.after = append(r.after, after)
 		}
 	}

@@ -188,10 +188,10 @@ func brackets() *Machine {
 		m.Class[b] = 3
 	}
 	m.Class['a'], m.Class['['], m.Class[']'] = 0, 1, 2
-	m.Moves = []Move{
+	m.Rows = rowsOf(m.Classes, []Move{
 		{Inside, 0, 0}, {Call, 0, 1}, {}, {},
 		{Inside, 0, 1}, {Call, 1, 1}, {Return, 0, 0}, {},
-	}
+	})
 	return m
 }
 
@@ -290,11 +290,12 @@ func TestWeightErrors(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for name, spoil := range map[string]func(m *Machine){
 		"shape":  func(m *Machine) { m.Accept = nil },
+		"rows":   func(m *Machine) { m.Rows.moves = m.Rows.moves[1:] },
 		"class":  func(m *Machine) { m.Class[9] = 4 },
-		"level":  func(m *Machine) { m.Moves[0].To = 1 },
-		"call":   func(m *Machine) { m.Moves[1].Symbol = 2 },
+		"level":  func(m *Machine) { m.Rows.moves[0].To = 1 },
+		"call":   func(m *Machine) { m.Rows.moves[1].Symbol = 2 },
 		"resume": func(m *Machine) { m.Resume[0][0] = 1 },
-		"return": func(m *Machine) { m.Moves[6].Symbol = 1 },
+		"return": func(m *Machine) { m.Rows.moves[5].Symbol = 1 },
 	} {
 		m := brackets()
 		require.NoError(t, m.Check())
@@ -313,10 +314,10 @@ func TestForgetting(t *testing.T) {
 		b.most = r.IntN(12)
 		require.NoError(t, a.read(context.Background()))
 		require.NoError(t, b.read(context.Background()))
-		require.Equal(t, a.rows, b.rows)
+		require.Equal(t, a.rows.list, b.rows.list)
 		require.Equal(t, a.class, b.class)
 		require.Zero(t, a.memory.generation)
-		classes += len(a.rows)
+		classes += len(a.rows.list)
 		require.True(t, b.memory.generation > 0 || len(a.memory.list) < 12)
 	}
 	require.Greater(t, classes, 600)
@@ -341,11 +342,15 @@ func TestLiftClassesSubtreesAtOnce(t *testing.T) {
 				m.Class[b] = 3
 			}
 		}
-		for q := range m.Level { // letters or digits often change nothing
+		var moves []Move
+		for q := range int32(len(m.Level)) { // letters or digits often change nothing
+			row := m.Rows.all(q)
 			if k := r.IntN(4); k < 2 {
-				m.Moves[q*m.Classes+k] = Move{Kind: Inside, To: int32(q)}
+				row[k] = Move{Kind: Inside, To: q}
 			}
+			moves = append(moves, row...)
 		}
+		m.Rows = rowsOf(m.Classes, moves)
 		tokens := make([]string, 200)
 		for i := range tokens {
 			for range 1 + r.IntN(5) {
@@ -359,10 +364,10 @@ func TestLiftClassesSubtreesAtOnce(t *testing.T) {
 		require.NoError(t, a.read(t.Context()))
 		require.NoError(t, b.read(t.Context()))
 		require.Equal(t, b.class, a.class)
-		require.Equal(t, b.rows, a.rows)
+		require.Equal(t, b.rows.list, a.rows.list)
 		require.Equal(t, b.list, a.list)
-		for id, set := range a.memory.loop {
-			if len(a.memory.list[id]) > 0 && set != 0 {
+		for id, e := range a.memory.effects {
+			if len(a.memory.list[id]) > 0 && e.loop != 0 {
 				looped++
 			}
 		}

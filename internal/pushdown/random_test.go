@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/stretchr/testify/require"
 )
@@ -44,28 +45,49 @@ func randomMachine(r *rand.Rand, bytes int) *Machine {
 		}
 		m.Resume = append(m.Resume, row)
 	}
+	var moves []Move
 	for q := range m.Level {
 		lv := int(m.Level[q])
 		for range bytes {
 			switch r.IntN(8) {
 			case 0:
-				m.Moves = append(m.Moves, Move{})
+				moves = append(moves, Move{})
 			case 1, 2:
-				m.Moves = append(m.Moves, Move{Inside, 0, of[lv][r.IntN(len(of[lv]))]})
+				moves = append(moves, Move{Inside, 0, of[lv][r.IntN(len(of[lv]))]})
 			case 3, 4, 5:
 				g := r.IntN(symbols)
 				for levelOf[g] != lv {
 					g = r.IntN(symbols)
 				}
-				m.Moves = append(m.Moves, Move{Call, int32(g), int32(r.IntN(len(m.Level)))})
+				moves = append(moves, Move{Call, int32(g), int32(r.IntN(len(m.Level)))})
 			default:
-				m.Moves = append(m.Moves, Move{Return, int32(r.IntN(returns)), 0})
+				moves = append(moves, Move{Return, int32(r.IntN(returns)), 0})
 			}
 		}
-		m.Moves = append(m.Moves, Move{})
+		moves = append(moves, Move{})
 	}
+	m.Rows = rowsOf(m.Classes, moves)
 	m.Start = int32(r.IntN(len(m.Level)))
 	return m
+}
+
+// rowsOf returns rows with moves[q·classes+c] as the move of state q on a byte of class c.
+func rowsOf(classes int, moves []Move) Rows {
+	r := NewRows(classes, 0)
+	var s Splitter[Move]
+	for row := range slices.Chunk(moves, classes) {
+		slots, values := s.Split(row)
+		r.Add(r.Shape(slots), values...)
+	}
+	return r
+}
+
+// all returns the moves of state q by class.
+func (r *Rows) all(q int32) (row []Move) {
+	for c := range r.classes {
+		row = append(row, *r.at(q, uint8(c)))
+	}
+	return row
 }
 
 // randomTokens draws texts of one to three bytes, sometimes with padding as the

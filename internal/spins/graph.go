@@ -162,27 +162,6 @@ func (g *Graph) Groups(part int) uint64 {
 	return uint64(whole(g.parts[part].sites)/registerLanes) * simd.BitGroups
 }
 
-// Visit calls f for every site in sweep order, part by part. The argument odds of f is 2⁶⁴ times
-// the probability that a redraw gives the site state 1, given the states x of the other sites.
-func (g *Graph) Visit(x []int32, f func(site int, odds uint64)) {
-	site := make([]int, g.lanes)
-	for i, p := range g.place {
-		site[p] = i
-	}
-	for at := range g.parts {
-		p := &g.parts[at]
-		n := whole(p.sites)
-		for l := range p.sites {
-			m := 0
-			for k := range p.degree {
-				near := p.near[k*n+l]
-				m += int(x[site[near&(1<<31-1)]]) ^ int(near>>31&1)
-			}
-			f(site[p.lane+l], g.odds[p.kind].At(m))
-		}
-	}
-}
-
 // Chains holds the states of up to simd.ChainBits chains on a graph.
 type Chains struct {
 	*Graph

@@ -96,21 +96,24 @@ func newEqualByKind(m energy.Model) *equalByKind {
 	}
 	if from := newEqual(whole); from != nil {
 		e := &equalByKind{weight: from.weight}
-		return e.arrange(from, fixed)
+		if l, ok := e.arrange(from, fixed); ok {
+			e.graph = spins.NewGraph(l)
+			return e
+		}
 	}
 	return nil
 }
 
-// arrange finds the kinds of the sites and arranges the sites in the order of a sweep. It returns
-// nil if there are too many kinds or neighbours.
-func (e *equalByKind) arrange(from *equal, fixed []int32) *equalByKind {
+// arrange finds the kinds of the sites and returns the layout of their graph. It returns ok = false
+// if there are too many kinds or neighbours.
+func (e *equalByKind) arrange(from *equal, fixed []int32) (l spins.Layout, ok bool) {
 	start, adj := from.start, from.adj
 	sites := len(start) - 1
 	kind, degrees, odd := make([]int32, sites), []int32{}, []*simd.Odds{}
 	for i := range kind {
 		d := start[i+1] - start[i]
 		if d > spins.MostNear {
-			return nil
+			return l, false
 		}
 		b, size := from.base(i)
 		at, turned := 0, int(from.negative(i))
@@ -121,7 +124,7 @@ func (e *equalByKind) arrange(from *equal, fixed []int32) *equalByKind {
 			continue
 		}
 		if at == mostKinds {
-			return nil
+			return l, false
 		}
 		p := make([]uint64, d+1)
 		for n := range p {
@@ -130,8 +133,7 @@ func (e *equalByKind) arrange(from *equal, fixed []int32) *equalByKind {
 		e.base, e.turned, degrees, odd = append(e.base, b), append(e.turned, turned), append(degrees, d), append(odd, simd.NewOdds(p))
 	}
 	colour, _ := colouring(start, adj)
-	e.graph = spins.NewGraph(spins.Layout{Start: start, Adj: adj, Against: from.against, Colour: colour, Kind: kind, Odds: odd, Fixed: fixed})
-	return e
+	return spins.Layout{Start: start, Adj: adj, Against: from.against, Colour: colour, Kind: kind, Odds: odd, Fixed: fixed}, true
 }
 
 // rowKinds groups sites by the table in which their conditional probabilities are looked up:

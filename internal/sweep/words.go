@@ -159,13 +159,6 @@ func (k *wordGibbs) count(int) {
 // numbers of sites in state 1, by kind.
 func (k *wordGibbs) addEnergies(e []float64, more [][]int) {
 	near := more[len(k.even.base)][:len(e)]
-	if len(k.even.base) == 1 {
-		base, ones := k.even.base[0], more[0][:len(e)]
-		for s := range e {
-			e[s] += float64(base*float64(ones[s])) + float64(k.even.weight*float64(near[s]))
-		}
-		return
-	}
 	for s := range e {
 		sum := 0.0
 		for kind, base := range k.even.base {

@@ -17,6 +17,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy/model"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/exact/runs"
+	"github.com/gibbsite-go/gibbsite/internal/spins"
 	"github.com/gibbsite-go/gibbsite/internal/sweep/sweeptest"
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 	"github.com/gibbsite-go/gibbsite/sampler"
@@ -60,18 +61,29 @@ func TestWordGibbsIsExact(t *testing.T) {
 			sites, _ := m.Shape()
 			all := exact.States(sites, 2)
 			pi, _ := exact.Law(m)
+			whole, fixed := unclamped(m)
+			from := newEqual(whole)
+			l, ok := (&equalByKind{weight: from.weight}).arrange(from, fixed)
+			require.True(t, ok)
+			require.True(t, k.even.graph.Share(spins.NewGraph(l)))
+			order := exact.Must(order("Gibbs", Chromatic, m))
 			sweep := func(odds func(p uint64) uint64) (p *exact.Matrix) {
 				d, y := make([]float64, 2), make([]int32, sites)
-				order, up := []int{}, make([]map[int]float64, len(all))
+				up := make([][]float64, len(all))
 				for x := range all {
-					up[x] = map[int]float64{}
-					order = order[:0]
-					k.even.graph.Visit(all[x], func(i int, p uint64) {
+					up[x] = make([]float64, sites)
+					for i := range sites {
+						n := 0 // neighbours that count
+						for e := l.Start[i]; e < l.Start[i+1]; e++ {
+							if against := l.Against != nil && l.Against[e]; (all[x][l.Adj[e]] == 1) != against {
+								n++
+							}
+						}
+						p := l.Odds[l.Kind[i]].At(n)
 						energy.Conditionals(m).Conditional(d, i, all[x])
 						require.InDelta(t, 1/(1+math.Exp(d[1]-d[0])), float64(p)*0x1p-64, 1e-14)
 						up[x][i] = float64(odds(p)) * 0x1p-64
-						order = append(order, i)
-					})
+					}
 				}
 				for _, i := range order {
 					one := exact.NewMatrix(len(all), func(x int, dst []float64) {

@@ -780,7 +780,17 @@ func (r *Runner) sweep() bool {
 		seen := r.seen[:l.next]
 		clear(seen)
 		sums, zero := r.sums(t), r.zero()
-		if all {
+		switch {
+		case all && sought*len(cols) <= len(l.live):
+			for q, from := range l.row[:l.n] {
+				row := l.col[from:l.row[q+1]]
+				for _, k := range cols {
+					if e, ok := slices.BinarySearch(row, k); ok {
+						seen[l.to[int(from)+e]] = true
+					}
+				}
+			}
+		case all:
 			for e, to := range l.to {
 				seen[to] = seen[to] || sums[l.col[e]] > zero
 			}
@@ -810,6 +820,10 @@ func (r *Runner) sweep() bool {
 	}
 	return true
 }
+
+// sought is the number of columns of a site for each of those left from which it is faster to
+// search the edges of a node for the latter than to pass over all.
+const sought = 16
 
 // zero returns the representation of an empty sum.
 func (r *Runner) zero() float64 {

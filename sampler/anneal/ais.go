@@ -29,8 +29,8 @@ import (
 //
 //	E_k = (1 − β_k)·E_base + β_k·E,
 //
-// where E_base is the energy of the base, 0 for uniform states. If the model is [Tempered], it
-// supplies the term β_k·E. The weight w of a chain starts at Z_0, the normaliser of the base. Stage
+// where E_base is the energy of the base (0 for uniform states). If the model is [Tempered], it
+// supplies the term β_k·E. The weight w of a chain starts at the normaliser Z_0 of the base. Stage
 // k first updates the weight and then moves the chain,
 //
 //	log w ← log w + E_{k−1}(x_{k−1}) − E_k(x_{k−1}),  x_k ← x_{k−1} after AISConfig.Moves steps of the method on E_k.
@@ -82,9 +82,10 @@ type AISConfig struct {
 	Population int
 
 	// First and Count select the chains of a part of a run: First … First+Count−1. A Count of 0
-	// means all chains from First on. Both must be multiples of Population or, if that is 0, of the
-	// block size (see [sampler.Config.Block]). Only the last part may end with fewer chains. The
-	// weights and states of a part equal those of the whole run bit for bit; see [AISResult.Join].
+	// means all chains from First on. First and Count must be multiples of Population or, if that
+	// is 0, of the block size (see [sampler.Config.Block]). Only the last part may end with fewer
+	// chains. The weights and states of a part equal those of the whole run bit for bit; see
+	// [AISResult.Join].
 	First, Count int
 
 	Stages int // number of stages, each of which raises β; 0 means 200
@@ -190,9 +191,9 @@ func (cfg *AISConfig) fill() (err error) {
 	return err
 }
 
-// Populations returns the logarithm of the mean weight of every population, a group of chains that
-// are resampled together. If AISConfig.Population is 0, every chain is a population of its own. The
-// entries are independent of each other.
+// Populations returns, for every population, the logarithm of its mean weight. A population is a
+// group of chains that are resampled together. If AISConfig.Population is 0, every chain is a
+// population of its own. The entries are independent of each other.
 func (r *AISResult) Populations() []float64 {
 	var means []float64
 	for of := range slices.Chunk(r.LogWeights, max(r.population, 1)) {

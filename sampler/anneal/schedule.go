@@ -59,8 +59,9 @@ const (
 // the steepest rise of the energy is accepted with probability ½. At the last β, a small rise is
 // accepted with probability 0.01/sites. If all differences are zero, both results are 1.
 //
-// The small rise is the 5 % quantile of the magnitudes of non-zero differences. If the smallest
-// rises of the sites near local minima have a much smaller quantile, Cooling takes that one.
+// The small rise is the 5 % quantile of the magnitudes of non-zero differences. Cooling also finds
+// the smallest rise of each site near local minima. If the 5 % quantile of these rises is much
+// smaller, it is the small rise instead.
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {

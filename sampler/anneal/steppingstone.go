@@ -30,8 +30,8 @@ import (
 // stage start from the last states of the previous stage, and may adapt during its warm-up.
 //
 // The chains must mix at every temperature, unlike those of [AIS]. If they do, SteppingStone is
-// more precise at the same cost. StdErr is computed with [diagnose.MCSEMean]; its last digits may
-// differ between processors, those of Value do not.
+// more precise at the same cost. StdErr is computed with [diagnose.MCSEMean]. The last digits of
+// StdErr may differ between processors; Value has the same bits everywhere.
 //
 // SteppingStone returns an error if a setting is out of range, and the errors of
 // [sampler.Runner.Run]. It returns [sampler.ErrZero] if all draws from the base in a block of

@@ -1,8 +1,8 @@
 // Package beam executes runs of package shard on any runner of Apache Beam: in this process, on a
 // Prism server, on Flink, Spark or Dataflow.
 //
-// A run is defined by a builder, a function that returns a shard.Run. Every worker registers the
-// builder under a name, and the pipeline refers to it by that name:
+// A run is defined by a function that returns a shard.Run, called its builder. Every worker
+// registers the builder under a name, and the pipeline refers to it by that name:
 //
 //	func init() {
 //		shard.Register("spins", func(a args) (shard.Run, error) { … })
@@ -16,8 +16,8 @@
 //	t, err := beam.Read(ctx, "gs://bucket/spins.tally")
 //
 // Only tallies (diagnose.Tally) pass through the runner, some 5 KB per recorded function for each
-// 50 ms of work. The final tally has the same bits as the run in one piece, even if the runner
-// splits, moves or repeats parts.
+// 50 ms of work. The final tally has the same bits as that of an undivided run, even if the runner
+// moves parts to other workers or computes a part again.
 //
 // Package beam is a separate module, so that the library does not depend on Beam.
 package beam
@@ -47,8 +47,8 @@ func init() {
 type Job struct {
 	Run shard.Job
 
-	// Parts is the number of parts into which the run is divided; 0 means one part per block of
-	// the run, the largest possible number (see [shard.Run]). A worker makes consecutive parts
+	// Parts is the number of parts into which the run is divided; 0 means one part per block of the
+	// run, which is the largest number allowed (see [shard.Run]). A worker makes consecutive parts
 	// together, some 50 ms of work at a time. A runner may move parts that have not begun to
 	// another worker. Results do not depend on Parts.
 	Parts int
@@ -64,13 +64,13 @@ type Job struct {
 	States string
 }
 
-// Chains adds a job of Markov chains ([shard.Chains]) to a pipeline. The result is a collection of
-// one element, the tally of all draws in the format of [diagnose.Tally.AppendBinary]. Chains
-// returns an error if the run is not a [shard.Chains] or cannot be built in this process, or if
-// Parts is out of range.
+// Chains adds a job of Markov chains ([shard.Chains]) to a pipeline. The result is a collection
+// with one element. This element is the tally of all draws, in the format of
+// [diagnose.Tally.AppendBinary]. Chains returns an error if the run is not a [shard.Chains] or
+// cannot be built in this process, or if Parts is out of range.
 //
-// An error of a part fails its bundle in the pipeline, which the runner may repeat. A missing or
-// repeated part is an error.
+// If a part returns an error, its bundle in the pipeline fails; the runner may then run the bundle
+// again. The pipeline fails if a part is missing from the final tally or would be counted twice.
 func Chains(s sdk.Scope, job Job) (sdk.PCollection, error) { return transform(s, "chains", job) }
 
 // Samples adds a job of independent samples ([shard.Samples]), such as those of a diffusion, to a

@@ -13,10 +13,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// Write adds a step to the pipeline that writes a tally to the file at the given path. The tally is
-// the result of [Chains], [Samples] or [AIS]; [Read] reads the file. The path may be on any Beam
-// file system that the program imports (gs://…, s3://…). If the file system can rename files, the
-// file gets its name only when it is complete.
+// Write adds a step that writes a tally to the file at the given path. The tally is the result of
+// [Chains], [Samples] or [AIS]; [Read] reads the file. The path may be on any Beam file system that
+// the program imports (gs://…, s3://…). If the file system can rename files, the file gets its name
+// only when it is complete.
 func Write(s sdk.Scope, path string, tally sdk.PCollection) error {
 	if path == "" {
 		return errors.New("beam: Write: path is empty")

@@ -114,9 +114,9 @@ func (r *Replicas) Len() int {
 }
 
 // Rung returns the trace of the states at rung j of the ladder of temperatures. Besides the
-// functions, this trace holds "beta", the inverse temperature of each draw. Each block of chains
-// tunes its own ladder, so "beta" may differ between blocks unless mcmc.Tempering.Betas is set.
-// Rung panics if there is no rung j.
+// functions, this trace holds the inverse temperature of each draw under the name "beta". Each
+// block of chains tunes its own ladder, so "beta" may differ between blocks unless
+// mcmc.Tempering.Betas is set. Rung panics if there is no rung j.
 func (r *Replicas) Rung(j int) *Trace {
 	if j < 0 || j >= r.Len() {
 		panic(fmt.Sprintf("diagnose: Replicas: rung = %d, want 0 ≤ rung < %d", j, r.Len()))

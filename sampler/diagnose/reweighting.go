@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Average is an estimate, at one temperature, of an expectation or of a function of expectations.
+// Average is an estimate of an expectation, or of a function of expectations, at one temperature.
 type Average struct {
 	Value float64
 	SE    float64 // standard error of Value, including the effect of autocorrelation
@@ -15,19 +15,19 @@ type Average struct {
 	ESS float64
 }
 
-// Reweighting estimates the expectation of a function A at every inverse temperature β within the
-// range of a ladder of inverse temperatures β_k. It combines the draws of all β_k by MBAR (Shirts
-// and Chodera 2008):
+// Reweighting estimates the expectation of a function A at any inverse temperature β. The draws are
+// from a ladder of inverse temperatures β_k, and β must lie within its range. It combines the draws
+// of all β_k by MBAR (Shirts and Chodera 2008):
 //
 //	⟨A⟩_β = Σ_n w_n A_n / Σ_n w_n,   w_n = exp(−βE_n) / Σ_k N_k exp(f_k − β_k E_n).
 //
 // Here A_n and E_n are the values of A and of the energy at draw n. N_k is the number of draws at
 // β_k, and f_k is the free energy there.
 //
-// Standard errors include the uncertainty of the f_k. They are estimated from the variation between
-// at least 32 parts of the run (chains, or stretches of chains), which are assumed to be
-// independent. Run the chains for many round trips of each replica through the ladder. A
-// Reweighting is immutable and safe for concurrent use.
+// Standard errors include the uncertainty of the f_k. The errors are estimated from the variation
+// between at least 32 parts of the run. Each part is a chain or a stretch of one, and the parts are
+// assumed to be independent. Run the chains for many round trips of each replica through the
+// ladder. A Reweighting is immutable and safe for concurrent use.
 type Reweighting struct {
 	mixture
 	names  []string

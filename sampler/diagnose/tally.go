@@ -185,8 +185,8 @@ func (t *Tally) SameRun(o *Tally) error {
 	return nil
 }
 
-// Covers reports whether the finished chains that t counts are exactly those of a given range. The
-// arguments are the number of the first chain in the range and the number of its chains.
+// Covers reports whether the finished chains that t counts are exactly the chains first …
+// first+count−1 of the run.
 func (t *Tally) Covers(first, count int) bool {
 	return len(t.done) == 1 && t.done[0] == span{first, first + count}
 }
@@ -194,8 +194,8 @@ func (t *Tally) Covers(first, count int) bool {
 // Chains returns the number of finished chains that t counts.
 func (t *Tally) Chains() int { return t.done.chains() }
 
-// Digest returns 64 hexadecimal digits that identify what t observed. They cover the values of
-// every function at every draw of every chain, and the states at the last draws. Two runs with
+// Digest returns 64 hexadecimal digits that identify what t observed. The digits cover the values
+// of every function at every draw of every chain, and the states at the last draws. Two runs with
 // equal digests had the same bits. The digest does not depend on the order of merging.
 func (t *Tally) Digest() string { return t.bits.String() }
 
@@ -254,7 +254,7 @@ func (t *Tally) Summary() (Summary, error) {
 // standard error of the result mean. For a single chain, stdErr is 0 and has no meaning. The result
 // ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
-// LogMeanExp returns an error in these cases, and the error of [Tally.Missing]:
+// LogMeanExp returns the error of [Tally.Missing]. It also returns an error in these cases:
 //
 //   - LogWeights is not set;
 //   - a log-weight is NaN, +Inf or beyond ±2²⁸;
@@ -658,8 +658,8 @@ func (t *Tally) toJSON() (j tallyJSON, err error) {
 	return j, err
 }
 
-// MarshalJSON encodes t as a JSON object. Counts, names and chains are in readable form, and "data"
-// holds the bytes of AppendBinary in base64.
+// MarshalJSON encodes t as a JSON object. The counts, the names and the chains are in readable
+// form, and "data" holds the bytes of AppendBinary in base64.
 func (t *Tally) MarshalJSON() ([]byte, error) {
 	j, err := t.toJSON()
 	if err != nil {

@@ -89,9 +89,10 @@ func newTrace(functions int) *Trace {
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013). It compares the first
 //     half of the complete batches with the second half.
 //
-// It has no quantiles and no bulk or tail effective sample size; their error is [ErrStreaming].
+// The summary has no quantiles and no bulk or tail effective sample size; their error is
+// [ErrStreaming].
 //
-// For n draws, MCSE uses batches of √n draws or more, and includes their autocorrelations. It
+// For n draws, MCSE uses batches of √n draws or more, and includes their autocorrelations. MCSE
 // combines the variances of batch means and chain means. If chain means vary more than chance
 // allows, only their variance counts. If too few batches are effectively independent, the error is
 // [ErrTooFew].
@@ -112,9 +113,9 @@ func (t *Trace) Name(names ...string) *Trace {
 	return t
 }
 
-// KeepStates makes t also keep the states, so that they can be exported. They take 4 bytes per
-// site, draw and chain. KeepStates returns t. It panics in streaming mode or if called after the
-// first draw.
+// KeepStates makes t also keep the states, so that they can be exported. The states take 4 bytes
+// per site, draw and chain. KeepStates returns t. It panics in streaming mode or if called after
+// the first draw.
 func (t *Trace) KeepStates() *Trace {
 	if t.streaming {
 		panic("diagnose: KeepStates: a streaming trace keeps no states")
@@ -143,8 +144,8 @@ func (t *Trace) Reserve(draws int) {
 //
 // Calls for the same chain must not overlap; calls for different chains may. Observe allocates only
 // to grow the record; see [Trace.Reserve]. It panics if the chain number is not within 0 … 2²⁸−1.
-// It also panics if the number of sites changes while states, the best states or marginals are
-// kept.
+// If the trace keeps states, best states or marginals, Observe also panics when the number of sites
+// changes.
 func (t *Trace) Observe(chain, draw int, x []int32, info *sampler.Info) {
 	r := t.record(chain)
 	for i, f := range t.functions {
@@ -314,15 +315,15 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 }
 
 // Replay calls observe with every draw in a file that a run wrote (see DrawsFile of
-// [sampler.Config]). It returns the number of draws of every chain. A [Trace] filled by Replay
-// equals one filled during the run:
+// [sampler.Config]). It returns the number of draws per chain. A [Trace] filled by Replay equals
+// one filled during the run:
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
 // The draws of each chain come in order. Replay passes on each draw once, even if a resumed run
 // repeated it. A draw that a chain missed because of a failure (see [sampler.Runner.Reset]) is only
-// counted. An incomplete draw at the end is skipped. It is an error if the file is damaged or draws
-// are missing.
+// counted. An incomplete draw at the end is skipped. It is an error if the file is damaged, or if
+// draws are missing.
 //
 // The file may still be growing. Replay needs memory for a few draws of one block of chains, and 40
 // bytes per 64 KB of file. S is int32, or float32 for chains on reals.
@@ -1056,7 +1057,7 @@ func (t *Trace) KeepMarginals(levels int) *Trace {
 	return t
 }
 
-// Marginals returns the relative frequencies of levels so far. It is an error if they were not
+// Marginals returns the relative frequencies of levels so far. It is an error if levels were not
 // counted ([Trace.KeepMarginals]), if there are no draws (ErrTooFew), or if chains differ in their
 // number of sites.
 func (t *Trace) Marginals() (Marginals, error) {

@@ -30,9 +30,9 @@ func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 // differs, the error names the first one. Models are compared by their predictions for some states,
 // to 1e-3.
 //
-// After Load, make the same calls of Sample and Fill as in a run from the start. They first return
-// the samples of the checkpoint and then draw new ones. If Load fails, the runner is unchanged.
-// After an error from Recall (see [Recaller]), however, it cannot be used any more.
+// After Load, make the same calls of Sample and Fill as in a run from the start. These calls first
+// return the samples of the checkpoint and then draw new ones. If Load fails, the runner is
+// unchanged. After an error from Recall (see [Recaller]), however, it cannot be used any more.
 func (d *Runner[S]) Load(ctx context.Context, r io.Reader) error { return d.life.Load(ctx, r) }
 
 // SaveFile saves a checkpoint to the file at the given path. It keeps the previous checkpoint as

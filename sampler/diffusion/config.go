@@ -70,10 +70,10 @@ type Config struct {
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
 
-	// First and Count select a part of a run, the samples from number First on. They have the same
-	// bits as in the whole run. A part makes at most Count samples; a Count of 0 sets no limit.
-	// Parts may have any size and run anywhere, in any order. A projection that remembers earlier
-	// samples (a [Committer]) cannot be used with parts.
+	// First and Count select a part of a run. The part begins with sample First and makes at most
+	// Count samples; a Count of 0 sets no limit. Its samples have the same bits as in the whole
+	// run. Parts may have any size and run anywhere, in any order. A projection that remembers
+	// earlier samples (a [Committer]) cannot be used with parts.
 	First, Count int
 
 	Meta any // conditioning, such as a label or a prompt, that is passed to the denoiser
@@ -87,13 +87,14 @@ type Config struct {
 	Clamp     []int32
 	ClampReal []float32
 
-	// Projector, if not nil, moves the prediction of every step to the feasible set, the set of
-	// allowed samples. A projection that is a [Committer] also receives every finished sample.
+	// Projector, if not nil, moves the prediction of every step to the set of allowed samples,
+	// called the feasible set. A projection that is a [Committer] also receives every finished
+	// sample.
 	//
 	// If the projection is a [Drawer] and Decode is DecodeLast, a step from time t to time s makes
 	// two draws. The first is the clean sample x_0, drawn jointly from the prediction restricted to
-	// the set. The second is the next state, from q(x_s | x_t, x_0). Such a sample is in the set,
-	// or fails with an error that wraps constraint.ErrInfeasible (see [Runner.Sample]).
+	// the set. The second is the next state, from q(x_s | x_t, x_0). The finished sample is in the
+	// set, or it fails with an error that wraps constraint.ErrInfeasible (see [Runner.Sample]).
 	Projector Projector
 
 	// ProjectStart limits projections to steps that begin at a time t ≤ ProjectStart; 0 means all
@@ -105,7 +106,7 @@ type Config struct {
 
 	// ProjectState, for reals, projects the state instead of the prediction. After a step to time
 	// s, the state moves the fraction (1−s)^ProjectPower of the way to its projection. With power
-	// 0, it becomes its projection.
+	// 0, the projection replaces the state.
 	//
 	// With a [Gaussian] process, the zero value of these fields gives constrained posterior
 	// sampling. Other settings give methods for comparison:
@@ -135,8 +136,8 @@ type Config struct {
 	// the file holds the text of the error and whether it wrapped constraint.ErrInfeasible.
 	//
 	// Sample and Fill save when they end, even if ctx has ended. If Every is k > 0, they also save
-	// after every k samples. Every save writes all samples. If saving fails, the call ends. New
-	// asks the model for two predictions, which identify the model in the file.
+	// after every k samples. Each save writes all samples. If saving fails, the call ends. New asks
+	// the model for two predictions, which identify the model in the file.
 	Checkpoint struct {
 		Path  string
 		Every int

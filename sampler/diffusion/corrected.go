@@ -25,10 +25,11 @@ const (
 //
 //	x ← x + γ·score + √(2γ)·noise,  score = (√ᾱ·x̂_0 − x)/(1−ᾱ),  γ = Size·(1−ᾱ).
 //
-// Their number is the field Moves. Here ᾱ is the signal level at t (see [noise.Schedule]). The
-// prediction x̂_0 is made from x and projected if there is a projector. If predictions are exact,
-// small moves correct errors of earlier steps and nearly keep the distribution of x_t. Their error
-// is of the order of Size: at pure noise, their stationary variance is 1/(1 − Size/2).
+// The field Moves is the number of these moves. Here ᾱ is the signal level at t (see
+// [noise.Schedule]). The prediction x̂_0 is made from x and projected if there is a projector. If
+// predictions are exact, small moves correct errors of earlier steps and nearly keep the
+// distribution of x_t. Their error is of the order of Size: at pure noise, their stationary
+// variance is 1/(1 − Size/2).
 //
 // A sample of n steps takes n·(Moves + 1) predictions. Config.ProjectEvery and the step numbers in
 // a [Snapshot] count moves as steps.

@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// ECI is flow matching for reals, a process whose steps extrapolate, correct and interpolate
+// ECI is a process of flow matching for reals. Its steps extrapolate, correct and interpolate
 // (Cheng, Han, Maddix, Ansari, Stuart, Mahoney and Wang 2025). From the state x_t the denoiser
 // predicts the end of the trajectory, and the projector corrects this prediction to v. The next
 // state lies between v and noise ε that is independent of x_t,

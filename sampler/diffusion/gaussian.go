@@ -36,10 +36,10 @@ type Gaussian struct {
 	// Eta is η in [0, 1], the share of fresh noise.
 	Eta float64
 
-	// Wide sets the variance of the added noise to β = 1 − ᾱ_t/ᾱ_s, the variance of the forward
-	// step, instead of σ². This is the other choice of Ho et al. 2020. The choice β is exact if
-	// clean samples have unit variance; σ² is exact if the clean sample is known. Wide requires Eta
-	// = 1. The last step adds no noise.
+	// Wide sets the variance of the added noise to that of the forward step, β = 1 − ᾱ_t/ᾱ_s,
+	// instead of σ². This is the other choice of Ho et al. 2020. The choice β is exact if clean
+	// samples have unit variance; σ² is exact if the clean sample is known. Wide requires Eta = 1.
+	// The last step adds no noise.
 	Wide bool
 
 	// Recompute computes the noise ε̂ from the projected prediction instead of the denoiser's own;

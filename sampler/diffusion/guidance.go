@@ -284,7 +284,7 @@ func (c ExactClassifier) Table(dst []float32, x []int32, _ float64) error {
 
 // FirstOrderClassifier is a [Classifier] with log p(y | x) = −E(x), where E is the energy of Model.
 // It takes the energy differences of all changes from the Gradient of the model, in one evaluation.
-// Model must be an [energy.Differentiable]. If its Gradient is a derivative, the table is the
+// Model must be an [energy.Differentiable]. If its Gradient is a derivative, Table stores the
 // first-order Taylor expansion of log p(y | x) at x.
 type FirstOrderClassifier struct{ Model energy.Model }
 
@@ -318,7 +318,7 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 //	p(x_s,i | x_t) ∝ p(x_s,i | x_t, y)^γ · p(x_s,i | x_t)^{1−γ}.
 //
 // In both forms γ = 1 gives the conditional denoiser and γ = 0 the unconditional one. For other γ
-// they differ.
+// the two forms differ.
 //
 // Denoise returns an error if γ > 1 and a level has weight only with the condition.
 type ClassifierFree struct {

@@ -29,8 +29,7 @@ type Masked struct {
 	// denoiser predicts.
 	Mask int32
 
-	// Schedule is the schedule of α, the probability that a token is unmasked; nil means
-	// noise.LogLinear{}.
+	// Schedule gives the probability α that a token is unmasked; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 
 	// FirstHitting reveals one token per step, at the random time at which the continuous-time
@@ -53,7 +52,7 @@ type Masked struct {
 	FirstHitting bool
 }
 
-// Bind returns the steps of the process, or an error if Mask is not a level of the model or the
+// Bind returns the steps of the process, or an error if Mask is not a level of the model or if the
 // schedule is invalid. It implements [Process].
 func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error) {
 	m, err := slots.NewAbsorbing("diffusion: Masked", p.Mask, p.Schedule, sites, levels)

@@ -72,13 +72,13 @@ type Weights struct {
 	Resampled bool
 }
 
-// Particles draws samples from p(x_0 | C) by sequential Monte Carlo. C is the feasible set of the
-// projector. Without the projector, the samples of a [Runner] have the distribution p. For
+// Particles draws samples from p(x_0 | C) by sequential Monte Carlo. Here C is the feasible set of
+// the projector, and p is the distribution of the samples of a [Runner] without a projector. For
 // Masked{FirstHitting: true}, and in the limit of many steps, p is the denoiser's distribution.
 //
-// A [Runner] with the projector always ends in C but gives its members wrong probabilities.
-// Particles correct this by weights. A particle moves from x_t to x_s by the conditioned step, and
-// its weight is multiplied by
+// A [Runner] with the projector always ends in C, but draws the members of C with wrong
+// probabilities. Particles correct these by weights. A particle moves from x_t to x_s by the
+// conditioned step, and its weight is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
 //
@@ -92,9 +92,9 @@ type Weights struct {
 // ParticlesConfig.Weighed report low effective numbers. If all particles of a sample have weight
 // zero, the sample fails with an error that wraps constraint.ErrInfeasible.
 //
-// As the number of particles grows, the distribution of the samples tends to p(x_0 | C) or, with a
-// potential, to a distribution ∝ p·1[C]·G_0. [Particles.LogProb] estimates P(C) or, with a
-// potential, E_p[1[C]·G_0], without bias for every number of particles.
+// As the number of particles grows, the distribution of the samples tends to p(x_0 | C).
+// [Particles.LogProb] estimates P(C) without bias, for every number of particles. With a potential,
+// the samples tend to a distribution ∝ p·1[C]·G_0, and LogProb estimates E_p[1[C]·G_0].
 //
 // A prediction may exclude tokens that the next prediction allows, for instance if it is limited to
 // the K likeliest tokens. Until the last step, such tokens get a share of 1/16, which the weights
@@ -138,9 +138,9 @@ type Particles struct {
 
 var _ crowd = (*Particles)(nil)
 
-// NewParticles returns particles that sample from the model by the given process. They obey the
-// constraint of cfg.Projector, are weighted by cfg.Potential, or both. NewParticles calls the
-// projector's Bind method, which can take long and stops when ctx ends.
+// NewParticles returns particles that sample from the model by the given process. The field
+// cfg.Projector constrains them, and cfg.Potential weights them. NewParticles calls the projector's
+// Bind method, which can take long and stops when ctx ends.
 //
 // NewParticles returns the errors of [New], and an error in these cases:
 //
@@ -268,9 +268,9 @@ func (p *Particles) LogProb() (logP, stderr float64) { return p.mean.Mean() }
 // can be trusted.
 func (p *Particles) Effective() (particles, samples float64) { return p.lowest, p.mean.Effective() }
 
-// Sample fills x with samples, each with one entry per site. The length of x determines how many
-// samples. An error of one particle makes its sample fail. The free entries of a failed sample are
-// set to −1. Sample returns the same errors as [Runner.Sample]. It also returns an error after
+// Sample fills x with samples, each with one entry per site. The length of x determines the number
+// of samples. An error of one particle makes its sample fail. The free entries of a failed sample
+// are set to −1. Sample returns the same errors as [Runner.Sample]. It also returns an error after
 // [Particles.Join].
 func (p *Particles) Sample(ctx context.Context, x []int32) error {
 	if len(p.weight) != p.run.made {

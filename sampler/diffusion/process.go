@@ -65,7 +65,7 @@ type Clocked interface {
 	MaxSteps(steps int) int
 }
 
-// Absorbing is implemented by [Steps] of tokens that have a mask, a level that stands for an
+// Absorbing is implemented by [Steps] of tokens with a mask. The mask is a level that stands for an
 // unknown token.
 type Absorbing interface {
 	// Masks reports whether the level l is the mask. A site cannot be clamped to the mask.

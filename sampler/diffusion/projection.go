@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// Projection moves predictions to the feasible set, the set of allowed samples.
+// Projection moves predictions to the set of allowed samples, called the feasible set.
 type Projection = interface {
 	// Project replaces the prediction v for one sample by one that satisfies the constraint, and
 	// returns the violation that remains. The slice v holds sites × levels log-weights for tokens,

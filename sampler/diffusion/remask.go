@@ -25,9 +25,9 @@ const (
 	RemaskRescale
 
 	// RemaskConfidence prefers to mask tokens that were unlikely when they were drawn. A token that
-	// was drawn with probability ψ is masked with a probability in proportion to e^{−ψ}, at most
-	// the largest possible probability σ_max. On average, n·min(η, σ_max) of n unmasked tokens are
-	// masked, where η is Remask.Eta. Samples do not follow the denoiser's distribution in any
+	// was drawn with probability ψ is masked with a probability in proportion to e^{−ψ}, capped at
+	// σ_max (the largest possible probability). On average, n·min(η, σ_max) of n unmasked tokens
+	// are masked, where η is Remask.Eta. Samples do not follow the denoiser's distribution in any
 	// limit, because the masks depend on the draws.
 	RemaskConfidence
 

@@ -5,9 +5,9 @@
 //
 // Choose a process by what you need. On tokens, [Masked] with FirstHitting follows the denoiser's
 // distribution exactly, with one prediction per token. Masked without FirstHitting needs fewer
-// predictions, [Uniform] and [Remask] can change a token again, and [Ordered] gives likely output
-// rather than samples. Package unmask has more processes that choose which tokens to reveal. On
-// reals, use [Gaussian], or [ECI] for flow matching.
+// predictions. [Uniform] and [Remask] can change a token again. [Ordered] gives output that is more
+// likely than typical samples. Package unmask has more processes that choose which tokens to
+// reveal. On reals, use [Gaussian], or [ECI] for flow matching.
 //
 // # Constraints
 //
@@ -33,7 +33,8 @@
 // [Penalised] does the same for reals.
 //
 // A long run keeps its samples in a file (Config.Checkpoint) and resumes from it when started
-// again. Config.First selects a part of a run. Both give the same bits as one uninterrupted run.
+// again. Config.First selects a part of a run. A resumed run and a run in parts give the same bits
+// as one uninterrupted run.
 //
 // Processes, projectors and denoisers are used only through their interfaces, so a value, a pointer
 // and a wrapper behave alike.
@@ -240,7 +241,7 @@ func (d *Runner[S]) checkClamp(clamp []S) error {
 	return nil
 }
 
-// Shape returns the numbers of sites and levels of a sample, which are those of the model.
+// Shape returns the numbers of sites and levels of the model.
 func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 
 // Settings calls add with the name and value of every setting on which the samples depend, except
@@ -251,14 +252,14 @@ func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.
 // Len returns the number of samples made so far, including failed ones.
 func (d *Runner[S]) Len() int { return d.made }
 
-// Sample fills x with samples, each with one entry per site. The length of x determines their
-// number.
+// Sample fills x with samples, each with one entry per site. The length of x determines the number
+// of samples.
 //
 // If some samples fail, the others are completed, and the error is a [SampleErrors] with one entry
 // per sample. A sample fails if its projection or its predictions fail, or if a [Committer] refuses
-// it too often. Only a Committer lets this affect other samples. A failed sample counts in Len. It
-// keeps its last state, with blanks (−1 for tokens, NaN for reals) in place of masks. If it has
-// made no step, all its free entries are blank.
+// it too often. Other samples are affected only if there is a Committer. A failed sample counts in
+// Len. It keeps its last state, with blanks (−1 for tokens, NaN for reals) in place of masks. If it
+// has made no step, all its free entries are blank.
 //
 // The whole call fails if ctx ends, or if the denoiser or a Committer returns another error. Len
 // then returns the number of finished samples, after which the next call continues. If some of

@@ -23,8 +23,7 @@ import (
 //
 // The [Steps] of Uniform also implement [Joint] and [Factorised].
 type Uniform struct {
-	// Schedule is the schedule of α, the probability that a token is intact; nil means
-	// noise.LogLinear{}.
+	// Schedule gives the probability α that a token is intact; nil means noise.LogLinear{}.
 	Schedule noise.Schedule
 }
 

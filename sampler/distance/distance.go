@@ -1,7 +1,7 @@
-// Package distance measures how far samples are from data. For real-valued series it has the
-// [Frechet] distance between Gaussians fitted to two sets and dynamic time warping ([DTW]) between
-// single series. It also has the [EnergyScore] of samples given the observed series, and the
-// [Violation] of inequalities. For tokens it has the maximum mean discrepancy ([MMD]).
+// Package distance measures how far samples are from data. For real-valued series, [Frechet]
+// compares Gaussians fitted to two sets of series, and [DTW] compares two single series by dynamic
+// time warping. [EnergyScore] compares samples with the observed series, and [Violation] measures
+// violated inequalities. For tokens, [MMD] returns the maximum mean discrepancy.
 package distance
 
 import (

@@ -20,8 +20,8 @@ type DTW struct {
 }
 
 // Distance returns the distance between two series, whose lengths may differ. It returns +Inf if
-// the window is too narrow for the difference in length. It panics if lengths are not positive
-// multiples of Channels or the window is negative.
+// the window is too narrow for the difference in length. It panics if a length is not a positive
+// multiple of Channels, or if the window is negative.
 func (d *DTW) Distance(a, b []float32) float64 {
 	if d.Channels < 1 || len(a) == 0 || len(b) == 0 || len(a)%d.Channels != 0 || len(b)%d.Channels != 0 {
 		panic(fmt.Sprintf("distance: DTW: series of %d and %d entries, want positive multiples of Channels = %d ≥ 1", len(a), len(b), d.Channels))

@@ -98,8 +98,8 @@ func symmetric(name string, cov []float64, n int) (*mat.SymDense, error) {
 // Frechet returns the squared Fréchet distance between Gaussians fitted to two sets of series. Each
 // set is row-major, samples × sites. This is the Fréchet distance of Heusel et al. 2017 with the
 // series themselves as features. It is biased upwards by about tr(C)·sites/samples, where C is the
-// covariance, so compare sets of equal size. Frechet returns an error if a set has fewer than two
-// series or sites does not divide its length.
+// covariance, so compare sets of equal size. Frechet returns an error if sites does not divide the
+// length of a set, or if a set has fewer than two series.
 func Frechet(a, b []float32, sites int) (float64, error) {
 	meanA, covA, err := seriesMoments("a", a, sites)
 	if err != nil {

@@ -8,7 +8,7 @@
 //
 // A [Search] anneals repeatedly from the best state so far, each time from a different temperature.
 // The new state differs from the best one in clusters (connected groups) of sites. The best state
-// adopts each cluster in which the new state is better, so distant parts of a large sparse model
+// adopts each cluster in which the new state is no worse, so distant parts of a large sparse model
 // improve independently. Several searches run side by side and also adopt clusters from each other.
 // [Bound] returns a lower bound on the energy. If the best state found reaches this bound, it is
 // optimal.
@@ -192,8 +192,8 @@ func newSeekers[T number](n int, g *system[T], l *lattice, seed uint64) []seeker
 }
 
 // Run makes n rounds of annealing and improvement (see [Search]). If the context ends, the best
-// state so far is kept. A later Run then continues in the middle of the round, bit for bit as if it
-// had not stopped. Calling Run while another call is under way is an error.
+// state so far is kept. A later Run then continues in the middle of the round, bit for bit as if
+// there had been no stop. Calling Run while another call is under way is an error.
 func (s *Search) Run(ctx context.Context, n int) error {
 	workers := pool.New(min(s.cfg.Workers, len(s.seekers)))
 	workers.Start()

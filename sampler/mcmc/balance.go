@@ -13,8 +13,8 @@ import (
 type Balance int
 
 const (
-	// Sqrt is the balancing function g(t) = √t of the ratio t of the new to the old probability,
-	// the usual choice. [GWG] and the discrete Langevin proposal of [DULA] use it.
+	// Sqrt is the balancing function g(t) = √t of the ratio t of the new to the old probability. It
+	// is the usual choice: [GWG] and the discrete Langevin proposal of [DULA] use it.
 	Sqrt Balance = iota
 
 	// Barker is the balancing function g(t) = t/(1+t) of the ratio t of the new to the old

@@ -26,7 +26,7 @@ import (
 // each from p(x_block | rest), in float64. This takes levels^s evaluations for a block of s sites.
 // Blocks may overlap; sites that are in no block never move.
 //
-// Within restricts the second form to a language, a set of allowed states. The chain samples p
+// Within restricts the second form to a language (a set of allowed states). The chain samples p
 // restricted to the language. It reaches all allowed states only if changes of single blocks
 // connect them. Under a fixed count, blocks of at least two sites must overlap and link all sites.
 type BlockGibbs struct {

@@ -55,10 +55,10 @@ type DMALA struct {
 	Balance Balance
 	Exact   bool
 
-	// Within, if not nil, confines the chain to a language, a set of allowed states defined by
-	// package constraint. The chain samples π restricted to the language, exactly. Proposals are
-	// drawn from q restricted to the language, and its normalisers enter the acceptance
-	// probability.
+	// Within, if not nil, confines the chain to a set of allowed states, called a language (see
+	// package constraint). The chain samples exactly π restricted to the language. Proposals are
+	// drawn from q restricted to the language. The normalisers of the restricted q enter the
+	// acceptance probability.
 	//
 	// Initial states that the caller does not give are drawn uniformly from the language. Every
 	// step also runs a dynamic program for each chain, over sites and states of the automaton.

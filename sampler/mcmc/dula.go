@@ -43,7 +43,7 @@ import (
 //	Exact, Sqrt       .0020     .0048     .0041     .0047
 //	Exact, Barker     .0015     .0034     .0034     .0018
 //
-// Halving ε halves every distance except .0137, for which the table is only a gradient.
+// Halving ε halves every distance except .0137, where the table is only a gradient.
 //
 // A draw can reach a state of probability zero, from which no step is defined. The run then stops
 // with [sampler.ErrZero].

@@ -21,10 +21,10 @@ import (
 // defines. The formulas are derived from public summaries of the first paper; details of the
 // published algorithm may differ.
 //
-// DUPS samples π ∝ e^{−E} at every step size if sites are independent and their levels are
-// unordered or only two. On other targets it is biased, in proportion to exp(−1/(2α)) as α → 0. For
-// the 3×3 Ising torus in the table of [DULA], the total variation distance from π is .0068. [DMAPS]
-// has no error.
+// DUPS samples π ∝ e^{−E} at every step size if sites are independent and have unordered levels or
+// only two levels. On other targets it is biased, in proportion to exp(−1/(2α)) as α → 0. For the
+// 3×3 Ising torus in the table of [DULA], the total variation distance from π is .0068. [DMAPS] has
+// no error.
 //
 // A step costs one evaluation of the model, at the noisy state. The energy of the new state is
 // unknown. Use DUPS only for models without states of probability zero; a run that reaches one
@@ -64,8 +64,8 @@ func (d DUPS) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.K
 //
 // where n and q are the distributions of the two stages of DUPS. This leaves π ∝ e^{−E} invariant
 // and is reversible, however inexact the energy differences are. The acceptance probability is
-// derived here, not in the paper. It is 1 if sites are independent and their levels are unordered
-// or only two.
+// derived here, not in the paper. It is 1 if sites are independent and have unordered levels or
+// only two levels.
 //
 // A step costs two evaluations of the model. With the best step size for each, DMAPS mixes 1.2 to
 // 2.1 times as fast per step as [DMALA] on rings and Curie–Weiss models (TestProximalMixing).

@@ -56,8 +56,8 @@ func (s Scan) check(method string) error {
 // Gibbs is hard to beat.
 //
 // Two-level pair models, and Ising and Potts models, have kernels that redraw many sites or chains
-// at a time. These round conditional probabilities to multiples of 2⁻⁵³ or finer. Chains of one
-// block (see [sampler.Config.Block]) may share their random stream.
+// at a time. These kernels round conditional probabilities to multiples of 2⁻⁵³ or finer. Chains of
+// one block (see [sampler.Config.Block]) may share their random stream.
 type Gibbs struct {
 	Scan Scan // order in which a step visits the sites; the zero value, Automatic, is the fastest
 }

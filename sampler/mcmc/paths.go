@@ -37,8 +37,8 @@ type Paths struct {
 	Length int
 
 	// Target is the mean acceptance probability to which warm-up tunes Length (the mean length of a
-	// path). 0 means 0.574, the optimum for this sampler on targets of independent sites (Sun, Dai
-	// and Schuurmans 2022).
+	// path). 0 means 0.574. This value is optimal for Paths on targets of independent sites (Sun,
+	// Dai and Schuurmans 2022).
 	Target float64
 
 	Balance Balance // balancing function g, which weights the changes; the zero value is Sqrt

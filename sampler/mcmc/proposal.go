@@ -826,19 +826,10 @@ func (p *rows) kappa(site int) float64 {
 func (p *rows) logits(w, g []float32, at int32, kappa float64) {
 	if p.balance != Sqrt {
 		p.balance.logs(w, g)
-		p.approach(w, at, kappa)
-		return
-	}
-	if p.values == nil { // one pass instead of two, 3–9 % of a step of DMALA
-		far := float32(p.apart * kappa)
-		for l := range w {
-			w[l] = -float32(p.beta*g[l]) - far
+	} else {
+		for c := range w {
+			w[c] = -float32(p.beta * g[c])
 		}
-		w[at] = -p.beta * g[at]
-		return
-	}
-	for c := range w {
-		w[c] = -float32(p.beta * g[c])
 	}
 	p.approach(w, at, kappa)
 }

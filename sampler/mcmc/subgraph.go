@@ -26,8 +26,9 @@ import (
 // possible. The model must be energy.Factored, without hidden units.
 //
 // Width bounds the number of sites on which an intermediate sum depends; sets of width 1 are
-// forests. Kernel chooses some sets, the same in every run, and successive steps redraw them in
-// turn. Two or three successive sets cover all sites that have more than one allowed level.
+// forests. The method Kernel chooses a list of sets B, which is the same in every run. The steps
+// redraw these sets in order, over and over. Two or three successive sets cover all sites that have
+// more than one allowed level.
 //
 // On a square lattice a set contains about 63 % of the sites at width 1, and 81 % at width 8.
 //

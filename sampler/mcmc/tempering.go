@@ -43,8 +43,8 @@ type Tempering struct {
 	Base sampler.Method
 
 	// Betas is the ladder of inverse temperatures, descending from 1, all ≥ 0. If it is nil, the
-	// number of values is Rungs. They are at first equally spaced from 1 to 0. The first half of
-	// warm-up moves the inner values four times, to make all swaps equally likely.
+	// ladder has Rungs values, at first equally spaced from 1 to 0. The first half of warm-up moves
+	// the inner values four times, to make all swaps equally likely.
 	Betas []float64
 
 	// Rungs is the number of rungs (inverse temperatures) if Betas is nil; 0 means 8. The best

@@ -15,8 +15,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diagnose"
 )
 
-// AIS is a [Run] of annealed importance sampling, which estimates log Z, the log of a model's
-// normaliser. Its fields are the arguments of [anneal.AIS]. Its elements are the chains or, if
+// AIS is a [Run] of annealed importance sampling. It estimates log Z, where Z is the normaliser of
+// a model. Its fields are the arguments of [anneal.AIS]. Its elements are the chains or, if
 // Config.Population is set, the populations. [AIS.LogZ] returns the estimate.
 //
 // The tally of the run has one function, "log w": the log-weight of a chain, or the log of the mean
@@ -43,10 +43,11 @@ func (a AIS) Size() (n, block int) {
 	return whole.Chains, sampler.Config{Chains: whole.Chains}.Block()
 }
 
-// Part prepares a part of the run; it implements [Run]. The arguments are the number of its first
-// chain (or population) and the number of its chains (or populations). Part returns an empty
+// Part prepares a part of the run: elements first … first+count−1. It implements [Run]. The
+// elements are chains or, if Config.Population is set, populations. Part returns an empty
 // [diagnose.Tally] and a function that runs these elements and records them in the tally. The
-// function writes the last states of all their chains as a .npy file of int32, chains × sites.
+// function writes the last states of all chains of the part as a .npy file of int32, chains ×
+// sites.
 func (a AIS) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := a.Config
 	n, _ := a.Size()

@@ -32,8 +32,8 @@ type Chains struct {
 // Kind returns "chains", the name of the elements. It implements [Run].
 func (c Chains) Kind() string { return "chains" }
 
-// Size returns the number of chains of the run and the number of chains in a block, a multiple of
-// Nested. Blocks are never divided between parts.
+// Size returns the number of chains of the run and the number of chains in a block. This second
+// number is a multiple of Nested. Blocks are never divided between parts.
 func (c Chains) Size() (n, block int) {
 	return cmp.Or(c.Config.Chains, 4), multiple(c.Config.Block(), max(c.Nested, 1))
 }
@@ -47,10 +47,9 @@ func multiple(a, b int) int {
 	return a / g * b
 }
 
-// Part prepares a part of the run; it implements [Run]. The arguments are the number of its first
-// chain and the number of its chains. Part returns an empty [diagnose.Tally] and a function that
-// runs the chains and records them in the tally. The function writes their last states as a .npy
-// file of int32, chains × sites.
+// Part prepares a part of the run: chains first … first+count−1. It implements [Run]. Part returns
+// an empty [diagnose.Tally] and a function that runs the chains and records them in the tally. The
+// function writes their last states as a .npy file of int32, chains × sites.
 func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)

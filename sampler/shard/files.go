@@ -19,9 +19,8 @@ type Options struct {
 	// number of the part's first element, in twelve digits.
 	States bool
 
-	// Started, if not nil, is called before the part runs. The arguments are the number of the
-	// part's first element and the number of its elements. It is not called if the part is already
-	// finished.
+	// Started, if not nil, is called before the part runs. The part consists of elements first …
+	// first+count−1. Started is not called if the part is already finished.
 	Started func(first, count int)
 }
 
@@ -74,10 +73,10 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	return err
 }
 
-// Make runs a part of the run and returns its tally (the statistics of its draws). The arguments
-// first and count are the number of the part's first element and the number of its elements. If dir
-// is not empty, Make saves the states of the elements in that folder, in the file states-FIRST.npy.
-// FIRST is the number of the first element, in twelve digits.
+// Make runs a part of the run and returns its tally (the statistics of its draws). The part
+// consists of elements first … first+count−1. If dir is not empty, Make saves the states of the
+// elements in that folder, in the file states-FIRST.npy. FIRST is the number of the first element,
+// in twelve digits.
 func Make(ctx context.Context, run Run, first, count int, dir string) (*diagnose.Tally, error) {
 	if err := check.Given("shard: Make", "run", run); err != nil {
 		return nil, err

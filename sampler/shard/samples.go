@@ -42,8 +42,7 @@ type Samples[S energy.Site] struct {
 	// batch.
 	Block int
 
-	// New returns a sampler for a part of the run. The arguments are the number of its first sample
-	// and the number of its samples.
+	// New returns a sampler for a part of the run: samples first … first+count−1.
 	New func(ctx context.Context, first, count int) (Sampler[S], error)
 
 	Functions []func(x []S) float64
@@ -58,10 +57,10 @@ func (s Samples[S]) Size() (n, block int) {
 	return s.Samples, cmp.Or(s.Block, 64)
 }
 
-// Part prepares a part of the run; it implements [Run]. The arguments are the number of its first
-// sample and the number of its samples. Part returns an empty [diagnose.Tally] and a function that
-// makes the samples and records them in the tally. The function writes them as a .npy file of int32
-// or float32, samples × sites. Part passes ctx to the field New.
+// Part prepares a part of the run: samples first … first+count−1. It implements [Run]. Part returns
+// an empty [diagnose.Tally] and a function that makes the samples and records them in the tally.
+// The function writes them as a .npy file of int32 or float32, samples × sites. Part passes ctx to
+// the field New.
 func (s Samples[S]) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	n, block := s.Size()
 	if err := cmp.Or(

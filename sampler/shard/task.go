@@ -1,6 +1,6 @@
 // Package shard divides a run into parts that can run anywhere, and merges their results. The
-// merged result has the same bits as the run in one piece. The parts can be tasks of an array job
-// of Slurm or Kubernetes; they need only a shared folder.
+// merged result has the same bits as that of an undivided run. The parts can be tasks of an array
+// job of Slurm or Kubernetes; they need only a shared folder.
 //
 // Every task builds the same [Run], computes its part and writes a file:
 //
@@ -14,8 +14,8 @@
 //
 // The result is a diagnose.Tally, which holds the statistics of chosen functions of the states. A
 // file gets its name only when it is complete. A task that is killed leaves no file and can be
-// repeated; a repeated task gives the same bits. Merge names the tasks that are missing and rejects
-// parts that are damaged, overlap or belong to another run.
+// repeated; a repeated task gives the same bits. Merge names the tasks that are missing. It rejects
+// damaged parts, overlapping parts and parts of another run.
 //
 // There are three kinds of Run: [Chains], [Samples] (such as those of a diffusion) and [AIS].
 //
@@ -51,11 +51,10 @@ type Run interface {
 	// last block of the run may have fewer elements.
 	Size() (n, block int)
 
-	// Part prepares a part of the run. The arguments are the number of its first element and the
-	// number of its elements. Part returns an empty tally and a function. The function runs these
-	// elements and records their statistics in the tally. It also writes the states of the elements
-	// to its writer, unless that is nil. An element must depend only on the run and on its own
-	// number.
+	// Part prepares a part of the run: elements first … first+count−1. It returns an empty tally
+	// and a function. The function runs these elements and records their statistics in the tally.
+	// It also writes the states of the elements to its writer, unless that is nil. An element must
+	// depend only on the run and on its own number.
 	Part(ctx context.Context, first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
 }
 
@@ -89,7 +88,7 @@ func (t Task) Range(n, block int) (first, count int, err error) {
 // The argument is the number of tasks; 0 means the number that Slurm reports. With a positive
 // number, the variable holds the index of the task, counted from 0. This allows a few tasks to be
 // repeated (sbatch --array=3,17). If no variable is set and the argument is at most 1, there is one
-// task, the whole run.
+// task, which makes the whole run.
 //
 // Environment returns an error in these cases:
 //

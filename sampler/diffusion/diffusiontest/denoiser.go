@@ -12,7 +12,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// DenoiserOptions states what is known about a denoiser of tokens that [TestDenoiser] checks.
+// DenoiserOptions states what is known about the denoiser that [TestDenoiser] checks.
 type DenoiserOptions struct {
 	// Joint, if not nil, is the distribution of x_0 for which the denoiser's predictions are exact.
 	// Entry k is the probability of the state x with k = Σ_i x_i·levels^i; it is 0 if a token is
@@ -34,8 +34,8 @@ type DenoiserOptions struct {
 }
 
 // TestDenoiser checks a denoiser of tokens against the requirements of [energy.Denoiser]. It uses
-// all states of the denoiser's shape, at most 2¹⁰, at three times. A row is the prediction for one
-// site.
+// all states of the denoiser's shape, at most 2¹⁰, and three values of the time t. A row is the
+// prediction for one site.
 //
 //   - shape: Sites and levels are ≥ 1 and constant, and slices of wrong lengths panic.
 //   - number: Rows have no NaN, no +Inf and at least one finite weight, unless the state is
@@ -58,8 +58,7 @@ func TestDenoiser(ctx context.Context, d energy.Denoiser[int32], o DenoiserOptio
 	return c.all(ctx)
 }
 
-// RealDenoiserOptions states what is known about a denoiser of reals that [TestRealDenoiser]
-// checks.
+// RealDenoiserOptions states what is known about the denoiser that [TestRealDenoiser] checks.
 type RealDenoiserOptions struct {
 	// Mean, if not nil, returns E[x_0 | x_t] at signal level alpha. Predictions must equal this
 	// mean. Mean should not share code with the denoiser.

@@ -56,7 +56,8 @@ type ProjectionOptions struct {
 }
 
 // TestProjector checks a projector against the requirements of [diffusion.Projector] and
-// [diffusion.Projection]. A table is a prediction, the log-weights of all levels at all sites.
+// [diffusion.Projection]. A table is a prediction: it holds the log-weights of all levels at all
+// sites.
 //
 //   - bind: Shapes without sites, levels or samples are rejected.
 //   - feasible: The most likely sequence of a projected table, or the projected series, is

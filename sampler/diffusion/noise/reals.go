@@ -117,7 +117,7 @@ func (c LinearBeta) Check() error {
 // gridTolerance is the largest distance of t·T from an integer that counts as rounding of t.
 const gridTolerance = 1e-9
 
-// SigmoidBar is the schedule for reals of Jabri et al. 2023. Its signal level is
+// SigmoidBar is the schedule of Jabri et al. 2023, for reals. Its signal level is
 //
 //	ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)),
 //
@@ -186,7 +186,7 @@ func (Straight) Time(alpha float64) float64 {
 	return noise / (noise + math.Sqrt(alpha))
 }
 
-// CosineBar is the schedule for reals of Nichol and Dhariwal 2021. Its signal level is
+// CosineBar is the schedule of Nichol and Dhariwal 2021, for reals. Its signal level is
 //
 //	ᾱ(t) = f(t)/f(0),  f(t) = cos²(π/2·(t+s)/(1+s)),
 //

@@ -9,8 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Schedule gives the signal level, the fraction of the signal that remains, as a function of
-// diffusion time. For tokens it is the probability α that a token is intact. For reals it is ᾱ in
+// Schedule gives the signal level as a function of diffusion time. The signal level is the fraction
+// of the signal that remains. For tokens it is the probability α that a token is intact. For reals
+// it is ᾱ in
 //
 //	x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 type Schedule interface {
@@ -38,10 +39,10 @@ type Tabulated interface {
 	Tabulate() Schedule
 }
 
-// Resolve returns the schedule to use for c, the field Schedule of a process. A nil c means
+// Resolve returns the schedule that a process uses if its field Schedule is c. A nil c means
 // LogLinear{}. A [Tabulated] c is replaced by its table. Resolve returns an error if a [Checked]
 // schedule is invalid, if α(0) ≠ 1, or if α(1) is outside [0, 1). Error messages begin with the
-// string who, the name of the process, such as "diffusion: Masked".
+// string who, which names the process, such as "diffusion: Masked".
 func Resolve(who string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil

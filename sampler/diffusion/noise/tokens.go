@@ -20,7 +20,7 @@ type LogLinear struct {
 	Epsilon float64
 }
 
-// Alpha returns the signal level α(t), the probability that a token is intact at time t. It
+// Alpha returns the signal level at time t: the probability α(t) that a token is intact. It
 // implements [Schedule].
 func (c LogLinear) Alpha(t float64) float64 { return 1 - float64((1-epsilon(c.Epsilon))*t) }
 
@@ -41,7 +41,7 @@ type Cosine struct {
 	Epsilon float64
 }
 
-// Alpha returns the signal level α(t), the probability that a token is intact at time t. It
+// Alpha returns the signal level at time t: the probability α(t) that a token is intact. It
 // implements [Schedule].
 func (c Cosine) Alpha(t float64) float64 { return lift(epsilon(c.Epsilon), cosQuarter(t)) }
 
@@ -62,7 +62,7 @@ type CosineSquared struct {
 	Epsilon float64
 }
 
-// Alpha returns the signal level α(t), the probability that a token is intact at time t. It
+// Alpha returns the signal level at time t: the probability α(t) that a token is intact. It
 // implements [Schedule].
 func (c CosineSquared) Alpha(t float64) float64 {
 	cos := cosQuarter(t)
@@ -105,7 +105,7 @@ type LinearSigma struct {
 	Max float64 // noise σ(1) > Min; 0 means 20, where 2e-9 of the signal remains
 }
 
-// Alpha returns the signal level α(t), the probability that a token is intact at time t. It
+// Alpha returns the signal level at time t: the probability α(t) that a token is intact. It
 // implements [Schedule].
 func (c LinearSigma) Alpha(t float64) float64 {
 	if t <= 0 {
@@ -139,7 +139,7 @@ type GeometricSigma struct {
 	Max float64 // noise σ(1); 0 means 20
 }
 
-// Alpha returns the signal level α(t), the probability that a token is intact at time t. It jumps
+// Alpha returns the signal level at time t: the probability α(t) that a token is intact. It jumps
 // from 1 to e^{−Min} just after t = 0. It implements [Schedule].
 func (c GeometricSigma) Alpha(t float64) float64 {
 	if t <= 0 {

@@ -52,15 +52,15 @@ type Config struct {
 	Judge constraint.Set
 
 	// Guide, if not nil, replaces Judge when the sampler looks ahead. (To look ahead is to complete
-	// the sample for each candidate token and to score the completions.) It is a cheaper set, such
-	// as a surrogate of Judge. Judge still decides about the last token of a sample and about
-	// tokens that were masked again.
+	// the sample for each candidate token and to score the completions.) Guide should be a cheaper
+	// set, such as a surrogate of Judge. Judge still decides about the last token of a sample and
+	// about tokens that were masked again.
 	Guide constraint.Set
 
 	// Within, if not nil, is a projector, such as a projection.Path. Samples must then also belong
-	// to the projector's language, a set of sequences. When the sampler looks ahead, it fills in
-	// masks by joint draws within the language. The projection must be a diffusion.Drawer and must
-	// not remember earlier samples.
+	// to the language of the projector. A language is a set of sequences. When the sampler looks
+	// ahead, it fills in masks by joint draws within the language. The projection must be a
+	// diffusion.Drawer and must not remember earlier samples.
 	Within diffusion.Projector
 
 	// Candidates is the number of candidate tokens among which the sampler chooses by looking

@@ -29,13 +29,14 @@ const (
 type ExactConfig struct {
 	Config
 
-	// Tuning is the number of paths of the tuning run, which determines the cap c on the weights of
-	// paths (see [Exact]); 0 means 512. If all paths fail, the number is doubled, up to four times.
+	// Tuning is the initial number of paths of the tuning run; 0 means 512. This run determines the
+	// cap c on the weights of paths (see [Exact]). If all paths fail, the number is doubled, up to
+	// four times.
 	Tuning int
 
-	// Excess determines the cap c (see [Exact]). It is the share of the weight of the tuning run's
-	// paths that may lie above c. It is in (0, 1); 0 means 0.002. A smaller share is more accurate
-	// and more expensive.
+	// Excess determines the cap c (see [Exact]). It is the largest allowed value of Σ(W−c)₊/ΣW over
+	// the weights W of the tuning run's paths, in (0, 1); 0 means 0.002. A smaller value is more
+	// accurate and more expensive.
 	Excess float64
 
 	// Paths is the largest number of paths proposed for one sample; 0 means 100,000.
@@ -58,13 +59,13 @@ type ExactConfig struct {
 //
 //	φ_v = mean over the completions of v of e^{−max(0, S)/Θ},  Θ = ½·sd·(masks left)/sites,
 //
-// where sd is the standard deviation of S, pooled over candidates. Then ψ_v is nine tenths of φ_v
-// plus a tenth of the mean of φ over candidates. The weight of a path is W = ∏ p_i(v)/q(v), or 0 if
-// its end is not feasible.
+// where sd is the standard deviation of S, pooled over candidates. Then ψ_v = 0.9·φ_v + 0.1·φ̄,
+// where φ̄ is the mean of φ over candidates. The weight of a path is W = ∏ p_i(v)/q(v), or 0 if its
+// end is not feasible.
 //
 // A path is accepted with probability min(1, W/c). The cap c is the smallest number such that
-// Σ(W−c)₊ ≤ ExactConfig.Excess·ΣW, summed over the paths of a tuning run. These paths underestimate
-// the excess, so [Exact.Excess] estimates it from other paths.
+// Σ(W−c)₊ ≤ ExactConfig.Excess·ΣW, summed over the paths of a tuning run. For these paths the ratio
+// of the two sums is too low, so [Exact.Excess] estimates it from other paths.
 //
 // # Properties
 //
@@ -90,7 +91,7 @@ type Exact struct {
 // not choose sites by their tokens. The first call of Sample makes the tuning run.
 //
 // NewExact returns the same errors as [New]. It also returns an error if the steps of the process
-// are not Joint or a field is out of range.
+// are not Joint, or if a field is out of range.
 func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusion.Process[int32], cfg ExactConfig) (*Exact, error) {
 	cfg.Excess = cmp.Or(cfg.Excess, defaultExcess)
 	if err := cmp.Or(
@@ -115,9 +116,9 @@ func (x *Exact) Len() int { return x.made }
 
 // LogProb returns the logarithm of an estimate of P and the relative standard error of that
 // estimate. P is the probability under p of a feasible sample (see [Exact]). The estimate is the
-// mean weight over all paths of the tuning run and the first path of every sample, so it is
-// unbiased. The result logP is NaN before the first call of Sample, and −Inf if no path was
-// feasible.
+// mean weight of certain paths: all paths of the tuning run, and the first path of every sample. It
+// is therefore unbiased. The result logP is NaN before the first call of Sample, and −Inf if no
+// path was feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
 // Excess returns an estimate of E(W−c)₊/E(W), where W is the weight of a path and c the cap on
@@ -130,8 +131,8 @@ func (x *Exact) Excess() (share, bound float64) {
 	return share, max(x.cfg.Excess, share+float64(3*stderr))
 }
 
-// Sample fills dst with samples, each with one entry per site. The length of dst determines their
-// number. If no path was accepted for a sample, Sample stores the best of its paths.
+// Sample fills dst with samples, each with one entry per site. The length of dst determines the
+// number of samples. If no path was accepted for a sample, Sample stores the best of its paths.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
 // sample is a *[NotConverged], or an error of the language, the denoiser or the judge. If no path

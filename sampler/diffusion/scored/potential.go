@@ -17,7 +17,7 @@ import (
 //
 // where s(x) = max_j g_j(x) over the functions g_j of Score. Let p be the distribution without
 // weights and P = E_p[G_0]. As the number of particles grows, their distribution tends to p·G_0/P.
-// They estimate P without bias. For Temperature 0, [Exact] is an alternative.
+// The particles estimate P without bias. For Temperature 0, [Exact] is an alternative.
 type Potential struct {
 	Score       constraint.Set
 	Temperature float64 // temperature T ≥ 0, in units of the score

@@ -71,9 +71,10 @@ func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Pr
 // Len returns the number of the next sample, which is Config.First in a new runner.
 func (r *Runner) Len() int { return r.made }
 
-// Sample fills x with samples, each with one entry per site. The length of x determines their
-// number. If no feasible sample was found, Sample stores the best state found. Sites without a
-// chosen token are −1.
+// Sample fills x with samples, each with one entry per site. The length of x determines the number
+// of samples. If no feasible state is found for a sample, Sample stores the completed state with
+// the smallest violation. If no state was completed, Sample stores the tokens chosen so far, and −1
+// at the other sites.
 //
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
 // sample is a *[NotConverged], or an error of the language, the denoiser or the judge.
@@ -149,8 +150,8 @@ type Report struct {
 	Predictions int
 }
 
-// NotConverged is the error of a sample for which no feasible state was found. Sample stores the
-// best state found in its place.
+// NotConverged is the error of a sample for which no feasible state was found. Instead, Sample
+// stores the best state that it found.
 type NotConverged struct {
 	Violation float64 // violation of the best state
 	Tries     int     // number of rounds of masking tokens again ([Runner]), or of paths ([Exact])

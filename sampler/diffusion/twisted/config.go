@@ -1,5 +1,5 @@
-// Package twisted draws real-valued samples of a diffusion given linear equations and inequalities,
-// from the conditional distribution itself.
+// Package twisted draws real-valued samples from the distribution of a diffusion, conditioned on
+// linear equations and inequalities.
 //
 // Use a [Sampler] where a projection is not exact. Projections move every prediction to the
 // feasible set. That is exact only for Gaussian data and linear equations; if the data have several

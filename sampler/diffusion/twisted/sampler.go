@@ -18,9 +18,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler/diffusion/noise"
 )
 
-// Sampler draws from the distribution of a denoiser of reals given a [Set], by clouds of weighted
-// particles. The results depend on the model, the set and the configuration. They do not depend on
-// Workers or on the division of clouds among samplers (Config.First).
+// Sampler draws samples from the distribution of a denoiser of reals, conditioned on a [Set]. It
+// uses clouds of weighted particles. The results depend on the model, the set and the
+// configuration. They do not depend on Workers or on the division of clouds among samplers
+// (Config.First).
 //
 // Equations and inequalities hold to the rounding of float32. The distribution is approximate: see
 // the package doc. Methods must not be called concurrently with each other.
@@ -128,10 +129,10 @@ func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Confi
 	return s, nil
 }
 
-// Sample fills x with samples, each with one entry per site. The length of x determines how many
-// samples. A call begins with a new cloud (a set of particles that are weighted together). It takes
-// Config.PerCloud samples from each cloud. If the model fails or ctx ends, the error names the
-// cloud and the step. If no particle of a cloud ends in the [Set], the error wraps
+// Sample fills x with samples, each with one entry per site. The length of x determines the number
+// of samples. A call begins with a new cloud (a set of particles that are weighted together). It
+// takes Config.PerCloud samples from each cloud. If the model fails or ctx ends, the error names
+// the cloud and the step. If no particle of a cloud ends in the [Set], the error wraps
 // constraint.ErrInfeasible.
 func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 	if ctx == nil {
@@ -157,10 +158,10 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 }
 
 // LogProb returns an estimate of the log-probability of the set under the model, in nats, and its
-// standard error. If the set has equations, it is a log-density instead. The estimate is the
-// logarithm of the mean over all clouds (sets of particles). The estimate of each cloud is unbiased
-// for the discretised reverse diffusion. Before the first cloud both results are NaN. Before the
-// second cloud the standard error is NaN.
+// standard error. If the set has equations, it is a log-density instead. Each cloud (set of
+// particles) gives an estimate of the probability that is unbiased for the discretised reverse
+// diffusion. LogProb returns the logarithm of the mean of these estimates. Before the first cloud
+// both results are NaN. Before the second cloud the standard error is NaN.
 func (s *Sampler) LogProb() (logp, stderr float64) {
 	logp, stderr = s.evidence.Mean()
 	return logp - s.logVolume, stderr

@@ -50,8 +50,8 @@ type BacktrackConfig struct {
 // distribution of unmasking one site at a time in random order.
 //
 // The walk gives a small share to tokens that a prediction excludes but others allow, as
-// diffusion.Particles does. It costs one prediction for every new state on its path. Walk i draws
-// from stream (Seed, i).
+// diffusion.Particles does. A walk costs one prediction for every new state on its path. Walk i
+// draws from stream (Seed, i).
 type Backtrack struct {
 	e      *slots.Engine[int32]
 	masks  masks
@@ -142,10 +142,10 @@ func (b *Backtrack) Len() int { return b.made }
 // Predictions returns the number of predictions that the denoiser has made so far.
 func (b *Backtrack) Predictions() int { return b.e.Asked }
 
-// Sample fills x with samples, each with one entry per site. The length of x determines how many
-// samples. After an error Len returns the number of samples made, and the next call begins with the
-// walk of the next sample. The error wraps constraint.ErrInfeasible if the language has no weight
-// at the start of a walk or if a walk exceeds Moves.
+// Sample fills x with samples, each with one entry per site. The length of x determines the number
+// of samples. After an error Len returns the number of samples made, and the next call begins with
+// the walk of the next sample. The error wraps constraint.ErrInfeasible if the language has no
+// weight at the start of a walk or if a walk exceeds Moves.
 func (b *Backtrack) Sample(ctx context.Context, x []int32) error {
 	for left := samples(x, b.e.Sites); left > 0; {
 		n := min(len(b.walk), left)

@@ -12,12 +12,12 @@
 // Without a projection, the distance of the samples from the denoiser's distribution p is known. It
 // is bounded, as stated with each type, or computed by enumeration in the tests.
 //
-// A projection can confine samples to a language, a set of allowed sequences. Every process here
+// A projection can confine samples to a language (a set of allowed sequences). Every process here
 // and in package diffusion then gives only allowed samples. Their distribution is not exactly p
 // given the language, because a prediction treats sites as independent. A command in docs/CHECKS.md
 // prints the distances. They are smallest if the order of the sites does not depend on the drawn
-// tokens. This holds for random orders and for orders by margin or entropy. They are more than
-// twice as large for [Threshold] and [Planned], which favour likely tokens.
+// tokens. This holds for random orders and for orders by margin or entropy. The distances are more
+// than twice as large for [Threshold] and [Planned], which favour likely tokens.
 //
 // Two runners do sample from p given a language. [Rejection] accepts or rejects paths of
 // conditioned steps by their weights, and bounds the remaining error. [Backtrack] walks on paths

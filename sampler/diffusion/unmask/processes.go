@@ -103,8 +103,8 @@ func (p *scheduled) Next(x []int32, _ float64, step, _ int, _ *sampler.Stream) f
 // Blocks reveals blocks of sites from left to right, and random masks within a block (block
 // diffusion, Arriola et al. 2025). With Size 1, Blocks reveals the sites strictly from left to
 // right (autoregressive). With Size 0, all sites form one block, as in [Scheduled]. With one mask
-// per step, Blocks samples from the denoiser's distribution. With more masks per step, it ignores
-// what sites revealed in the same step tell about each other.
+// per step, Blocks samples from the denoiser's distribution. With more masks per step, it draws the
+// tokens of a step independently of each other.
 type Blocks struct {
 	Mask int32
 	// Schedule gives the probability α(t) that a token is unmasked at time t; nil means

@@ -28,9 +28,8 @@ type RejectionConfig struct {
 	// cap c on the weights of paths (see [Rejection]). Its paths give no samples.
 	Tuning int
 
-	// Excess is the share of the total weight of paths that may lie above the cap c (see
-	// [Rejection]). It is in (0, 1); 0 means 0.002. If the share is larger, the error is an
-	// [*ExcessError].
+	// Excess is the largest allowed excess of the paths over the cap c (see [Rejection]). It is in
+	// (0, 1); 0 means 0.002. If the excess is larger, the error is an [*ExcessError].
 	Excess float64
 
 	// Trials is the largest number of paths for one sample, and for the tuning run; 0 means
@@ -45,25 +44,27 @@ const (
 	defaultTrials = 100_000
 )
 
-// Rejection draws independent samples from p(x_0 | C). C is the language of the projector. Without
-// the projector, the samples of a diffusion.Runner have the distribution p. The predictions need
-// not be exact.
+// Rejection draws independent samples from p(x_0 | C). Here C is the language of the projector, and
+// p is the distribution of the samples of a diffusion.Runner without a projector. The predictions
+// need not be exact.
 //
-// Rejection proposes paths of steps conditioned on C. A path ends in a state x and has a weight W
-// such that E W·1[x] = p(x, C) (see diffusion.Particles). The path is accepted with probability
-// min(1, W/c) for a cap c. So the distribution q of the samples satisfies
+// Rejection proposes paths of steps conditioned on C. A path ends in a random state X and has a
+// weight W with E(W·1[X=x]) = p(x)·1[x∈C] for every x (see diffusion.Particles). The path is
+// accepted with probability min(1, W/c), where c is the same cap for all samples. The samples are
+// therefore independent. Their distribution q satisfies
 //
-//	q(x) ∝ E min(W, c)·1[x],  TV(q, p(·|C)) ≤ E(W−c)₊ / E W,
+//	q(x) ∝ E(min(W, c)·1[X=x]),  TV(q, p(·|C)) ≤ E(W−c)₊/E(W),
 //
-// where TV is the total variation distance. All samples use the same cap, so they are independent.
-// A sample takes 1/E min(W/c, 1) paths on average. Results do not depend on Batch.
+// where TV is the total variation distance, and a₊ means max(a, 0). A sample takes 1/E(min(1, W/c))
+// paths on average. Results do not depend on Batch.
 //
 // # Cap
 //
-// A tuning run finds the smallest cap such that at most RejectionConfig.Excess/4 of the weight of
-// its paths lies above it. New paths then test the cap: at most Excess/2 of their weight may lie
-// above it. If more does, or if the new paths are too few, the run is doubled. [Rejection.Excess]
-// estimates the bound from all later paths.
+// The excess of a set of paths is Σ(W−c)₊/ΣW. Let ε be RejectionConfig.Excess. A tuning run takes
+// the smallest cap for which the first half of its paths has an excess of at most ε/4. The second
+// half tests this cap: its excess must be at most ε/2. If it is larger, or if the paths are too
+// few, the run is doubled. Finally the cap is raised, if necessary, until the excess of all these
+// paths is at most ε/8. [Rejection.Excess] estimates the bound on TV from the later paths.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig
@@ -80,8 +81,8 @@ type Rejection struct {
 	excess float64        // log Σ(W−c)₊ over the paths after the tuning run
 }
 
-// ExcessError is the error of a [Rejection] whose paths have too unequal weights: the share of the
-// weight above the cap exceeds RejectionConfig.Excess.
+// ExcessError is the error of a [Rejection] whose paths have too unequal weights: their excess over
+// the cap is larger than RejectionConfig.Excess.
 type ExcessError struct {
 	Excess float64 // share of the total weight of paths above the cap c (see [Rejection])
 	Want   float64 // RejectionConfig.Excess; the tuning run allows half of this share
@@ -152,7 +153,7 @@ func (r *Rejection) Len() int { return r.made }
 // those of the tuning run.
 func (r *Rejection) Predictions() int { return r.paths.Asked }
 
-// Excess returns an estimate of E(W−c)₊ / E W, where W is the weight of a path and c the cap on
+// Excess returns an estimate of E(W−c)₊/E(W), where W is the weight of a path and c the cap on
 // weights. This ratio bounds the total variation distance between the samples' distribution and the
 // target p(·|C). It is NaN before the first sample.
 func (r *Rejection) Excess() float64 {
@@ -167,17 +168,17 @@ func (r *Rejection) Excess() float64 {
 // run. Both results are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
-// Sample fills x with samples, each with one entry per site. The length of x determines their
-// number. After an error Len returns the number of samples made, and the next call continues after
-// these.
+// Sample fills x with samples, each with one entry per site. The length of x determines the number
+// of samples. After an error Len returns the number of samples made, and the next call continues
+// after these.
 //
 // The error is one of the following:
 //
 //   - It wraps constraint.ErrInfeasible if no path of the tuning run has weight, or if Trials paths
 //     gave no sample.
 //   - It is an [*ExcessError] if the tuning run finds no cap.
-//   - It is an *ExcessError, although x is filled, if more than RejectionConfig.Excess of the
-//     weight of later paths lies above the cap.
+//   - It is an *ExcessError, although x is filled, if the excess of the later paths is larger than
+//     RejectionConfig.Excess.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	samples(x, r.paths.Sites)
 	if !r.tuned {

@@ -41,20 +41,20 @@ import (
 // # Criterion
 //
 // The winner has the smallest τ·cost, where cost is the cost of a step (see the package doc) and τ
-// is the number of steps per effective draw. The largest of these τ counts: the τ of the energy,
-// the τ of the number of sites at each level, and the mean τ of eight fixed random projections of
-// the state. For a function of the state,
+// is the number of steps per effective draw. This τ is the largest of the following: the τ of the
+// energy, the τ of the number of sites at each level, and the mean τ of eight fixed random
+// projections of the state. For a function of the state,
 //
 //	τ = 1 + 2 Σ_t ρ_t,  ρ_t = 1 − V_t/(2σ²).
 //
-// Here V_t is the mean square of the function's change over t steps, and σ² is its variance over
-// all chains and candidates. The sum ends at the first negligible ρ_t or at the longest lag; an
-// exponential continues it.
+// Here V_t is the mean square of the function's change over t steps, and σ² is the variance of the
+// function over all chains and candidates. The sum ends at the first negligible ρ_t or at the
+// longest lag; an exponential continues it.
 //
 // # Limits
 //
-// Trials make n draws, some hundreds per block. They do not find a mode whose probability is below
-// 1/n. In a weak field below the critical temperature, a heat bath may win although only
+// Trials make n draws, some hundreds per block. Trials do not find a mode whose probability is
+// below 1/n. In a weak field below the critical temperature, a heat bath may win although only
 // SwendsenWang moves between the modes. Then make SwendsenWang the only candidate.
 //
 // Candidates must reach all states; trials cannot check this.

@@ -38,7 +38,7 @@ import (
 //	cluster.Houdayer{Base: mcmc.Tempering{Base: mcmc.Gibbs{}}}
 //
 // Every chain then has two ladders of temperatures, which exchange clusters at every temperature or
-// at every other one (see Exchanges). If warm-up tunes the temperatures, both ladders use those of
+// at every second one (see Exchanges). If warm-up tunes the temperatures, both ladders use those of
 // the first. If Houdayer is the Base of mcmc.Tempering instead, its second replicas never change
 // their temperature.
 //
@@ -65,7 +65,7 @@ type Houdayer struct {
 
 	// Exchanges is the number of exchanges in a step, one after the other, at most 1024; 0 means 1.
 	// More than 1 is an error unless Base is mcmc.Tempering, which makes a round of swaps between
-	// two exchanges. Each exchange then affects every other temperature. Exchanges 1, 3, … of a
+	// two exchanges. Each exchange then affects half of the temperatures. Exchanges 1, 3, … of a
 	// step affect β = 1 and every second temperature after it. Exchanges 2, 4, … affect the
 	// temperatures in between. So two exchanges a step make as many clusters as one.
 	Exchanges int

@@ -12,9 +12,9 @@ import (
 )
 
 // Wolff changes one cluster C of an Ising or Potts model at a time (Wolff 1989). It grows the
-// cluster from a random site. If this site has level a, it adds neighbours at level a, each with
-// probability 1 − e^{−J}, where J is the coupling (see [SwendsenWang]). It proposes another level
-// b, drawn uniformly, for the whole cluster and accepts with probability
+// cluster from a random site. Let a be the level of this site. Neighbours at level a join the
+// cluster, each with probability 1 − e^{−J}, where J is the coupling (see [SwendsenWang]). Wolff
+// proposes another level b, drawn uniformly, for the whole cluster and accepts with probability
 //
 //	min(1, exp(|C|·(h_b − h_a))),
 //

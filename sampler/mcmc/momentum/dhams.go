@@ -52,7 +52,7 @@ type DHAMS struct {
 	// 0.574, which is also the default of mcmc.DMALA.
 	Target float64
 
-	// Persistence is ρ in [0, 1), the fraction of its momentum that a site keeps in a step.
+	// Persistence is ρ in [0, 1): a site keeps this fraction of its momentum in a step.
 	Persistence float64
 
 	// Correction is the factor φ of the gradient term in the formula for the new momentum (see
@@ -62,10 +62,10 @@ type DHAMS struct {
 	Correction float64
 
 	// Relaxation, in [0, 1], is the probability that a site moves by reflection instead of an
-	// independent draw. Reflection divides [0, 1] into one interval per level, whose lengths are
-	// the probabilities q_i. It draws a uniform point w in the interval of the present level and
-	// moves to the level whose interval contains 1−w. This leaves q_i invariant (Neal 1998, ordered
-	// over-relaxation in the limit of many draws).
+	// independent draw. Reflection divides [0, 1] into one interval per level. The interval of
+	// level l has length q_i(l). Reflection draws a uniform point w in the interval of the present
+	// level and moves to the level whose interval contains 1−w. This leaves q_i invariant (Neal
+	// 1998, ordered over-relaxation in the limit of many draws).
 	//
 	// It is not the over-relaxation of the paper.
 	Relaxation float64

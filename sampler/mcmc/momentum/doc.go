@@ -1,9 +1,9 @@
 // Package momentum samples discrete states with a Gaussian momentum for every site.
 //
 // Use [PDHAMS] for a nearly quadratic energy of some hundred sites, such as a dense Ising model or
-// a Boltzmann machine. It uses the curvature of the energy. [DHAMS] needs only the model's table of
-// energy differences. Both require two levels or an energy.Ordinal model. For other models see
-// package mcmc.
+// a Boltzmann machine. PDHAMS uses the curvature of the energy. [DHAMS] needs only the model's
+// table of energy differences. Both require two levels or an energy.Ordinal model. For other models
+// see package mcmc.
 //
 // Both leave the joint distribution of state x and momentum u
 //

@@ -40,7 +40,7 @@ type PDHAMS struct {
 	// singular.
 	StepSize float64
 
-	// Persistence is ρ, the fraction of its momentum that a site keeps in a step; 0 means 0.7.
+	// Persistence is ρ: a site keeps this fraction of its momentum in a step; 0 means 0.7.
 	// Relaxation is the probability that a site moves by reflection; 0 means 1. For both, −1 means
 	// 0. See [DHAMS].
 	Persistence, Relaxation float64
