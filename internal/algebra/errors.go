@@ -7,8 +7,8 @@ package algebra
 
 import "fmt"
 
-// DeadError reports that every sequence that the automaton accepts has weight zero, or that it
-// accepts none.
+// DeadError reports that no sequence is left. Either the automaton accepts no sequence, or all
+// sequences that it accepts have weight zero.
 type DeadError struct {
 	// Site is the first site at which no token of positive weight leads to an accepted sequence. If
 	// every site has such a token but no sequence has positive weight, Site is the number of sites.

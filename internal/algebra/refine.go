@@ -66,11 +66,11 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 	return elements.set, elements.sets(), meter.Err()
 }
 
-// Set is a set of numbers below 256.
+// Set is a set of labels below 256.
 type Set [4]uint64
 
-// Arcs holds edges whose labels are sets: an arc stands for an edge with each label of its set. The zero
-// value is empty.
+// Arcs holds edges whose labels are sets, called arcs. An arc stands for one edge for each label in
+// its set. The zero value is empty.
 type Arcs struct {
 	edges  Edges // labelled by the numbers of sets
 	sets   []Set
@@ -78,7 +78,7 @@ type Arcs struct {
 	joined map[[2]int32]int32 // results of join
 }
 
-// Set returns the number of a set of labels.
+// Set returns the number of a set of labels. A new set gets the next number.
 func (a *Arcs) Set(labels Set) int32 {
 	if a.number == nil {
 		a.number, a.joined = map[Set]int32{}, map[[2]int32]int32{}
@@ -107,15 +107,17 @@ func (a *Arcs) join(i, j int32) int32 {
 	return n
 }
 
-// Add adds an arc from one element to another, labelled by the set with the given number.
+// Add adds an arc from one element to another. The argument set is the number of its set of labels
+// (see [Arcs.Set]).
 func (a *Arcs) Add(from, set, to int32) { a.edges.Add(from, set, to) }
 
 // Grow increases the capacity of a by n arcs.
 func (a *Arcs) Grow(n int) { a.edges.Grow(n) }
 
 // Refine is like [Edges.Refine] for the graph with the arcs a and the edges e. Elements with arcs
-// and elements with edges must be in different blocks from the beginning. It takes O(m log n) steps for n elements with m arcs and edges, because it divides a block
-// by the sets of all labels that lead to another.
+// and elements with edges must be in different blocks from the beginning. Refine takes O(m log k)
+// steps for k elements with m arcs and edges. The reason is that it divides a block by the sets of
+// all labels that lead to another block.
 func (a *Arcs) Refine(ctx context.Context, e *Edges, first []int32, blocks int) (block []int32, n int, err error) {
 	var meter poll.Meter
 	meter.Watch(ctx)

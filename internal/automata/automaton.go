@@ -51,7 +51,7 @@ func Validate(a any) error {
 }
 
 // Tabulable returns an error if the language is invalid, or if its automaton has infinitely many
-// states, so that no table can hold it. The error comes from [Validate] or, if the language
+// states. No table can hold such an automaton. The error comes from [Validate] or, if the language
 // implements [Finite], from its method Finite. All code that builds a table calls Tabulable.
 func Tabulable(a any) error {
 	if err := Validate(a); err != nil {

@@ -19,9 +19,9 @@ var errLarge = errors.New("the automaton is too large to minimise")
 // per site, from 0 … levels−1. The hash depends only on transitions that such sequences can make,
 // and not on how states and token classes are numbered.
 //
-// Automata with up to 2²² table entries are minimised first. Two such automata of the same language
-// have the same digest if every state of either can be reached by a sequence of fewer tokens than
-// sites. The only error is the cause of ctx.
+// Automata with up to 2²² table entries are minimised first. Two such automata with the same
+// language have the same digest if every state of both is reached by a sequence with fewer tokens
+// than there are sites. The only error is the cause of ctx.
 func Digest(ctx context.Context, a Automaton, sites, levels int) (uint64, error) {
 	h := fnv.New64a()
 	t, err := explore(ctx, a, levels, sites, func(_, entries int) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/energy"
 )
 
-// Bonds holds the weights w of pairs of sites and the fields f of single sites of an
-// [energy.Pairwise] model. The weights are in compressed sparse rows.
+// Bonds holds the parameters of an [energy.Pairwise] model. Weights w belong to pairs of sites, and
+// fields f to single sites. The weights are in compressed sparse rows.
 type Bonds struct {
 	Start, Adj []int32 // neighbours of site i: Adj[Start[i]:Start[i+1]]
 	// weight of every entry of Adj, and field of every site

@@ -1,4 +1,4 @@
-// Package document parses JSON into values that store the line and column at which they begin,
+// Package document parses JSON into values. A value stores the line and column at which it begins,
 // so that file readers can locate errors.
 package document
 

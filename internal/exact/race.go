@@ -3,7 +3,8 @@ package exact
 import "testing"
 
 // SkipUnderRace skips a test if the race detector is on. Use it for long tests of arithmetic in a
-// single goroutine, where the race detector cannot find anything and takes ten times as long.
+// single goroutine. The race detector cannot find anything there, and makes such a test take ten
+// times as long.
 func SkipUnderRace(t *testing.T) {
 	t.Helper()
 	if Race {

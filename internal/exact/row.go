@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NearestRow finds the nearest distribution y to a distribution x of n probabilities, among those
-// whose entry v is the largest by a factor κ = kappa. It solves
+// NearestRow finds the distribution y nearest to a given distribution x of n probabilities. Entry v
+// of y must be the largest by a factor κ = kappa. NearestRow solves
 //
 //	min_y KL(x‖y)  or, if reverse is true,  min_y KL(y‖x)  subject to  y_v ≥ κ·y_u for all u ≠ v
 //

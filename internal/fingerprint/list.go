@@ -3,8 +3,8 @@
 // that differs.
 //
 // A setting is either a text ("DMALA.StepSize" is "0.2"), compared byte by byte, or a row of
-// numbers ("energies of test states"). Rows are compared up to rounding errors, relative to the
-// largest number in the row, so that the units of the numbers do not matter.
+// numbers ("energies of test states"). Rows are compared up to rounding errors. The errors are
+// relative to the largest number in the row, so the units of the numbers do not matter.
 package fingerprint
 
 import (

@@ -1,6 +1,6 @@
 // Package padded allocates values that share no cache line with others. Use it for values that one
 // goroutine writes often while other goroutines run. Small values that are allocated one after the
-// other share cache lines, and cores that write to the same cache line wait for each other.
+// other share cache lines. Cores that write to the same cache line wait for each other.
 package padded
 
 import "unsafe"

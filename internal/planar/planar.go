@@ -8,10 +8,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Faces returns the faces of the two-connected parts of a planar graph with n vertices, each as a
-// closed walk (a list of edges). Every edge that is not a bridge occurs exactly twice, in one walk
-// or in two. Every cycle is a sum of walks modulo 2. The result ok is false if the graph is not
-// planar. The graph must have no loops and no parallel edges.
+// Faces returns the faces of the two-connected parts of a planar graph with n vertices. A face is a
+// closed walk, given as a list of edges. Every edge that is not a bridge occurs exactly twice, in
+// one walk or in two. Every cycle is a sum of walks modulo 2. The result ok is false if the graph
+// is not planar. The graph must have no loops and no parallel edges.
 //
 // Faces takes O(n·m) steps for m edges (Demoucron, Malgrange and Pertuiset 1964).
 func Faces(ctx context.Context, n int, edges [][2]int32) (faces [][]int32, ok bool, err error) {

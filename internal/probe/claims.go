@@ -23,9 +23,9 @@ import (
 // The error names the claim, the sites and both values. A claim is wrong if it is off by more than
 // float32 rounding.
 //
-// Claims takes the time of about ten evaluations of the energy, plus the time of one table of
-// differences if the model keeps such a table. It draws from a random stream of its own and does
-// not modify x. If ctx ends, it returns nil.
+// Claims takes the time of about ten evaluations of the energy. If the model keeps a table of
+// differences, the time to compute one table is added. Claims draws from a random stream of its own
+// and does not modify x. If ctx ends, it returns nil.
 func Claims(ctx context.Context, m energy.Model, x []int32, seed uint64) error {
 	sites, levels := m.Shape()
 	if levels < 2 {

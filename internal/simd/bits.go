@@ -39,8 +39,8 @@ type Odds struct {
 	terms  int // number of entries that can differ from 0 for the numbers of neighbours that occur
 }
 
-// NewOdds returns the Odds for redraws that give a site state 1 with probability p[k]·2⁻⁶⁴, where k
-// is the number of its neighbours in state 1. It panics unless 1 ≤ len(p) ≤ 8.
+// NewOdds returns the Odds with p[k]·2⁻⁶⁴ as the probability of state 1 for a site with k
+// neighbours in state 1. It panics unless 1 ≤ len(p) ≤ 8.
 func NewOdds(p []uint64) *Odds {
 	if len(p) < 1 || len(p) > 8 {
 		panic(fmt.Sprintf("simd: NewOdds: len(p) = %d, want 1 … 8", len(p)))

@@ -53,9 +53,9 @@ func Categorical(idx []int32, w []float32, cols int, u []float64) {
 	}
 }
 
-// ArgMax stores in idx[r] the index of the largest entry of row r of w, and the smallest such index
-// if there are several. It stores −1 if the row has a NaN or no entry above −Inf. It panics unless
-// cols ≥ 1 and len(w) = len(idx)·cols.
+// ArgMax stores in idx[r] the index of the largest entry in row r of w. If several entries are
+// equally large, it stores the smallest of their indices. It stores −1 if the row has a NaN or no
+// entry above −Inf. It panics unless cols ≥ 1 and len(w) = len(idx)·cols.
 func ArgMax(idx []int32, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("idx", len(idx), len(w)/cols)

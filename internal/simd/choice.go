@@ -78,8 +78,8 @@ func (p *Packed) AddChosen(c []float32, q *Choice) {
 	}
 }
 
-// AddChosen64 stores in row s of dst the sum of the rows of w that state s of q chooses, plus
-// origin:
+// AddChosen64 stores sums in dst. Row s of dst is origin plus the rows of w that state s of q
+// chooses:
 //
 //	dst[s,j] = (Σ_g T_gj) + origin_j,  f[s,j] = dst[s,j] rounded to float32.
 //

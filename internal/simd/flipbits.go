@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// FlipOdds holds the probability that a site flips (changes its state), for each state of the site
-// and each number of its neighbours in state 1. With the zero value no site flips.
+// FlipOdds holds the probabilities that a site flips (changes its state). They depend on the state
+// of the site and on the number of its neighbours in state 1. With the zero value no site flips.
 type FlipOdds struct {
 	// digits[p] describes binary digit p of the probabilities in the form of [Odds]. Entries 0 … 7
 	// are the coefficients for sites in state 0. For sites in state 1, the other entries are added
@@ -65,7 +65,7 @@ func (s *flipTerms) addTo(t *FlipTally) {
 }
 
 // FlipBits draws whether each site of the string own flips, given the states of its neighbours in
-// own, and stores the new states in dst. The slice near holds the number k_i ≤ 4 of neighbours in
+// own. It stores the new states in dst. The slice near holds the number k_i ≤ 4 of neighbours in
 // state 1 of each site i, in the layout of [GridBits]. The new state of site i is
 //
 //	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i.

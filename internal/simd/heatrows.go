@@ -63,8 +63,8 @@ type RowOdds struct {
 // RowTable is the size in bytes of a RowOdds.
 const RowTable = 10 * RowCounts
 
-// NewRowOdds returns the RowOdds for redraws that give a site state 1 with probability p[k]·2⁻⁶⁴,
-// where k is the sum over its neighbours. It panics unless len(p) ≤ RowCounts.
+// NewRowOdds returns the RowOdds with p[k]·2⁻⁶⁴ as the probability of state 1 for a site whose sum
+// over the neighbours is k. It panics unless len(p) ≤ RowCounts.
 func NewRowOdds(p []uint64) (o RowOdds) {
 	if len(p) > RowCounts {
 		panic(fmt.Sprintf("simd: NewRowOdds: len(p) = %d, want ≤ %d", len(p), RowCounts))

@@ -63,7 +63,7 @@ func tooLarge(edges, limit int) error {
 	return &constraint.LimitError{What: "edges of the unrolled automaton", Value: edges, Bound: limit}
 }
 
-// DeadError reports that every accepted sequence has weight zero, or that none is accepted.
+// DeadError reports that no sequence is accepted, or that all accepted sequences have weight zero.
 type DeadError = algebra.DeadError
 
 // none marks a missing state, class or edge.

@@ -406,9 +406,9 @@ func leastCosts[W float32 | float64](t int, l *layer, cost []float64, arg []int3
 }
 
 // Draw stores in x an exact draw from the distribution w(x)/Z. Here w(x) is the weight of x in the
-// last Filter, and Z is the sum of all weights. Draw takes one value from src per site, a second if
-// the class of the token contains other tokens, and a third if it contains many. Draw panics unless
-// a Filter succeeded and len(x) = sites.
+// last Filter, and Z is the sum of all weights. Draw takes one value from src per site. It takes a
+// second value if the class of the token contains other tokens, and a third if the class contains
+// many. Draw panics unless a Filter succeeded and len(x) = sites.
 //
 // Tokens are drawn from the first site to the last, by inverse CDF with 53 random bits.
 func (r *Runner) Draw(x []int32, src rand.Source) {

@@ -269,9 +269,9 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 }
 
 // Compile unrolls the automaton over the sites of config. If the language includes a mask of the
-// tokens allowed at each site (see constraint.Split), Compile applies the mask directly. It returns
-// a [*algebra.DeadError] if no sequence is accepted, a [*constraint.LimitError] if the result would
-// be too large, and the cause of ctx if ctx ends first.
+// tokens allowed at each site (see constraint.Split), Compile applies the mask directly. The error
+// is a [*algebra.DeadError] if no sequence is accepted, and a [*constraint.LimitError] if the
+// result would be too large. If ctx ends first, the error is the cause of ctx.
 func Compile(ctx context.Context, a constraint.Automaton, config Config) (*Graph, error) {
 	if err := config.check(); err != nil {
 		return nil, err

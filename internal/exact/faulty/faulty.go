@@ -16,8 +16,8 @@ import (
 
 var errFault = errors.New("injected")
 
-// Disk is an in-memory file system that fails at one chosen call, in one of several ways, and
-// can lose data that was not synced.
+// Disk is an in-memory file system that fails at one chosen call, in one of several ways. It can
+// lose data that was not synced.
 type Disk struct {
 	Calls int // number of calls so far
 	Fault int // number of the call that fails; 0 for none

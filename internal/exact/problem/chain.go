@@ -96,7 +96,7 @@ func (p *Chain) Accepts(x []int32) bool {
 }
 
 // Distance returns the total variation distance between p(·|C) and the empirical distribution of
-// the sequences in x, which are stored one after the other.
+// the sequences in x. The sequences are stored one after the other.
 func (p *Chain) Distance(x []int32) float64 {
 	counts := make([]int, len(p.Law))
 	exact.Tally(counts, x, ChainSites, ChainTokens)

@@ -33,8 +33,8 @@ func Run(t *testing.T, m energy.Model, method sampler.Method, cfg sampler.Config
 	return c
 }
 
-// Resume asserts that a run of 50 draws gives the same draws if it is saved and resumed, once at
-// the start and once after 13 draws.
+// Resume asserts that the draws of a run do not change if the run is saved and resumed. The run
+// makes 50 draws. In a first test it is saved at the start, and in a second test after 13 draws.
 func Resume(t *testing.T, m energy.Model, method sampler.Method) {
 	t.Helper()
 	for _, at := range []int{0, 13} {
