@@ -42,8 +42,8 @@ func NewGram(a Rows) *Gram {
 	return f
 }
 
-// Factor sets the matrix P of the metric. The function apply stores P·src in dst. Factor calls it n
-// times, with unit vectors as src.
+// Factor sets the matrix P of the metric. The function apply stores P·src in dst. Factor calls
+// apply n times, once for each unit vector.
 func (f *Gram) Factor(apply func(dst, src []float64)) {
 	n := f.a.N
 	for i := range n {

@@ -66,7 +66,7 @@ func (m *Module) public() (all []*types.Package) {
 
 // Reading returns the exported functions outside internal/… with an io.Reader or io.ReaderAt
 // parameter, such as "read.UAI". Reading searches the source text, because a Module contains no
-// declarations of other modules and of the standard library.
+// declarations of other modules or of the standard library.
 func (m *Module) Reading() (names []string, err error) {
 	for _, p := range m.public() {
 		dir := filepath.Join(m.root, filepath.FromSlash(strings.TrimPrefix(p.Path(), module)))

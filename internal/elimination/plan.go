@@ -19,8 +19,8 @@ type Options struct {
 	Late  []bool // variables to eliminate after all other variables; nil for none
 }
 
-// Plan is an order in which to sum out the variables of a product of tables, with the operations
-// of each step. It is immutable and safe for concurrent use.
+// Plan holds the order in which the variables of a product of tables are summed out, and the
+// operations of each step. It is immutable and safe for concurrent use.
 type Plan struct {
 	cards   []int32
 	scopes  [][]int32

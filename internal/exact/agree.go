@@ -61,7 +61,7 @@ func TransitionsPValue(counts [][]int, m *Matrix) (v float64, row int) {
 }
 
 // PValue returns a p-value, computed by [laws.PValue]: a bound on the probability that independent
-// draws from p are as far from p as the observed counts.
+// draws from p are at least as far from p as the observed counts.
 func PValue(counts []int, p []float64) float64 { return laws.PValue(counts, p) }
 
 // BinomialPValue returns the exact two-sided p-value of k successes for a Binomial(n, p) variable;
@@ -94,7 +94,7 @@ func Score(t Test, m energy.Scored, x []float32) {
 }
 
 // Bins returns, for each cell of width ½ from −4 to 4, the number of states in x whose first
-// coordinate lies in it. The outermost cells also count coordinates beyond that range.
+// coordinate lies in the cell. The outermost cells also count coordinates beyond that range.
 func Bins(x []float32, sites int) []int {
 	c := make([]int, 16)
 	for at := 0; at < len(x); at += sites {

@@ -78,8 +78,8 @@ func (c *Checker) Run(t Test) {
 	c.Pairs(t)
 }
 
-// Near asserts that |want − got| ≤ slack for two energies or energy differences. If one of them is
-// infinite, both must be equal.
+// Near asserts that |want − got| ≤ slack for two energies or energy differences. If want or got is
+// infinite, the two must be equal.
 func (c *Checker) Near(t Test, want, got, slack float64, what ...any) {
 	t.Helper()
 	if want == got || math.Abs(want-got) <= slack {

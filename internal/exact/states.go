@@ -14,7 +14,7 @@ func Index(x []int32, levels int) int { return laws.Index(x, levels) }
 // State stores in x the state with index k; see [laws.State].
 func State(x []int32, k, levels int) { laws.State(x, k, levels) }
 
-// States returns all states in the order of their index; see [laws.States].
+// States returns all states, ordered by index; see [laws.States].
 func States(sites, levels int) [][]int32 { return laws.States(sites, levels) }
 
 // Tally adds to counts[k] the number of rows of x, one state per row, that have the index k; see
@@ -24,7 +24,8 @@ func Tally(counts []int, x []int32, sites, levels int) { laws.Tally(counts, x, s
 // Law returns the distribution of a model over all states, and log Z; see [laws.Distribution].
 func Law(m Model) (p []float64, logZ float64) { return laws.Distribution(m) }
 
-// Energies returns the energy of every state, in the order of their index; see [laws.Energies].
+// Energies returns the energies of all states, ordered by the index of the state; see
+// [laws.Energies].
 func Energies(m Model) []float64 { return laws.Energies(m) }
 
 // Normalize replaces the log-weights w by probabilities, and returns log Σ_k e^(w_k); see

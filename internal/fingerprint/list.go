@@ -61,7 +61,8 @@ func (l *List) Numbers(name string, v []float64) {
 }
 
 // Doubles adds a row of numbers. They must agree within 1e-12 times the largest finite absolute
-// value in the row. Use it for results of the same float64 computation from the same arguments.
+// value in the row. Use Doubles for results of the same float64 computation from the same
+// arguments.
 func (l *List) Doubles(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v, double: true})
 }

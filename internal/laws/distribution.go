@@ -15,8 +15,8 @@ type Model interface {
 // memory, and does not affect results.
 const batch = 1024
 
-// Distribution enumerates m. It returns p[k] = exp(−E(x))/Z for the state x with index k, and
-// logZ = log Σ_x exp(−E(x)). It panics if an energy is NaN or −Inf, or if all are +Inf.
+// Distribution enumerates m. It returns p[k] = exp(−E(x))/Z for the state x with index k, and logZ
+// = log Σ_x exp(−E(x)). It panics if an energy is NaN or −Inf, or if all energies are +Inf.
 func Distribution(m Model) (p []float64, logZ float64) {
 	p = Energies(m)
 	for k, e := range p {
@@ -46,7 +46,7 @@ func Energies(m Model) []float64 {
 }
 
 // Normalize replaces log-weights by probabilities and returns the logarithm of the sum of the
-// weights. It panics if all are −Inf.
+// weights. It panics if all log-weights are −Inf.
 func Normalize(w []float64) (logZ float64) {
 	top := math.Inf(-1)
 	for _, v := range w {

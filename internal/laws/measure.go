@@ -12,9 +12,9 @@ const Rate = 1e-6
 
 // Allocations returns the number of memory allocations in a call of f. It first calls f, so that
 // pools of buffers are filled. It then makes five measurements of twenty calls each and takes the
-// minimum. The others may be too large, because a garbage collection empties the pools or other
-// goroutines allocate. Under the race detector, whose pools drop items, it calls f once and returns
-// 0.
+// minimum. The other measurements may be too large, because a garbage collection empties the pools
+// or other goroutines allocate. Under the race detector, whose pools drop items, it calls f once
+// and returns 0.
 func Allocations(f func()) float64 {
 	f()
 	if Race {

@@ -46,7 +46,7 @@ func State(x []int32, k, levels int) {
 	}
 }
 
-// States returns all states in the order of their index. The states are subslices of one array.
+// States returns all states, ordered by index. The states are subslices of one array.
 func States(sites, levels int) [][]int32 {
 	n := Size(sites, levels)
 	flat := make([]int32, n*sites)

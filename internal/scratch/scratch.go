@@ -34,8 +34,8 @@ func (s *Pool[T]) Get(n int) *[]T {
 // Put returns a buffer to the pool.
 func (s *Pool[T]) Put(b *[]T) { s.pool.Put(b) }
 
-// Stock is a pool of values that are expensive to create. Unlike a sync.Pool it keeps all values
-// that are returned. The zero value is empty. It is safe for concurrent use.
+// Stock is a pool of values that are expensive to create. Unlike a sync.Pool, a Stock keeps all
+// values that are returned to it. The zero value is empty. A Stock is safe for concurrent use.
 type Stock[T any] struct {
 	mu   sync.Mutex
 	idle []*T

@@ -152,8 +152,8 @@ func (s *Session) End() {
 }
 
 // Run makes n more steps by calling the function step, which must make at least one step in each
-// call. The function's argument is the number of the last step that it may make, counted over all
-// Runs. After that step, a checkpoint is due or Run ends.
+// call. The argument of the function is the number of the last step that the call may make, counted
+// over all Runs. After that step, a checkpoint is due or Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -207,8 +207,8 @@ func (s *Session) Keep() error {
 }
 
 // Finish saves the checkpoint file at the end of a call that has advanced the run, and returns err
-// joined with any error of saving. The argument err is the call's error so far. Finish saves
-// nothing after an error, unless the context has ended. After Finish, call [Session.End].
+// joined with any error of saving. The argument err is the call's error so far. If err is not nil,
+// Finish saves the file only if ctx has ended. After Finish, call [Session.End].
 func (s *Session) Finish(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil {
 		return err

@@ -88,8 +88,9 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 // TallyFlips counts sites by state and number of neighbours in state 1 (see [FlipTally]). The sites
 // at which x and y differ are the flips.
 //
-//   - The flips are added to the tally forth, by their states and numbers in x.
-//   - All sites and the flips are added to the tally back, by their states and numbers in y.
+//   - The flips are added to the tally forth, by state and number of neighbours in x.
+//   - All sites, and the flips among them, are added to the tally back, by state and number of
+//     neighbours in y.
 //
 // Only sites whose bit in valid is 1 count. The slices before and after hold the numbers of
 // neighbours in x and in y, in the layout of [GridBits]. The numbers must be ≤ 4. TallyFlips panics

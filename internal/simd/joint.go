@@ -73,10 +73,11 @@ func (j *Joint) Moved(sum []int) {
 	j.asm.moved = [JointBlocks]uint32{}
 }
 
-// Heat redraws, by heat bath, the sites of the n lanes from the given lane on, in every block of
-// own. Lane p of these, counted from 0, uses the random bits that [HeatBits] uses for bits 32p, …,
-// 32p+31 of a string. The random bits begin in the block's stream, at the group set by Begin plus
-// the argument ahead. The number of neighbours in state 1 is the sum over k = 0, …, degree−1 of
+// Heat redraws by heat bath the sites of n lanes, beginning with the given lane, in every block of
+// own. Lane p of these n lanes, counted from 0, uses the random bits that [HeatBits] uses for bits
+// 32p, …, 32p+31 of a string. The random bits begin in the block's stream, at the group set by
+// Begin plus the argument ahead. The number of neighbours in state 1 is the sum over k = 0, …,
+// degree−1 of
 //
 //	lane near[k·stride + p] & (2³¹−1) of own,
 //

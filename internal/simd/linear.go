@@ -46,10 +46,10 @@ func Sum(x []float32) float64 {
 	return halve(&lane)
 }
 
-// WeightsMarked stores p[i] = e^(w[i]−m), where m is the [Peak] of w, in a single pass over w. A
-// bit mask marks entry i if bit i%16 of its word i/16 is set. For each mask, WeightsMarked returns
-// the [Sum] of the marked entries of p. WeightsMarked panics unless len(p) = len(w) and the masks
-// have ⌈len(w)/16⌉ words.
+// WeightsMarked stores p[i] = e^(w[i]−m), where m is the [Peak] of w, in a single pass over w. The
+// array marks holds two bit masks. A mask marks entry i if bit i mod 16 of its word ⌊i/16⌋ is set.
+// For each mask, WeightsMarked returns the [Sum] of the marked entries of p. WeightsMarked panics
+// unless len(p) = len(w) and the masks have ⌈len(w)/16⌉ words.
 func WeightsMarked(p, w []float32, m float32, marks [2][]uint16) (sums [2]float64) {
 	checkLen("p", len(p), len(w))
 	for _, bits := range marks {

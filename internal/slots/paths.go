@@ -404,7 +404,7 @@ func (e *Estimate) Add(log float64) {
 }
 
 // Mean returns the logarithm of the mean, and the relative standard error of the mean. The mean is
-// NaN if there are no numbers. The standard error is NaN if there are fewer than two.
+// NaN if there are no numbers. The standard error is NaN if there are fewer than two numbers.
 func (e *Estimate) Mean() (log, stderr float64) {
 	n := float64(e.N)
 	if n == 0 {

@@ -87,10 +87,10 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 // The argument from holds y. The tallies determine the probability of this proposal and of its
 // reverse:
 //
-//   - forth counts the sites at which y and s differ, by their state and number of neighbours in y;
-//   - back counts all sites by their state and number in s, and counts as flips the sites at which
-//     y and s differ;
-//   - still counts the fixed sites, by their state and number in s.
+//   - forth counts the sites at which y and s differ, by state and number of neighbours in y;
+//   - back counts all sites, by state and number of neighbours in s, and counts as flips the sites
+//     at which y and s differ;
+//   - still counts the fixed sites, by state and number of neighbours in s.
 //
 // Count must have been called for y before, unless y is s itself.
 func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {

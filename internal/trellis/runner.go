@@ -168,7 +168,8 @@ func NewRunner(g *Graph) *Runner {
 }
 
 // Watch makes later calls fail with the cause of ctx once ctx has ended. Only FilterUntil ignores
-// ctx; it has a [Stopper] instead. After such an error, the results of the last filter are lost.
+// ctx; it has a [Stopper] instead. After a call that fails because ctx has ended, the results of
+// the last filter are lost.
 func (r *Runner) Watch(ctx context.Context) { r.meter.Watch(ctx) }
 
 // Unwatch ends the effect of [Runner.Watch]: later calls ignore the context.

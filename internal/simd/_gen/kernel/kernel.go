@@ -1,5 +1,5 @@
-// Package kernel defines the descriptions of assembly functions from which the emitters, one per
-// architecture, write the code.
+// Package kernel defines descriptions of assembly functions. The emitters write the code from them;
+// there is one emitter per architecture.
 package kernel
 
 import "strings"
