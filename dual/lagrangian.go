@@ -251,11 +251,11 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	return n, n.SetLambda(l.lambda)
 }
 
-// Within declares that all samples are in the given language, a set of allowed sequences. Call it
-// if the option Within of a method in package mcmc confines the chains to this language.
-// [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then consider only sequences of the language.
-// The energy does not change. Within returns an error for a nil language, or
-// constraint.ErrInfeasible if the language has no sequence of the base's shape.
+// Within declares that all samples are sequences of the given language. Call it if the option
+// Within of a method in package mcmc confines the chains to this language. [Lagrangian.Margin],
+// [Lagrangian.Dual] and [Solve] then consider only sequences of the language. The energy does not
+// change. Within returns an error for a nil language, or constraint.ErrInfeasible if the language
+// has no sequence of the base's shape.
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	g, err := trellis.Unroll(ctx, "dual: Within", a, l.sites, l.levels)
 	if err == nil {
@@ -352,8 +352,8 @@ func (l *Lagrangian) update() error {
 	return nil
 }
 
-// Violation stores in g the violations g_j of every state of x, a row-major array of states ×
-// inequalities. It panics if the lengths do not match.
+// Violation stores in g, row-major, the violations g_j of every state of x (states × inequalities).
+// It panics if the lengths do not match.
 func (l *Lagrangian) Violation(g []float64, x []int32) {
 	check.Len("dual", "g", len(g), len(x)/l.sites*len(l.lambda))
 	l.set.Violation(g, x)

@@ -59,7 +59,8 @@ func (d Guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 }
 
 // Projected is a baseline for comparisons: projected diffusion. It projects each prediction of Base
-// onto the set of samples that satisfy the constraints one by one, not on average.
+// onto the set where the constraints hold. Every single sample then satisfies the constraints, not
+// only the mean.
 type Projected struct {
 	Base energy.Denoiser[float32]
 	// Onto projects one sample, in place, onto the set of samples that satisfy the constraints.

@@ -54,8 +54,8 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample x_1, x_2, … from q, the distribution to start from.
-// All x_k count as equally probable under q. The distributions q_i are given by ratios[i][k] =
+// FromRatios returns the problem on a sample x_1, x_2, … from the distribution q to start from. All
+// x_k count as equally probable under q. The distributions q_i are given by ratios[i][k] =
 // q_i(x_k)/q(x_k). The solution of the problem gives the multipliers λ for ForwardKL and
 // LikelihoodRatio without samples from the optimum p_λ (the dual-only algorithm). [Rejection] can
 // then draw from p_λ.
@@ -346,8 +346,8 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 }
 
 // Ascend moves the multipliers of a formulation by n steps of a rule (see [dual.Rule]), with the
-// exact gradient and curvature of the dual function. It returns the multipliers after each step, an
-// array of n × len(b). They approach the optimum of [Problem.Solve].
+// exact gradient and curvature of the dual function. It returns an array of n × len(b) with the
+// multipliers after each step. The multipliers approach the optimum of [Problem.Solve].
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. Every
 // multiplier stays within [0, most], where most = +Inf means no limit. For ReverseKL this limit
@@ -443,8 +443,8 @@ func (e *CriticalError) Error() string {
 	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained: lower them, or use DiscreteSafe or Global", e.Bound, e.Supremum)
 }
 
-// Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for q_1, the first
-// of the distributions to move away from. If q_1 = 0 at a state where q > 0, every bound can be
+// Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for the first
+// distribution q_1 to move away from. If q_1 = 0 at a state where q > 0, every bound can be
 // reached, and Critical returns 0.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
@@ -826,8 +826,9 @@ type Solution struct {
 // Solve returns the optimum of a formulation under the bounds b, exact up to rounding. The slice b
 // holds one bound per distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
 //
-// Bounds must be finite. Solve returns an error if their number is wrong or if the distributions do
-// not satisfy the conditions of the formulation (see [New]). It returns these typed errors:
+// Bounds must be finite. Solve returns an error if the number of bounds is wrong or if the
+// distributions do not satisfy the conditions of the formulation (see [New]). It returns these
+// typed errors:
 //
 //   - a [*CriticalError] if ReverseKL is proven to have no multipliers whose sum is at most 1 −
 //     10⁻⁵, or if ForwardKL has no multipliers that float64 numbers can represent;
@@ -1108,8 +1109,8 @@ func (e *UnreachableError) Error() string {
 }
 
 // TradeOff returns the points of trade-off curves between unlearning q_1 and staying close to q.
-// For each formulation and each level 0 < r ≤ 1, it finds the distribution p with E_p[q_1/q] = r
-// and its cost. Only the first distribution to move away from, q_1, is used.
+// For each formulation and each level 0 < r ≤ 1, it finds the distribution p with E_p[q_1/q] = r,
+// and the cost of p. Of the distributions to move away from, only the first, q_1, is used.
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. There are no points if a
