@@ -222,8 +222,8 @@ func (b branch) before(o branch) bool {
 }
 
 // Ascending yields all sequences in ascending order of cost. It partitions the remaining sequences
-// by the site at which they first differ from those already found (Lawler 1972). Each step solves
-// one best-sequence problem for every site after the last fixed site.
+// by the site at which they first differ from the sequences already found (Lawler 1972). Each step
+// solves one best-sequence problem for every site after the last fixed site.
 func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
 	n := r.of
 	check.Len("projection", "cost", len(cost), n.sites*n.levels)
