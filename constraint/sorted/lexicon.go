@@ -255,7 +255,7 @@ func (l *Lexicon) after(i int, p prefix, token int32) int {
 // at least 1.
 func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 
-// Start returns 0, the state of the empty prefix.
+// Start returns 0, which is the state of the empty prefix.
 func (l *Lexicon) Start() int { return 0 }
 
 // Next returns the state after the given token is read in the given state, or −1 (dead) if no

@@ -13,8 +13,8 @@ import (
 )
 
 // Tempered makes the predictions of a denoiser of tokens sharper: likely tokens become more likely.
-// It can be used with any process, projection and guidance of a diffusion. Each row of log-weights
-// v, one per site, is changed in this order:
+// It can be used with any process, projection and guidance of a diffusion. Every site has a row v
+// of log-weights. Each row is changed in this order:
 //
 //	remove the levels in Without,
 //	divide v by Temperature,
@@ -22,7 +22,8 @@ import (
 //	keep only the largest weights that together have the share TopP of the remaining weight.
 //
 // Among equal weights, lower levels are kept first. The samples no longer have the denoiser's
-// distribution. A struct literal is ready for use. It is safe for concurrent use if Denoiser is.
+// distribution. A struct literal is ready for use. A Tempered is safe for concurrent use if
+// Denoiser is.
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 

@@ -85,11 +85,11 @@ func (w *Windows) measure() {
 	w.longest = math.Sqrt(slices.Max(w.square))
 }
 
-// Shape returns the number of entries of a window (a vector of the data set), and 1 as the number
-// of levels.
+// Shape returns the length of the vectors in the data set as the number of sites, and 1 as the
+// number of levels.
 func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 
-// Len returns the number of windows, the vectors of the data set.
+// Len returns the number of vectors in the data set, which are called windows.
 func (w *Windows) Len() int { return len(w.square) }
 
 // Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. A

@@ -28,17 +28,17 @@ type Periodic interface {
 	Sides() []int
 }
 
-// Sites returns the number of sites, the product of the sides.
+// Sites returns the number of sites, which is the product of the sides.
 func (l Lattice) Sites() int { return product(l) }
 
-// Sides returns l itself, the lengths of the sides. It implements [Periodic].
+// Sides returns the lengths of the sides. This is l itself. Sides implements [Periodic].
 func (l Lattice) Sides() []int { return l }
 
 // Graph returns the graph whose edges join neighbouring sites, all with weight 1. It returns an
 // error if there is no side, a side is < 1, or the site numbers do not fit 32-bit indices.
 func (l Lattice) Graph() (*Graph, error) { return latticeGraph("Lattice", l, true) }
 
-// Sites returns the number of sites, the product of the sides.
+// Sites returns the number of sites, which is the product of the sides.
 func (l FreeLattice) Sites() int { return product(l) }
 
 // Graph returns the graph whose edges join neighbouring sites, all with weight 1. It returns an

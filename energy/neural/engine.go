@@ -24,7 +24,7 @@ type Options struct {
 	// infinite at α = 0. Level is called concurrently.
 	Level func(t, alpha float64) float64
 
-	// TimeFree makes the noise level that the network receives 0 at all times. Diffusions can then
+	// If TimeFree is true, the network receives the noise level 0 at all times. Diffusions can then
 	// reuse the prediction of a state that has not changed. Set it for networks of MDLM that were
 	// trained without time conditioning. A network whose [Config.Cond] is 0 never depends on the
 	// time.

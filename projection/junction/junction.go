@@ -204,8 +204,8 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 
 // Joint returns joint probabilities for each scope, which is a list of sites. The result for a
 // scope has levels^len(scope) entries, and the last site of the scope varies fastest. A scope may
-// contain any sites. If no table of the model contains all sites of a scope, the scope enlarges the
-// tables (see [Distribution.Width]).
+// contain any sites. If no table of the model contains all sites of a scope, the scope may enlarge
+// the tables (see [Distribution.Width]).
 //
 // Joint returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].

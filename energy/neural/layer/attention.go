@@ -125,8 +125,8 @@ func (a Attention) checkHeads() {
 	}
 }
 
-// Forward stores the output for one state, Length × Width, in o. It stores the softmax, Heads ×
-// Length × Length, in probs. If probs has only Length × Length entries, it holds the softmax of the
+// Forward stores in o (Length × Width) the output for one state. It stores in probs (Heads × Length
+// × Length) the softmax. If probs has only Length × Length entries, it holds the softmax of the
 // last head, and Backward cannot be called. The slice work is scratch, of the length that Work
 // returns. Forward panics if a slice is too short.
 func (a Attention) Forward(o, probs, qkv, work []float32) {
