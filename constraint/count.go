@@ -23,7 +23,7 @@ const Unbounded = math.MaxInt
 // "at most three", and Count{Levels: l} means "none". There is no lower bound if Min ≤ 0, and no
 // upper bound if Max is [Unbounded].
 type Count struct {
-	Levels   []int32 // levels to be counted; a duplicate level counts once
+	Levels   []int32 // levels that are counted; a duplicate level counts once
 	Min, Max int
 }
 

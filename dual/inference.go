@@ -322,7 +322,7 @@ func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 	return nil
 }
 
-// Average returns λ̄, a weighted mean of the multipliers over all steps. The weight of step t is ∝
+// Average returns the weighted mean λ̄ of the multipliers over all steps. The weight of step t is ∝
 // t² or, if Config.Uniform is set, constant. The convergence theory holds for λ̄, not for the
 // multipliers of the last step. Before the first step, Average returns the initial multipliers.
 func (i *Inference[S]) Average() []float64 {

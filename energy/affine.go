@@ -147,9 +147,9 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 // No method of the model may run during a call of set. After the call, every sampling kernel
 // (package mcmc) on the model must be Reset. The model is [Varying].
 //
-// The model has the support of base (its states of positive probability), its parameters, and its
-// numeric values of levels. Statistics must be finite on the support. NewAffine returns an error if
-// a model is nil or shapes differ.
+// The model has the same support as base (the same states of positive probability). It also has the
+// parameters of base and the numeric values of the levels. Statistics must be finite on the
+// support. NewAffine returns an error if a model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
 	a = &Affine{factor: 1, own: 1, varies: true}
 	if err := a.fit("NewAffine", "base", "", base); err != nil {

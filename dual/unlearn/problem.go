@@ -1091,7 +1091,7 @@ func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
 // a distribution p must move to keep only a given share of q_1.
 type Point struct {
 	Formulation Formulation
-	Unlearned   float64 // E_p[q_1/q], the share of q_1 that remains under p; 1 at p = q
+	Unlearned   float64 // share E_p[q_1/q] of q_1 that remains under p; 1 at p = q
 	KL          float64 // cost KL(p‖q) in nats
 	Lambda      float64
 }
@@ -1099,7 +1099,7 @@ type Point struct {
 // UnreachableError reports that a formulation cannot reduce q_1 to the requested level.
 type UnreachableError struct {
 	Formulation Formulation // formulation that cannot reach the level
-	Level       float64     // requested value of E_p[q_1/q], the share of q_1 that remains
+	Level       float64     // requested share E_p[q_1/q] of q_1 that remains
 	// infimum of the levels E_p[q_1/q] that distributions of the formulation reach
 	Lowest float64
 }

@@ -96,7 +96,7 @@ func (e *RealErasure) Sites() int { return e.sites }
 // Len returns the number of distributions q_i (see [RealErasure]).
 func (e *RealErasure) Len() int { return len(e.lambda) }
 
-// Beta returns 1, the temperature of the target.
+// Beta returns the temperature of the target, which is 1.
 func (e *RealErasure) Beta() float64 { return 1 }
 
 // Rows returns a description of the bounds on KL(p‖q_i), in nats.

@@ -47,7 +47,7 @@ const defaultTrials = 1_000_000
 // TrialsError reports that no draw was accepted for a state within the allowed number of trials.
 // Only the states before this one are new.
 type TrialsError struct {
-	State, Trials int     // number of the state, and number of draws that were tried for it
+	State, Trials int     // number of the state; number of draws that were tried for it
 	Accepted      float64 // acceptance rate of all draws so far
 }
 

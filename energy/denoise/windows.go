@@ -46,7 +46,7 @@ type Windows struct {
 // distribution of the data.
 type WindowsConfig struct {
 	Bandwidth float64 // standard deviation h ≥ 0 of the kernel, in units of the data
-	Top       int     // number of nearest windows to average; 0 means all windows of relevant weight
+	Top       int     // number of nearest windows in the average; 0 means all windows of relevant weight
 }
 
 // leastWeight is the log of the relative weight below which a window is omitted. 10⁶ windows at
