@@ -28,7 +28,7 @@ import (
 // is not safe for concurrent use.
 type Avoiding struct {
 	base          energy.Denoiser[int32]
-	avoid         []bool // for each level: whether it is one of the tokens to avoid
+	avoid         []bool // for each level: whether it is in F (see [Avoiding])
 	mask          int32
 	sites, levels int
 
@@ -123,9 +123,9 @@ func (r *survivor) settle(x []int32, mask int32) {
 	}
 }
 
-// exclude removes the tokens to avoid from a row of log-weights. It returns the logarithm of the
-// probability of the remaining tokens. If no token remains, exclude leaves the row unchanged and
-// returns −Inf, so a sample drawn from the row counts as not surviving.
+// exclude removes the tokens of F from a row of log-weights (see [Avoiding]). It returns the
+// logarithm of the probability of the remaining tokens. If no token remains, exclude leaves the row
+// unchanged and returns −Inf, so a sample drawn from the row counts as not surviving.
 func (a *Avoiding) exclude(row []float32) float64 {
 	top := math.Inf(-1)
 	for l, w := range row {

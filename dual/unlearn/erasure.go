@@ -15,8 +15,8 @@ import (
 )
 
 // Erasure implements reverse-KL unlearning for a masked diffusion (Khalafi, Ribeiro and Ding 2026).
-// Let q be the distribution to start from, and q_i the distributions to move away from. An Erasure
-// is a denoiser that combines their predictions q̂ and q̂_i at each site:
+// Let q be the original distribution, and let q_i be the unwanted distributions. An Erasure is a
+// denoiser that combines the predictions q̂ for q and q̂_i for the q_i at each site:
 //
 //	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1.
 //
@@ -63,9 +63,9 @@ type ErasureConfig struct {
 	Mask int32 // level that stands for a masked token
 }
 
-// NewErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the distribution
-// to start from. The slice away holds the denoisers of the distributions q_i to move away from. The
-// slice b holds the bounds b_i on KL(p‖q_i).
+// NewErasure returns an erasure whose multipliers λ are 0. The denoiser q is for the original
+// distribution. The slice away holds the denoisers for the unwanted distributions q_i. The slice b
+// holds the bounds b_i on KL(p‖q_i).
 //
 // NewErasure returns an error if a denoiser is nil, if shapes differ, or if the bounds are invalid.
 // It also returns an error if the mask is not a level, or differs from the mask of a denoiser that
@@ -365,7 +365,7 @@ func (e *Erasure) record(sample int, alpha float64) *pathRecord {
 }
 
 // combine replaces a row of log-weights of q by the row of p_λ, and records the divergences of the
-// new row from the distributions to move away from.
+// new row from the unwanted distributions.
 func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how energy.Reveals) error {
 	c := e.rest()
 	for k, w := range row {

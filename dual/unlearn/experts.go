@@ -13,8 +13,8 @@ import (
 )
 
 // Experts is an energy model of the optimum of the [ReverseKL] formulation, which is a product of
-// experts. Let q be the distribution to start from, q_i the distributions to move away from, and
-// E_q and E_i the energies of their models. The energy is
+// experts. Let q be the original distribution, and let q_i be the unwanted distributions. Their
+// models have the energies E_q and E_i. The energy is
 //
 //	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1,
 //
@@ -42,10 +42,11 @@ type Experts struct {
 	now           float64 // log Z_λ at the present multipliers
 }
 
-// NewExperts returns the product of experts at λ = 0. The model q is the distribution to start
-// from. The slice away holds a model of every distribution q_i, and the slice b holds the bounds
-// b_i. For a model m with the energy E_m, the function logZ must return log Σ_x e^{−E_m(x)}, by any
-// method. NewExperts calls logZ once for every model in away, and SetLambda calls it once.
+// NewExperts returns the product of experts at λ = 0. The argument q is the model of the original
+// distribution. The slice away holds the models of the unwanted distributions q_i, and the slice b
+// holds the bounds b_i. For a model m with the energy E_m, the function logZ must return log Σ_x
+// e^{−E_m(x)}, by any method. NewExperts calls logZ once for every model in away, and SetLambda
+// calls it once.
 //
 // NewExperts returns an error if an argument is nil, if shapes differ, if the bounds are invalid,
 // or if logZ returns an error.
@@ -186,10 +187,10 @@ func divergences(bound []float64) []dual.Row {
 }
 
 // LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. Here
-// q is the distribution to start from, and q_i is a distribution to move away from. The arguments q
-// and qi are models with the log partition functions logZq and logZi. The dual.Lagrangian of q with
-// this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate shows whether the
-// constraint holds.
+// q is the original distribution, and q_i is an unwanted distribution. The arguments q and qi are
+// models with the log partition functions logZq and logZi. The dual.Lagrangian of q with this
+// constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate shows whether the constraint
+// holds.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
 	h := dual.Constraint[int32]{Of: []dual.Energetic[int32]{qi, q}, Coef: []float64{1, -1}, Low: b + logZq - logZi, High: math.Inf(1)}
@@ -197,9 +198,9 @@ func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32
 }
 
 // Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation. Here q is the
-// distribution to start from, and q_i is a distribution to move away from. The arguments q and qi
-// are models with the log partition functions logZq and logZi. The ratio overflows to +Inf where
-// q_i exceeds q by a factor of more than e^709.
+// original distribution, and q_i is an unwanted distribution. The arguments q and qi are models
+// with the log partition functions logZq and logZi. The ratio overflows to +Inf where q_i exceeds q
+// by a factor of more than e^709.
 func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Constraint[int32], error) {
 	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {
 		return dual.Constraint[int32]{}, err

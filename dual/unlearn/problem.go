@@ -16,8 +16,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Problem is an unlearning problem on a finite space. It consists of a distribution q, and
-// distributions q_i to move away from. It is immutable and safe for concurrent use.
+// Problem is an unlearning problem on a finite space. It consists of an original distribution q and
+// unwanted distributions q_i. It is immutable and safe for concurrent use.
 type Problem struct {
 	q    []float64
 	away [][]float64
@@ -54,8 +54,8 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample x_1, x_2, … from the distribution q to start from. All
-// x_k count as equally probable under q. The distributions q_i are given by ratios[i][k] =
+// FromRatios returns the problem on a sample x_1, x_2, … from the original distribution q. All x_k
+// count as equally probable under q. The distributions q_i are given by ratios[i][k] =
 // q_i(x_k)/q(x_k). The solution of the problem gives the multipliers λ for ForwardKL and
 // LikelihoodRatio without samples from the optimum p_λ (the dual-only algorithm). [Rejection] can
 // then draw from p_λ.
@@ -281,9 +281,9 @@ func KL(p, q []float64) float64 {
 type Formulation int
 
 const (
-	// ReverseKL minimises KL(p‖q), where q is the distribution to start from. The constraints are
-	// KL(p‖q_i) ≥ b_i, where the q_i are the distributions to move away from. With the multipliers
-	// λ_i, the optimum is
+	// ReverseKL minimises KL(p‖q), where q is the original distribution. The constraints are
+	// KL(p‖q_i) ≥ b_i, where the q_i are the unwanted distributions. With the multipliers λ_i, the
+	// optimum is
 	//
 	//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i < 1.
 	//
@@ -291,25 +291,25 @@ const (
 	// [CriticalError] and [DiscreteSafe].
 	ReverseKL Formulation = iota
 
-	// ForwardKL minimises KL(q‖p), where q is the distribution to start from. The constraints are
-	// KL(q_i‖p) ≥ b_i, where the q_i are the distributions to move away from. With the multipliers
-	// λ_i, the optimum is
+	// ForwardKL minimises KL(q‖p), where q is the original distribution. The constraints are
+	// KL(q_i‖p) ≥ b_i, where the q_i are the unwanted distributions. With the multipliers λ_i, the
+	// optimum is
 	//
 	//	p_λ = (q − Σλ_i q_i)/(1−s),  s = Σλ_i,
 	//
 	// if that is a distribution.
 	ForwardKL
 
-	// Likelihood minimises KL(p‖q), where q is the distribution to start from. The constraints
-	// bound the mean likelihoods E_p[q_i] ≤ ε_i of the distributions q_i to move away from. With
-	// the multipliers λ_i, the optimum is
+	// Likelihood minimises KL(p‖q), where q is the original distribution. The constraints bound the
+	// mean likelihoods E_p[q_i] ≤ ε_i of the unwanted distributions q_i. With the multipliers λ_i,
+	// the optimum is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i q_i).
 	Likelihood
 
-	// LikelihoodRatio minimises KL(p‖q), where q is the distribution to start from. The constraints
-	// are E_p[r_i] ≤ ε_i for the ratios r_i = q_i/q, where the q_i are the distributions to move
-	// away from. With the multipliers λ_i, the optimum is
+	// LikelihoodRatio minimises KL(p‖q), where q is the original distribution. The constraints are
+	// E_p[r_i] ≤ ε_i for the ratios r_i = q_i/q, where the q_i are the unwanted distributions. With
+	// the multipliers λ_i, the optimum is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i r_i).
 	//
@@ -317,9 +317,9 @@ const (
 	// 1.
 	LikelihoodRatio
 
-	// DiscreteSafe minimises KL(p‖q), where q is the distribution to start from. The constraints
-	// are E_p[log q/q_i] ≥ b_i, where the q_i are the distributions to move away from. With the
-	// multipliers λ_i, the optimum is
+	// DiscreteSafe minimises KL(p‖q), where q is the original distribution. The constraints are
+	// E_p[log q/q_i] ≥ b_i, where the q_i are the unwanted distributions. With the multipliers λ_i,
+	// the optimum is
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i},  s = Σλ_i.
 	//
@@ -406,8 +406,8 @@ const reverseMax = 0.99
 // problem.
 //
 // For ReverseKL, the multipliers reach s = Σλ_i = 1 while a constraint is still violated. On a
-// finite space this happens if a bound reaches a critical value. If q_1 is the only distribution to
-// move away from, this value is
+// finite space this happens if a bound reaches a critical value. If q_1 is the only unwanted
+// distribution, this value is
 //
 //	b_crit = −log q_1(M),  M = {x : q(x)/q_1(x) is largest}.
 //
@@ -421,8 +421,8 @@ const reverseMax = 0.99
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
-	// critical bound b_crit of ReverseKL (see [CriticalError]) if there is one distribution to move
-	// away from; otherwise 0
+	// critical bound b_crit of ReverseKL (see [CriticalError]) if there is only one unwanted
+	// distribution; otherwise 0
 	Critical float64
 	// supremum of the dual function, not attained; for ForwardKL, the largest value found
 	Supremum float64
@@ -444,8 +444,8 @@ func (e *CriticalError) Error() string {
 }
 
 // Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for the first
-// distribution q_1 to move away from. If q_1 = 0 at a state where q > 0, every bound can be
-// reached, and Critical returns 0.
+// unwanted distribution q_1. If q_1 = 0 at a state where q > 0, every bound can be reached, and
+// Critical returns 0.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
 	for k, q := range u.q {
@@ -469,7 +469,7 @@ func (u *Problem) Critical() float64 {
 // rounding errors of numbers near 1.
 const ratioRounding = 1e-13
 
-// farthest returns the largest log(q/q_u), where q_u is the first distribution to move away from.
+// farthest returns the largest log(q/q_u), where q_u is the first unwanted distribution.
 func (u *Problem) farthest() float64 {
 	best := math.Inf(-1)
 	for k, q := range u.q {
@@ -697,9 +697,9 @@ const maxFaces = 20
 //
 // Global takes time 2^n for n ≤ 20 states with q > 0.
 //
-// Global returns an error if there are several distributions to move away from or more than 20
-// states. It also returns an error if b is above the largest possible KL(p‖q_1), which is −log min
-// q_1 over the states with q > 0.
+// Global returns an error if there are several unwanted distributions or more than 20 states. It
+// also returns an error if b is above the largest possible KL(p‖q_1), which is −log min q_1 over
+// the states with q > 0.
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err
@@ -1110,7 +1110,7 @@ func (e *UnreachableError) Error() string {
 
 // TradeOff returns the points of trade-off curves between unlearning q_1 and staying close to q.
 // For each formulation and each level 0 < r ≤ 1, it finds the distribution p with E_p[q_1/q] = r,
-// and the cost of p. Of the distributions to move away from, only the first, q_1, is used.
+// and the cost of p. Only the first unwanted distribution q_1 is used.
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. There are no points if a

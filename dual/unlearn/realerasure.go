@@ -16,10 +16,9 @@ import (
 //
 //	x̂_λ = (x̂ − Σ_i λ_i x̂_i)/(1−s),  s = Σλ_i < 1,
 //
-// where x̂ is the prediction for the distribution q to start from, and x̂_i are the predictions for
-// the distributions q_i to move away from. A DDPM step with x̂_λ is the normalised product of
-// powers of the steps with x̂ and x̂_i. Predictions of noise, scores and velocities combine by the
-// same formula.
+// where x̂ is the prediction for the original distribution q, and x̂_i are the predictions for the
+// unwanted distributions q_i. A DDPM step with x̂_λ is the normalised product of powers of the
+// steps with x̂ and x̂_i. Predictions of noise, scores and velocities combine by the same formula.
 //
 // A RealErasure also measures how far the DDPM diffusion with x̂_λ is from the DDPM diffusion with
 // x̂_i, by the path divergence (Lemma 3)
@@ -58,9 +57,9 @@ type realRecord struct {
 	sum  []float64
 }
 
-// NewRealErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the
-// distribution to start from. The denoisers in the slice away predict the distributions q_i. The
-// bounds are KL(p‖q_i) ≥ b[i], in nats.
+// NewRealErasure returns an erasure whose multipliers λ are 0. The denoiser q is for the original
+// distribution. The slice away holds the denoisers for the unwanted distributions q_i. The bounds
+// are KL(p‖q_i) ≥ b[i], in nats.
 //
 // NewRealErasure returns an error if a denoiser is nil or has more than one level, or if shapes
 // differ. It also returns an error if the number of bounds is wrong or a bound is not finite.
