@@ -82,9 +82,9 @@ func (t *tilted) Rows() []Row { return slices.Clone(t.rows) }
 func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // NewLagrangian returns the Lagrangian of a base model at β = 1 and λ = 0. Its inequalities are the
-// inequalities of all given sets, in order. It returns an error if an argument is nil or there are
-// no inequalities. It also returns an error if a set does not fit the shape of the base, or if no
-// state of this shape satisfies a constraint.Count.
+// inequalities of all given sets, in order. NewLagrangian returns an error if an argument is nil or
+// there are no inequalities. It also returns an error if a set does not fit the shape of the base,
+// or if no state of this shape satisfies a constraint.Count.
 func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, error) {
 	sites, levels, err := check.Model("dual", "NewLagrangian", "base", base)
 	if err != nil {
@@ -400,9 +400,9 @@ func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 // violations, and u holds one weight per multiplier, with u_j ≥ 0 for inequalities. A positive
 // margin proves that no distribution satisfies the constraints.
 //
-// If the inequalities are sums over sites, the minimum is over all states. It is then a lower
-// bound, because it includes states of probability zero. Otherwise the minimum is over the states
-// of positive probability, and ok is false if the base has more than 2²² states. After
+// If the inequalities are sums over sites, the minimum is over all states. The result is then a
+// lower bound, because states of probability zero are included. Otherwise the minimum is over the
+// states of positive probability, and ok is false if the base has more than 2²² states. After
 // [Lagrangian.Within], both minima are over the language only.
 //
 // Margin returns an error if an evaluation gives NaN or ctx ends.

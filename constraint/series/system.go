@@ -6,7 +6,7 @@ import (
 )
 
 // System is the system of inequalities that a [Builder] has compiled. Its rows, which are two-sided
-// linear inequalities, come first, followed by its autocorrelations. It is evaluated on
+// linear inequalities, come first, followed by its autocorrelations. A System is evaluated on
 // standardised series (see [Shape]). A series is a row-major array of length × channels. Channel c
 // at time t is entry t·channels + c. A System is immutable and implements [constraint.Smooth]. A
 // proximal.Projector uses the method Split to treat the linear rows separately.

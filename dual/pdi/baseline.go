@@ -14,8 +14,8 @@ import (
 //	x̂_0 ← x̂_0 − w·∇ ½Σ_j max(0, g_j(x̂_0))².
 //
 // Here x̂_0 is the prediction for a sample, w is the step size, and g_j ≤ 0 are the constraints.
-// This is diffusion posterior sampling (Chung et al. 2023) without the derivative of the denoiser.
-// Guided guarantees neither average nor hard constraints.
+// The method is diffusion posterior sampling (Chung et al. 2023) without the derivative of the
+// denoiser. Guided guarantees neither average nor hard constraints.
 type Guided struct {
 	Base   energy.Denoiser[float32]
 	Terms  []energy.Scored // functions g_j of the constraints g_j ≤ 0

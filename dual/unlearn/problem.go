@@ -313,8 +313,8 @@ const (
 	//
 	//	p_λ ∝ q·exp(−Σλ_i r_i).
 	//
-	// It does not depend on the reference measure of the densities. Before unlearning, E_q[r_i] is
-	// 1.
+	// The optimum does not depend on the reference measure of the densities. Before unlearning,
+	// E_q[r_i] is 1.
 	LikelihoodRatio
 
 	// DiscreteSafe minimises KL(p‖q), where q is the original distribution. The constraints are

@@ -176,8 +176,8 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 // predicts x̂′_0. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and β̃_t.
 //
 // If d is exact, the mean over samples is the divergence between the distributions of whole paths
-// (Khalafi, Ribeiro and Ding 2026, Lemma 3). This is an upper bound on the divergence of the final
-// samples.
+// (Khalafi, Ribeiro and Ding 2026, Lemma 3). This divergence is an upper bound on the divergence of
+// the final samples.
 //
 // PathKL returns an error of ctx or of a denoiser, or if the other denoiser has another shape. It
 // panics if the lengths do not match.

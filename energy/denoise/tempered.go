@@ -13,8 +13,8 @@ import (
 )
 
 // Tempered makes the predictions of a denoiser of tokens sharper: likely tokens become more likely.
-// It can be used with any process, projection and guidance of a diffusion. Every site has a row v
-// of log-weights. Each row is changed in this order:
+// Tempered can be used with any process, projection and guidance of a diffusion. Every site has a
+// row v of log-weights. Each row is changed in this order:
 //
 //	remove the levels in Without,
 //	divide v by Temperature,

@@ -18,7 +18,7 @@ type Lattice []int
 type FreeLattice []int
 
 // Periodic is implemented by a [Topology] that is a periodic lattice: a [Lattice], a pointer to a
-// Lattice, or a type that embeds a Lattice. Its edges are those of Lattice(Sides()), all of weight
+// Lattice, or a type that embeds a Lattice. The edges are those of Lattice(Sides()), all of weight
 // 1. If a type that embeds a Lattice has another graph, models use the graph and ignore the sides.
 type Periodic interface {
 	Topology

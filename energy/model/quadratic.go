@@ -105,8 +105,8 @@ func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 }
 
 // NewDenseQuadratic returns the model of n sites with the n × n matrix q, row-major. It copies q.
-// The argument p holds the linear terms, the constant and the numeric values of the levels. It
-// returns an error if len(q) ≠ n², and in the same cases as [NewQuadratic].
+// The argument p holds the linear terms, the constant and the numeric values of the levels.
+// NewDenseQuadratic returns an error if len(q) ≠ n², and in the same cases as [NewQuadratic].
 func NewDenseQuadratic(n int, q []float64, p Polynomial) (*Quadratic, error) {
 	if n < 1 || len(q)/n != n || len(q)%n != 0 {
 		return nil, fmt.Errorf("model: NewDenseQuadratic: n = %d and len(q) = %d, want n ≥ 1 and len(q) = n²", n, len(q))

@@ -26,9 +26,9 @@ import (
 // backpropagation. It implements [energy.Conditional] by evaluating both energies. If its batch is
 // positive (see [NewPosterior]), [energy.As] also finds [energy.Stochastic].
 //
-// It is immutable and safe for concurrent use. After the first calls, its methods allocate nothing.
-// Results are reproducible only on processors with the same vector instructions. They do not depend
-// on the other states of a call.
+// A Posterior is immutable and safe for concurrent use. After the first calls, its methods allocate
+// nothing. Results are reproducible only on processors with the same vector instructions. They do
+// not depend on the other states of a call.
 type Posterior struct {
 	rows, inputs, hidden, batch int
 

@@ -260,8 +260,8 @@ func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k in
 // over a few sites each, given as the energy of a model with factors. The mean is +Inf if a state
 // of positive probability has energy +Inf.
 //
-// It returns an error if a statistic is nil, has no factors, has hidden units or has another shape.
-// It also returns the errors of [New] and [Distribution.LogZ].
+// Mean returns an error if a statistic is nil, has no factors, has hidden units or has another
+// shape. It also returns the errors of [New] and [Distribution.LogZ].
 func (d *Distribution) Mean(ctx context.Context, statistics ...Factored) ([]float64, error) {
 	type term struct {
 		of    int
@@ -328,7 +328,7 @@ func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
 // so draws do not depend on how they are divided into calls. Use one counter-based stream per draw
 // (sampler.Stream). Larger calls take less time per draw.
 //
-// It panics unless len(x) = len(src)·sites. It returns the same errors as [Distribution.LogZ].
+// Sample panics unless len(x) = len(src)·sites. It returns the same errors as [Distribution.LogZ].
 func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source) error {
 	check.Len("junction", "x", len(x), len(src)*d.sites)
 	d.mu.Lock()
@@ -365,8 +365,8 @@ const (
 // energy. The first state is the mode (MAP). The order of states of equal energy depends on the
 // graph.
 //
-// It returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the model
-// has hidden units, the errors of [New].
+// Best returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the
+// model has hidden units, the errors of [New].
 func (d *Distribution) Best(ctx context.Context, k int) (x []int32, e []float64, err error) {
 	if k < 1 {
 		return nil, nil, fmt.Errorf("junction: Best: k = %d, want ≥ 1", k)

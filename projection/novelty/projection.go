@@ -104,7 +104,7 @@ func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src ran
 
 // Recall adds to the set a sequence x that an earlier run added by [Projection.Commit]. Recall does
 // not change x. A resumed run calls it for the samples of its checkpoint (see diffusion.Committer).
-// It returns an error if the set already contains the sequence, unless the set is [Lasting].
+// Recall returns an error if the set already contains the sequence, unless the set is [Lasting].
 func (s *Projection) Recall(x []int32) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	s.mu.Lock()

@@ -36,8 +36,8 @@ type Config struct {
 	// Inference holds the settings of primal–dual inference in the diffusions of the training. Use
 	// the settings with which the network will run later. Domain must be nil, Fixed must be false,
 	// and Scarce has no effect. If Max is nil, multipliers stay below a multiple of the largest
-	// multiplier in the first round. These diffusions have fewer steps than later runs, so a
-	// constant step size should be proportionally larger than in later runs.
+	// multiplier in the first round. The diffusions of the training have fewer steps than later
+	// runs, so a constant step size should be proportionally larger than in later runs.
 	Inference pdi.Config
 
 	// The network is a chain of blocks (see neural.Config). Blocks is the number of blocks; 0 means

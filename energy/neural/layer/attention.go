@@ -64,7 +64,7 @@ func RotaryOf(positions int, frequencies []float64, scale float64) *Rotary {
 }
 
 // Turn rotates the rows of x by the angles of positions 0, 1, …. A row has the entries of one head.
-// It panics if x holds an incomplete row or more rows than there are positions.
+// Turn panics if x holds an incomplete row or more rows than there are positions.
 func (r *Rotary) Turn(x []float32) {
 	if n := check.Rows("layer", "x", len(x), r.dim); n*(r.dim/2) > len(r.cos) {
 		panic(fmt.Sprintf("layer: Turn: %d rows, want at most %d positions", n, len(r.cos)/(r.dim/2)))

@@ -57,7 +57,7 @@ type RealLoss interface {
 //	NELBO(x) = E_n E_S [ L/n · Σ_{i∈S} −log p(x_i | x without S) ],
 //
 // where n is uniform over 1 … L, S is a random set of n positions, and x without S has masks at
-// these positions. It is the same for every schedule (Ou et al. 2025).
+// these positions. This bound is the same for every schedule (Ou et al. 2025).
 type Masked struct {
 	// Mask is the level of a masked token.
 	Mask int32
@@ -139,8 +139,8 @@ func checkCorrupt(who string, x []int32, weight []float64, clean []int32, r *ran
 //
 //	z = (1−s)·x_0 + s·ε
 //
-// where x_0 is a clean state, s is uniform over [0, 1), and ε is standard normal. It learns the
-// velocity
+// where x_0 is a clean state, s is uniform over [0, 1), and ε is standard normal. The network
+// learns the velocity
 //
 //	u(z, s) = E[ε − x_0 | z],
 //
