@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// Limits limits the number of states and the memory of a compilation. The context limits the time.
-// Every compiler checks all three at bounded intervals as it runs. The zero value is the
-// recommended setting.
+// Limits holds the largest number of states and the largest amount of memory for a compilation. The
+// context limits the time. Every compiler checks all three at bounded intervals as it runs. The
+// zero value is the recommended setting.
 type Limits struct {
 	// States is the largest number of states of an intermediate automaton, before minimisation. 0
 	// means 2¹⁸ = 262,144. For comparison, the minimal automaton of 134,000 short strings has a

@@ -80,8 +80,8 @@ func (a *Avoiding) Shape() (sites, levels int) { return a.sites, a.levels }
 func (a *Avoiding) MaskLevel() int32 { return a.mask }
 
 // Denoise stores in v the log-weights predicted by the original model, but with −Inf for every
-// token in F (see [Avoiding]). If no other token is possible at a site, its prediction is
-// unchanged. Denoise implements energy.Denoiser. It returns an error unless Noised.Reveals shows
+// token in F (see [Avoiding]). If no other token is possible at a site, the prediction for the site
+// is unchanged. Denoise implements energy.Denoiser. It returns an error unless Noised.Reveals shows
 // that tokens are revealed one at a time or independently.
 func (a *Avoiding) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if q.Reveals != energy.RevealsOne && q.Reveals != energy.RevealsEach {

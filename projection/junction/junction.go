@@ -324,7 +324,7 @@ func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
 	return max(0, logZ+mean), wrap("Entropy", err)
 }
 
-// Sample stores in x len(src) independent draws, one state per row. Draw s depends only on src[s],
+// Sample stores len(src) independent draws in x, one state per row. Draw s depends only on src[s],
 // so draws do not depend on how they are divided into calls. Use one counter-based stream per draw
 // (sampler.Stream). Larger calls take less time per draw.
 //

@@ -17,13 +17,14 @@ import (
 // Trainer trains a network to predict like another predictor, which is called the teacher. A round
 // of training first fills a buffer with noisy states. Each state has its noise level, its
 // multipliers and the teacher's prediction. The round then trains the network on the buffer (see
-// [Config]). The states come from diffusions with the teacher's predictions in the first round, and
-// with the network's in later rounds.
+// [Config]). The states come from diffusions. These use the teacher's predictions in the first
+// round, and the network's predictions in later rounds.
 //
-// In the first round, every diffusion moves its multipliers λ by primal–dual inference for one of
-// the bounds. In later rounds only a fraction of the diffusions does. This fraction grows from 0 to
-// 0.7 in the first half of the training. All other diffusions keep λ fixed, near the λ of an
-// earlier diffusion. The teacher predicts at multipliers that are randomly perturbed by 30 %.
+// Unless Config.Dual is set, every diffusion of the first round moves its multipliers λ by
+// primal–dual inference for one of the bounds. In later rounds only a fraction of the diffusions
+// does. This fraction grows from 0 to 0.7 in the first half of the training. All other diffusions
+// keep λ fixed, near the λ of an earlier diffusion. The teacher predicts at multipliers that are
+// randomly perturbed by 30 %.
 //
 // If the teacher is deterministic, training is deterministic too, for any number of workers and any
 // interruptions. Methods must not be called concurrently.
