@@ -29,5 +29,5 @@
 //
 // The parameters of a site that is constant in the data have no finite maximum-likelihood estimate.
 // They grow with the steps. If the data do not determine all parameters, the estimate is not
-// unique, and some parameters keep their initial values. To avoid both, set L1 or L2.
+// unique, and some parameters keep their initial values. To avoid both problems, set L1 or L2.
 package fit
