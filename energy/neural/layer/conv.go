@@ -14,7 +14,7 @@ type Conv struct {
 	Rows, Cols int // size of the grid; 0 rows mean 1
 	In, Out    int
 
-	// Kernel is the width of the window and must be odd.
+	// Kernel is the width of the window, at least 1. If it is odd, the window is centred.
 	Kernel int
 
 	// Dilation is the distance between adjacent taps; 0 means 1.
