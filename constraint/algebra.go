@@ -68,7 +68,7 @@ type Any struct{}
 // States returns 1, because one state suffices.
 func (Any) States() int { return 1 }
 
-// Start returns 0, the number of the only state.
+// Start returns 0, because there is only one state.
 func (Any) Start() int { return 0 }
 
 // Next returns the given state, because every token is allowed.

@@ -16,8 +16,8 @@ type Language interface {
 	Automaton
 }
 
-// Automaton is a deterministic automaton over token ids. The number of states is finite, except
-// for nested languages (see [Pushdown]). It accepts the sequences x_0 … x_{n−1} for which
+// Automaton is a deterministic automaton over token ids. The number of states is finite, except for
+// nested languages (see [Pushdown]). An Automaton accepts the sequences x_0 … x_{n−1} for which
 //
 //	s_0 = Start(), s_{i+1} = Next(s_i, x_i) ≥ 0, Accepting(s_n).
 //

@@ -23,7 +23,7 @@ const Unbounded = math.MaxInt
 // "at most three", and Count{Levels: l} means "none". There is no lower bound if Min ≤ 0, and no
 // upper bound if Max is [Unbounded].
 type Count struct {
-	Levels   []int32 // levels to be counted; a duplicate level counts once
+	Levels   []int32 // levels that are counted; a duplicate level counts once
 	Min, Max int
 }
 
@@ -61,8 +61,8 @@ func (c Count) Counts() (levels []int32, least, most int) {
 // upper returns the upper bound on the count, and whether there is one.
 func (c Count) upper() (int, bool) { return max(c.Max, 0), c.Max != Unbounded }
 
-// States returns the number of states, one more than the largest count that must be distinguished.
-// This count is Max, or Min if there is no upper bound.
+// States returns the number of states. It is one more than the largest count that must be
+// distinguished. This count is Max, or Min if there is no upper bound.
 func (c Count) States() int {
 	upper, ok := c.upper()
 	if !ok {
@@ -99,8 +99,8 @@ func (c Count) Classes(levels int) (of []int32, n int) {
 	return automata.ClassesBy(levels, func(t int32) bool { return in[t] })
 }
 
-// Len returns the number of inequalities, one for each bound that is set: 0 to 2. It implements
-// [Set].
+// Len returns the number of inequalities (0 to 2). There is one for each bound that is set. It
+// implements [Set].
 func (c Count) Len() int {
 	n := 0
 	if c.Min > 0 {

@@ -13,7 +13,7 @@ var ErrInfeasible = errors.New("no sequence satisfies the constraint")
 // bound.
 type LimitError struct {
 	What         string // name of the count, for instance "Regexp: states"
-	Value, Bound int    // value of the count, or a lower bound on it; and the bound that it exceeds
+	Value, Bound int    // value of the count (or a lower bound on it); bound that the value exceeds
 }
 
 // Error returns a message with the name of the count, its value and its bound.

@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// Limits holds the limits of a compilation: its number of states and its memory. The context limits
-// its time. Every compiler checks all three at bounded intervals as it runs. The zero value is the
-// recommended setting.
+// Limits holds the largest number of states and the largest amount of memory for a compilation. The
+// context limits the time. Every compiler checks all three at bounded intervals as it runs. The
+// zero value is the recommended setting.
 type Limits struct {
 	// States is the largest number of states of an intermediate automaton, before minimisation. 0
-	// means 2¹⁸ = 262,144, seven times the number of states of the minimal automaton of 134,000
-	// short strings. A pattern whose number of states grows exponentially exceeds this limit in a
-	// fraction of a second.
+	// means 2¹⁸ = 262,144. For comparison, the minimal automaton of 134,000 short strings has a
+	// seventh as many states. A pattern whose number of states grows exponentially exceeds this
+	// limit in a fraction of a second.
 	States int
 
 	// Bytes is the largest amount of memory for tables, state sets and minimisation, in bytes. A

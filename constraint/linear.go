@@ -56,7 +56,7 @@ func (l Linear) Validate(n int) error {
 	return nil
 }
 
-// Len returns the number of rows, each of which is one inequality.
+// Len returns the number of rows. Each row is one inequality.
 func (l Linear) Len() int { return len(l.A) }
 
 // Value stores in g the numbers A·v − B of the inequalities A·v − B ≤ 0. It panics if len(g) ≠
@@ -73,8 +73,8 @@ func (l Linear) Value(g []float64, v []float32) {
 	}
 }
 
-// Pull adds to dst the product Aᵀ·w, the gradient of Σ_j w_j·(A·v − B)_j. The values of v are not
-// used, but v must have the length of dst.
+// Pull adds to dst the product Aᵀ·w, which is the gradient of Σ_j w_j·(A·v − B)_j. The values of v
+// are not used, but v must have the length of dst.
 func (l Linear) Pull(dst, v []float32, w []float64) {
 	l.checkLen("dst", len(dst), len(v))
 	l.checkLen("w", len(w), len(l.A))

@@ -25,13 +25,13 @@ type Mask struct {
 //
 // Splitting makes dynamic programs faster. Code with a weight for every pair of site and level can
 // apply the mask by setting weights to −Inf. The remaining language often has fewer token classes,
-// and the cost grows with their number.
+// and the cost grows with the number of classes.
 type Masked interface {
 	Automaton
 
-	// Split returns the mask of the language, and the rest, which is the language without the mask.
-	// A sequence is in the language if and only if it is in the rest and the mask allows each of
-	// its tokens. The mask is nil if the language has none.
+	// Split returns the mask of the language and the rest of the language. A sequence is in the
+	// language if and only if it is in the rest and the mask allows each of its tokens. The mask is
+	// nil if the language has none.
 	Split() (rest Automaton, mask *Mask)
 }
 
@@ -120,7 +120,7 @@ func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 // States returns one more than the number of sites that the mask covers.
 func (m *Mask) States() int { return m.sites + 1 }
 
-// Start returns 0, the number of the first site.
+// Start returns 0, which is the number of the first site.
 func (m *Mask) Start() int { return 0 }
 
 // Next returns the number of the next site. The argument state is the number of the current site.

@@ -139,7 +139,7 @@ func (w *matcher) Start() int { return 0 }
 
 // Next returns the state after token is read in the given state. A state stands for the longest
 // suffix of the sequence read so far that is a prefix of a word. Once a word is found, Next returns
-// −1 (dead) for the language of [Avoids], and the last state for that of [ContainsAny].
+// −1 (dead) for the language of [Avoids], and the last state for the language of [ContainsAny].
 func (w *matcher) Next(state int, token int32) int {
 	if state == len(w.found) {
 		return state

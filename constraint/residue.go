@@ -73,7 +73,7 @@ func (r *Residue) States() int {
 	return r.modulus
 }
 
-// Start returns 0, the residue of the empty sum before the first token.
+// Start returns 0, because the sum before the first token is 0.
 func (r *Residue) Start() int { return 0 }
 
 // Next returns the state after the weight of the given token is added to the residue. It returns −1

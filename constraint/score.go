@@ -7,9 +7,9 @@ import "fmt"
 //	g(v) = F(v) − Threshold ≤ 0.
 //
 // The function and its gradient are evaluated on one sample v at a time (see [Smooth] for its
-// shape). If the function of interest is not smooth, set Decide to the function itself, evaluated
-// on tokens, and F to a smooth approximation. A Score is written as a literal. Its functions may be
-// called from several goroutines at once.
+// shape). If the function of interest is not smooth, set F to a smooth approximation. Set Decide to
+// the function itself, which is evaluated on tokens. A Score is written as a literal. Its functions
+// may be called from several goroutines at once.
 type Score struct {
 	// F returns the score of one sample v. NaN means that the evaluation failed.
 	F func(v []float32) float64
@@ -25,8 +25,8 @@ type Score struct {
 	// or DecideAll.
 	Decide func(x []int32) float64
 
-	// DecideAll, if not nil, is called instead of Decide. In one call, it stores the scores of
-	// len(dst) sequences, the rows of x. For networks this is faster.
+	// DecideAll, if not nil, is called instead of Decide. It stores the scores of len(dst)
+	// sequences in one call; the sequences are the rows of x. For networks this is faster.
 	DecideAll func(dst []float64, x []int32)
 }
 
@@ -55,7 +55,7 @@ func (s Score) Decides() bool { return s.Decide != nil || s.DecideAll != nil }
 // Len returns 1, because a Score is a single inequality.
 func (s Score) Len() int { return 1 }
 
-// Value stores in g[0] the value F(v) − Threshold for the sample v. It is ≤ 0 if the inequality
+// Value stores F(v) − Threshold in g[0], where v is the sample. The result is ≤ 0 if the inequality
 // holds.
 func (s Score) Value(g []float64, v []float32) {
 	if len(g) != 1 {

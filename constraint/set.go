@@ -30,7 +30,7 @@ type Smooth interface {
 	//
 	//	dst[i] += Σ_j w_j·∂g_j/∂v_i.
 	//
-	// This is the gradient of Σ_j w_j·g_j, as in reverse-mode differentiation. It panics unless
+	// This is the gradient of Σ_j w_j·g_j, as in reverse-mode differentiation. Pull panics unless
 	// len(dst) = len(v) and len(w) = Len().
 	Pull(dst, v []float32, w []float64)
 }

@@ -12,7 +12,8 @@ import (
 //	Lower_j ≤ Σ_k A[j].Value[k]·v[A[j].Index[k]] ≤ Upper_j.
 //
 // An infinite bound means no bound on that side, and equal bounds make an equation. Slabs is used
-// as a literal. As a [Smooth], it has one value per row, the larger of the row's two violations,
+// as a literal. As a [Smooth], it has one value per row, which is the larger of the row's two
+// violations,
 //
 //	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v),  a_j = A[j].
 //
@@ -70,7 +71,7 @@ func (s Slabs) Validate(n int) error {
 	return nil
 }
 
-// Len returns the number of rows, each of which gives one inequality g_j(v) ≤ 0.
+// Len returns the number of rows. Each row gives one inequality g_j(v) ≤ 0.
 func (s Slabs) Len() int { return len(s.A) }
 
 // Value stores in g the larger of the two violations of each row. Sums are accumulated in float64,

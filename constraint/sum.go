@@ -230,7 +230,8 @@ func (s *Sum) Classes(levels int) (of []int32, n int) {
 	return s.classes(levels, func(v int) int { return v })
 }
 
-// Len returns the number of inequalities, one for each finite bound: 0 to 2. It implements [Set].
+// Len returns the number of inequalities (0 to 2). There is one for each finite bound. It
+// implements [Set].
 func (s *Sum) Len() int {
 	n := 0
 	if s.lower != math.MinInt {

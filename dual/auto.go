@@ -11,7 +11,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/wire"
 )
 
-// Auto is the default [Rule], a stochastic Newton method that needs no settings. Let g be the
+// Auto is the default [Rule]. It is a stochastic Newton method and needs no settings. Let g be the
 // violations, ḡ their batch mean and β the temperature. Auto adds to the multipliers λ the vector δ
 // that solves
 //

@@ -6,10 +6,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Batch is the input of a [Rule] in one dual step: the violations of the present samples. It holds
-// their means, and usually also G or Cov, from which a rule computes variances. Inside a diffusion
-// (package pdi) the means are forecasts for the finished samples. G and Cov are then both nil, and
-// rules that need variances return a [SpreadError].
+// Batch is the input of a [Rule] in one dual step: the violations of the present samples. A Batch
+// holds the means of the violations, and usually also G or Cov, from which a rule computes
+// variances. Inside a diffusion (package pdi) the means are forecasts for the finished samples. G
+// and Cov are then both nil, and rules that need variances return a [SpreadError].
 type Batch struct {
 	Step   int       // number of dual steps before this one
 	States int       // number of samples in the batch

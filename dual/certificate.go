@@ -33,8 +33,8 @@ type Certificate struct {
 	// RHat is NaN
 	ESS []float64
 
-	// number of dual steps (updates of λ) that the certificate covers, or of draws per chain if
-	// Frozen
+	// number of dual steps (updates of λ) that the certificate covers; if Frozen, the number of
+	// draws per chain
 	Steps  int
 	States int // number of states measured per step, or per draw if Frozen
 	// whether all samples were drawn at the fixed multipliers λ̄, instead of while λ moved
@@ -50,8 +50,8 @@ type Certificate struct {
 	HasDual bool
 }
 
-// Residual returns the largest violation or |slack| of all rows, or 0 if all optimality conditions
-// hold.
+// Residual returns the largest violation or absolute slack of all rows. It is 0 if all optimality
+// conditions hold.
 func (c *Certificate) Residual() float64 {
 	r := 0.0
 	for j, v := range c.Violation {
@@ -233,11 +233,11 @@ func (c *Certificate) set(j int, violation, se float64) {
 	}
 }
 
-// Judge returns the certificate of independent samples x, an array of states × sites, such as the
-// output of a diffusion. The target is a [Target], or the predictor of a diffusion. The argument
-// lambda holds the multipliers at which the samples were drawn, or the multipliers that the
-// diffusion reached. Standard errors are too large for samples that shared multipliers while they
-// were drawn.
+// Judge returns the certificate of independent samples, for example the output of a diffusion. The
+// slice x holds the samples (states × sites). The target is a [Target], or the predictor of a
+// diffusion. The argument lambda holds the multipliers at which the samples were drawn, or the
+// multipliers that the diffusion reached. Standard errors are too large for samples that shared
+// multipliers while they were drawn.
 //
 // Judge returns an error if x holds fewer than two states or an incomplete state, or if the number
 // of multipliers is wrong. Multipliers must be finite, and ≥ 0 for inequalities.

@@ -16,9 +16,9 @@ import (
 //
 //	Low ≤ E[h(x)] ≤ High,  h(x) = Σ_k Coef[k]·E_k(x),
 //
-// where E_k is the energy of the statistic Of[k], a model or a function of the state. [AtMost],
-// [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound, but one bound must be
-// finite. Low must be ≤ High. At least one statistic is required.
+// where E_k is the energy of the statistic Of[k]. A statistic is a model or a function of the
+// state. [AtMost], [AtLeast] and [Between] make constraints. −Inf and +Inf mean no bound, but one
+// bound must be finite. Low must be ≤ High. At least one statistic is required.
 //
 // A constraint has one Lagrange multiplier and one [Row] for each finite bound. High comes before
 // Low. If Low = High, the constraint is an equality with one multiplier, which may have either
@@ -122,8 +122,8 @@ func (c Constraint[S]) Len() int {
 	return len(c.rows(list[:0]))
 }
 
-// Violation stores in g the violations of every state of x, a row-major array of states × Len. It
-// panics if the lengths of the slices do not match.
+// Violation stores in g, row-major, the violations of every state of x (states × Len). It panics if
+// the lengths of the slices do not match.
 func (c Constraint[S]) Violation(g []float64, x []S) {
 	var list [2]Row
 	rows := c.rows(list[:0])
@@ -187,8 +187,8 @@ func (c *Constraint[S]) label(j int) string {
 }
 
 // Modelled is a constraint set that can express its inequalities as [Constraint] values whose
-// statistics are models. A [Lagrangian] of such a set is faster. The method Constraints returns
-// these values for states with the given numbers of sites and levels.
+// statistics are models. A [Lagrangian] of such a set is faster. The method Constraints returns the
+// Constraint values for states with the given numbers of sites and levels.
 type Modelled interface {
 	constraint.Set
 	Constraints(sites, levels int) ([]Constraint[int32], error)
@@ -326,8 +326,8 @@ func (j joined) Len() int {
 	return n
 }
 
-// Violation stores in g the violations of the states x, a row-major array of states × inequalities;
-// it implements constraint.Set.
+// Violation stores in g, row-major, the violations of the states x (states × inequalities). It
+// implements constraint.Set.
 func (j joined) Violation(g []float64, x []int32) {
 	n := j.Len()
 	if n == 0 {

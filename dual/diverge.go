@@ -23,8 +23,8 @@ import (
 //   - Not proven, Margin > 0: every sample of the last Steps dual steps satisfies this inequality,
 //     and the multipliers grew beyond Config.Diverge. A distribution may satisfy the constraints,
 //     but the loop could not reach it.
-//   - Margin = 0, only from [Solve] and [SolveStates]: only distributions on the states with Σ_j
-//     u_j g_j(x) = 0 satisfy the constraints, and no finite multipliers give such a distribution.
+//   - Margin = 0, from [Solve] and [SolveStates]: a distribution that satisfies the constraints has
+//     only states with Σ_j u_j g_j(x) = 0. No finite multipliers give such a distribution.
 type DivergedError struct {
 	Lambda []float64 // multipliers when the search stopped
 	// direction u (see [DivergedError]), one entry per multiplier; usually the direction of Lambda

@@ -74,10 +74,10 @@ func eachState(ctx context.Context, who string, base energy.Model, set constrain
 	return nil
 }
 
-// Tabulate returns the probabilities of all states of a small model, and log Z, the log of its
-// partition function. Site 0 varies fastest in the order of the states. The table can be the input
-// of exact unlearning (package dual/unlearn). Tabulate returns an error for more than 2²² states,
-// an energy that is NaN or −Inf, or a model whose states all have energy +Inf.
+// Tabulate returns the probabilities p of all states of a small model, and the logarithm of the
+// model's partition function Z. Site 0 varies fastest in the order of the states. The table can be
+// the input of exact unlearning (package dual/unlearn). Tabulate returns an error for more than 2²²
+// states, an energy that is NaN or −Inf, or a model whose states all have energy +Inf.
 func Tabulate(ctx context.Context, m energy.Model) (p []float64, logZ float64, err error) {
 	if _, _, err := check.Model("dual", "Tabulate", "m", m); err != nil {
 		return nil, 0, err

@@ -59,9 +59,9 @@ type Config struct {
 const defaultDiverge = 1e4 // default of Config.Diverge, checked by TestDiverges
 
 // Inference is the primal–dual loop, which finds the multipliers λ of a [Target]. Each dual step
-// sets the multipliers of the target, resets the [Primal] and lets it draw. It then measures the
-// mean violation of the present states and updates λ by the [Rule]. All states share λ. For
-// separate multipliers, run one Inference per group of chains, each with its own target.
+// sets the multipliers of the target, resets the [Primal] and makes new draws. The step then
+// measures the mean violation of the new states and updates λ by the [Rule]. All states share λ.
+// For separate multipliers, run one Inference per group of chains, each with its own target.
 //
 // The result of a run depends on the configuration and the primal, not on the number of workers.
 // Methods must not be called concurrently with each other.
@@ -322,7 +322,7 @@ func belongs[S energy.Site](t Target[S], p Primal[S], start []float64) error {
 	return nil
 }
 
-// Average returns λ̄, a weighted mean of the multipliers over all steps. The weight of step t is ∝
+// Average returns the weighted mean λ̄ of the multipliers over all steps. The weight of step t is ∝
 // t² or, if Config.Uniform is set, constant. The convergence theory holds for λ̄, not for the
 // multipliers of the last step. Before the first step, Average returns the initial multipliers.
 func (i *Inference[S]) Average() []float64 {
@@ -355,10 +355,10 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. Each chain first skips as many draws as the argument
-// discard. Certify then uses as many draws of each chain as the argument draws. The certificate
-// includes the dual value if the target can be enumerated and has at most 2²² states. The next dual
-// step uses the multipliers of the loop again.
+// [Inference.Average] if lambda is nil. In each chain, the argument discard is the number of draws
+// that are skipped first, and the argument draws is the number of draws that are then used. The
+// certificate includes the dual value if the target can be enumerated and has at most 2²² states.
+// The next dual step uses the multipliers of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.

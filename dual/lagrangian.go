@@ -82,9 +82,9 @@ func (t *tilted) Rows() []Row { return slices.Clone(t.rows) }
 func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // NewLagrangian returns the Lagrangian of a base model at β = 1 and λ = 0. Its inequalities are the
-// inequalities of all given sets, in order. It returns an error if an argument is nil or there are
-// no inequalities. It also returns an error if a set does not fit the shape of the base, or if no
-// state of this shape satisfies a constraint.Count.
+// inequalities of all given sets, in order. NewLagrangian returns an error if an argument is nil or
+// there are no inequalities. It also returns an error if a set does not fit the shape of the base,
+// or if no state of this shape satisfies a constraint.Count.
 func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, error) {
 	sites, levels, err := check.Model("dual", "NewLagrangian", "base", base)
 	if err != nil {
@@ -251,11 +251,11 @@ func (l *Lagrangian) AtTemperature(beta float64) (*Lagrangian, error) {
 	return n, n.SetLambda(l.lambda)
 }
 
-// Within declares that all samples are in the given language, a set of allowed sequences. Call it
-// if the option Within of a method in package mcmc confines the chains to this language.
-// [Lagrangian.Margin], [Lagrangian.Dual] and [Solve] then consider only sequences of the language.
-// The energy does not change. Within returns an error for a nil language, or
-// constraint.ErrInfeasible if the language has no sequence of the base's shape.
+// Within declares that all samples are sequences of the given language. Call it if the option
+// Within of a method in package mcmc confines the chains to this language. [Lagrangian.Margin],
+// [Lagrangian.Dual] and [Solve] then consider only sequences of the language. The energy does not
+// change. Within returns an error for a nil language, or constraint.ErrInfeasible if the language
+// has no sequence of the base's shape.
 func (l *Lagrangian) Within(ctx context.Context, a constraint.Language) error {
 	g, err := trellis.Unroll(ctx, "dual: Within", a, l.sites, l.levels)
 	if err == nil {
@@ -352,8 +352,8 @@ func (l *Lagrangian) update() error {
 	return nil
 }
 
-// Violation stores in g the violations g_j of every state of x, a row-major array of states ×
-// inequalities. It panics if the lengths do not match.
+// Violation stores in g, row-major, the violations g_j of every state of x (states × inequalities).
+// It panics if the lengths do not match.
 func (l *Lagrangian) Violation(g []float64, x []int32) {
 	check.Len("dual", "g", len(g), len(x)/l.sites*len(l.lambda))
 	l.set.Violation(g, x)
@@ -400,9 +400,9 @@ func (l *Lagrangian) dualWithin(ctx context.Context) (float64, error) {
 // violations, and u holds one weight per multiplier, with u_j ≥ 0 for inequalities. A positive
 // margin proves that no distribution satisfies the constraints.
 //
-// If the inequalities are sums over sites, the minimum is over all states. It is then a lower
-// bound, because it includes states of probability zero. Otherwise the minimum is over the states
-// of positive probability, and ok is false if the base has more than 2²² states. After
+// If the inequalities are sums over sites, the minimum is over all states. The result is then a
+// lower bound, because states of probability zero are included. Otherwise the minimum is over the
+// states of positive probability, and ok is false if the base has more than 2²² states. After
 // [Lagrangian.Within], both minima are over the language only.
 //
 // Margin returns an error if an evaluation gives NaN or ctx ends.

@@ -23,7 +23,7 @@ type Primal[S energy.Site] interface {
 	// multipliers.
 	Reset() error
 
-	// States returns the present states, an array of states × sites. The caller must not modify
+	// States returns the present states as an array of states × sites. The caller must not modify
 	// the slice.
 	States() []S
 
@@ -63,8 +63,8 @@ type Resampler[S energy.Site] struct {
 	life   session.Session
 }
 
-// NewResampler returns a primal with the given number of states. The function sample fills x, an
-// array of states × sites, with draws from the target at its present multipliers. NewResampler
+// NewResampler returns a primal with the given number of states. The function sample fills x
+// (states × sites) with draws from the target at the target's present multipliers. NewResampler
 // returns an error if sites < 1, states < 1 or sample is nil.
 func NewResampler[S energy.Site](sites, states int, sample func(ctx context.Context, x []S) error) (*Resampler[S], error) {
 	if err := cmp.Or(
@@ -107,5 +107,5 @@ func (r *Resampler[S]) SetStates(x []S) error {
 	return nil
 }
 
-// Len returns the number of draws made so far, each of which replaces all states.
+// Len returns the number of draws made so far. Each draw replaces all states.
 func (r *Resampler[S]) Len() int { return r.draws }

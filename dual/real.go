@@ -185,8 +185,8 @@ func (l *RealLagrangian) Score(s, x []float32) {
 	}
 }
 
-// Violation stores in g the violations g_j of every state of x, a row-major array of states × Len.
-// It panics if the lengths do not match.
+// Violation stores in g, row-major, the violations g_j of every state of x (states × Len). It
+// panics if the lengths do not match.
 func (l *RealLagrangian) Violation(g []float64, x []float32) {
 	n := len(l.terms)
 	states := len(x) / l.sites

@@ -9,7 +9,7 @@ import (
 )
 
 // Row describes one inequality E[g] ≤ 0 or, if Equal is set, one equality E[g] = 0. It has one
-// multiplier. The violation g is written in terms of h, the quantity whose mean the user bounds:
+// multiplier. The violation g is written in terms of the quantity h whose mean the user bounds:
 //
 //	g = h − Bound,  or  g = Bound − h if AtLeast.
 //

@@ -17,8 +17,8 @@ type Target[S energy.Site] interface {
 	Violation(g []float64, x []S)
 }
 
-// Prover is a target that can minimise uᵀg(x), a weighted sum of its violations g, over the states
-// x of positive probability. The weights satisfy u_j ≥ 0 for inequalities. Margin returns this
+// Prover is a target that can minimise a weighted sum uᵀg(x) of its violations g over the states x
+// of positive probability. The weights satisfy u_j ≥ 0 for inequalities. Margin returns this
 // minimum, or ok = false if the target has no exact method. If the minimum is positive, no
 // distribution satisfies the constraints, and [Inference] returns a [DivergedError].
 type Prover interface {
@@ -27,7 +27,7 @@ type Prover interface {
 
 // Enumerable is a target on tokens that can compute its dual function by a sum over all
 // levels^sites states. If there are at most 2²² states, [Inference.Certify] adds the dual value to
-// its certificate.
+// the certificate.
 type Enumerable interface {
 	Shape() (sites, levels int)
 	Dual(ctx context.Context, lambda []float64) (float64, error)

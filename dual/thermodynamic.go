@@ -23,10 +23,10 @@ type Path struct {
 	Draws   int // number of counted draws per chain at each point; 0 means 200
 }
 
-// Thermodynamic estimates log Z(λ) − log Z(0) of a target and returns it with its standard error.
-// Here Z(λ) is the partition function of the energy (f0 + λᵀg)/β, with the base energy f0, the
-// multipliers λ, the violations g and the temperature β. The estimate is an integral along the line
-// from 0 to λ (Kirkwood 1935), by the trapezoid rule:
+// Thermodynamic estimates log Z(λ) − log Z(0) of a target. It returns the estimate and its standard
+// error. Here Z(λ) is the partition function of the energy (f0 + λᵀg)/β, with the base energy f0,
+// the multipliers λ, the violations g and the temperature β. The estimate is an integral along the
+// line from 0 to λ (Kirkwood 1935), by the trapezoid rule:
 //
 //	log Z(λ) − log Z(0) = −(1/β) ∫₀¹ λᵀE_{uλ}[g] du.
 //

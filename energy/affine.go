@@ -48,8 +48,9 @@ type Affine struct {
 const free = -1
 
 // Sum returns the model with the energy E(x) = Σ_k E_k(x), where E_k are the energies of the given
-// models, added in order. Its density is proportional to the product of their densities. The sum of
-// one model is that model itself. [Affine.As] lists the interfaces that the result supports.
+// models, added in order. The density of the sum is proportional to the product of the densities of
+// the models. The sum of one model is that model itself. [Affine.As] lists the interfaces that the
+// result supports.
 //
 // Sum returns an error if there is no model, a model is nil, shapes differ, or two [Ordinal] models
 // have different values.
@@ -139,16 +140,16 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 }
 
 // NewAffine returns the model Σ_k w_k E_k(x) + b, whose weights w_k and offset b can change. Part 0
-// is the model base. Parts 1, 2, … are the statistics, models of the same shape. Initially the
-// model equals base bit for bit: the weights are 1, 0, 0, … and b is 0.
+// is the model base. Parts 1, 2, … are the statistics, which must have the shape of base. Initially
+// the model equals base bit for bit: the weights are 1, 0, 0, … and b is 0.
 //
 // The function set copies its arguments to w and b. It panics unless there is one weight per part.
 // No method of the model may run during a call of set. After the call, every sampling kernel
 // (package mcmc) on the model must be Reset. The model is [Varying].
 //
-// The model has the same support (states of positive probability), numeric values of levels and
-// parameters as base. Statistics must be finite on the support. NewAffine returns an error if a
-// model is nil or shapes differ.
+// The model has the same support as base (the same states of positive probability). It also has the
+// parameters of base and the numeric values of the levels. Statistics must be finite on the
+// support. NewAffine returns an error if a model is nil or shapes differ.
 func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
 	a = &Affine{factor: 1, own: 1, varies: true}
 	if err := a.fit("NewAffine", "base", "", base); err != nil {
@@ -269,7 +270,7 @@ func (a *Affine) finish() *Affine {
 	return a
 }
 
-// Shape returns the number of sites and levels, which all summed models share.
+// Shape returns the numbers of sites and levels. All summed models have this shape.
 func (a *Affine) Shape() (sites, levels int) { return a.sites, a.levels }
 
 // Energy stores in e the energies of the states x; it implements [Model].
@@ -549,8 +550,8 @@ type affineField struct {
 	m []Binary
 }
 
-// Field stores the energies in e. In h it stores the field, the energy differences between levels 1
-// and 0, as weighted sums over the summed models. It implements [Binary].
+// Field stores the energies in e. In h it stores the field, which is the weighted sum of the fields
+// of the summed models. It implements [Binary].
 func (a affineField) Field(e []float64, h []float32, x []int32) {
 	a.addTables(e, h, func(k int, e []float64, h []float32) { a.m[k].Field(e, h, x) })
 	a.energies(e, x)
@@ -590,13 +591,13 @@ func changing[T Incremental](a *Affine, from func(T) changes) (c affineChanges, 
 	return c, ok && a.levels == 2 && fields != nil
 }
 
-// CacheLen returns the number of cached values per state, which is the CacheLen of the one summed
-// model that is [Incremental].
+// CacheLen returns the number of cached values per state. Exactly one of the summed models is
+// [Incremental], and the values are the cache of this model.
 func (a affineChanges) CacheLen() int { return a.cache }
 
-// FieldFrom stores the energies of the states y in e and their fields in h. For the one summed
-// model that is Incremental, it uses the cache of the earlier states x. It evaluates all other
-// models from scratch. It implements [Incremental].
+// FieldFrom stores the energies of the states y in e and the fields of y in h. Exactly one of the
+// summed models is Incremental. FieldFrom evaluates this model with the cache of the earlier states
+// x, and all other models from scratch. It implements [Incremental].
 func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	if a.at > 0 && a.weight[a.at] == 0 { // addTables skips a part of weight 0
 		a.from(e, h, next, y, cache, x)
@@ -619,9 +620,9 @@ type affineProposals struct {
 	cheap affineChanges
 }
 
-// ProposalFrom does the same as FieldFrom, but takes a cheaper, approximate field from the one
-// summed model that is [Incremental]. Samplers use this field only to propose moves, which they
-// then accept or reject by the exact energy. It implements mcmc.Proposing.
+// ProposalFrom does the same as FieldFrom, except that the [Incremental] model in the sum
+// contributes a cheaper, approximate field. Samplers use this field only to propose moves, which
+// they then accept or reject by the exact energy. It implements mcmc.Proposing.
 func (a affineProposals) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.cheap.FieldFrom(e, h, next, y, cache, x)
 }
@@ -662,8 +663,8 @@ func newAffineLocal(a *Affine, m []Local) affineLocal {
 	return l
 }
 
-// Locals stores in d the single-site energies of the state x, the weighted sum over the summed
-// models. It implements [Local].
+// Locals stores in d the single-site energies of the state x. They are weighted sums over the
+// summed models. Locals implements [Local].
 func (a affineLocal) Locals(d []float64, x []int32) {
 	a.add64(d, 0, func(k int, d []float64) { a.m[k].Locals(d, x) })
 	for _, i := range a.which {
@@ -672,8 +673,8 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 }
 
 // Move updates the table d that Locals stored, for the change of x_site to the level given by the
-// argument to. It adds the weighted sum of the updates of the summed models. At a fixed site, an
-// update adds only a constant to the one finite entry. It implements [Local].
+// argument to. It adds the weighted sum of the updates of the summed models. At a fixed site only
+// one entry is finite, and the update adds a constant to this entry. It implements [Local].
 func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {
 	if a.factor == 1 {
 		a.move(d, site, to, x)
@@ -795,8 +796,8 @@ func (a *Affine) asStochastic(p *Stochastic) bool {
 	return known && Give(p, Stochastic(s))
 }
 
-// Estimate stores in g an estimate of the table of energy differences, the weighted sum of the
-// estimates of the summed models. These models draw from src one after the other, so their
+// Estimate stores in g an estimate of the table of energy differences. It is the weighted sum of
+// the estimates of the summed models. These models draw from src one after the other, so their
 // estimates are independent. The rows of fixed sites are exact. It implements [Stochastic].
 func (a affineEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	b := scratch.Float32s.Get(len(g))
@@ -906,7 +907,7 @@ func (a *Affine) asParametric(p *Parametric) bool {
 	return own.m != nil && Give(p, Parametric(own))
 }
 
-// Params returns the parameters θ of those summed models that are [Parametric], concatenated.
+// Params returns the concatenated parameters θ of all [Parametric] models in the sum.
 func (a affineParams) Params() (theta []float64) {
 	for _, m := range a.m {
 		theta = append(theta, m.Params()...)
@@ -937,8 +938,8 @@ func (a affineParams) ParamGradient(g []float64, x []int32, w []float64) {
 	check.Len("energy", "g", len(g), n)
 }
 
-// SetParams sets the parameters of those summed models that are [Parametric]. If one of these
-// models returns an error, all of them keep their previous parameters.
+// SetParams sets the parameters of all [Parametric] models in the sum. If one of these models
+// returns an error, all of them keep their previous parameters.
 func (a affineParams) SetParams(theta []float64) error {
 	before := a.Params()
 	check.Len("energy", "theta", len(theta), len(before))
@@ -1323,12 +1324,12 @@ func (a *Affine) layered() *hidden {
 // affineLayers implements [Bipartite] for an Affine.
 type affineLayers struct{ *Affine }
 
-// Hidden returns the number of hidden units. They belong to the one summed model that is
-// [Bipartite].
+// Hidden returns the number of hidden units. Exactly one of the summed models is [Bipartite], and
+// they belong to this model.
 func (a affineLayers) Hidden() int { return a.hidden.m.Hidden() }
 
-// HiddenField stores in f the log-odds of the hidden units, to which only the one summed model that
-// is Bipartite contributes. It implements [Bipartite].
+// HiddenField stores in f the log-odds of the hidden units. Only the Bipartite model in the sum
+// contributes to them. HiddenField implements [Bipartite].
 func (a affineLayers) HiddenField(f []float32, x []int32) { a.hidden.m.HiddenField(f, x) }
 
 // VisibleField stores in f the log-odds of the visible sites given the hidden units. It includes
@@ -1352,13 +1353,14 @@ type affineLayerChanges struct {
 	m IncrementalBipartite
 }
 
-// CacheLen returns the number of cached values per state, which is the CacheLen of the one
-// summed model that is [Bipartite].
+// CacheLen returns the number of cached values per state. Exactly one of the summed models is
+// [Bipartite], and the values are the cache of this model.
 func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 
-// HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of their hidden
-// units. For the one summed model that is [Bipartite], it uses the cache of the earlier states x.
-// It evaluates all other models from scratch. It implements [IncrementalBipartite].
+// HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of the hidden
+// units given y. Exactly one of the summed models is [Bipartite]. HiddenFieldFrom evaluates this
+// model with the cache of the earlier states x, and all other models from scratch. It implements
+// [IncrementalBipartite].
 func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {

@@ -11,8 +11,8 @@ import (
 type Differentiable interface {
 	Model
 
-	// Gradient stores the energy of each state of x in e, and the table of energy differences in g,
-	// a row-major array of len(x)·levels entries. For state s of x, site i and level l,
+	// Gradient stores in e the energy of each state of x, and in g the table of energy differences.
+	// The table is row-major with len(x)·levels entries. For state s of x, site i and level l,
 	//
 	//	g[s,i,l] ≈ E(s with level l at site i) − E(s).
 	//
@@ -169,8 +169,7 @@ type Factored interface {
 type WidthError struct {
 	Variables  int
 	LowerBound float64 // lower bound on Width over all elimination orders
-	// Width is log₂ of the number of entries of the largest table of variable elimination, for the
-	// best elimination order found.
+	// In the best elimination order found, the largest table has 2^Width entries.
 	Width float64
 	// Bytes is the memory for the intermediate tables in that order. It is +Inf beyond the range of
 	// float64.
@@ -283,9 +282,9 @@ type Bipartite interface {
 	VisibleField(f []float32, h []int32)
 }
 
-// IncrementalBipartite is implemented by [Bipartite] models that can evaluate a state, and the
-// log-odds of its hidden units, by updating an earlier state. The cost is proportional to the
-// number of sites that differ.
+// IncrementalBipartite is implemented by [Bipartite] models that can compute the energy of a state
+// and the log-odds of its hidden units by updating the results for an earlier state. The cost is
+// proportional to the number of sites that differ.
 type IncrementalBipartite interface {
 	Bipartite
 
@@ -308,8 +307,7 @@ type Parametric interface {
 	// Params returns a copy of the parameters θ.
 	Params() []float64
 
-	// ParamGradient adds the weighted sum of parameter gradients over the states x to g, in
-	// nats:
+	// ParamGradient adds to g a weighted sum of gradients over the states x, in nats:
 	//
 	//	g_k += Σ_s w_s ∂E(x_s)/∂θ_k.
 	//

@@ -12,7 +12,7 @@ import (
 // Site is the type of one entry of a state: int32 for a token, float32 for a real number.
 type Site interface{ int32 | float32 }
 
-// Noised is a batch of noisy states, the input of a [Denoiser]. The slices belong to the caller and
+// Noised is the input of a [Denoiser]: a batch of noisy states. The slices belong to the caller and
 // must not be modified or kept.
 type Noised[S Site] struct {
 	// X holds the states as a row-major array of states × sites.
@@ -23,20 +23,20 @@ type Noised[S Site] struct {
 	// that a token is intact; for reals it is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 	Time, Alpha []float64
 
-	// Sample holds, for each state, the number of the sample that a diffusion makes from it. The
-	// number is the same in every step, even if other states join or leave the batch. Diffusions
-	// set Sample. If you call a denoiser directly, Sample may be nil, unless the denoiser keeps
-	// data per sample.
+	// Sample holds one number per state. It is the number of the sample that a diffusion makes from
+	// this state. The number is the same in every step, even if other states join or leave the
+	// batch. Diffusions set Sample. If you call a denoiser directly, Sample may be nil, unless the
+	// denoiser keeps data per sample.
 	Sample []int
 
-	// Src holds a random source for each state. Diffusions set it. It may be nil for denoisers
+	// Src holds a random source for each state. Diffusions set Src. It may be nil for denoisers
 	// that make no random draws.
 	Src []rand.Source
 
 	// Clean, unless nil, marks the entries of X that are known without noise, because the diffusion
-	// holds them fixed (clamps). Denoisers need it for uniform noise and for reals, where the value
-	// of an entry does not show whether it is noisy. With masking noise, every unmasked token is
-	// known, marked or not.
+	// holds them fixed (clamps). Denoisers need Clean for uniform noise and for reals, where the
+	// value of an entry does not show whether it is noisy. With masking noise, every unmasked token
+	// is known, marked or not.
 	Clean []bool
 
 	// Guided is true if the caller applies the denoiser's guidance itself, in its reverse steps
@@ -114,9 +114,9 @@ type Denoiser[S Site] interface {
 	Shape() (sites, levels int)
 
 	// Denoise stores in v the prediction for every state of q. The slice v is a row-major array of
-	// states × sites × levels. The prediction for a state depends only on its own entries of q,
-	// unless the denoiser documents how states of a batch interact. Diffusions call Denoise from
-	// one goroutine, once per step. If Denoise returns an error, the diffusion stops with it.
+	// states × sites × levels. The prediction for a state depends only on the entries of q for this
+	// state, unless the denoiser documents how states of a batch interact. Diffusions call Denoise
+	// from one goroutine, once per step. If Denoise returns an error, the diffusion stops with it.
 	Denoise(ctx context.Context, v []float32, q Noised[S]) error
 }
 
@@ -144,7 +144,7 @@ type DenoiserFunc[S Site] struct {
 	ExcludesSelf bool
 }
 
-// Shape returns the fields Sites and Levels, the numbers of sites and levels of a state.
+// Shape returns the fields Sites and Levels.
 func (f DenoiserFunc[S]) Shape() (sites, levels int) { return f.Sites, f.Levels }
 
 // Denoise calls F, which stores the predictions for q in v, and returns the error of F. It panics
@@ -168,7 +168,7 @@ func (f DenoiserFunc[S]) LeaveOneOut() bool { return f.ExcludesSelf }
 // a site without using its noisy token.
 type SelfExcluding interface {
 	// LeaveOneOut reports whether the rows of a prediction are p(x_0,i = l | x_t without site i),
-	// where x_0 is the clean state and x_t is the noisy state. If not, they are the posteriors
+	// where x_0 is the clean state and x_t is the noisy state. If not, the rows are the posteriors
 	// given all of x_t.
 	LeaveOneOut() bool
 }
@@ -203,9 +203,9 @@ func TimeFree(d any) bool {
 	return ok && !check.Nil(t) && t.TimeFree()
 }
 
-// States returns the number of states in q, each of which has the given number of sites. It first
-// checks the lengths of all slices of q, and panics if one does not fit; Sample, Src and Clean may
-// be nil. A denoiser should call States before it uses q.
+// States returns the number of states in q, given the number of sites of a state. It first checks
+// the lengths of all slices of q, and panics if one does not fit; Sample, Src and Clean may be nil.
+// A denoiser should call States before it uses q.
 func (q Noised[S]) States(sites int) int {
 	n := check.Rows("energy", "X", len(q.X), sites)
 	check.Len("energy", "Time", len(q.Time), n)

@@ -1,5 +1,6 @@
 // Package energy defines the interfaces of the distributions that gibbsite samples from. A
-// distribution is given by an energy, its negative log-density up to a constant, or by a denoiser.
+// distribution is given by an energy or by a denoiser. The energy is the negative log-density up to
+// a constant.
 //
 // A [Model] stands for the distribution
 //

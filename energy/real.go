@@ -19,7 +19,7 @@ type Real interface {
 	Energy(e []float64, x []float32)
 }
 
-// Scored is a [Real] that also computes its score, the gradient of its log-density.
+// Scored is a [Real] that also computes its score, which is the gradient of the log-density.
 type Scored interface {
 	Real
 
@@ -38,7 +38,7 @@ type RealFunc struct {
 	Grad func(g, x []float32)      // function that stores ∇E(x) in g
 }
 
-// Sites returns the field Dim, the number of coordinates; it implements [Real].
+// Sites returns the number of coordinates, which is the field Dim. It implements [Real].
 func (f RealFunc) Sites() int { return f.Dim }
 
 // Energy stores in e the value of the function E for every state of x; it implements [Real].

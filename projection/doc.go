@@ -19,8 +19,8 @@
 // Other problems have packages of their own. Package prior conditions a hidden Markov model or a
 // Markov chain on a language. Package novelty generates only sequences that are not in a given set,
 // and adds each of them to the set. Package lagrange projects onto bounds on differentiable scores.
-// Package proximal replaces a real-valued prediction by the series nearest to it that satisfies
-// linear and smooth inequalities. Package newton moves such a prediction to a nearby solution of
+// Package proximal replaces a real-valued prediction by the nearest series that satisfies linear
+// and smooth inequalities. Package newton moves such a prediction to a nearby solution of
 // equations. Package junction does exact computations with models of low tree-width.
 //
 // # Recipes and runners
@@ -28,13 +28,13 @@
 // A recipe, such as a [Path], is an immutable struct with useful zero values. Its method Bind
 // compiles it for given numbers of sites and levels, and returns a [Projection]. Bind turns a Path
 // into a [PathProjection], and a Projector of novelty, lagrange or proximal into the Projection of
-// the same package. Code that calls Bind, such as package sampler/diffusion, is called a runner. It
-// declares the same interface Projection, and finds optional abilities, such as a joint draw, by
-// type assertions.
+// the same package. Code that calls Bind, such as package sampler/diffusion, is called a runner. A
+// runner declares the same interface Projection, and finds optional abilities, such as a joint
+// draw, by type assertions.
 //
 // # Errors
 //
-// If a constraint cannot be satisfied, the error is an *[InfeasibleError]. It names the constraint
-// and the first site without an allowed token, and wraps constraint.ErrInfeasible. If an iteration
-// ends early, the error is a *[NotConverged]. There are no fallbacks.
+// If a constraint cannot be satisfied, the error is an *[InfeasibleError]. This error names the
+// constraint and the first site without an allowed token, and wraps constraint.ErrInfeasible. If an
+// iteration ends early, the error is a *[NotConverged]. There are no fallbacks.
 package projection

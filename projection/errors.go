@@ -10,7 +10,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 )
 
-// WeightError reports a log-weight that is NaN or +Inf, with its site and level.
+// WeightError reports that the log-weight of a level at a site is NaN or +Inf.
 type WeightError struct {
 	Site, Level int
 	Weight      float64
@@ -39,13 +39,12 @@ func explain(name string, err error) error {
 // destination slice then holds the best iterate.
 type NotConverged struct {
 	Method string // name of the iteration, for instance "proximal"
-	// remaining error in the stopping conditions, and the bound that it exceeds
+	// remaining error in the stopping conditions; bound that this error exceeds
 	Residual, Want float64
 	Iterations     int // number of iterations made
 }
 
-// Error returns a message with the method, the residual, its bound and the number of
-// iterations.
+// Error returns a message with the method, the residual, the bound and the number of iterations.
 func (e *NotConverged) Error() string {
 	return fmt.Sprintf("%s: residual = %.3g after %d iterations, want ≤ %.3g", e.Method, e.Residual, e.Iterations, e.Want)
 }
@@ -62,9 +61,9 @@ type InfeasibleError struct {
 	// sites.
 	Site int
 
-	// Clash holds the names of the parts of an intersection that exclude each other at this length,
-	// whatever the weights. If any one of them were removed, some sequence would be allowed. Clash
-	// is nil if compiling did not find such parts. For the names of parts see
+	// Clash is set for an intersection. It holds the names of parts that exclude each other at this
+	// length, whatever the weights. If any one of these parts were removed, some sequence would be
+	// allowed. Clash is nil if compiling did not find such parts. For the names of parts see
 	// [constraint.DFA.Named].
 	Clash []string
 }

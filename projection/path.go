@@ -16,7 +16,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Path projects a factorised categorical distribution onto a language, a set of allowed sequences.
+// Path projects a factorised categorical distribution onto a language (a set of allowed sequences).
 // It finds the nearest distribution over sites × levels whose likeliest sequence is in the
 // language. The result is exact. Samplers that can draw sequences jointly should condition on the
 // language instead (see [PathProjection.Draw]).
@@ -49,9 +49,9 @@ type Path struct {
 	// the finite cost that KL(x‖y) assigns to them. Otherwise a log-weight of −Inf forbids a token.
 	Revive bool
 
-	// Limit is the largest size of the compiled language; 0 means 2²⁴. The size is the number of
-	// edges of the automaton after unrolling it over the sites. For a nested language, it is the
-	// number of sums over parts of the sequence.
+	// Limit is the largest size of the compiled language; 0 means 2²⁴. For a nested language, the
+	// size is the number of sums over parts of the sequence. For other languages, it is the number
+	// of edges of the automaton, unrolled over the sites.
 	Limit int
 }
 
@@ -70,9 +70,9 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (Projection,
 
 // Compile compiles the path for direct calls, by unrolling the automaton of the language over the
 // sites. (A sampler such as a diffusion calls Bind instead.) If the language has no sequence with
-// this number of sites, the error is an *[InfeasibleError]. It names the clashing parts of an
-// intersection. If the result is too large, the error is a *[constraint.LimitError]. Other errors
-// name a field that is out of range or wrap the cause of ctx.
+// this number of sites, the error is an *[InfeasibleError]. For an intersection, this error names
+// the clashing parts. If the result is too large, the error is a *[constraint.LimitError]. Other
+// errors name a field that is out of range or wrap the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*PathProjection, error) {
 	margin, err := p.check()
 	if err != nil {

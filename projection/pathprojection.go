@@ -17,9 +17,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// PathProjection is a [Path], a projection onto a language, compiled for given numbers of sites and
-// levels. In all methods, v holds log-weights (sites × levels, row-major). They define the
-// factorised distribution
+// PathProjection is a [Path] compiled for given numbers of sites and levels. It projects onto the
+// language of the Path or conditions on it. In all methods, v holds log-weights (sites × levels,
+// row-major). They define the factorised distribution
 //
 //	p(x) = ∏_i p_i(x_i),  p_i = softmax(v_i).
 //
@@ -87,14 +87,14 @@ func (e *PathProjection) weights(v []float32) []float32 {
 // Shape returns the number of sites and of levels.
 func (e *PathProjection) Shape() (sites, levels int) { return e.sites, e.levels }
 
-// Draw stores in x0 an exact draw from p, the factorised distribution with the log-weights v,
+// Draw stores in x0 an exact draw from the factorised distribution p with the log-weights v,
 // restricted to the language C:
 //
 //	P(x) = p(x)·1[x ∈ C] / p(C).
 //
-// It returns log Z, the log of the total weight of the language under the unnormalised weights
-// exp(v). If the rows of v are normalised, log Z equals log p(C), the log-probability of the
-// language. Draw does not modify v.
+// Draw returns log Z, where Z is the total weight of the language under the unnormalised weights
+// exp(v). If the rows of v are normalised, log Z is the log-probability log p(C) of the language.
+// Draw does not modify v.
 func (e *PathProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), e.sites)
 	return e.Sample(ctx, x0, v, src)
@@ -268,9 +268,9 @@ func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int
 }
 
 // Ascending yields the sequences of the language in ascending order of cost, each with its total
-// cost Σ_i cost[i,x_i]. The cost of a token may be any number, and +Inf forbids the token. The
-// yielded slice is overwritten by the next step. The table cost must not change during the
-// iteration. The iteration stops early if ctx ends.
+// cost Σ_i cost[i,x_i]. A cost may be any number, and +Inf forbids the token. The yielded slice is
+// overwritten by the next step. The table cost must not change during the iteration. The iteration
+// stops early if ctx ends.
 func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Seq2[[]int32, float64], error) {
 	check.Len("projection", "cost", len(cost), e.sites*e.levels)
 	w, err := e.take(ctx)

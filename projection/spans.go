@@ -19,9 +19,9 @@ type Span struct {
 	Path     Path
 }
 
-// Spans is a projection of parts of a sequence, each onto its own language. Examples are the blanks
-// of a form and the answer after a prompt. Sites outside all spans are free. Draws and sums are
-// exact, and their cost is the sum over the spans.
+// Spans is a projection of several parts of a sequence. Each part has its own language. Examples
+// are the blanks of a form and the answer after a prompt. Sites outside all spans are free. Draws
+// and sums are exact, and their cost is the sum over the spans.
 //
 // A Spans is written as a struct literal. Compile makes a [SpansProjection] for direct use. Bind
 // makes one for a runner such as package sampler/diffusion. The runner keeps given tokens, such as
@@ -184,8 +184,8 @@ func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, 
 	})
 }
 
-// Draw stores in x0 an exact joint draw of the whole sequence. It returns log Z, the sum of the log
-// Z of every span and of the sites outside the spans (see [PathProjection.Draw]).
+// Draw stores in x0 an exact joint draw of the whole sequence. It returns the sum of the log Z of
+// all spans and of the sites outside the spans (see [PathProjection.Draw]).
 func (p *SpansProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("projection", "x0", len(x0), p.sites)
 	return p.each(v, func(c part, v []float32) (float64, error) { return c.e.Draw(ctx, x0[c.from:c.to], v, src) })

@@ -22,7 +22,7 @@ type Builder struct {
 }
 
 // NewBuilder returns a builder with no constraints. If the shape is invalid, Build returns an
-// error. For example, a Scale of 0, the standard deviation of a constant channel, is invalid.
+// error. For example, a Scale of 0 is invalid; it is the standard deviation of a constant channel.
 func NewBuilder(shape Shape) *Builder {
 	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
 	switch {

@@ -6,9 +6,9 @@ import (
 )
 
 // System is the system of inequalities that a [Builder] has compiled. Its rows, which are two-sided
-// linear inequalities, come first, followed by its autocorrelations. It is evaluated on
-// standardised series (see [Shape]), row-major arrays of length × channels. Channel c at time t is
-// entry t·channels + c. A System is immutable and implements [constraint.Smooth]. A
+// linear inequalities, come first, followed by its autocorrelations. A System is evaluated on
+// standardised series (see [Shape]). A series is a row-major array of length × channels. Channel c
+// at time t is entry t·channels + c. A System is immutable and implements [constraint.Smooth]. A
 // proximal.Projector uses the method Split to treat the linear rows separately.
 type System struct {
 	slabs  constraint.Slabs
@@ -32,10 +32,10 @@ func (s *System) RowName(j int) string {
 	return s.names[j]
 }
 
-// Value stores in g the values of all inequalities for the series v. A row (a two-sided linear
-// inequality) has one value, the larger of its two violations, in units of the largest scale among
-// the row's channels (see [Shape]). An autocorrelation has two values: its distance above the upper
-// bound and its distance below the lower bound.
+// Value stores in g the values of all inequalities for the series v. The value of a row (a
+// two-sided linear inequality) is the larger of its two violations, in units of the largest scale
+// among the row's channels (see [Shape]). An autocorrelation has two values: its distance above the
+// upper bound and its distance below the lower bound.
 func (s *System) Value(g []float64, v []float32) {
 	check.Len("series", "g", len(g), s.Len())
 	check.Len("series", "v", len(v), s.sites)

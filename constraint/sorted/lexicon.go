@@ -39,7 +39,7 @@ type mapped interface {
 }
 
 // Open maps a file that [Build] has written. It reads only the header; use [Lexicon.Verify] to
-// check the contents. It returns a *[constraint.LimitError] if the number of states (see
+// check the contents. Open returns a *[constraint.LimitError] if the number of states (see
 // [Lexicon.States]) exceeds 2³¹, or 2⁸ where int has 32 bits. Other errors come from the operating
 // system or describe what is wrong with the file.
 func Open(path string) (*Lexicon, error) {
@@ -73,8 +73,8 @@ func (l *Lexicon) read() (err error) {
 	return err
 }
 
-// Close unmaps the file. Afterwards, the lexicon is the empty set. It must not be in use during
-// Close.
+// Close unmaps the file. Afterwards, the lexicon is the empty set. During Close, the lexicon must
+// not be in use.
 func (l *Lexicon) Close() error {
 	if l.file == nil {
 		return nil
@@ -255,7 +255,7 @@ func (l *Lexicon) after(i int, p prefix, token int32) int {
 // at least 1.
 func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 
-// Start returns 0, the state of the empty prefix.
+// Start returns 0, which is the state of the empty prefix.
 func (l *Lexicon) Start() int { return 0 }
 
 // Next returns the state after the given token is read in the given state, or −1 (dead) if no

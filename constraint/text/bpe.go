@@ -93,7 +93,7 @@ func newBPE(who string, tokens []string, pairs [][2]string) (*BPE, error) {
 // end-of-text mark, are listed as Forbidden. The vocabulary must not be modified.
 func (b *BPE) Vocabulary() Vocabulary { return b.vocabulary }
 
-// Decode returns the joined texts of the tokens in x. Tokens without a text are skipped. It
+// Decode returns the joined texts of the tokens in x. Tokens without a text are skipped. Decode
 // panics if a token is out of range.
 func (b *BPE) Decode(x []int32) string { return b.vocabulary.Text(x) }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// ReadBPE reads the two files of GPT-2. The reader vocab yields vocab.json, an object that maps
-// each token to its number. The reader merges yields merges.txt, which has one pair of tokens per
-// line, after an optional line that begins with "#version". If a token or merge is wrong, the error
-// is a [*constraint.ArgumentError] that names it. Other errors come from a reader or the JSON
+// ReadBPE reads the two files of GPT-2. The reader vocab yields vocab.json, which is an object that
+// maps each token to its number. The reader merges yields merges.txt, which has one pair of tokens
+// per line, after an optional line that begins with "#version". If a token or merge is wrong, the
+// error is a [*constraint.ArgumentError] that names it. Other errors come from a reader or the JSON
 // decoder.
 func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 	if err := check.Given("text: ReadBPE", "vocab", vocab); err != nil {

@@ -38,10 +38,10 @@ func Characters(ctx context.Context, v Vocabulary, limits constraint.Limits, run
 }
 
 // Sentences compiles the language of the token sequences whose text consists of complete sentences.
-// Their number must be in the given range. A sentence begins with a rune that is not white space.
-// It ends with one or more terminators (the runes of ends, such as ".!?"), before white space or
-// the end of the text. Closing quotes and brackets may stand in between. For example, "Dr. No."
-// counts as two sentences. The language contains only UTF-8 text.
+// The number of sentences must be in the given range. A sentence begins with a rune that is not
+// white space. It ends with one or more terminators (the runes of ends, such as ".!?"), before
+// white space or the end of the text. Closing quotes and brackets may stand in between. For
+// example, "Dr. No." counts as two sentences. The language contains only UTF-8 text.
 //
 // The error is an [*constraint.ArgumentError] if there are no terminators or a terminator is white
 // space. Other errors are the same as for [WordCount].

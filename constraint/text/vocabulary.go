@@ -50,7 +50,7 @@ func Bytes() Vocabulary {
 }
 
 // Text returns the text of the sequence x: the joined texts of its tokens, except Forbidden and
-// Padding tokens. It panics if a token is out of range.
+// Padding tokens. Text panics if a token is out of range.
 func (v Vocabulary) Text(x []int32) string {
 	var b strings.Builder
 	for _, t := range x {

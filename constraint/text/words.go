@@ -68,8 +68,8 @@ func bytesOf(words []string) [][]int32 {
 //   - a word is empty or contains a separator;
 //   - an argument is not UTF-8.
 //
-// It wraps [constraint.ErrInfeasible] if no tokens spell such a text. Other errors are those of
-// [Lift].
+// The error wraps [constraint.ErrInfeasible] if no tokens spell such a text. Other errors are those
+// of [Lift].
 func Words(ctx context.Context, v Vocabulary, limits constraint.Limits, separators string, list ...string) (*constraint.DFA, error) {
 	const name = "Words"
 	if err := valid(name, "separators", separators); err != nil {

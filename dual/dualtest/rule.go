@@ -15,10 +15,10 @@ import (
 // to the optimum.
 type Options struct {
 	// Rest, unless nil, measures how far a multiplier λ < Max is from a point at which the rule
-	// leaves it unchanged. It depends on λ and on the mean violation of the multiplier's
-	// constraint, and is zero at such a point. Set it for a rule that does not converge to the
-	// optimum. If Rest is nil, the measure is |λ − clip(λ + ḡ)|, where ḡ is the mean violation
-	// and clip limits its argument to the bounds.
+	// leaves λ unchanged. The measure is zero at such a point. The arguments are λ and the mean
+	// violation of its constraint. Set Rest for a rule that does not converge to the optimum. If
+	// Rest is nil, the measure is |λ − clip(λ + ḡ)|, where ḡ is the mean violation and clip limits
+	// its argument to the bounds.
 	Rest func(lambda, mean float64) float64
 }
 
@@ -28,7 +28,7 @@ type Options struct {
 //   - bounds: Multipliers of inequalities stay within 0…Max, and multipliers of equalities within
 //     ±Max.
 //   - batch: An update does not modify its batch.
-//   - same: Two updaters of a rule that receive the same batches give the same bits.
+//   - same: Two updaters of one rule give the same bits for the same batches.
 //   - error: An update that fails leaves the multipliers unchanged. An update for a batch with
 //     neither G nor Cov fails, or uses only the mean.
 //   - resume: An updater restored in mid-run continues bit for bit. Its state is appended to

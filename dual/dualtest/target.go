@@ -13,9 +13,9 @@ import (
 
 // TargetOptions declares properties of a target that its methods do not show.
 type TargetOptions[S energy.Site] struct {
-	// X holds the states to check, an array of states × sites. If X is nil, a target on tokens is
-	// checked on all its states; there must then be at most 2¹² states. A target on reals is
-	// checked on 32 normally distributed states.
+	// X holds the states for the check (states × sites). If X is nil, a target on tokens is checked
+	// on all its states, of which there must be at most 2¹². A target on reals is checked on 32
+	// normally distributed states.
 	X []S
 
 	// Lambda holds valid multipliers that are not all 0; nil means 0.3, 0.6, ….

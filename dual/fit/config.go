@@ -25,15 +25,14 @@ type Config struct {
 	// is 0.1/√(1+t) at step t.
 	Rate dual.Schedule
 
-	// Memory is Adam's β₂, the decay of the moving average of squared gradients, 0 ≤ Memory <
-	// 1. 0 means 0.999. If there is little noise, as with Pseudo and Exact on all data, 0.9 is
-	// faster.
+	// Memory is the decay β₂ of Adam's moving average of squared gradients, 0 ≤ Memory < 1. 0 means
+	// 0.999. If there is little noise, as with Pseudo and Exact on all data, 0.9 is faster.
 	Memory float64
 
 	// L1 and L2 are the weights λ₁ and λ₂ of the penalties λ₁·Σ_k c_k|θ_k| and (λ₂/2)·Σ_k c_k θ_k²
 	// of the parameters θ, in nats per row of data. The factors c_k are in Penalty. A proximal
-	// step, scaled per parameter, applies them after each step of Adam. L1 therefore gives exact
-	// zeros, and the optimum does not depend on the rate.
+	// step, scaled per parameter, applies the penalties after each step of Adam. L1 therefore gives
+	// exact zeros, and the optimum does not depend on the rate.
 	L1, L2 float64
 
 	// Penalty holds the factor c_k ≥ 0 of both penalties for each parameter k (see L1); nil means 1

@@ -1,12 +1,13 @@
 // Package fit learns the parameters θ of an energy from samples. Given samples x_1 … x_N, it
 // minimises
 //
-//	L(θ) = −(1/N) Σ_n log p_θ(x_n) + λ₁·Σ_k c_k|θ_k| + (λ₂/2)·Σ_k c_k θ_k²,  p_θ ∝ exp(−E_θ),
+//	L(θ) = −(1/N) Σ_n log p_θ(x_n) + λ₁·Σ_k c_k|θ_k| + (λ₂/2)·Σ_k c_k θ_k²,  p_θ ∝ exp(−E_θ).
 //
-// the mean negative log-likelihood and two optional penalties. Without the penalties, the gradient
-// is a difference of moments, E_data[∂E/∂θ] − E_θ[∂E/∂θ]. For energies that are linear in θ,
-// fitting is the dual ascent of package dual with equality constraints. The parameters are then the
-// multipliers, and at the optimum the moments of the model equal the moments of the data.
+// The loss L is the mean negative log-likelihood plus two optional penalties. Without the
+// penalties, the gradient is a difference of moments, E_data[∂E/∂θ] − E_θ[∂E/∂θ]. For energies that
+// are linear in θ, fitting is the dual ascent of package dual with equality constraints. The
+// parameters are then the multipliers, and at the optimum the moments of the model equal the
+// moments of the data.
 //
 // For example:
 //
@@ -28,5 +29,5 @@
 //
 // The parameters of a site that is constant in the data have no finite maximum-likelihood estimate.
 // They grow with the steps. If the data do not determine all parameters, the estimate is not
-// unique, and some parameters keep their initial values. To avoid both, set L1 or L2.
+// unique, and some parameters keep their initial values. To avoid both problems, set L1 or L2.
 package fit

@@ -21,9 +21,9 @@ type Persistent struct {
 	Draws int  // number of draws that each chain makes in a step of the fit; 0 means 1
 	Cold  bool // whether the chains start from their present states instead of from rows of data
 
-	// Buffer, if positive, is the number of states in a replay buffer, at least one per chain. In
-	// every step, the chains continue from random states of the buffer. Their new states then
-	// replace these states in the buffer (Du and Mordatch 2019).
+	// Buffer, if positive, is the number of states in a replay buffer. There must be at least one
+	// per chain. In every step, each chain starts from a random state of the buffer, and its new
+	// state then replaces that state (Du and Mordatch 2019).
 	Buffer int
 
 	// Restart is the probability, 0 … 1, that a chain begins a step at a row of the data

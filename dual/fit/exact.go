@@ -17,10 +17,10 @@ import (
 // Config.Chains must be nil.
 //
 // A model with more than 4,096 states is summed by variable elimination if it has finite factors
-// (see [Factored]). They must form a graph of low tree-width, such as a chain, a tree or a narrow
-// lattice. All other models are enumerated and may have at most 2²² states. With elimination, a
-// step costs one pass, and one call of ParamGradient for each pair of levels of each pair of
-// neighbouring sites.
+// (see [Factored]). These factors must form a graph of low tree-width, such as a chain, a tree or a
+// narrow lattice. All other models are enumerated and may have at most 2²² states. With
+// elimination, a step takes one pass over the graph. It also calls ParamGradient once for each pair
+// of levels of each pair of neighbouring sites.
 type Exact struct{}
 
 const (

@@ -55,8 +55,8 @@ func (f *Fit) newState(ctx context.Context, theta []float64) (s state, err error
 	return s, err
 }
 
-// New returns a fit of the parameters of the model p to data. The slice data holds rows of one
-// level per site; the fit keeps a reference to it and does not modify it. The fit starts from the
+// New returns a fit of the parameters of the model p to data. Each row of data has one level per
+// site. The fit keeps a reference to the slice data and does not modify it. The fit starts from the
 // present parameters of p.
 //
 // New returns the errors of the objective, and an error in these cases:
@@ -191,8 +191,8 @@ func (f *Fit) Params() []float64 { return slices.Clone(f.theta) }
 // mean has less noise than the parameters of the last step.
 func (f *Fit) Average() []float64 { return slices.Clone(f.average) }
 
-// UseAverage sets the parameters of the fit and its model to the average over the steps. Call it at
-// the end of a fit.
+// UseAverage sets the parameters of the fit and its model to the average of the parameters over all
+// steps. Call it at the end of a fit.
 func (f *Fit) UseAverage() error {
 	if err := f.p.SetParams(f.average); err != nil {
 		return fmt.Errorf("fit: UseAverage: %w", err)

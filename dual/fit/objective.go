@@ -45,7 +45,7 @@ type Conditioned interface {
 	//
 	//	Σ_s Σ_i −log p(x_i | the other sites),
 	//
-	// summed over states s and sites i. It adds the gradient of this sum with respect to θ to g.
+	// summed over states s and sites i. It adds to g the gradient of this sum with respect to θ.
 	PseudoGradient(g []float64, x []int32) float64
 }
 
@@ -54,8 +54,8 @@ type Conditioned interface {
 type Exponential interface {
 	energy.Parametric
 
-	// Exponential reports whether ParamGradient, the gradient of the energy with respect to θ, does
-	// not depend on θ.
+	// Exponential reports whether the gradient of the energy with respect to θ (the result of
+	// ParamGradient) is the same at every θ.
 	Exponential() bool
 }
 

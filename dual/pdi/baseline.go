@@ -14,8 +14,8 @@ import (
 //	x̂_0 ← x̂_0 − w·∇ ½Σ_j max(0, g_j(x̂_0))².
 //
 // Here x̂_0 is the prediction for a sample, w is the step size, and g_j ≤ 0 are the constraints.
-// This is diffusion posterior sampling (Chung et al. 2023) without the derivative of the denoiser.
-// Guided guarantees neither average nor hard constraints.
+// The method is diffusion posterior sampling (Chung et al. 2023) without the derivative of the
+// denoiser. Guided guarantees neither average nor hard constraints.
 type Guided struct {
 	Base   energy.Denoiser[float32]
 	Terms  []energy.Scored // functions g_j of the constraints g_j ≤ 0
@@ -59,7 +59,8 @@ func (d Guided) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 }
 
 // Projected is a baseline for comparisons: projected diffusion. It projects each prediction of Base
-// onto the set of samples that satisfy the constraints one by one, not on average.
+// onto the set where the constraints hold. Every single sample then satisfies the constraints, not
+// only the mean.
 type Projected struct {
 	Base energy.Denoiser[float32]
 	// Onto projects one sample, in place, onto the set of samples that satisfy the constraints.

@@ -17,8 +17,8 @@ type Config struct {
 	// Rule moves the multipliers λ by the mean violation of the predictions. Rules that also need
 	// the variance of the samples, such as [dual.Auto], are rejected.
 	//
-	// If Rule is nil, λ moves by the predictive rule. It uses the predictor to estimate how the
-	// final violations respond to λ, at about a tenth of the cost of the run. It needs no step
+	// If Rule is nil, λ moves by the predictive rule. This rule uses the predictor to estimate how
+	// the final violations respond to λ, at about a tenth of the cost of the run. It needs no step
 	// size, whatever the units of g.
 	Rule  dual.Rule
 	Start []float64 // initial multipliers; nil means zeros

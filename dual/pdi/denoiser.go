@@ -175,14 +175,14 @@ const farthest = 1 << 24
 const missed = 4
 
 // ScarceError reports that an [Estimator] had fewer than two effective candidates (see
-// [GibbsScore.Effective]) in most steps of a batch. Its predictions were then close to the single
+// [GibbsScore.Effective]) in most steps of a batch. The predictions were then close to the single
 // best candidate, and the samples and multipliers are not meaningful. To avoid this, guess the base
 // distribution (GibbsOptions.Center and Spread) or use an exact predictor. More candidates barely
 // help. Config.Scarce suppresses the error.
 type ScarceError struct {
-	// Few is the number of steps of the batch with fewer than two effective candidates. In such a
-	// step, nearly all the weight of a prediction is on one candidate. Steps is the number of all
-	// steps.
+	// Few counts the steps of the batch in which there were fewer than two effective candidates. In
+	// such a step, nearly all the weight of a prediction is on one candidate. Steps counts all
+	// steps of the batch.
 	Few, Steps int
 	Least      float64 // smallest effective number of candidates in a step
 }
@@ -295,10 +295,10 @@ func (d *Denoiser) Average() []float64 {
 	return avg
 }
 
-// Stability returns the stability factors of the last batch, one per step, which add up to 1. The
-// factor w_t of a step measures how much its multipliers influence the distribution of the samples.
-// Let v be the argument variance, the variance of a coordinate under the base distribution. For the
-// DDPM step from t to t', x_t' = A_t·x_t + B_t·x̂_0 + noise, the factor is
+// Stability returns one stability factor for each step of the last batch. The factors add up to 1.
+// The factor w_t measures how much the multipliers of step t influence the distribution of the
+// samples. The argument variance, v below, is the variance of a coordinate under the base
+// distribution. For the DDPM step from t to t', x_t' = A_t·x_t + B_t·x̂_0 + noise, the factor is
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
 //	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ),

@@ -20,7 +20,7 @@ import (
 //
 //	E(x, λ) = (f0(x) + λᵀg(x))/β
 //
-// and its score, the gradient of −E with respect to x. Here f0 is the base energy, λ are the
+// and its score −∇E, where the gradient is with respect to x. Here f0 is the base energy, λ are the
 // multipliers of the constraints g ≤ 0, and β is the temperature. A [dual.RealLagrangian] is
 // Tilted. You can write your own type, for instance if one pass over x can compute all g.
 type Tilted interface {
@@ -72,8 +72,8 @@ type GibbsScore struct {
 }
 
 // GibbsOptions holds the settings of [GibbsScore]. By default, the estimate of the posterior mean
-// is the weighted mean Σ w_k y_k of the candidates y_k with weights w_k. This requires Center and
-// Spread, a Gaussian guess of the base distribution. For the estimator of the paper, set Score to
+// is the weighted mean Σ w_k y_k of the candidates y_k with weights w_k. This requires a Gaussian
+// guess of the base distribution in Center and Spread. For the estimator of the paper, set Score to
 // true and leave Center and Spread nil.
 type GibbsOptions struct {
 	Candidates int // number K of candidates; 0 means 64
@@ -89,19 +89,19 @@ type GibbsOptions struct {
 	// cancel.
 	Antithetic bool
 
-	// Score estimates the posterior mean from ŝ, the estimated score of the noisy state (see
-	// [GibbsScore]), as in the paper. Otherwise the estimate is the weighted mean Σ w_k y_k of
-	// the candidates. With few effective candidates, ŝ is unreliable, because it rests on the
-	// score of one remote candidate. On mixtures in many dimensions with a single effective
-	// candidate, the estimate from ŝ is nevertheless more accurate than Σ w_k y_k, because the
-	// multipliers correct the error.
+	// Score estimates the posterior mean from the estimated score ŝ of the noisy state (see
+	// [GibbsScore]), as in the paper. Otherwise the estimate is the weighted mean Σ w_k y_k of the
+	// candidates. With few effective candidates, ŝ is unreliable, because it rests on the score of
+	// one remote candidate. On mixtures in many dimensions with a single effective candidate, the
+	// estimate from ŝ is nevertheless more accurate than Σ w_k y_k, because the multipliers correct
+	// the error.
 	Score bool
 
-	// Control adds a control variate to the weighted mean Σ w_k y_k of the candidates. It is c
-	// times the difference between the weighted mean and the estimate from ŝ (see Score), whose
-	// mean is zero (Stein's identity). The factor c is determined by least squares over the
-	// candidates. On a Gaussian target the result has no variance, even with few effective
-	// candidates. On a mixture it may not help if there is a single effective candidate.
+	// Control adds a control variate to the weighted mean Σ w_k y_k of the candidates. The control
+	// variate is c times the difference between the weighted mean and the estimate from ŝ (see
+	// Score). This difference has mean zero (Stein's identity). The factor c is determined by least
+	// squares over the candidates. On a Gaussian target the result has no variance, even with few
+	// effective candidates. On a mixture it may not help if there is a single effective candidate.
 	Control bool
 }
 
@@ -123,7 +123,7 @@ const (
 )
 
 // NewGibbsScore returns the predictor for a target. It copies a [Composed] target such as a
-// [dual.RealLagrangian]. Any other target is used directly, and every prediction sets its
+// [dual.RealLagrangian]. Any other target is used directly, and every prediction sets the target's
 // multipliers.
 //
 // NewGibbsScore returns an error in these cases:
@@ -236,9 +236,9 @@ func rowsOf(l Tilted) []dual.Row {
 // implements [Predictor].
 func (g *GibbsScore) Violation(v []float64, x []float32) { g.l.Violation(v, x) }
 
-// Effective returns the effective number of candidates (Σw)²/Σw², where w are their weights. It is
-// between 1 and the number of candidates, and is averaged over the states of the last call of
-// Predict. Effective returns 0 before the first Predict.
+// Effective returns the effective number of candidates (Σw)²/Σw², where w are the weights of the
+// candidates. It is between 1 and the number of candidates, and is averaged over the states of the
+// last call of Predict. Effective returns 0 before the first Predict.
 func (g *GibbsScore) Effective() float64 {
 	states := len(g.last.effective)
 	if states == 0 {

@@ -82,8 +82,8 @@ func (p *Mixture) Predict(v, x []float32, alpha, lambda []float64, _ []rand.Sour
 	return nil
 }
 
-// Violation stores in g the constraint functions g_j at every state of x, an array of states × Len.
-// Constraint j holds where g_j ≤ 0. It implements [Predictor].
+// Violation stores in g the constraint functions g_j at every state of x (states × Len). Constraint
+// j holds where g_j ≤ 0. It implements [Predictor].
 func (p *Mixture) Violation(g []float64, x []float32) {
 	n := p.Sites()
 	states := len(x) / n

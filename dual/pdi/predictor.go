@@ -19,8 +19,8 @@ type Predictor interface {
 	Beta() float64
 
 	// Predict stores in v the posterior means E_λ[x_0 | x_t] of the clean states x_0. The noisy
-	// states x_t are in x, an array of states × sites. State s was made with ᾱ = alpha[s] and
-	// standard normal noise ε:
+	// states x_t are in x (states × sites). State s was made with ᾱ = alpha[s] and standard normal
+	// noise ε:
 	//
 	//	x_t = √ᾱ·x_0 + √(1−ᾱ)·ε.
 	//
@@ -28,8 +28,8 @@ type Predictor interface {
 	// [Estimator]. Predict must not keep its arguments.
 	Predict(v, x []float32, alpha, lambda []float64, src []rand.Source) error
 
-	// Violation stores in g the constraint functions g_j at every state of x, an array of states ×
-	// Len. Constraint j holds where g_j ≤ 0.
+	// Violation stores in g the constraint functions g_j at every state of x (states × Len).
+	// Constraint j holds where g_j ≤ 0.
 	Violation(g []float64, x []float32)
 }
 
@@ -67,9 +67,9 @@ type Estimator interface {
 type Forecaster interface {
 	Predictor
 
-	// Forecast stores predictions in v like Predict. It also stores in g, an array of states × Len,
-	// the posterior means E_λ[g(Π(x_0)) | x_t] of the violations. The argument domain is the
-	// projection Π; nil means none.
+	// Forecast stores predictions in v like Predict. It also stores in g (states × Len) the
+	// posterior means E_λ[g(Π(x_0)) | x_t] of the violations. The argument domain is the projection
+	// Π; nil means none.
 	Forecast(v []float32, g []float64, x []float32, alpha, lambda []float64, src []rand.Source, domain func(x []float32)) error
 }
 

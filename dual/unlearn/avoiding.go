@@ -19,16 +19,16 @@ import (
 //
 //	E ∏_k (1 − h_k),
 //
-// where h_k is the probability, under the original model, that the k-th token to be revealed is in
-// F. The mean is over samples of Avoiding drawn by the same process. [Avoiding.LogSurvival] returns
-// the logarithm of the product for each sample. The mean of the products is an unbiased estimate.
+// where h_k is the probability, under the original model, that the k-th token revealed is in F. The
+// mean is over samples drawn with Avoiding by the same process. [Avoiding.LogSurvival] returns the
+// logarithm of the product for each sample. The mean of the products is an unbiased estimate.
 //
 // An Avoiding must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. It keeps a record for every sample, so make a new one after an interrupted run. It
 // is not safe for concurrent use.
 type Avoiding struct {
 	base          energy.Denoiser[int32]
-	avoid         []bool // for each level: whether it is one of the tokens to avoid
+	avoid         []bool // for each level: whether it is in F (see [Avoiding])
 	mask          int32
 	sites, levels int
 
@@ -45,8 +45,8 @@ type survivor struct {
 
 // NewAvoiding returns a denoiser that predicts like q but without the given tokens. The argument
 // mask is the level that stands for a masked token. NewAvoiding returns an error if q is nil, or if
-// mask or a token is not a level. The tokens must be some but not all of the levels other than the
-// mask.
+// mask or a token is not a level. At least one token must be given, and at least one other level
+// besides the mask must remain.
 func NewAvoiding(q energy.Denoiser[int32], mask int32, tokens ...int32) (*Avoiding, error) {
 	if err := check.Given("unlearn: NewAvoiding", "q", q); err != nil {
 		return nil, err
@@ -79,9 +79,10 @@ func (a *Avoiding) Shape() (sites, levels int) { return a.sites, a.levels }
 // MaskLevel returns the level that stands for a masked token; it implements [energy.Masking].
 func (a *Avoiding) MaskLevel() int32 { return a.mask }
 
-// Denoise stores in v the predictions of the original denoiser without the tokens to avoid. It
-// implements energy.Denoiser. It returns an error unless Noised.Reveals shows that tokens are
-// revealed one by one or independently.
+// Denoise stores in v the log-weights predicted by the original model, but with −Inf for every
+// token in F (see [Avoiding]). If no other token is possible at a site, the prediction for the site
+// is unchanged. Denoise implements energy.Denoiser. It returns an error unless Noised.Reveals shows
+// that tokens are revealed one at a time or independently.
 func (a *Avoiding) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if q.Reveals != energy.RevealsOne && q.Reveals != energy.RevealsEach {
 		return fmt.Errorf("unlearn: Avoiding: Noised.Reveals = %d, want RevealsOne or RevealsEach: sample by diffusion.Masked, without a projector, guidance or particles", q.Reveals)
@@ -122,9 +123,9 @@ func (r *survivor) settle(x []int32, mask int32) {
 	}
 }
 
-// exclude removes the tokens to avoid from a row of log-weights. It returns the logarithm of the
-// probability of the remaining tokens. If no token remains, exclude leaves the row unchanged and
-// returns −Inf, so a sample drawn from the row counts as not surviving.
+// exclude removes the tokens of F from a row of log-weights (see [Avoiding]). It returns the
+// logarithm of the probability of the remaining tokens. If no token remains, exclude leaves the row
+// unchanged and returns −Inf, so a sample drawn from the row counts as not surviving.
 func (a *Avoiding) exclude(row []float32) float64 {
 	top := math.Inf(-1)
 	for l, w := range row {
@@ -156,9 +157,9 @@ func (a *Avoiding) exclude(row []float32) float64 {
 
 // LogSurvival stores in dst, for each of the most recent samples, the sum Σ_k log(1 − h_k) (see
 // [Avoiding]), and then discards all records. The slice x must hold these samples in the order in
-// which the diffusion began them; dst has one entry per sample. The sum is −Inf for a sample with a
-// site that allowed only tokens to avoid. LogSurvival panics if fewer samples have been drawn since
-// the last call, or if lengths do not match.
+// which the diffusion began them; dst has one entry per sample. The sum is −Inf if some site of the
+// sample allowed only tokens in F. LogSurvival panics if fewer samples have been drawn since the
+// last call, or if lengths do not match.
 func (a *Avoiding) LogSurvival(dst []float64, x []int32) {
 	n := check.Rows("unlearn", "x", len(x), a.sites)
 	check.Len("unlearn", "dst", len(dst), n)

@@ -1,7 +1,7 @@
-// Package unlearn changes a distribution q so that little remains of other distributions q_i
-// (Khalafi, Ribeiro and Ding 2026). Bounds limit how much may remain of the q_i, and the result
-// stays as close to q as these bounds permit. A [Formulation] defines the measure of closeness and
-// the bounded quantities.
+// Package unlearn changes an original distribution q so that little remains of unwanted
+// distributions q_i (Khalafi, Ribeiro and Ding 2026). Bounds limit how much may remain of the q_i,
+// and the result stays as close to q as these bounds permit. A [Formulation] defines the measure of
+// closeness and the bounded quantities.
 //
 // On a finite space, [Problem] has exact solutions ([Problem.Solve], [Problem.Global]) and
 // trade-off curves. On larger spaces a dual.Inference finds the multipliers. The optimum can then
@@ -9,7 +9,7 @@
 // ([Erasure]). The energy is an [Experts], or a dual.Lagrangian with the bounds [LogRatio] and
 // [Ratio]. [RealErasure] is the counterpart of Erasure for reals.
 //
-// [Avoiding] measures how often a masked diffusion still draws given tokens. Package finetune
+// [Avoiding] measures how often a masked diffusion still draws unwanted tokens. Package finetune
 // changes the weights of a network instead.
 //
 // For example, on a finite space:

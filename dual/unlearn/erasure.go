@@ -15,18 +15,19 @@ import (
 )
 
 // Erasure implements reverse-KL unlearning for a masked diffusion (Khalafi, Ribeiro and Ding 2026).
-// Let q be the distribution to start from, and q_i the distributions to move away from. An Erasure
-// is a denoiser that combines their predictions q̂ and q̂_i at each site:
+// Let q be the original distribution, and let q_i be the unwanted distributions. An Erasure is a
+// denoiser that combines the predictions q̂ for q and q̂_i for the q_i at each site:
 //
 //	log p̂_λ = (log q̂ − Σ_i λ_i log q̂_i)/(1−s) + const,  s = Σλ_i < 1.
 //
-// It also measures how far the diffusion with these predictions is from a diffusion with q̂_i, by
-// the path divergence
+// An Erasure also measures how far the diffusion with the predictions p̂_λ is from a diffusion with
+// q̂_i, by the path divergence
 //
 //	Σ_t E KL(p_λ(x_t'|x_t) ‖ q_i(x_t'|x_t)) = Σ_t E Σ_n (α_t'−α_t)/(1−α_t)·KL(p̂_λ ‖ q̂_i),
 //
-// where step t goes from x_t to x_t', n runs over the masked sites, and α is the signal level. It
-// is an upper bound on the divergence KL(p‖q_i) of the samples' distribution p.
+// where step t goes from x_t to x_t', n runs over the masked sites, and α is the signal level. The
+// path divergence is an upper bound on the divergence KL(p‖q_i), where p is the distribution of the
+// samples.
 //
 // An Erasure is a [dual.Target]. For each sample, its violations are b_i minus the path divergence,
 // where b_i are the bounds on KL(p‖q_i). The dual ascent of the paper is a [dual.Inference] with a
@@ -34,9 +35,9 @@ import (
 // and a Config.Max below 1.
 //
 // For λ ≠ 0 this method is a heuristic. The path divergence exceeds KL(p‖q_i), so it never
-// certifies KL(p‖q_i) ≥ b_i. Its mean is not the dual gradient, and p_λ is not the optimum. If
-// tokens are revealed one by one, [Erasure.Terminal] corrects all three faults. If the space can be
-// enumerated or log Z is known, use [Experts].
+// certifies KL(p‖q_i) ≥ b_i. The mean violation is not the dual gradient, and p_λ is not the
+// optimum. If tokens are revealed one by one, [Erasure.Terminal] corrects all three faults. If the
+// space can be enumerated or log Z is known, use [Experts].
 //
 // An Erasure must be used by one diffusion, whose process is diffusion.Masked, with or without
 // FirstHitting. With a projector, guidance, particles or another process, Denoise returns an error.
@@ -62,9 +63,9 @@ type ErasureConfig struct {
 	Mask int32 // level that stands for a masked token
 }
 
-// NewErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the distribution
-// to start from. The slice away holds the denoisers of the distributions q_i to move away from. The
-// slice b holds one bound on KL(p‖q_i) for each of them.
+// NewErasure returns an erasure whose multipliers λ are 0. The denoiser q is for the original
+// distribution. The slice away holds the denoisers for the unwanted distributions q_i. The slice b
+// holds the bounds b_i on KL(p‖q_i).
 //
 // NewErasure returns an error if a denoiser is nil, if shapes differ, or if the bounds are invalid.
 // It also returns an error if the mask is not a level, or differs from the mask of a denoiser that
@@ -121,7 +122,7 @@ func (e *Erasure) Shape() (sites, levels int) { return e.sites, e.levels }
 // Sites returns the number of sites of a state.
 func (e *Erasure) Sites() int { return e.sites }
 
-// Len returns the number of distributions to move away from.
+// Len returns the number of distributions q_i (see [Erasure]).
 func (e *Erasure) Len() int { return len(e.lambda) }
 
 // Rows returns a description of the bounds on KL(p‖q_i), in nats.
@@ -137,8 +138,8 @@ func (e *Erasure) Beta() float64 {
 }
 
 // SetLambda sets the multipliers and discards all measurements. It returns an error and changes
-// nothing if a multiplier is negative or their sum is not below 1. It panics unless there is one
-// multiplier per distribution.
+// nothing if a multiplier is negative or the sum of the multipliers is not below 1. It panics
+// unless there is one multiplier per distribution.
 func (e *Erasure) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(e.lambda))
 	if err := expert(lambda); err != nil {
@@ -283,9 +284,9 @@ func predictions[S energy.Site](ctx context.Context, v []float32, tables [][]flo
 }
 
 // Denoise stores in v the predictions p̂_λ, which combine the predictions for q and the q_i (see
-// [Erasure]). It implements energy.Denoiser. It returns an error if q gives weight to a token to
-// which some q_i gives none. It also returns an error if tokens are revealed in a way for which the
-// divergence cannot be measured.
+// [Erasure]). It implements energy.Denoiser. It returns an error if the prediction for q allows a
+// token that the prediction for some q_i excludes. It also returns an error if tokens are revealed
+// in a way for which the divergence cannot be measured.
 func (e *Erasure) Denoise(ctx context.Context, v []float32, q energy.Noised[int32]) error {
 	if err := e.follows(q.Reveals); err != nil {
 		return err
@@ -364,7 +365,7 @@ func (e *Erasure) record(sample int, alpha float64) *pathRecord {
 }
 
 // combine replaces a row of log-weights of q by the row of p_λ, and records the divergences of the
-// new row from the distributions to move away from.
+// new row from the unwanted distributions.
 func (e *Erasure) combine(row []float32, at int, r *pathRecord, masked int, how energy.Reveals) error {
 	c := e.rest()
 	for k, w := range row {
@@ -433,10 +434,11 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i.
 //
 // The site-wise combination of predictions only approximates p_λ. For every state in x, the
-// function draws a number of candidates (particles) by calling sample. It resamples x from all
-// candidates by weights that correct the error of the combination along their paths, so a state may
-// occur twice. The function sample must reveal one token at a time (diffusion.Masked{FirstHitting:
-// true}). With exact denoisers the error is O(1/(states·particles)).
+// function draws a number of candidates (particles) by calling sample. It then resamples x from all
+// candidates, so a state may occur twice. The weights correct the error of the combination along
+// the path of each candidate. The function sample must reveal one token at a time
+// (diffusion.Masked{FirstHitting: true}). With exact denoisers the error is
+// O(1/(states·particles)).
 //
 // After the call, [Erasure.Violation] stores b_i − log(p_λ(x)/q_i(x)), in the notation of
 // [Erasure]. The mean of these values is the dual gradient b_i − KL(p_λ‖q_i); if it is at most 0,

@@ -12,9 +12,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Experts is a product of experts, the optimum of the [ReverseKL] formulation as an energy model.
-// Let q be the distribution to start from, q_i the distributions to move away from, and E_q and E_i
-// the energies of their models. The energy is
+// Experts is an energy model of the optimum of the [ReverseKL] formulation, which is a product of
+// experts. Let q be the original distribution, and let q_i be the unwanted distributions. Their
+// models have the energies E_q and E_i. The energy is
 //
 //	E(x, λ) = (E_q(x) − Σ_i λ_i E_i(x)) / (1−s),  s = Σλ_i < 1,
 //
@@ -42,10 +42,11 @@ type Experts struct {
 	now           float64 // log Z_λ at the present multipliers
 }
 
-// NewExperts returns the product of experts at λ = 0. Its arguments are the model q, the models to
-// move away from, and one bound for each of these. For a model m with the energy E_m, the function
-// logZ must return log Σ_x e^{−E_m(x)}, by any method. It is called once per model to move away
-// from, and once by every SetLambda.
+// NewExperts returns the product of experts at λ = 0. The argument q is the model of the original
+// distribution. The slice away holds the models of the unwanted distributions q_i, and the slice b
+// holds the bounds b_i. For a model m with the energy E_m, the function logZ must return log Σ_x
+// e^{−E_m(x)}, by any method. NewExperts calls logZ once for every model in away, and SetLambda
+// calls it once.
 //
 // NewExperts returns an error if an argument is nil, if shapes differ, if the bounds are invalid,
 // or if logZ returns an error.
@@ -92,7 +93,7 @@ func (m *Experts) Energy(e []float64, x []int32) { m.sum.Energy(e, x) }
 // energy.Capable.
 func (m *Experts) As(target any) bool { return m.sum.As(target) }
 
-// Len returns the number of distributions to move away from.
+// Len returns the number of distributions q_i (see [Experts]).
 func (m *Experts) Len() int { return len(m.lambda) }
 
 // Sites returns the number of sites of a state.
@@ -124,9 +125,9 @@ func expert(lambda []float64) error {
 	return nil
 }
 
-// SetLambda sets the multipliers and computes log Z_λ. It returns an error and changes nothing if
-// a multiplier is negative, if their sum is not below 1, or if log Z_λ cannot be found. It panics
-// unless there is one multiplier per distribution.
+// SetLambda sets the multipliers and computes log Z_λ. It returns an error and changes nothing if a
+// multiplier is negative, if the sum of the multipliers is not below 1, or if log Z_λ cannot be
+// found. It panics unless there is one multiplier per distribution.
 func (m *Experts) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(m.lambda))
 	if err := expert(lambda); err != nil {
@@ -154,8 +155,8 @@ func (m *Experts) tune(lambda []float64) {
 	m.weigh(m.weight, 0)
 }
 
-// Violation stores in g the violations g_i of every state of x, a row-major array of states ×
-// distributions. It panics if the lengths do not match.
+// Violation stores in g, row-major, the violations g_i of every state of x (states × Len). It
+// panics if the lengths do not match.
 func (m *Experts) Violation(g []float64, x []int32) {
 	n := len(m.lambda)
 	states := len(x) / m.sites
@@ -186,10 +187,10 @@ func divergences(bound []float64) []dual.Row {
 }
 
 // LogRatio returns the constraint E_p[log q − log q_i] ≥ b of the [DiscreteSafe] formulation. Here
-// q is the distribution to start from, and q_i is a distribution to move away from. The arguments q
-// and qi are models with the log partition functions logZq and logZi. The dual.Lagrangian of q with
-// this constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate shows whether the
-// constraint holds.
+// q is the original distribution, and q_i is an unwanted distribution. The arguments q and qi are
+// models with the log partition functions logZq and logZi. The dual.Lagrangian of q with this
+// constraint has the distribution ∝ q^{1+λ} q_i^{−λ}. Its certificate shows whether the constraint
+// holds.
 func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32] {
 	// log q − log q_i = E_i + log Z_i − E_q − log Z_q.
 	h := dual.Constraint[int32]{Of: []dual.Energetic[int32]{qi, q}, Coef: []float64{1, -1}, Low: b + logZq - logZi, High: math.Inf(1)}
@@ -197,9 +198,9 @@ func LogRatio(q, qi energy.Model, logZq, logZi, b float64) dual.Constraint[int32
 }
 
 // Ratio returns the constraint E_p[q_i/q] ≤ eps of the [LikelihoodRatio] formulation. Here q is the
-// distribution to start from, and q_i is a distribution to move away from. The arguments q and qi
-// are models with the log partition functions logZq and logZi. The ratio overflows to +Inf where
-// q_i exceeds q by a factor of more than e^709.
+// original distribution, and q_i is an unwanted distribution. The arguments q and qi are models
+// with the log partition functions logZq and logZi. The ratio overflows to +Inf where q_i exceeds q
+// by a factor of more than e^709.
 func Ratio(q, qi energy.Model, logZq, logZi, eps float64) (dual.Constraint[int32], error) {
 	if _, _, err := check.Model("unlearn", "Ratio", "q", q); err != nil {
 		return dual.Constraint[int32]{}, err

@@ -16,8 +16,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/tilt"
 )
 
-// Problem is an unlearning problem on a finite space. It consists of a distribution q, and
-// distributions q_i to move away from. It is immutable and safe for concurrent use.
+// Problem is an unlearning problem on a finite space. It consists of an original distribution q and
+// unwanted distributions q_i. It is immutable and safe for concurrent use.
 type Problem struct {
 	q    []float64
 	away [][]float64
@@ -54,8 +54,8 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 	return u, nil
 }
 
-// FromRatios returns the problem on a sample x_1, x_2, … from q, the distribution to start from.
-// All x_k count as equally probable under q. The distributions q_i are given by ratios[i][k] =
+// FromRatios returns the problem on a sample x_1, x_2, … from the original distribution q. All x_k
+// count as equally probable under q. The distributions q_i are given by ratios[i][k] =
 // q_i(x_k)/q(x_k). The solution of the problem gives the multipliers λ for ForwardKL and
 // LikelihoodRatio without samples from the optimum p_λ (the dual-only algorithm). [Rejection] can
 // then draw from p_λ.
@@ -281,9 +281,9 @@ func KL(p, q []float64) float64 {
 type Formulation int
 
 const (
-	// ReverseKL minimises KL(p‖q), where q is the distribution to start from. The constraints are
-	// KL(p‖q_i) ≥ b_i, where the q_i are the distributions to move away from. With the multipliers
-	// λ_i, the optimum is
+	// ReverseKL minimises KL(p‖q), where q is the original distribution. The constraints are
+	// KL(p‖q_i) ≥ b_i, where the q_i are the unwanted distributions. With the multipliers λ_i, the
+	// optimum is
 	//
 	//	p_λ ∝ q^{1/(1−s)} ∏ q_i^{−λ_i/(1−s)},  s = Σλ_i < 1.
 	//
@@ -291,35 +291,35 @@ const (
 	// [CriticalError] and [DiscreteSafe].
 	ReverseKL Formulation = iota
 
-	// ForwardKL minimises KL(q‖p), where q is the distribution to start from. The constraints are
-	// KL(q_i‖p) ≥ b_i, where the q_i are the distributions to move away from. With the multipliers
-	// λ_i, the optimum is
+	// ForwardKL minimises KL(q‖p), where q is the original distribution. The constraints are
+	// KL(q_i‖p) ≥ b_i, where the q_i are the unwanted distributions. With the multipliers λ_i, the
+	// optimum is
 	//
 	//	p_λ = (q − Σλ_i q_i)/(1−s),  s = Σλ_i,
 	//
 	// if that is a distribution.
 	ForwardKL
 
-	// Likelihood minimises KL(p‖q), where q is the distribution to start from. The constraints
-	// bound the mean likelihoods E_p[q_i] ≤ ε_i of the distributions q_i to move away from. With
-	// the multipliers λ_i, the optimum is
+	// Likelihood minimises KL(p‖q), where q is the original distribution. The constraints bound the
+	// mean likelihoods E_p[q_i] ≤ ε_i of the unwanted distributions q_i. With the multipliers λ_i,
+	// the optimum is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i q_i).
 	Likelihood
 
-	// LikelihoodRatio minimises KL(p‖q), where q is the distribution to start from. The constraints
-	// are E_p[r_i] ≤ ε_i for the ratios r_i = q_i/q, where the q_i are the distributions to move
-	// away from. With the multipliers λ_i, the optimum is
+	// LikelihoodRatio minimises KL(p‖q), where q is the original distribution. The constraints are
+	// E_p[r_i] ≤ ε_i for the ratios r_i = q_i/q, where the q_i are the unwanted distributions. With
+	// the multipliers λ_i, the optimum is
 	//
 	//	p_λ ∝ q·exp(−Σλ_i r_i).
 	//
-	// It does not depend on the reference measure of the densities. Before unlearning, E_q[r_i] is
-	// 1.
+	// The optimum does not depend on the reference measure of the densities. Before unlearning,
+	// E_q[r_i] is 1.
 	LikelihoodRatio
 
-	// DiscreteSafe minimises KL(p‖q), where q is the distribution to start from. The constraints
-	// are E_p[log q/q_i] ≥ b_i, where the q_i are the distributions to move away from. With the
-	// multipliers λ_i, the optimum is
+	// DiscreteSafe minimises KL(p‖q), where q is the original distribution. The constraints are
+	// E_p[log q/q_i] ≥ b_i, where the q_i are the unwanted distributions. With the multipliers λ_i,
+	// the optimum is
 	//
 	//	p_λ ∝ q^{1+s} ∏ q_i^{−λ_i},  s = Σλ_i.
 	//
@@ -346,8 +346,8 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 }
 
 // Ascend moves the multipliers of a formulation by n steps of a rule (see [dual.Rule]), with the
-// exact gradient and curvature of the dual function. It returns the multipliers after each step, an
-// array of n × len(b). They approach the optimum of [Problem.Solve].
+// exact gradient and curvature of the dual function. It returns an array of n × len(b) with the
+// multipliers after each step. The multipliers approach the optimum of [Problem.Solve].
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. Every
 // multiplier stays within [0, most], where most = +Inf means no limit. For ReverseKL this limit
@@ -406,8 +406,8 @@ const reverseMax = 0.99
 // problem.
 //
 // For ReverseKL, the multipliers reach s = Σλ_i = 1 while a constraint is still violated. On a
-// finite space this happens if a bound reaches a critical value. If q_1 is the only distribution to
-// move away from, this value is
+// finite space this happens if a bound reaches a critical value. If q_1 is the only unwanted
+// distribution, this value is
 //
 //	b_crit = −log q_1(M),  M = {x : q(x)/q_1(x) is largest}.
 //
@@ -421,8 +421,8 @@ const reverseMax = 0.99
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
-	// critical bound b_crit of ReverseKL (see [CriticalError]) if there is one distribution to move
-	// away from; otherwise 0
+	// critical bound b_crit of ReverseKL (see [CriticalError]) if there is only one unwanted
+	// distribution; otherwise 0
 	Critical float64
 	// supremum of the dual function, not attained; for ForwardKL, the largest value found
 	Supremum float64
@@ -443,9 +443,9 @@ func (e *CriticalError) Error() string {
 	return fmt.Sprintf("unlearn: reverse-kl: bounds %v are beyond what any λ reaches: the dual supremum %v is not attained: lower them, or use DiscreteSafe or Global", e.Bound, e.Supremum)
 }
 
-// Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for q_1, the first
-// of the distributions to move away from. If q_1 = 0 at a state where q > 0, every bound can be
-// reached, and Critical returns 0.
+// Critical returns the critical bound b_crit of ReverseKL (see [CriticalError]) for the first
+// unwanted distribution q_1. If q_1 = 0 at a state where q > 0, every bound can be reached, and
+// Critical returns 0.
 func (u *Problem) Critical() float64 {
 	best, mass := math.Inf(-1), 0.0
 	for k, q := range u.q {
@@ -469,7 +469,7 @@ func (u *Problem) Critical() float64 {
 // rounding errors of numbers near 1.
 const ratioRounding = 1e-13
 
-// farthest returns the largest log(q/q_u), where q_u is the first distribution to move away from.
+// farthest returns the largest log(q/q_u), where q_u is the first unwanted distribution.
 func (u *Problem) farthest() float64 {
 	best := math.Inf(-1)
 	for k, q := range u.q {
@@ -697,9 +697,9 @@ const maxFaces = 20
 //
 // Global takes time 2^n for n ≤ 20 states with q > 0.
 //
-// Global returns an error if there are several distributions to move away from or more than 20
-// states. It also returns an error if b is above the largest possible KL(p‖q_1), which is −log min
-// q_1 over the states with q > 0.
+// Global returns an error if there are several unwanted distributions or more than 20 states. It
+// also returns an error if b is above the largest possible KL(p‖q_1), which is −log min q_1 over
+// the states with q > 0.
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err
@@ -826,8 +826,9 @@ type Solution struct {
 // Solve returns the optimum of a formulation under the bounds b, exact up to rounding. The slice b
 // holds one bound per distribution: ε_i for Likelihood and LikelihoodRatio, and b_i for the others.
 //
-// Bounds must be finite. Solve returns an error if their number is wrong or if the distributions do
-// not satisfy the conditions of the formulation (see [New]). It returns these typed errors:
+// Bounds must be finite. Solve returns an error if the number of bounds is wrong or if the
+// distributions do not satisfy the conditions of the formulation (see [New]). It returns these
+// typed errors:
 //
 //   - a [*CriticalError] if ReverseKL is proven to have no multipliers whose sum is at most 1 −
 //     10⁻⁵, or if ForwardKL has no multipliers that float64 numbers can represent;
@@ -1090,7 +1091,7 @@ func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
 // a distribution p must move to keep only a given share of q_1.
 type Point struct {
 	Formulation Formulation
-	Unlearned   float64 // E_p[q_1/q], the share of q_1 that remains under p; 1 at p = q
+	Unlearned   float64 // share E_p[q_1/q] of q_1 that remains under p; 1 at p = q
 	KL          float64 // cost KL(p‖q) in nats
 	Lambda      float64
 }
@@ -1098,7 +1099,7 @@ type Point struct {
 // UnreachableError reports that a formulation cannot reduce q_1 to the requested level.
 type UnreachableError struct {
 	Formulation Formulation // formulation that cannot reach the level
-	Level       float64     // requested value of E_p[q_1/q], the share of q_1 that remains
+	Level       float64     // requested share E_p[q_1/q] of q_1 that remains
 	// infimum of the levels E_p[q_1/q] that distributions of the formulation reach
 	Lowest float64
 }
@@ -1108,8 +1109,8 @@ func (e *UnreachableError) Error() string {
 }
 
 // TradeOff returns the points of trade-off curves between unlearning q_1 and staying close to q.
-// For each formulation and each level 0 < r ≤ 1, it finds the distribution p with E_p[q_1/q] = r
-// and its cost. Only the first distribution to move away from, q_1, is used.
+// For each formulation and each level 0 < r ≤ 1, it finds the distribution p with E_p[q_1/q] = r,
+// and the cost of p. Only the first unwanted distribution q_1 is used.
 //
 // TradeOff omits levels that a formulation cannot reach. The error then joins an
 // [*UnreachableError] for each of these levels, and the points are valid. There are no points if a

@@ -16,21 +16,20 @@ import (
 //
 //	x̂_λ = (x̂ − Σ_i λ_i x̂_i)/(1−s),  s = Σλ_i < 1,
 //
-// where x̂ is the prediction for q, the distribution to start from, and x̂_i is the prediction for
-// q_i, a distribution to move away from. A DDPM step with x̂_λ is the normalised product of powers
-// of the steps with x̂ and x̂_i. Predictions of noise, scores and velocities combine by the same
-// formula.
+// where x̂ is the prediction for the original distribution q, and x̂_i are the predictions for the
+// unwanted distributions q_i. A DDPM step with x̂_λ is the normalised product of powers of the
+// steps with x̂ and x̂_i. Predictions of noise, scores and velocities combine by the same formula.
 //
-// It also measures how far the DDPM diffusion with x̂_λ is from the DDPM diffusion with x̂_i, by
-// the path divergence (Lemma 3)
+// A RealErasure also measures how far the DDPM diffusion with x̂_λ is from the DDPM diffusion with
+// x̂_i, by the path divergence (Lemma 3)
 //
 //	½·Σ_k (SNR_{k−1} − SNR_k)·E‖x̂_λ − x̂_i‖²,  SNR = ᾱ/(1−ᾱ),
 //
 // where ᾱ is the signal level, and step k lowers the noise from level k to level k−1. For the last
 // step the factor is SNR_1. With exact denoisers, the divergence at λ = 0 tends to KL(q‖q_i) as the
-// steps become finer; with coarse steps it is larger. For λ ≠ 0 it is not a lower bound on the
-// divergence of the samples from q_i (see [Erasure]). denoise.RealLikelihood estimates the
-// densities of final samples.
+// steps become finer; with coarse steps it is larger. For λ ≠ 0 the path divergence is not a lower
+// bound on the divergence of the samples from q_i (see [Erasure]). denoise.RealLikelihood estimates
+// the densities of final samples.
 //
 // A RealErasure is a [dual.Target] of reals. Like an Erasure, it needs a [dual.Resampler] around
 // its diffusion, and a [dual.Inference] with [dual.Ascent] and a Config.Max below 1.
@@ -58,9 +57,9 @@ type realRecord struct {
 	sum  []float64
 }
 
-// NewRealErasure returns an erasure whose multipliers λ are 0. The denoiser q predicts the
-// distribution to start from. The denoisers in the slice away predict the distributions q_i. The
-// distance from each of them is bounded from below: KL(p‖q_i) ≥ b[i], in nats.
+// NewRealErasure returns an erasure whose multipliers λ are 0. The denoiser q is for the original
+// distribution. The slice away holds the denoisers for the unwanted distributions q_i. The bounds
+// are KL(p‖q_i) ≥ b[i], in nats.
 //
 // NewRealErasure returns an error if a denoiser is nil or has more than one level, or if shapes
 // differ. It also returns an error if the number of bounds is wrong or a bound is not finite.
@@ -93,18 +92,18 @@ func (e *RealErasure) Shape() (sites, levels int) { return e.sites, 1 }
 // Sites returns the number of sites of a state.
 func (e *RealErasure) Sites() int { return e.sites }
 
-// Len returns the number of distributions to move away from.
+// Len returns the number of distributions q_i (see [RealErasure]).
 func (e *RealErasure) Len() int { return len(e.lambda) }
 
-// Beta returns 1, the temperature of the target.
+// Beta returns the temperature of the target, which is 1.
 func (e *RealErasure) Beta() float64 { return 1 }
 
 // Rows returns a description of the bounds on KL(p‖q_i), in nats.
 func (e *RealErasure) Rows() []dual.Row { return divergences(e.bound) }
 
 // SetLambda sets the multipliers and discards all measurements. It returns an error and changes
-// nothing if a multiplier is negative or their sum is not below 1. It panics unless there is one
-// multiplier per distribution.
+// nothing if a multiplier is negative or the sum of the multipliers is not below 1. It panics
+// unless there is one multiplier per distribution.
 func (e *RealErasure) SetLambda(lambda []float64) error {
 	check.Len("unlearn", "lambda", len(lambda), len(e.lambda))
 	if err := expert(lambda); err != nil {

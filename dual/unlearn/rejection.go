@@ -18,15 +18,15 @@ import (
 // acceptance probability. It draws x from q and accepts it with probability a(x). If a is
 // [AcceptForward] or [AcceptLikelihood], the states are exact samples from the optimum p_λ of the
 // corresponding formulation at the multipliers λ. A Rejection is a [dual.Resampler] and therefore a
-// [dual.Primal]. Run keeps only the last of its n draws.
+// [dual.Primal]. Run replaces all states n times, so only the last states remain.
 //
 // Run returns an error of the function draw or of ctx, or a [*TrialsError]. It also returns an
 // error if an acceptance is above 1 or NaN; no distribution p_λ then exists at this λ. After an
 // error, the draws in progress are lost.
 //
-// The result does not depend on the number of states. If the acceptance is unchanged, a Run first
-// uses the draws left over from the previous Run. Methods must not be called concurrently with each
-// other.
+// The sequence of accepted states does not depend on the number of states. Draws from q come in
+// batches, and a Run first uses the draws from q that the previous Run has not used. Methods must
+// not be called concurrently with each other.
 type Rejection[S energy.Site] struct {
 	*dual.Resampler[S]
 	draw   func(ctx context.Context, x []S) error
@@ -47,7 +47,7 @@ const defaultTrials = 1_000_000
 // TrialsError reports that no draw was accepted for a state within the allowed number of trials.
 // Only the states before this one are new.
 type TrialsError struct {
-	State, Trials int     // number of the state, and number of draws that were tried for it
+	State, Trials int     // number of the state; number of draws that were tried for it
 	Accepted      float64 // acceptance rate of all draws so far
 }
 
@@ -56,9 +56,9 @@ func (e *TrialsError) Error() string {
 }
 
 // NewRejection returns a sampler with the given number of states. The function draw fills x with
-// draws from q, like the method Sample of a diffusion; x holds as many states as the Rejection. The
-// function accept returns log a(x) ≤ 0, or −Inf to reject x always. The argument trials is the
-// largest number of draws from q per state; 0 means 10⁶. The states are zeros before the first Run.
+// draws from q, one for each of these states, like the method Sample of a diffusion. The function
+// accept returns log a(x) ≤ 0, or −Inf to reject x always. The argument trials is the largest
+// number of draws from q per state; 0 means 10⁶. The states are zeros before the first Run.
 //
 // NewRejection returns an error unless sites ≥ 1, states ≥ 1, trials ≥ 0, and draw, accept and src
 // are not nil.
@@ -120,9 +120,8 @@ func (r *Rejection[S]) one(ctx context.Context, k int, x []S) error {
 	return &TrialsError{k, r.trials, r.Acceptance()}
 }
 
-// Acceptance returns the accepted fraction of all draws from q up to now, or 0 before the first
-// draw. It is an unbiased estimate of E_q[a], the mean acceptance probability. This mean is the
-// normaliser Z_λ of q·a.
+// Acceptance returns the fraction of all draws from q that were accepted, or 0 before the first
+// draw. It estimates the mean acceptance probability E_q[a], which is the normaliser Z_λ of q·a.
 func (r *Rejection[S]) Acceptance() float64 {
 	if r.tried == 0 {
 		return 0
@@ -146,7 +145,7 @@ func AcceptForward(lambda, ratio []float64) float64 {
 	return simd.Log(v)
 }
 
-// AcceptLikelihood returns −Σ_i λ_i r_i, the logarithm of the acceptance probability with which a
+// AcceptLikelihood returns the logarithm −Σ_i λ_i r_i of the acceptance probability with which a
 // [Rejection] draws from the [Likelihood] or [LikelihoodRatio] distribution. Here r_i is the
 // bounded quantity at x: q_i for Likelihood, q_i/q for LikelihoodRatio.
 func AcceptLikelihood(lambda, r []float64) float64 {

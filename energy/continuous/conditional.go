@@ -16,8 +16,8 @@ import (
 //	y = √ᾱ·x_0 + √(1−ᾱ)·ε,  ᾱ = alpha[s],
 //
 // where ε is standard normal. The prior of x_0 is the mixture tilted by t (see [Mixture.Tilt]); a
-// nil t means 0. Its components are N(m_k, C_k). If p(k|y) is the probability of component k given
-// y, the mean is
+// nil t means 0. The components of this prior are N(m_k, C_k). If p(k|y) is the probability of
+// component k given y, the mean is
 //
 //	Σ_k p(k|y)·(m_k + √ᾱ·C_k·(ᾱC_k + (1−ᾱ)I)⁻¹·(y − √ᾱ·m_k)).
 //
@@ -27,7 +27,7 @@ func (m *Mixture) Posterior(v, x []float32, alpha, t []float64) {
 }
 
 // Conditional is a [Mixture] conditioned on known values of some coordinates. [Mixture.Given] makes
-// it. It is immutable and safe for concurrent use.
+// it. A Conditional is immutable and safe for concurrent use.
 type Conditional struct {
 	m     *Mixture
 	known []bool       // whether each coordinate is known; nil if none is

@@ -3,6 +3,6 @@
 // equations, the result is again a Gaussian mixture. [Linear] and [Quadratic] are terms of larger
 // energies.
 //
-// Each of the three is an [energy.Scored]: it computes the energy E, where p(x) ∝ exp(−E(x)), in
-// nats, and the score −∇E. All are immutable and safe for concurrent use.
+// Each of the three is an [energy.Scored]: it computes the energy E in nats and the score −∇E,
+// where p(x) ∝ exp(−E(x)). All are immutable and safe for concurrent use.
 package continuous

@@ -159,7 +159,7 @@ func symmetric(a []float64, n int) (*mat.SymDense, error) {
 // Sites returns the number of coordinates.
 func (m *Mixture) Sites() int { return m.sites }
 
-// Components returns the number of components, the Gaussians of the mixture.
+// Components returns the number of Gaussians in the mixture.
 func (m *Mixture) Components() int { return len(m.logw) }
 
 // Component stores the mean of component k in the slice mean and returns the component's weight. It

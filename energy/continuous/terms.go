@@ -10,8 +10,8 @@ import (
 )
 
 // Quadratic is the energy E(x) = ½xᵀAx + bᵀx + c with a symmetric matrix A. If A is positive
-// definite, it is the energy of the Gaussian N(−A⁻¹b, A⁻¹). It is immutable and safe for concurrent
-// use.
+// definite, it is the energy of the Gaussian N(−A⁻¹b, A⁻¹). A Quadratic is immutable and safe for
+// concurrent use.
 type Quadratic struct {
 	a, b []float64
 	c    float64

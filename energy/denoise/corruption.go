@@ -17,14 +17,14 @@ import (
 type Corruption uint8
 
 const (
-	// Absorbing leaves a token intact with probability α, the signal level of the diffusion at that
-	// time. Otherwise it replaces the token by the mask. For a model with K levels the mask is
-	// level K, so the denoiser has K+1 levels. The denoiser never predicts the mask, and its
-	// predictions do not depend on time.
+	// Absorbing leaves a token intact with probability α, where α is the signal level of the
+	// diffusion at that time. Otherwise it replaces the token by the mask. For a model with K
+	// levels the mask is level K, so the denoiser has K+1 levels. The denoiser never predicts the
+	// mask, and its predictions do not depend on time.
 	Absorbing Corruption = iota
 
-	// Noisy leaves a token intact with probability α, the signal level of the diffusion at that
-	// time. Otherwise it draws the token uniformly from the levels of the model.
+	// Noisy leaves a token intact with probability α, where α is the signal level of the diffusion
+	// at that time. Otherwise it draws the token uniformly from the levels of the model.
 	Noisy
 )
 

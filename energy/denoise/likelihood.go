@@ -19,10 +19,10 @@ import (
 //
 //	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)),
 //
-// where q̂ is the prediction of the denoiser. A Likelihood takes the mean over K random orders, the
-// same for all states. The result is again a distribution that sums to 1, with mean q over all
-// choices of orders. Its logarithm is the bound of Khalafi, Ribeiro and Ding (2026, C.4) with K
-// importance weights.
+// where q̂ is the prediction of the denoiser. A Likelihood takes the mean over K random orders,
+// which are the same for all states. The result is again a distribution that sums to 1, with mean q
+// over all choices of orders. Its logarithm is the bound of Khalafi, Ribeiro and Ding (2026, C.4)
+// with K importance weights.
 //
 // Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. Use it to
 // form ratios of the likelihoods of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts).
@@ -38,7 +38,7 @@ type Likelihood struct {
 
 // NewLikelihood returns the distribution of the samples that a masked diffusion generates with the
 // denoiser d. The argument mask is the level of a masked token. Tokens are revealed in random
-// orders; orders is their number, and seed determines them.
+// orders. The argument orders is the number of these orders, and seed determines them.
 //
 // NewLikelihood returns an error in these cases:
 //

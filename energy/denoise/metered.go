@@ -21,8 +21,8 @@ type Cost struct {
 }
 
 // Metered wraps a denoiser of masked tokens. It counts the calls and the states passed to the
-// denoiser, and can cache predictions. With a cache, it also predicts states without masked tokens
-// itself, since all their tokens are known. It is safe for concurrent use.
+// denoiser, and can cache predictions. With a cache, states without masked tokens are not passed to
+// the denoiser, because all their tokens are known. It is safe for concurrent use.
 type Metered struct {
 	d             energy.Denoiser[int32]
 	mask          int32

@@ -110,8 +110,8 @@ func (m *Mixture) given(clean []bool) (*continuous.Conditional, error) {
 // random draw of the clean state x_0 given the noisy state x_t. A reverse step of
 // diffusion.Gaussian is then an exact draw of the less noisy state, for any value of its field Eta.
 // If the schedule begins with pure noise, the samples have the distribution of the mixture for any
-// number of steps. If the mixture comes from [continuous.Mixture.Where], they satisfy its
-// equations. An Ancestral is safe for concurrent use.
+// number of steps. If the mixture comes from [continuous.Mixture.Where], the samples satisfy the
+// equations given to Where. An Ancestral is safe for concurrent use.
 type Ancestral struct{ prior *continuous.Mixture }
 
 // NewAncestral returns the Ancestral denoiser of the mixture. It returns an error if m is nil.

@@ -22,11 +22,11 @@ import (
 // and x_0. The last step has the posterior variance of x_0 under a flat prior. (Samplers usually
 // make it without noise, which gives no density.)
 //
-// The estimate is a mean of K ratios. For each, noise is added to the state along a random path.
-// The ratio is the density of the path under the reverse chain, divided by its density under the
-// noise process. On average the logarithm of the estimate is below log q(x_0). The gap shrinks as K
-// grows (Khalafi, Ribeiro and Ding 2026, Lemma 2 and C.4). With K = 1 it is the evidence lower
-// bound.
+// The estimate is a mean of K ratios. For each ratio, noise is added to the state along a random
+// path. The ratio is the density of this path under the reverse chain, divided by the density of
+// this path under the noise process. On average the logarithm of the estimate is below log q(x_0).
+// The gap shrinks as K grows (Khalafi, Ribeiro and Ding 2026, Lemma 2 and C.4). With K = 1 it is
+// the evidence lower bound.
 //
 // A RealLikelihood is safe for concurrent use if the denoiser is.
 type RealLikelihood struct {
@@ -165,9 +165,10 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	return sum
 }
 
-// PathKL compares the diffusions of two denoisers: d, the denoiser given to [NewRealLikelihood],
-// and the argument other. The states x must be samples of d. For each, PathKL follows one random
-// path of noise and stores in kl an estimate of the divergence in nats,
+// PathKL compares the diffusions of two denoisers. One is the denoiser d given to
+// [NewRealLikelihood]; the other is the argument other. The states x must be samples of d. For each
+// state, PathKL follows one random path of noise and stores in kl an estimate of the divergence in
+// nats,
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t).
 //
@@ -175,8 +176,8 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 // predicts x̂′_0. The mean and the variance of x_{t−1} given x_t and x_0 are μ_t and β̃_t.
 //
 // If d is exact, the mean over samples is the divergence between the distributions of whole paths
-// (Khalafi, Ribeiro and Ding 2026, Lemma 3). This is an upper bound on the divergence of the final
-// samples.
+// (Khalafi, Ribeiro and Ding 2026, Lemma 3). This divergence is an upper bound on the divergence of
+// the final samples.
 //
 // PathKL returns an error of ctx or of a denoiser, or if the other denoiser has another shape. It
 // panics if the lengths do not match.

@@ -13,8 +13,8 @@ import (
 )
 
 // Tempered makes the predictions of a denoiser of tokens sharper: likely tokens become more likely.
-// It can be used with any process, projection and guidance of a diffusion. Each row of log-weights
-// v, one per site, is changed in this order:
+// Tempered can be used with any process, projection and guidance of a diffusion. Every site has a
+// row v of log-weights. Each row is changed in this order:
 //
 //	remove the levels in Without,
 //	divide v by Temperature,
@@ -22,13 +22,14 @@ import (
 //	keep only the largest weights that together have the share TopP of the remaining weight.
 //
 // Among equal weights, lower levels are kept first. The samples no longer have the denoiser's
-// distribution. A struct literal is ready for use. It is safe for concurrent use if Denoiser is.
+// distribution. A struct literal is ready for use. A Tempered is safe for concurrent use if
+// Denoiser is.
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 
 	Temperature float64 // divisor of the log-weights, > 0; 0 means 1
-	TopK        int     // number of levels to keep, ≥ 1; 0 means all
-	TopP        float64 // share of the weight to keep, in (0, 1]; 0 means 1
+	TopK        int     // number of levels that are kept, ≥ 1; 0 means all
+	TopP        float64 // fraction of the weight that is kept, in (0, 1]; 0 means 1
 	// levels to remove because they are not tokens, such as the mask
 	Without []int32
 }

@@ -100,8 +100,8 @@ type Differentiable interface {
 	//
 	// where J is the Jacobian of the prediction with respect to all entries of the state. For a
 	// clean entry, the row of J is a row of the identity matrix. The slices rows and dst hold
-	// states × K × sites numbers, for any number K of vectors per state. They must not overlap.
-	// Pullback panics if lengths do not match. It returns the errors of Denoise.
+	// states × K × sites numbers, for any number K of vectors per state. These slices must not
+	// overlap. Pullback panics if lengths do not match. It returns the errors of Denoise.
 	Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error
 }
 

@@ -46,7 +46,7 @@ type Windows struct {
 // distribution of the data.
 type WindowsConfig struct {
 	Bandwidth float64 // standard deviation h ≥ 0 of the kernel, in units of the data
-	Top       int     // number of nearest windows to average; 0 means all windows of relevant weight
+	Top       int     // number of nearest windows in the average; 0 means all windows of relevant weight
 }
 
 // leastWeight is the log of the relative weight below which a window is omitted. 10⁶ windows at
@@ -85,11 +85,11 @@ func (w *Windows) measure() {
 	w.longest = math.Sqrt(slices.Max(w.square))
 }
 
-// Shape returns the number of entries of a window (a vector of the data set), and 1 as the number
-// of levels.
+// Shape returns the length of the vectors in the data set as the number of sites, and 1 as the
+// number of levels.
 func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 
-// Len returns the number of windows, the vectors of the data set.
+// Len returns the number of vectors in the data set, which are called windows.
 func (w *Windows) Len() int { return len(w.square) }
 
 // Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. A

@@ -86,7 +86,7 @@ type subject struct {
 //   - supports: Repair makes states of positive probability and does not change a state that
 //     already has it.
 //   - layers: the conditionals of the two layers of an energy.Bipartite model come from one joint
-//     distribution. Its marginal over the visible sites is the model.
+//     distribution. The marginal of this joint distribution over the visible sites is the model.
 //   - changes: energy.Incremental and energy.IncrementalBipartite compute the same bits from an
 //     earlier state as from scratch.
 //   - estimates: the mean of Estimate is the table.

@@ -26,10 +26,10 @@ type Independent struct {
 	start  []int32   // row starts of the graph without edges
 }
 
-// NewIndependent returns the model with the given log-weights, a row-major array of sites × levels,
-// which it copies. It returns an error if levels < 1 or len(logw) is not a positive multiple of
-// levels. It also returns an error if a log-weight is NaN or +Inf, or if a site forbids every
-// level.
+// NewIndependent returns the model with the given log-weights. The slice logw is a row-major array
+// of sites × levels and is copied. NewIndependent returns an error if levels < 1 or len(logw) is
+// not a positive multiple of levels. It also returns an error if a log-weight is NaN or +Inf, or if
+// a site forbids every level.
 func NewIndependent(logw []float64, levels int) (*Independent, error) {
 	if levels < 1 {
 		return nil, fmt.Errorf("model: NewIndependent: levels = %d, want ≥ 1", levels)
@@ -89,7 +89,7 @@ func NewBernoulli(logits []float64) (*Independent, error) {
 // Shape returns the number of sites and the number of levels.
 func (m *Independent) Shape() (sites, levels int) { return len(m.costs) / m.levels, m.levels }
 
-// LogWeights returns a copy of the log-weights w, a row-major array of sites × levels.
+// LogWeights returns a copy of the log-weights w as a row-major array of sites × levels.
 func (m *Independent) LogWeights() []float64 {
 	w := make([]float64, len(m.costs))
 	for i, c := range m.costs {

@@ -18,7 +18,7 @@ type Lattice []int
 type FreeLattice []int
 
 // Periodic is implemented by a [Topology] that is a periodic lattice: a [Lattice], a pointer to a
-// Lattice, or a type that embeds a Lattice. Its edges are those of Lattice(Sides()), all of weight
+// Lattice, or a type that embeds a Lattice. The edges are those of Lattice(Sides()), all of weight
 // 1. If a type that embeds a Lattice has another graph, models use the graph and ignore the sides.
 type Periodic interface {
 	Topology
@@ -28,17 +28,17 @@ type Periodic interface {
 	Sides() []int
 }
 
-// Sites returns the number of sites, the product of the sides.
+// Sites returns the number of sites, which is the product of the sides.
 func (l Lattice) Sites() int { return product(l) }
 
-// Sides returns l itself, the lengths of the sides. It implements [Periodic].
+// Sides returns the lengths of the sides. This is l itself. Sides implements [Periodic].
 func (l Lattice) Sides() []int { return l }
 
 // Graph returns the graph whose edges join neighbouring sites, all with weight 1. It returns an
 // error if there is no side, a side is < 1, or the site numbers do not fit 32-bit indices.
 func (l Lattice) Graph() (*Graph, error) { return latticeGraph("Lattice", l, true) }
 
-// Sites returns the number of sites, the product of the sides.
+// Sites returns the number of sites, which is the product of the sides.
 func (l FreeLattice) Sites() int { return product(l) }
 
 // Graph returns the graph whose edges join neighbouring sites, all with weight 1. It returns an

@@ -36,8 +36,8 @@ func (p *parameters) check(theta []float64) error {
 // exponential marks models whose energy is linear in θ; see dual/fit.
 type exponential struct{}
 
-// Exponential returns true: the model is an exponential family, that is, the energy is linear in
-// the parameters θ, so ParamGradient does not depend on θ. See fit.Exponential.
+// Exponential returns true, because the energy is linear in the parameters θ (an exponential
+// family). ParamGradient therefore does not depend on θ. See fit.Exponential.
 func (exponential) Exponential() bool { return true }
 
 // weight returns the weight of state s, or 1 if w is nil.

@@ -27,8 +27,8 @@ type Markov struct {
 }
 
 // NewMarkov returns the chain with the given tables of probabilities. Its states have the given
-// number of sites. Each token depends on its context, the k = order ≥ 0 tokens before it. The
-// context y_0 … y_{k−1} has the number
+// number of sites. The context of a token consists of the k = order ≥ 0 tokens before it, and the
+// token depends only on its context. The context y_0 … y_{k−1} has the number
 //
 //	c = Σ_j y_j·levels^{k−1−j},
 //
@@ -130,7 +130,7 @@ func costs(name string, p []float64, length int) ([]float64, error) {
 // Shape returns the number of sites and of levels.
 func (m *Markov) Shape() (sites, levels int) { return m.sites, m.levels }
 
-// Order returns the order k of the chain, the number of preceding tokens on which a token depends.
+// Order returns the order k of the chain: a token depends on the k tokens before it.
 func (m *Markov) Order() int { return m.order }
 
 // Probabilities returns copies of the tables of start and transition probabilities, in the layout
@@ -215,8 +215,8 @@ func (m *Markov) Gradient(e []float64, g []float32, x []int32) {
 	}
 }
 
-// Graph returns the neighbours of each site, the sites at distance ≤ k, where k is the order of the
-// chain. It implements [energy.Graphical].
+// Graph returns the neighbours of each site. These are the sites at distance ≤ k, where k is the
+// order of the chain. Graph implements [energy.Graphical].
 func (m *Markov) Graph() (start, adj []int32) { return m.from, m.adj }
 
 // Factors returns the table of −log p(x_0 … x_{k−1}) for the first k sites, where k is the order of
@@ -272,9 +272,9 @@ const maxFit = 1 << 27
 // would be lost.
 const maxSmoothing = 1 << 53
 
-// FitMarkov estimates a chain of the given order k by counting tokens in the given sequences. Let
-// N(c, l) be the number of times that token l follows the context c, a string of k tokens. The
-// estimate is
+// FitMarkov estimates a chain of the given order k by counting tokens in the given sequences. A
+// context is a string of k tokens. Let N(c, l) be the number of times that token l follows the
+// context c. The estimate is
 //
 //	trans(c; l) = (N(c, l) + a) / Σ_l' (N(c, l') + a),  a = smoothing.
 //

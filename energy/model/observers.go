@@ -42,7 +42,7 @@ func NeighborCorrelation(t Topology) (func(x []int32) float64, error) {
 //
 //	(q·max_l n_l/n − 1) / (q − 1),
 //
-// where q is the number of levels and n_l the number of sites of level l. It is 0 if all levels are
+// where q is the number of levels and n_l the number of sites at level l. It is 0 if all levels are
 // equally frequent and 1 if all sites have the same level. The function panics on an empty state or
 // a level out of range. It is safe for concurrent use. OrderParameter panics unless levels ≥ 2.
 func OrderParameter(levels int) func(x []int32) float64 {

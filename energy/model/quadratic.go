@@ -104,9 +104,9 @@ func NewQuadratic(n int, q []Edge, p Polynomial) (*Quadratic, error) {
 	return newQuadratic("NewQuadratic", sparse{g}, sum, square, p)
 }
 
-// NewDenseQuadratic returns the model of n sites with the matrix q, n × n and row-major, which it
-// copies. The argument p holds the linear terms, the constant and the numeric values of the levels.
-// It returns an error if len(q) ≠ n², and in the same cases as [NewQuadratic].
+// NewDenseQuadratic returns the model of n sites with the n × n matrix q, row-major. It copies q.
+// The argument p holds the linear terms, the constant and the numeric values of the levels.
+// NewDenseQuadratic returns an error if len(q) ≠ n², and in the same cases as [NewQuadratic].
 func NewDenseQuadratic(n int, q []float64, p Polynomial) (*Quadratic, error) {
 	if n < 1 || len(q)/n != n || len(q)%n != 0 {
 		return nil, fmt.Errorf("model: NewDenseQuadratic: n = %d and len(q) = %d, want n ≥ 1 and len(q) = n²", n, len(q))
@@ -636,9 +636,9 @@ func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 // padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 
-// FieldFrom stores the energies of the states y in e, and their fields in h. The slice cache holds
-// the sums of couplings for the earlier states x. Each site that differs between x and y costs one
-// pass over its couplings. It implements [energy.Incremental].
+// FieldFrom stores in e the energies and in h the fields of the states y. The slice cache holds the
+// sums of couplings for the earlier states x. Each site that differs between x and y costs one pass
+// over its couplings. It implements [energy.Incremental].
 func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	rows := check.Rows("model", "y", len(y), len(m.linear))
 	check.Len("model", "e", len(e), rows)

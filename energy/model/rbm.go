@@ -44,10 +44,10 @@ type RBM struct {
 	rough  *rough // fixed-point weights for ProposalFrom
 }
 
-// NewRBM returns the machine with weights w, hidden biases bh and visible biases bv, which it
-// copies. The row-major matrix w has one row per hidden unit and one column per visible unit.
-// NewRBM returns an error if there are no hidden or no visible units, or if len(w) does not fit. It
-// also returns an error if a number is not finite or an activation could overflow float32.
+// NewRBM returns the machine with weights w, hidden biases bh and visible biases bv. It copies all
+// three. The row-major matrix w has one row per hidden unit and one column per visible unit. NewRBM
+// returns an error if there are no hidden or no visible units, or if len(w) does not fit. It also
+// returns an error if a number is not finite or an activation could overflow float32.
 func NewRBM(w, bh, bv []float32) (*RBM, error) {
 	hidden, visible := len(bh), len(bv)
 	if hidden < 1 || visible < 1 {
@@ -238,16 +238,16 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 // [energy.Incremental].
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
-// FieldFrom stores the energies of the states y in e, and their fields in h. The slice cache holds
-// the activations for the earlier states x. Each site that differs between x and y costs one pass
-// over the activations, and the fields cost a matrix product. It implements [energy.Incremental].
+// FieldFrom stores in e the energies and in h the fields of the states y. The slice cache holds the
+// activations for the earlier states x. Each site that differs between x and y costs one pass over
+// the activations, and the fields cost a matrix product. It implements [energy.Incremental].
 func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
 	m.checkFrom(h, next, y, cache, x)
 	m.evaluate(e, h, nil, next, y, cache, x, nil)
 }
 
-// HiddenFieldFrom stores the energies of the states y in e, and the log-odds of the hidden units in
-// f. The slice cache holds the activations for the earlier states x. It implements
+// HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of the hidden
+// units given y. The slice cache holds the activations for the earlier states x. It implements
 // [energy.IncrementalBipartite].
 func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
 	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))
@@ -366,10 +366,10 @@ func fixedField(fixed *simd.Fixed, h, act []float32, n, hidden, stride int) {
 // this much from the exact energy difference if a flip changes an activation by one.
 const coarsest = 1. / 8
 
-// ProposalFrom is [RBM.FieldFrom] with an approximate field, in half the time, for the proposals of
-// mcmc.DMALA. Energies and caches are the same as in FieldFrom, and the field is the same on every
-// machine. In the notation of [RBM], W and σ(a) − ½ are rounded to integers in units of u_i and
-// 2⁻¹³. For a visible unit i,
+// ProposalFrom does the same as [RBM.FieldFrom] in half the time, but with an approximate field.
+// mcmc.DMALA uses this field for proposals. Energies and caches are the same as in FieldFrom, and
+// the field is the same on every machine. In the notation of [RBM], W and σ(a) − ½ are rounded to
+// integers in units of u_i and 2⁻¹³. For a visible unit i,
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j ⌊W_ji/u_i⌉·2⁻¹³·⌊2¹³·(σ(a_j) − ½)⌉,
 //

@@ -23,7 +23,7 @@ type ClassifierConfig struct {
 	// whose [Config.Cond] is 0 ignores the noise level.
 	Level func(t float64) float64
 
-	// TimeFree makes the noise level that the network receives 0 at all times. Set it for networks
+	// If TimeFree is true, the network receives the noise level 0 at all times. Set it for networks
 	// whose training does not use the time, such as those trained with train.Masked.
 	TimeFree bool
 

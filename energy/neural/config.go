@@ -18,7 +18,7 @@ type Config struct {
 	// Outputs is the number of outputs per position; 0 means Levels, or Channels for reals.
 	Outputs int
 
-	// Width is the number of features per position between the blocks, a multiple of 2·Heads.
+	// Width is the number of features per position between the blocks. It is a multiple of 2·Heads.
 	// Heads is the number of attention heads, and Blocks the number of blocks.
 	Width, Heads, Blocks int
 
@@ -39,8 +39,8 @@ type Config struct {
 	// position of a fully masked state.
 	Positions bool
 
-	// Block is the length of blocks of positions. A position attends only to its own block and
-	// the blocks before it (see [layer.Attention]). 0 means no limit.
+	// Block divides the positions into blocks of this length. A position attends only to its own
+	// block and the blocks before it (see [layer.Attention]). 0 means no limit.
 	Block int
 }
 

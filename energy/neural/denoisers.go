@@ -46,10 +46,10 @@ func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32
 }
 
 // Uniform is the denoiser of uniform diffusion (UDLM; Schiff et al. 2025). By default the outputs
-// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]).
-// Networks trained with the objective of UDLM compute these. If the argument posterior of
-// [NewUniform] is true, the outputs are log-weights given all of the noisy state. Networks trained
-// with cross-entropy compute those.
+// of the network are log-weights of each token given the other tokens ([energy.LeaveOneOut]), as in
+// networks trained with the objective of UDLM. If the argument posterior of [NewUniform] is true,
+// the outputs are log-weights given all of the noisy state, as in networks trained with
+// cross-entropy.
 //
 // Concurrent calls are safe but run one after another. Calls allocate nothing after the largest
 // batch has occurred once.

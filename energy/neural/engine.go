@@ -19,12 +19,12 @@ import (
 // public checkpoints with time conditioning.
 type Options struct {
 	// Level returns the noise level that the network receives, given the diffusion time t and the
-	// signal level α (see [energy.Noised]). If Level is nil, the noise level is σ = −log α, as in
-	// MDLM, UDLM and SEDD, or 1000·t for [NewReals]. The result must be finite; note that −log α is
-	// infinite at α = 0. Level is called concurrently.
+	// signal level α (see [energy.Noised]). If Level is nil, the noise level is 1000·t for
+	// [NewReals]. For all other denoisers it is −log α, as in MDLM, UDLM and SEDD. The result must
+	// be finite; note that −log α is infinite at α = 0. Level is called concurrently.
 	Level func(t, alpha float64) float64
 
-	// TimeFree makes the noise level that the network receives 0 at all times. Diffusions can then
+	// If TimeFree is true, the network receives the noise level 0 at all times. Diffusions can then
 	// reuse the prediction of a state that has not changed. Set it for networks of MDLM that were
 	// trained without time conditioning. A network whose [Config.Cond] is 0 never depends on the
 	// time.

@@ -420,9 +420,9 @@ func (p *Pass) rowsBack(dx []float32) {
 
 // InputGradient stores in dst the gradient of the last Backward with respect to the input. For
 // [Input.Reals] it has states × Length × Channels entries. For tokens it has states × Length ×
-// Levels entries. It is then the gradient with respect to [Input.Rows]. If Rows is nil, it is
-// the gradient with respect to the one-hot encoding of the tokens. InputGradient panics unless
-// the pass was made by [Transformer.NewTraining].
+// Levels entries and is the gradient with respect to [Input.Rows]. If Rows is nil, it is the
+// gradient with respect to the one-hot encoding of the tokens. InputGradient panics unless the pass
+// was made by [Transformer.NewTraining].
 func (p *Pass) InputGradient(dst []float32) {
 	c := p.net.cfg
 	if p.use == predicting {

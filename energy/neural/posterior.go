@@ -26,9 +26,9 @@ import (
 // backpropagation. It implements [energy.Conditional] by evaluating both energies. If its batch is
 // positive (see [NewPosterior]), [energy.As] also finds [energy.Stochastic].
 //
-// It is immutable and safe for concurrent use. After the first calls, its methods allocate nothing.
-// Results are reproducible only on processors with the same vector instructions. They do not depend
-// on the other states of a call.
+// A Posterior is immutable and safe for concurrent use. After the first calls, its methods allocate
+// nothing. Results are reproducible only on processors with the same vector instructions. They do
+// not depend on the other states of a call.
 type Posterior struct {
 	rows, inputs, hidden, batch int
 
@@ -98,7 +98,7 @@ func (m *Posterior) pad(dst, x []float32) {
 // Shape returns the number of weights as sites, and 2 as the number of levels.
 func (m *Posterior) Shape() (sites, levels int) { return (m.inputs+2)*m.hidden + 1, 2 }
 
-// Energy stores in e the energies of the states x, each of which is a vector of binary weights. It
+// Energy stores in e the energies of the states x. A state is a vector of binary weights. Energy
 // implements [energy.Model].
 func (m *Posterior) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
 

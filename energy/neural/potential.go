@@ -23,9 +23,9 @@ import (
 // biases.
 //
 // Potential implements [energy.Differentiable] (to first order, by backpropagation) and
-// [energy.Learnable]. If there are two levels, [energy.As] also finds [energy.Binary]. It is
-// immutable and safe for concurrent use. Results are reproducible only on processors with the same
-// vector instructions. They do not depend on the batch.
+// [energy.Learnable]. If there are two levels, [energy.As] also finds [energy.Binary]. A Potential
+// is immutable and safe for concurrent use. Results are reproducible only on processors with the
+// same vector instructions. They do not depend on the batch.
 type Potential struct {
 	sites, levels, in, width int
 	weights                  []float32

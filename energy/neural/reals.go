@@ -9,9 +9,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// Reals is the denoiser of a network of reals whose output is the clean state. Its states have
-// Length × Channels sites. A network with another output needs a wrapper. For a network that
-// predicts noise, use
+// Reals is the denoiser of a network of reals. The network's output must be a prediction of the
+// clean state. States have Length × Channels sites. A network with another output needs a wrapper.
+// For a network that predicts noise, use
 //
 //	energy.NoisePredictor{Denoiser: reals}
 //

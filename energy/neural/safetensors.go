@@ -14,10 +14,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// File is an open .safetensors file. Such a file holds a length (8 bytes, little-endian), a JSON
-// object that gives the type, shape and position of each tensor, and the numbers. PyTorch's
-// save_model omits a tensor that equals another one (tied weights) and records this in the
-// metadata. A File offers such a tensor under both names. It is safe for concurrent use.
+// File is an open .safetensors file. Such a file begins with the length of a JSON object (8 bytes,
+// little-endian). This object gives the type, shape and position of each tensor. The numbers
+// follow. PyTorch's save_model omits a tensor that equals another one (tied weights) and records
+// this in the metadata. A File offers such a tensor under both names. It is safe for concurrent
+// use.
 type File struct {
 	name    string
 	entries map[string]entry

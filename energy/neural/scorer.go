@@ -55,8 +55,8 @@ func NewScorer(net *Transformer) (*Scorer, error) {
 	return s, nil
 }
 
-// Scores stores in dst the score of each of the states x, an array of states × sites. NaN means
-// that the network failed. Scores panics if the lengths do not match or a token is out of range.
+// Scores stores in dst the score of each of the states x (states × sites). NaN means that the
+// network failed. Scores panics if the lengths do not match or a token is out of range.
 func (s *Scorer) Scores(dst []float64, x []int32) {
 	sites := s.net.cfg.Length
 	check.Len("neural", "x", len(x), len(dst)*sites)

@@ -90,8 +90,8 @@ func (t *Transformer) Clone() *Transformer {
 
 // Given returns the network conditioned on a class (0 … Classes−1) or on no class (−1). Denoisers
 // made from the result condition their predictions on that class. Classes in the input
-// ([Input.Class]) override it. The result shares the weights. Given returns an error if class is
-// out of range.
+// ([Input.Class]) override this class. The result shares the weights. Given returns an error if
+// class is out of range.
 func (t *Transformer) Given(class int) (*Transformer, error) {
 	switch {
 	case t.cfg.Classes == 0:

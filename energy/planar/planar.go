@@ -213,9 +213,9 @@ func (d *Distribution) energy(ctx context.Context, beta float64) (float64, error
 }
 
 // HeatCapacity returns the variance of the energy under the distribution, in nats². If the energy
-// is β·H, this is β² times the variance of H. It is computed from differences of mean energies at
-// nearby temperatures and is accurate to about nine digits. HeatCapacity returns an error if ctx
-// ends, or if terms cancel so far that only rounding errors are left.
+// is β·H, this is β² times the variance of H. The result is computed from differences of mean
+// energies at nearby temperatures and is accurate to about nine digits. HeatCapacity returns an
+// error if ctx ends, or if terms cancel so far that only rounding errors are left.
 func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 	const h = 1.0 / 128
 	sum := 0.0

@@ -12,8 +12,8 @@
 // made by energy.Clamp. To condition on a language of package constraint, set Within in [Config].
 // Results are exact up to rounding, and even tiny probabilities keep their relative accuracy.
 //
-// Sites are summed out one after the other. Time and memory are proportional to 2^width, the number
-// of entries of the largest intermediate table. [New] searches for a good order, and returns a
+// Sites are summed out one after the other. The largest intermediate table has 2^width entries, and
+// time and memory are proportional to this number. [New] searches for a good order, and returns a
 // *[energy.WidthError] if the tables would not fit into memory. A square lattice of n × n sites has
 // width n + 1. For wider graphs use package mcmc.
 //

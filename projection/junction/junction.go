@@ -16,8 +16,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
 )
 
-// Factored is the part of energy.Factored that this package needs: a model whose energy is a sum of
-// tables over a few variables each.
+// Factored is a model whose energy is a sum of tables over a few variables each. It is the part of
+// energy.Factored that this package needs.
 //
 // Variable i has cards[i] levels. The first variables are the sites, and any others are hidden.
 // Table k holds energies in nats, possibly +Inf, for the variables scopes[k]; the last variable of
@@ -35,8 +35,8 @@ type Factored interface {
 // Config holds the settings of [New]. The zero value is the recommended setting.
 type Config struct {
 	// Bytes is the largest amount of memory for stored tables, in bytes; 0 means 1 GiB. Marginals
-	// need up to the same amount again. Tables beyond the limit are not stored, but computed again
-	// whenever they are needed.
+	// need up to the same amount again. Tables beyond the limit are not stored. They are computed
+	// again whenever they are needed.
 	Bytes int64
 
 	// Within restricts the states to a language; nil allows all states. The language reads the
@@ -180,8 +180,8 @@ func wrap(caller string, err error) error {
 	return nil
 }
 
-// Marginals returns the probabilities of the levels of each site, sites × levels, and log Z. It
-// returns the same errors as [Distribution.LogZ].
+// Marginals returns log Z and, in p (sites × levels), the probabilities of the levels of each site.
+// It returns the same errors as [Distribution.LogZ].
 func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -202,10 +202,10 @@ func (d *Distribution) Marginals(ctx context.Context) (p []float64, logZ float64
 	return p, logZ, wrap("Marginals", err)
 }
 
-// Joint returns, for each scope (a list of sites), the joint probabilities of the states of its
-// sites. The result for a scope has levels^len(scope) entries, and the last site of the scope
-// varies fastest. A scope may contain any sites. If its sites share no table of the model, the
-// scope enlarges the tables (see [Distribution.Width]).
+// Joint returns joint probabilities for each scope, which is a list of sites. The result for a
+// scope has levels^len(scope) entries, and the last site of the scope varies fastest. A scope may
+// contain any sites. If no table of the model contains all sites of a scope, the scope may enlarge
+// the tables (see [Distribution.Width]).
 //
 // Joint returns an error if a site is out of range or occurs twice in a scope. It also returns the
 // errors of [New] and [Distribution.LogZ].
@@ -260,8 +260,8 @@ func (d *Distribution) tables(ctx context.Context, scopes [][]int32, f func(k in
 // over a few sites each, given as the energy of a model with factors. The mean is +Inf if a state
 // of positive probability has energy +Inf.
 //
-// It returns an error if a statistic is nil, has no factors, has hidden units or has another shape.
-// It also returns the errors of [New] and [Distribution.LogZ].
+// Mean returns an error if a statistic is nil, has no factors, has hidden units or has another
+// shape. It also returns the errors of [New] and [Distribution.LogZ].
 func (d *Distribution) Mean(ctx context.Context, statistics ...Factored) ([]float64, error) {
 	type term struct {
 		of    int
@@ -324,11 +324,11 @@ func (d *Distribution) Entropy(ctx context.Context) (float64, error) {
 	return max(0, logZ+mean), wrap("Entropy", err)
 }
 
-// Sample stores in x len(src) independent draws, one state per row. Draw s depends only on src[s],
+// Sample stores len(src) independent draws in x, one state per row. Draw s depends only on src[s],
 // so draws do not depend on how they are divided into calls. Use one counter-based stream per draw
 // (sampler.Stream). Larger calls take less time per draw.
 //
-// It panics unless len(x) = len(src)·sites. It returns the same errors as [Distribution.LogZ].
+// Sample panics unless len(x) = len(src)·sites. It returns the same errors as [Distribution.LogZ].
 func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source) error {
 	check.Len("junction", "x", len(x), len(src)*d.sites)
 	d.mu.Lock()
@@ -360,12 +360,13 @@ const (
 	together = 1 << 20 // number of levels of the states between
 )
 
-// Best returns the k states of lowest energy and their energies, lowest first. The slice x holds
-// the states one after the other. Best returns fewer than k if fewer states have finite energy. The
-// first state is the mode (MAP). The order of states of equal energy depends on the graph.
+// Best returns in x the k states of lowest energy, lowest first, and in e the energies of these
+// states. The slice x has one row per state. Best returns fewer than k if fewer states have finite
+// energy. The first state is the mode (MAP). The order of states of equal energy depends on the
+// graph.
 //
-// It returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the model
-// has hidden units, the errors of [New].
+// Best returns an error if k < 1. It also returns the errors of [Distribution.LogZ] and, if the
+// model has hidden units, the errors of [New].
 func (d *Distribution) Best(ctx context.Context, k int) (x []int32, e []float64, err error) {
 	if k < 1 {
 		return nil, nil, fmt.Errorf("junction: Best: k = %d, want ≥ 1", k)

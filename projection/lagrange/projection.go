@@ -26,13 +26,13 @@ type Projection struct {
 func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
 // Project searches for the distribution nearest to v whose likeliest sequence satisfies the
-// constraint, and stores its log-weights in v. It returns the largest violation of that sequence,
-// which is at most the tolerance. If the likeliest sequence under v already satisfies the
-// constraint, v does not change. Noise is drawn from src. The search starts from the multipliers of
-// the sample's last projection (see [Projection.Reset]).
+// constraint. It stores the log-weights of this distribution in v. It returns the largest violation
+// of the sequence, which is at most the tolerance. If the likeliest sequence under v already
+// satisfies the constraint, v does not change. Noise is drawn from src. The search starts from the
+// multipliers of the sample's last projection (see [Projection.Reset]).
 //
 // If no sequence was found, the error is a *[projection.NotConverged], and v and the violation
-// describe the best attempt. After any other error, v is unchanged. It is an
+// describe the best attempt. After any other error, v is unchanged. The error is an
 // *[projection.InfeasibleError] if no sequence is in the language of the field Path. Otherwise it
 // wraps the error of ctx, or names a value of the constraint that is NaN.
 func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
@@ -59,7 +59,7 @@ func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src ra
 
 // Reset sets to zero the Lagrange multipliers that are kept for a sample from one projection to the
 // next. The sample must not be projected at the same time. Reset panics unless 0 ≤ sample <
-// samples, the number of samples given to Bind.
+// samples, where samples is the argument of Bind.
 func (a *Projection) Reset(sample int) {
 	m := a.smooth.Len()
 	clear(a.lambda[sample*m : (sample+1)*m])

@@ -34,18 +34,18 @@ import (
 // constraint that is a language, use [projection.Path], which is exact and faster. If only a part
 // of the constraint is a language, put it into the field Path.
 //
-// Each outer loop draws Gumbel noise and keeps it fixed. It then makes gradient steps (their number
-// is the field Inner) on the function
+// Each outer loop draws Gumbel noise and keeps it fixed. It then makes gradient steps, as many as
+// the field Inner, on the function
 //
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
 // where ϕ is the relaxed draw softmax((log y + noise)/Temperature). The multipliers λ_j start at 0
 // and the penalty weight μ at 1. After each loop, λ_j ← λ_j + μ·Δ_j and μ ← min(2μ, 1000).
 //
-// The search ends as soon as the decoded sequence satisfies the constraint. Then the divergence is
-// reduced while the constraint still holds: unneeded changes are undone, and costly tokens are
-// exchanged for cheaper ones. The final rows are the nearest rows whose likeliest tokens form this
-// sequence (see [projection.PathProjection.Nearest]).
+// The search ends as soon as the decoded sequence satisfies the constraint. The divergence is then
+// reduced as far as the constraint permits: unneeded changes are undone, and costly tokens are
+// exchanged for cheaper ones. The final rows are the nearest rows whose likeliest tokens form the
+// resulting sequence (see [projection.PathProjection.Nearest]).
 //
 // For counts, the result equals the exact projection in tests. For bounds on weighted sums, the
 // divergence is on average at most a twentieth larger than the least possible.
@@ -53,17 +53,16 @@ import (
 // A Projector is written as a struct literal. For every field except Constraint, the zero value is
 // the recommended setting. Bind and Compile return a [Projection], which does the work.
 type Projector struct {
-	// Constraint is the constraint that guides the search. It is evaluated on tables of sites
-	// × levels probabilities.
+	// Constraint guides the search. It is evaluated on tables of probabilities (sites × levels).
 	Constraint constraint.Smooth
 
-	// Judge measures the violations of decoded sequences, the likeliest sequences of the
-	// distributions that the search visits. If Judge is nil, Constraint measures them: by Violation
-	// if it is a Set, and otherwise by Value at the one-hot rows of the sequence. For a [Partial]
-	// whose method Decides returns false, Value is used.
+	// Judge measures the violation of every decoded sequence, that is, of the likeliest sequence
+	// under a distribution y. If Judge is nil, Constraint measures it. A Constraint that is a Set
+	// does so by Violation, unless it is a [Partial] whose method Decides returns false. Any other
+	// does so by Value, at the one-hot rows of the sequence.
 	Judge constraint.Set
 
-	// Path holds the language to which sequences must also belong, if any, and the margin (see
+	// Path holds the margin and, optionally, a language to which sequences must also belong (see
 	// [projection.Path]). The default margin of this Path is 1.001, so that rounding does not
 	// affect the likeliest sequence. The fields Divergence and Revive of Path are ignored.
 	Path projection.Path

@@ -13,8 +13,8 @@ import (
 
 // Projector moves real-valued predictions toward solutions of equations h(z) = 0. It makes one
 // Gauss–Newton step in every step of a diffusion or flow. In the last step, it instead moves the
-// prediction to the nearest solution. This is physics-constrained flow matching (Utkarsh, Cai,
-// Edelman, Gómez-Bombarelli and Rackauckas 2025).
+// prediction to the nearest solution. The method is physics-constrained flow matching (Utkarsh,
+// Cai, Edelman, Gómez-Bombarelli and Rackauckas 2025).
 //
 // A Projector is written as a struct literal. Bind compiles it for a runner such as package
 // sampler/diffusion. Compile returns a [Solver] for direct use.

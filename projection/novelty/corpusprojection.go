@@ -16,10 +16,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/projection"
 )
 
-// CorpusProjection is a [Projection] whose set is a [Corpus], a finite automaton. It can compute
-// the probability that a draw is new, and draw new sequences jointly. Sums omit at most 1e-11 of
-// the result, and draws omit at most 6e-11 of the weight of the new sequences. Additions to the set
-// take effect immediately. If the corpus is [Sparse], tokens without a transition cost nothing.
+// CorpusProjection is a [Projection] whose set is a [Corpus]. It can also compute the probability
+// that a draw is new, and draw new sequences jointly. Sums omit at most 1e-11 of the result, and
+// draws omit at most 6e-11 of the weight of the new sequences. Additions to the set take effect
+// immediately. If the corpus is [Sparse], tokens without a transition cost nothing.
 //
 // The field Path.Limit of the [Projector] bounds the number of transitions that are stored for
 // draws.

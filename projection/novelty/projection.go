@@ -62,9 +62,9 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 }
 
 // Nearest replaces v by the distribution that is nearest to v and whose likeliest sequence is new.
-// It stores that sequence in x and returns its cost: the divergence in nats, or the sum of gaps if
-// the [Projector]'s field Gap is set. At every site, the token in x is likelier than any other by
-// the Projector's margin. If Nearest returns an error, v is unchanged.
+// It stores that sequence in x and returns the cost. The cost is the divergence in nats, or the sum
+// of gaps if the [Projector]'s field Gap is set. At every site, the token in x is likelier than any
+// other by the Projector's margin. If Nearest returns an error, v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
@@ -76,9 +76,9 @@ func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost 
 }
 
 // Commit adds the finished sequence x to the set. If the set already contains x, Commit first
-// replaces x by the new sequence of least cost (see [Projection.Nearest]). The cost is under v, the
-// last log-weights of the sample. Commit does not modify v. If it returns an error, the set is
-// unchanged.
+// replaces x by the new sequence of least cost (see [Projection.Nearest]). The slice v holds the
+// last log-weights of the sample, which determine the cost. Commit does not modify v. If it returns
+// an error, the set is unchanged.
 //
 // Call Commit for one sample at a time. Results depend on the order of the calls, so the order must
 // not depend on scheduling.
@@ -104,7 +104,7 @@ func (s *Projection) Commit(ctx context.Context, x []int32, v []float32, src ran
 
 // Recall adds to the set a sequence x that an earlier run added by [Projection.Commit]. Recall does
 // not change x. A resumed run calls it for the samples of its checkpoint (see diffusion.Committer).
-// It returns an error if the set already contains the sequence, unless the set is [Lasting].
+// Recall returns an error if the set already contains the sequence, unless the set is [Lasting].
 func (s *Projection) Recall(x []int32) error {
 	check.Len("novelty", "x", len(x), s.sites)
 	s.mu.Lock()

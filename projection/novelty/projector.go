@@ -37,9 +37,9 @@ type Projector struct {
 	// the margin (see [projection.Path]). A nil Language means all sequences.
 	Path projection.Path
 
-	// Gap chooses the sequence by the costs of Cardei et al. 2025 instead of by the divergence.
-	// With the distribution p_i of site i, a sequence x costs the sum of the gaps max_l p_i(l) −
-	// p_i(x_i) over the sites.
+	// If Gap is true, the sequence is chosen by the costs of Cardei et al. 2025, not by the
+	// divergence. With the distribution p_i of site i, a sequence x costs the sum of the gaps max_l
+	// p_i(l) − p_i(x_i) over the sites.
 	Gap bool
 
 	// Trials is the maximum number of draws that a joint draw may reject; 0 means 64. After that

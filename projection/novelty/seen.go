@@ -19,8 +19,8 @@ type Seen interface {
 type Fallible interface {
 	Seen
 
-	// Err returns the first error of the set, or nil. It is called after every call of another
-	// method. If it returns an error, the results of that call are not used.
+	// Err returns the first error of the set, or nil. Err is called after every call of another
+	// method. If Err returns an error, the results of that other call are not used.
 	Err() error
 }
 
@@ -29,7 +29,7 @@ type Fallible interface {
 type Lasting interface {
 	Seen
 
-	// Recall adds x to the set, which may already contain it. It does not keep x.
+	// Recall adds x to the set, unless the set already contains x. It does not keep x.
 	Recall(x []int32)
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Conditional is a hidden Markov model restricted to a language: a [Path] compiled for given
-// numbers of sites and levels. Its methods compute with the distribution
+// Conditional is a [Path] compiled for given numbers of sites and levels, that is, a hidden Markov
+// model restricted to a language. Its methods compute with the distribution
 //
 //	P(x) ∝ p(x)·∏_i exp(v[i,x_i])·1[x ∈ C],
 //
@@ -66,8 +66,8 @@ func (c *Conditional) LogZ(ctx context.Context, v []float32) (float64, error) {
 	return w.filter(v)
 }
 
-// Draw stores in x0 an exact draw from the distribution P of [Conditional], and returns log Z, the
-// result of [Conditional.LogZ]. Draw does not modify v and uses three random numbers per site.
+// Draw stores in x0 an exact draw from the distribution P of [Conditional], and returns the result
+// of [Conditional.LogZ]. Draw does not modify v and uses three random numbers per site.
 func (c *Conditional) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("prior", "x0", len(x0), c.sites)
 	return c.Sample(ctx, x0, v, src)
@@ -141,8 +141,8 @@ func (c *Conditional) Marginals(ctx context.Context, dst []float64, v []float32)
 	return err
 }
 
-// LogMarginals stores in dst (sites × levels) the logarithms of [Conditional.Marginals]. They are
-// −Inf for tokens that cannot occur.
+// LogMarginals stores in dst (sites × levels) the logarithms of [Conditional.Marginals]. The
+// logarithm is −Inf for tokens that cannot occur.
 func (c *Conditional) LogMarginals(ctx context.Context, dst []float64, v []float32) error {
 	check.Len("prior", "dst", len(dst), c.sites*c.levels)
 	v = c.weights(v)
@@ -167,8 +167,8 @@ func (c *Conditional) weights(v []float32) []float32 {
 	return v
 }
 
-// Advance stores in dst, one entry per level, the log-probabilities of the next token of a sequence
-// that begins with prefix,
+// Advance stores in dst the log-probability of every level l as the next token of a sequence that
+// begins with prefix,
 //
 //	P(x_n = l | x_0 … x_{n−1} = prefix),  n = len(prefix) < sites.
 //
@@ -200,10 +200,10 @@ func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32
 	return nil
 }
 
-// Project replaces v by the logarithms of the marginals of P, the distribution of [Conditional]. Of
-// all factorised distributions y, the product of these marginals has the smallest KL(P‖y). The
-// likeliest sequence under y need not be in the language, but draws from P always are. The returned
-// violation is always 0.
+// Project replaces v by the log-marginals of the distribution P of [Conditional]. Of all factorised
+// distributions y, the product of these marginals has the smallest KL(P‖y). The likeliest sequence
+// under y need not be in the language, but draws from P always are. The returned violation is
+// always 0.
 func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("prior", "v", len(v), c.sites*c.levels)
 	dst := make([]float64, len(v))

@@ -1,5 +1,5 @@
-// Package prior conditions hidden Markov models on languages. It provides draws, log-probabilities
-// and marginals, all exact, of the distribution
+// Package prior conditions hidden Markov models on languages. It computes exact draws,
+// log-probabilities and marginals of the distribution
 //
 //	P(x) ∝ p(x)·∏_i exp(v[i,x_i])·1[x ∈ C],
 //

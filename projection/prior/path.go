@@ -23,8 +23,8 @@ type Path struct {
 	// Name is the name of the language in errors. The default is the name of the language's type.
 	Name string
 
-	// Limit is the largest size of the dynamic program, which is sites × hidden states × automaton
-	// states. It is also the limit of sites × the size of the automaton's table. 0 means 2²⁴.
+	// Limit bounds the size of the dynamic program, which is sites × hidden states × automaton
+	// states. It also bounds sites × the size of the automaton's table. 0 means 2²⁴.
 	Limit int
 }
 
@@ -43,13 +43,13 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.
 	return c, nil
 }
 
-// Compile compiles the path for sequences of the given number of sites (tokens). If there are more
-// levels than tokens of the model, for instance a mask token, the additional levels have
-// probability zero.
+// Compile compiles the path for sequences of the given number of sites (tokens). Levels beyond the
+// tokens of the model, for instance a mask token, have probability zero.
 //
 // The error names a field that is out of range. It wraps [constraint.ErrInfeasible] if no sequence
-// of that length is in the language and possible under the model. It is a *[constraint.LimitError]
-// if the automaton or the dynamic program is too large, or wraps the cause of ctx.
+// of that length is both in the language and possible under the model. It is a
+// *[constraint.LimitError] if the automaton or the dynamic program is too large, or wraps the cause
+// of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*Conditional, error) {
 	h, k, err := p.check(sites, levels)
 	if err != nil {

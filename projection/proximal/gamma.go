@@ -68,6 +68,7 @@ func (g Gamma) at(from, to float64) float64 {
 	return g(from, to)
 }
 
-// SoftGamma is the weight γ of the penalty form (see [Projector]) that is solved if rows contradict
-// each other. Narasimhan et al. (2025) use it as the bound on γ.
+// SoftGamma is the value of γ for inequalities that contradict each other. [Solver.Solve] then
+// solves the penalty form with this γ (see [Projector]). Narasimhan et al. (2025) use the same
+// value as the limit of γ.
 const SoftGamma = 1e5

@@ -406,9 +406,10 @@ type Certificate struct {
 	// row.
 	Violation float64
 
-	// Gap is the duality gap of the penalty form (see [Projector]): the objective at the solution z
-	// exceeds its minimum by at most Gap. For the minimiser z*, ½‖z − z*‖² ≤ Gap, in the norm of
-	// the Metric, if there is one. In the hard form, Gap is the error of complementary slackness,
+	// Gap is the duality gap of the penalty form (see [Projector]). The objective at the solution z
+	// exceeds the minimum of the objective by at most Gap. For the minimiser z*, ½‖z − z*‖² ≤ Gap,
+	// in the norm of the Metric if that is set. In the hard form, Gap is the error of complementary
+	// slackness,
 	//
 	//	Σ_j |support_j(y_j) − y_j·t_j|.
 	//

@@ -18,8 +18,8 @@ import (
 //	argmin_z ½‖z−ẑ‖² + (γ/2)·Σ_j max(0, f_j(z)),
 //
 // where f_j(z) ≤ 0 are the inequalities. This is the penalty form. If γ is large or Gamma is nil,
-// the solution is the point nearest to ẑ with f(z) ≤ 0. This is the hard form, the projection of
-// constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and Chinchali 2025,
+// the solution is the point nearest to ẑ with f(z) ≤ 0. This is the hard form. It is the projection
+// of constrained posterior sampling (Narasimhan, Agarwal, Akcin, Shakkottai and Chinchali 2025,
 // equation 4). Projector solves the dual problem to a precision of 1e-12 and returns a
 // [Certificate].
 //
@@ -34,16 +34,16 @@ type Projector struct {
 	// be the nearest feasible point.
 	Set constraint.Smooth
 
-	// Gamma is the schedule of γ, the weight of the penalty for violations. Nil means the hard
-	// form, in which no violation is allowed.
+	// Gamma is the schedule of the penalty weight γ. Nil means the hard form, in which no violation
+	// is allowed.
 	Gamma Gamma
 
 	// Metric, unless nil, replaces the squared distance ‖z−ẑ‖² between the solution z and the
-	// prediction ẑ by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The function stores the product
-	// P·v for the diffusion time t in dst. If P is the covariance of a Gaussian clean series given
-	// the noisy series, the projection onto equations is the posterior mean given the equations.
-	// Metric must be safe for concurrent use, and P·v must depend only on v and t. For series of up
-	// to 1000 entries it is called with all unit vectors at every new t.
+	// prediction ẑ by (z−ẑ)ᵀP⁻¹(z−ẑ), where P is positive definite. The function stores in dst the
+	// product P·v, where P may depend on the diffusion time t. If P is the covariance of a Gaussian
+	// clean series given the noisy series, the projection onto equations is the posterior mean
+	// given the equations. Metric must be safe for concurrent use, and P·v must depend only on v
+	// and t. For series of up to 1000 entries it is called with all unit vectors at every new t.
 	Metric func(dst, v []float64, t float64)
 
 	// Soften accepts linear inequalities that contradict each other. [Solver.Solve] then returns
@@ -108,9 +108,9 @@ func (p Projector) Compile(ctx context.Context, n int) (*Solver, error) {
 }
 
 // Projection is a [Projector] compiled for a runner such as package sampler/diffusion. It
-// implements [projection.Projection]. For every sample it keeps the Lagrange multipliers, from
-// which the sample's next step starts. Different samples may be projected concurrently. After the
-// first calls, Project does not allocate.
+// implements [projection.Projection]. For every sample it keeps the Lagrange multipliers. The
+// sample's next step starts from these multipliers. Different samples may be projected
+// concurrently. After the first calls, Project does not allocate.
 type Projection struct {
 	sites, samples int
 	rows           int
@@ -164,8 +164,8 @@ func (p *Projection) Project(_ context.Context, sample int, v []float32, from, t
 }
 
 // Reset sets to zero the Lagrange multipliers that are kept for a sample from one step to the next.
-// The sample must not be projected at the same time. Reset panics unless 0 ≤ sample < samples, the
-// number of samples given to Bind.
+// The sample must not be projected at the same time. Reset panics unless 0 ≤ sample < samples,
+// where samples is the argument of Bind.
 func (p *Projection) Reset(sample int) { clear(p.dual(sample)) }
 
 // Copy gives sample dst a copy of the Lagrange multipliers that are kept for sample src. Use it

@@ -50,8 +50,8 @@ func newSolver(rows *slabs, curved constraint.Curved, metric func(dst, v []float
 //
 //	argmin_z ½‖z−v‖²  over  f(z) ≤ 0,
 //
-// where f(z) ≤ 0 are the inequalities. Distances are in the Metric of the [Projector], if it has
-// one. The slices z and v may be the same.
+// where f(z) ≤ 0 are the inequalities. Distances are in the Metric of the [Projector] if that is
+// set. The slices z and v may be the same.
 //
 // If the linear inequalities contradict each other, z is the solution of the penalty form (see
 // [Solver.Penalised]) with γ = [SoftGamma]. The error is then a *[ContradictionError] unless Soften
@@ -248,8 +248,9 @@ func (s *Solver) Reset() { clear(s.iter.y) }
 //	z = v − P·Σ_j y_j·a_j,
 //
 // where a_j holds the coefficients of row j, and P is the metric (the identity if there is none). A
-// positive multiplier belongs to the upper bound. Rows without bounds get 0. After a contradiction
-// all are 0; use [Solver.Penalised] with [SoftGamma] for the multipliers of the soft solution.
+// positive multiplier belongs to the upper bound. The multipliers of rows without bounds are 0.
+// After a contradiction all multipliers are 0. For the multipliers of the soft solution, call
+// [Solver.Penalised] with γ = [SoftGamma].
 func (s *Solver) Multipliers(y []float64) {
 	clear(y)
 	w := s.iter

@@ -26,23 +26,23 @@ type Config struct {
 	// Bounds is nil, the only problem is the teacher's own.
 	Bounds [][]float64
 
-	// Dual, if not nil, is the rule of dual training, the baseline of PDI-Net (Hadou et al. 2026,
-	// Algorithm 3). Dual training has a single λ, initially 0, which is not an input of the
-	// network. Every round runs its diffusions at this λ and moves λ by the violations of their
+	// Dual, if not nil, is the rule of dual training. Dual training is the baseline of PDI-Net
+	// (Hadou et al. 2026, Algorithm 3). It has a single λ, initially 0, which is not an input of
+	// the network. Every round runs its diffusions at this λ and moves λ by the violations of their
 	// samples. The trained network is valid only at the λ of the last round ([Trainer.Lambda]) and
-	// for a single entry of Bounds. All rules are suitable, also [dual.Auto].
+	// for a single entry of Bounds. Every rule is suitable, including [dual.Auto].
 	Dual dual.Rule
 
 	// Inference holds the settings of primal–dual inference in the diffusions of the training. Use
 	// the settings with which the network will run later. Domain must be nil, Fixed must be false,
 	// and Scarce has no effect. If Max is nil, multipliers stay below a multiple of the largest
-	// multiplier in the first round. These diffusions have fewer steps than later runs, so a
-	// constant step size should be proportionally larger than in later runs.
+	// multiplier in the first round. The diffusions of the training have fewer steps than later
+	// runs, so a constant step size should be proportionally larger than in later runs.
 	Inference pdi.Config
 
-	// The network is a chain of blocks (see neural.Config). Blocks is their number; 0 means 2.
-	// Width is the number of features between them; 0 means 128. Cond is the number of features
-	// that encode the noise level; 0 means 64.
+	// The network is a chain of blocks (see neural.Config). Blocks is the number of blocks; 0 means
+	// 2. Width is the number of features between blocks; 0 means 128. Cond is the number of
+	// features that encode the noise level; 0 means 64.
 	Width, Blocks, Cond int
 
 	// Center and Spread are the mean and the variances of a Gaussian that resembles the
@@ -56,9 +56,9 @@ type Config struct {
 	// pdi.Config.Domain. It applies to the predictions of the teacher and of the network.
 	Domain func(x []float32)
 
-	// Chains is the number of samples of a diffusion; 0 means 64. Path is the number of its steps;
-	// 0 means 32. A round runs two diffusions for each entry of Bounds, and the network is trained
-	// on all their states.
+	// Chains is the number of samples of a diffusion; 0 means 64. Path is the number of steps of a
+	// diffusion; 0 means 32. A round runs two diffusions for each entry of Bounds, and the network
+	// is trained on all states of these diffusions.
 	Chains, Path int
 
 	// Train holds the settings of the optimiser. Train.Steps must be Rounds × PerRound or

@@ -1,6 +1,7 @@
 // Package network trains networks that make the predictions of primal–dual inference (PDI-Net:
 // Hadou, Uslu and Ribeiro 2026, Algorithm 1). The multipliers λ are inputs of the network, so one
-// network serves several bounds. In every step, its prediction replaces a Monte Carlo estimate.
+// network serves several bounds. In every step, the network's prediction replaces a Monte Carlo
+// estimate.
 //
 // A [Trainer] learns from a teacher, which is any other predictor of package pdi:
 //
@@ -10,6 +11,6 @@
 //	d, err := pdi.New(ctx, p, pdi.Config{})
 //
 // On average a network is as good as its teacher: the teacher's noise averages out, but its bias
-// does not. Config.Dual trains a network for one bound and one λ, the baseline of the same paper
-// (Algorithm 3).
+// does not. Config.Dual trains a network for one bound and one λ. This is the baseline of the same
+// paper (Algorithm 3).
 package network

@@ -13,11 +13,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Predictor is a [pdi.Predictor] whose predictions come from a trained network. They depend on
-// neither the number of workers nor the other states in the same call. They are reproducible only
-// on processors with the same vector instructions. For violations, a Predictor calls its teacher,
-// the predictor from which the network learned. A Predictor must be used by one goroutine at a
-// time.
+// Predictor is a [pdi.Predictor] whose predictions come from a trained network. The predictions
+// depend on neither the number of workers nor the other states in the same call. They are
+// reproducible only on processors with the same vector instructions. The violations come from the
+// teacher, which is the predictor from which the network learned. A Predictor must be used by one
+// goroutine at a time.
 type Predictor struct {
 	teacher pdi.Predictor
 	shift   []float64
@@ -63,11 +63,11 @@ func (p *Predictor) Sites() int { return p.teacher.Sites() }
 // Len returns the number of multipliers.
 func (p *Predictor) Len() int { return p.teacher.Len() }
 
-// Beta returns the temperature of the teacher, the predictor from which the network learned.
+// Beta returns the temperature of the predictor from which the network learned.
 func (p *Predictor) Beta() float64 { return p.teacher.Beta() }
 
-// Violation stores in g the violations that the teacher computes, plus the shift given to
-// [Trainer.Predictor]. The teacher is the predictor from which the network learned.
+// Violation stores in g the violations computed by the predictor from which the network learned,
+// plus the shift given to [Trainer.Predictor].
 func (p *Predictor) Violation(g []float64, x []float32) {
 	p.teacher.Violation(g, x)
 	for i := range g {
@@ -75,8 +75,8 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 	}
 }
 
-// Rows returns a description of the inequalities of the teacher, the predictor from which the
-// network learned. Their bounds include the shift given to [Trainer.Predictor].
+// Rows describes the inequalities of the predictor from which the network learned. The bounds
+// include the shift given to [Trainer.Predictor].
 func (p *Predictor) Rows() []dual.Row {
 	rows := make([]dual.Row, p.Len())
 	if d, ok := p.teacher.(dual.Described); ok {

@@ -14,14 +14,16 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/session"
 )
 
-// Trainer trains one network in rounds to predict like a teacher, another predictor. A round fills
-// a buffer with noisy states, their noise levels and multipliers, and the predictions of the
-// teacher. It then trains the network on the buffer (see [Config]). The states come from diffusions
-// with the teacher's predictions in the first round, and with the network's in later rounds.
+// Trainer trains a network to predict like another predictor, which is called the teacher. A round
+// of training first fills a buffer with noisy states. Each state has its noise level, its
+// multipliers and the teacher's prediction. The round then trains the network on the buffer (see
+// [Config]). The states come from diffusions. These use the teacher's predictions in the first
+// round, and the network's predictions in later rounds.
 //
-// In some of the diffusions, the multipliers λ move by primal–dual inference for one of the bounds.
-// The share of these diffusions grows from 0 to 0.7 in the first half of the training. The others
-// keep a fixed λ near the λ of such a diffusion. The teacher predicts at multipliers that are
+// Unless Config.Dual is set, every diffusion of the first round moves its multipliers λ by
+// primal–dual inference for one of the bounds. In later rounds only a fraction of the diffusions
+// does. This fraction grows from 0 to 0.7 in the first half of the training. All other diffusions
+// keep λ fixed, near the λ of an earlier diffusion. The teacher predicts at multipliers that are
 // randomly perturbed by 30 %.
 //
 // If the teacher is deterministic, training is deterministic too, for any number of workers and any
@@ -33,10 +35,10 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer of a new network that learns from the teacher, another predictor. It
-// returns an error if the teacher is nil, has no sites, has no inequalities or has an equality. It
-// also returns an error if the teacher's temperature is not positive and finite, or if a field of
-// cfg is out of range.
+// New returns a trainer with a new network, which learns from the predictor teacher. It returns an
+// error if the teacher is nil, has no sites, has no inequalities or has an equality. It also
+// returns an error if the teacher's temperature is not positive and finite, or if a field of cfg is
+// out of range.
 func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
 		return nil, fmt.Errorf("network: New: teacher is nil")
@@ -123,9 +125,9 @@ func (t *Trainer) Lambda() []float64 {
 }
 
 // Predictor returns the present network as a predictor, with weights averaged over the training
-// steps. Its violations are those of the teacher (the predictor from which the network learned)
-// plus shift. A shift therefore moves the bounds; nil means zeros. The shift need not be an entry
-// of Config.Bounds.
+// steps. The violations are shift plus the violations of the teacher (the predictor from which the
+// network learned). A shift therefore moves the bounds; nil means zeros. The shift need not be an
+// entry of Config.Bounds.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
 // that is not finite. After dual training (see Config.Dual), shift must be the single entry of

@@ -11,9 +11,9 @@
 // data drawn with probabilities ∝ e^(−λᵀr). The loss is therefore the ordinary training loss, with only
 // positive weights. The Tuner starts from the exact λ of the data.
 //
-// The samples of the network differ from these rows. When the network has begun to follow the rows, the Tuner
-// therefore updates λ by its samples. With the λ of the data alone, a network of molecules kept up to 72 %
-// more of a concept than was allowed.
+// The samples of the network differ from these rows. When the network has begun to follow the rows,
+// the Tuner therefore updates λ by the samples of the network. With the λ of the data alone, a
+// network of molecules kept up to 72 % more of a concept than was allowed.
 //
 // The paper proposes signed losses with unbounded gradients, and bounds on divergences of paths. A Tuner uses
 // neither.

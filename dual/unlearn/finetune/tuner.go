@@ -284,7 +284,7 @@ func (c *Config[S]) fill() error {
 }
 
 // Run trains for the remaining Train.Steps and then chooses the final weights. After a completed
-// run it does nothing. For the fraction Freeze of the steps, λ is constant. After that, it changes
+// run it does nothing. For the fraction Freeze of the steps, λ is constant. After that, λ changes
 // once in every Inner steps, by half a Newton step towards the bounds, limited to one nat:
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
@@ -292,10 +292,11 @@ func (c *Config[S]) fill() error {
 // Here ε_i is the bound of concept i, and ŝ_i is its smoothed share in the network's draws. An
 // update first replaces ŝ_i by the mean of ŝ_i and the share in the latest Config.Draws draws.
 //
-// At the end, Run searches the line through the initial weights and their average over the steps.
-// The final weights are a point at which all shares have reached their bounds. It measures shares
-// with Final draws, or up to four times as many. If the point is far beyond the average, the shares
-// in fresh draws tend to exceed their bounds; then train for more steps.
+// At the end, Run searches the line through the initial weights and the average weights of the
+// training. The final weights are a point on this line at which all shares have reached their
+// bounds. Run measures shares with Final draws, or up to four times as many. If the point is far
+// beyond the average, the shares in fresh draws tend to exceed their bounds; then train for more
+// steps.
 //
 // If the network satisfies all bounds before the first step, Run sets λ to 0 and does not train.
 //
@@ -443,14 +444,14 @@ func (t *Tuner[S]) taught(j int) float64 {
 // not fallen for a quarter of the steps. A later Run can continue.
 //
 // At the end of the run, [Tuner.Run] has found no weights for which the share is within two
-// standard errors of the bound. The network then has the average of the weights, and Share is its
-// share. Every later Run returns the same error.
+// standard errors of the bound. The network then has the average weights of the training, and the
+// field Share is its share. Every later Run returns the same error.
 type GapError struct {
 	Concept string
 	Step    int
 	Lambda  float64
-	// share of the concept in the training rows at Lambda, its share in the network's
-	// samples, and the bound
+	// share of the concept in the training rows at Lambda; share in the network's samples; bound on
+	// the share
 	Taught, Share, Bound float64
 }
 
@@ -693,9 +694,9 @@ func mean(v []float64) float64 {
 // weights. The λ of the last step drifts with the noise of the draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
-// Share returns, for every concept, its mean share in the samples of the network. During the run it
-// is a smoothed estimate. At the end it is the estimate from the draws of Config.Final. Run adapts
-// the network to these draws, so use other samples to measure the finished network.
+// Share returns the mean share of every concept in the samples of the network. During the run it is
+// a smoothed estimate. At the end it is the estimate from the draws of Config.Final. Run adapts the
+// network to these draws, so use other samples to measure the finished network.
 func (t *Tuner[S]) Share() []float64 { return slices.Clone(t.share) }
 
 // Drawn returns the number of draws made so far to measure each concept.

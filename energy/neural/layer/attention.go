@@ -64,7 +64,7 @@ func RotaryOf(positions int, frequencies []float64, scale float64) *Rotary {
 }
 
 // Turn rotates the rows of x by the angles of positions 0, 1, …. A row has the entries of one head.
-// It panics if x holds an incomplete row or more rows than there are positions.
+// Turn panics if x holds an incomplete row or more rows than there are positions.
 func (r *Rotary) Turn(x []float32) {
 	if n := check.Rows("layer", "x", len(x), r.dim); n*(r.dim/2) > len(r.cos) {
 		panic(fmt.Sprintf("layer: Turn: %d rows, want at most %d positions", n, len(r.cos)/(r.dim/2)))
@@ -125,8 +125,8 @@ func (a Attention) checkHeads() {
 	}
 }
 
-// Forward stores the output for one state, Length × Width, in o. It stores the softmax, Heads ×
-// Length × Length, in probs. If probs has only Length × Length entries, it holds the softmax of the
+// Forward stores in o (Length × Width) the output for one state. It stores in probs (Heads × Length
+// × Length) the softmax. If probs has only Length × Length entries, it holds the softmax of the
 // last head, and Backward cannot be called. The slice work is scratch, of the length that Work
 // returns. Forward panics if a slice is too short.
 func (a Attention) Forward(o, probs, qkv, work []float32) {

@@ -14,14 +14,14 @@ type Conv struct {
 	Rows, Cols int // size of the grid; 0 rows mean 1
 	In, Out    int
 
-	// Kernel is the width of the window, an odd number.
+	// Kernel is the width of the window, at least 1. If it is odd, the window is centred.
 	Kernel int
 
 	// Dilation is the distance between adjacent taps; 0 means 1.
 	Dilation int
 
-	// Causal restricts a position of a series to itself and earlier positions: the window
-	// ends at the position.
+	// If Causal is true, the output at a position of a series depends only on this position and
+	// earlier ones: the window ends at the position.
 	Causal bool
 
 	// Weight holds the kernel W, Out × taps × In.

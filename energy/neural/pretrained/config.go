@@ -22,7 +22,7 @@ type Config struct {
 	// Vocabulary is the number of tokens, including tokens that never occur in texts.
 	Vocabulary int
 
-	// Blocks is the number of blocks. Width is the number of features per position between them,
+	// Blocks is the number of blocks. Width is the number of features per position between blocks,
 	// and Hidden the number of gated units.
 	Width, Hidden, Blocks int
 

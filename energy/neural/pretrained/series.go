@@ -19,8 +19,8 @@ import (
 
 // Series is the denoiser of a published network for time series: Diffusion-TS (Yuan and Qiao 2024)
 // or CSDI (Tashiro et al. 2021). A state is a window of a series: Length rows of Channels numbers,
-// in the units of the training data. Any noise schedule may be used: signal levels are converted to
-// numbers of training steps. For CSDI they are rounded to whole steps.
+// in the units of the training data. Any noise schedule may be used: each signal level is converted
+// to the number of a training step. For CSDI this number is rounded to a whole step.
 //
 // Concurrent calls are safe but run one after another. Calls allocate nothing.
 type Series struct {

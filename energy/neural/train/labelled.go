@@ -145,7 +145,7 @@ type Regress struct {
 	// clean with probability 1/(L+1). nil means that all states are clean.
 	Objective
 
-	// Targets holds the number to predict for each row of the data.
+	// Targets holds the desired prediction for each row of the data.
 	Targets []float64
 }
 

@@ -11,10 +11,10 @@ import (
 )
 
 // Objective defines the training of a network of tokens: how a clean state is corrupted, and how
-// the loss is weighted. The loss is a weighted sum over the positions of the cross-entropy, in
-// nats, of the clean token given the corrupted state. A [Pooled] objective has its own loss. A
-// checkpoint stores the text that fmt prints for the Objective. Only a trainer whose Objective
-// prints the same text can load it.
+// the loss is weighted. Each position contributes the cross-entropy, in nats, of its clean token
+// given the corrupted state. The loss is the weighted sum of these contributions. A [Pooled]
+// objective has its own loss. A checkpoint stores the text that fmt prints for the Objective. Only
+// a trainer whose Objective prints the same text can load it.
 type Objective interface {
 	// Check returns an error unless the objective can train a network of configuration c.
 	Check(c neural.Config) error
@@ -44,10 +44,10 @@ type RealObjective interface {
 type RealLoss interface {
 	RealObjective
 
-	// Loss returns the loss of the network's output y for the state x and stores its gradient with
-	// respect to y in d. The arguments x and target are what Corrupt stored, and level is what
-	// Corrupt returned. The argument row is the number of the row of the data. The slices d and y
-	// may be the same. Loss is called concurrently.
+	// Loss returns the loss of the network's output y for the state x. It stores in d the gradient
+	// of the loss with respect to y. The arguments x and target are what Corrupt stored, and level
+	// is what Corrupt returned. The argument row is the number of the row of the data. The slices d
+	// and y may be the same. Loss is called concurrently.
 	Loss(d, y, target, x []float32, level float64, row int) float64
 }
 
@@ -57,7 +57,7 @@ type RealLoss interface {
 //	NELBO(x) = E_n E_S [ L/n · Σ_{i∈S} −log p(x_i | x without S) ],
 //
 // where n is uniform over 1 … L, S is a random set of n positions, and x without S has masks at
-// these positions. It is the same for every schedule (Ou et al. 2025).
+// these positions. This bound is the same for every schedule (Ou et al. 2025).
 type Masked struct {
 	// Mask is the level of a masked token.
 	Mask int32
@@ -139,8 +139,8 @@ func checkCorrupt(who string, x []int32, weight []float64, clean []int32, r *ran
 //
 //	z = (1−s)·x_0 + s·ε
 //
-// where x_0 is a clean state, s is uniform over [0, 1), and ε is standard normal. It learns the
-// velocity
+// where x_0 is a clean state, s is uniform over [0, 1), and ε is standard normal. The network
+// learns the velocity
 //
 //	u(z, s) = E[ε − x_0 | z],
 //
@@ -173,9 +173,9 @@ func (Flow) Corrupt(x, target, clean []float32, u float64, r *rand.Rand) float64
 	return 1000 * u
 }
 
-// Pairs holds training data for a network of reals: inputs and the outputs to learn, one pair per
-// row. No noise is added to the inputs. The loss is the squared error, averaged over the entries of
-// a target.
+// Pairs holds training data for a network of reals: inputs and desired outputs, one pair per row.
+// No noise is added to the inputs. The loss is the squared error, averaged over the entries of a
+// target.
 type Pairs struct {
 	X      []float32 // inputs, rows × Length × Channels
 	Level  []float64 // noise level of each row; nil means all 0

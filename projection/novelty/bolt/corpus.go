@@ -10,8 +10,8 @@ import (
 )
 
 // Corpus is a Set that is also kept in memory, as the minimal automaton of its sequences. It
-// implements novelty.Corpus and has the methods of a [constraint.Lexicon]. Several goroutines
-// may read it concurrently, but not while one of them adds to it.
+// implements novelty.Corpus and has the methods of a [constraint.Lexicon]. Several goroutines may
+// read a Corpus concurrently, but not while a goroutine adds to it.
 type Corpus struct {
 	*lexicon
 	set *Set
@@ -67,7 +67,7 @@ func (s *Corpus) Add(x []int32) bool {
 	return added > 0
 }
 
-// Recall adds x to the set, which may already contain it: see [Set.Recall].
+// Recall adds x to the set, unless the set already contains x: see [Set.Recall].
 func (s *Corpus) Recall(x []int32) { s.Add(x) }
 
 // Import adds many sequences to the file and to the automaton: see [Set.Import].

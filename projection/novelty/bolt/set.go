@@ -176,8 +176,8 @@ func (s *Set) Add(x []int32) bool {
 	return added > 0
 }
 
-// Recall adds x to the set, which may already contain it. A run that is resumed from a checkpoint
-// calls Recall for the samples of the checkpoint.
+// Recall adds x to the set, unless the set already contains x. A run that is resumed from a
+// checkpoint calls Recall for the samples of the checkpoint.
 func (s *Set) Recall(x []int32) { s.Add(x) }
 
 // Settings passes the identity of the file to the function add, which records it in a checkpoint.
