@@ -213,8 +213,7 @@ func LogSum(x []float64) float64 {
 func Unit(src rand.Source) float64 { return float64(src.Uint64()>>11) * 0x1p-53 }
 
 // Pick draws an index with probability proportional to its weight. The argument total is the sum of
-// the weights, added in their order. Pick returns an index of positive weight, or 0 if there is
-// none.
+// the weights, added in order. Pick returns an index of positive weight, or 0 if there is none.
 func Pick(weights []float64, total float64, src rand.Source) (last int) {
 	goal, sum := Unit(src)*total, 0.0
 	for i, w := range weights {

@@ -142,8 +142,8 @@ func (m *Module) Having(methods ...string) []string {
 	})
 }
 
-// Types returns the exported types outside internal/… for which the function fit returns true,
-// without interfaces. For a generic type, one instance that fits is enough.
+// Types returns the exported types outside internal/… for which the function fit returns true. It
+// leaves out interfaces. For a generic type, one instance that fits is enough.
 func (m *Module) Types(fit func(t types.Type) bool) (names []string) {
 	for name, p := range m.packages {
 		if !strings.HasPrefix(name, module) || strings.Contains(name, "/internal/") {

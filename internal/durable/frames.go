@@ -26,7 +26,7 @@ const settingsLimit = 1 << 20
 
 // Write writes a checkpoint of a run to w. The first frame holds the settings l of the run. The
 // next frames hold the state of the run; the argument frames is their number. The function state
-// appends the contents of frame i to body and returns the result. The last function, unless nil,
+// appends the contents of frame i to body and returns the result. The function inside, unless nil,
 // then writes the checkpoints of nested runs.
 func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
 	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
@@ -77,7 +77,8 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 // The function frames returns the number of frames. It is called before every frame, so that an
 // early frame can contain the number. The function state reads the body of frame i and returns the
 // bytes left over; it is an error if there are any. A body has at most limit bytes, not counting
-// its digest and number. The last function, unless nil, then reads the checkpoints of nested runs.
+// its digest and number. The function inside, unless nil, then reads the checkpoints of nested
+// runs.
 func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, here)
 	if err != nil {

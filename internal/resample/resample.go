@@ -47,8 +47,8 @@ func Systematic(count []int, w []float64, u float64) {
 }
 
 // Spread replaces particles so that count[j] copies of each particle j exist. For each particle i
-// with count[i] = 0, it calls replace(i, j), which must replace particle i by a copy of particle j.
-// Spread modifies the slice count.
+// with count[i] = 0, it chooses a particle j with too few copies and calls replace(i, j). This call
+// must replace particle i by a copy of particle j. Spread modifies the slice count.
 func Spread(count []int, replace func(none, more int)) {
 	from := 0
 	for to, n := range count {

@@ -8,8 +8,8 @@ import (
 // one bit a chain: lane p of a string is the lower or, for odd p, the upper half of word
 // ⌊p/2⌋.
 
-// ChainBits is the number of bits in a lane, half of a 64-bit word. A lane holds the state of one
-// site in all chains, one bit per chain.
+// ChainBits is the number of bits in a lane. A lane is half of a 64-bit word. It holds the state of
+// one site in all chains, one bit per chain.
 const ChainBits = 32
 
 // TallyDown is added to [ChainTally].Sum for every change from 1 to 0, so that Sum cannot become

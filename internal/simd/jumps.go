@@ -38,11 +38,12 @@ const shortJump = 0.25
 // the states 0 and 1. The process starts at x_i, and q_i is the probability that it is in the other
 // state after the time tau:
 //
-//	q_i = ν·(1 − exp(−tau·g(t)/ν)),  t_i = min(max(⌊2³¹·q_i⌋, 1), 2³¹−2⁷).
+//	q_i = ν·(1 − exp(−tau·g(e^(−Δ_i))/ν)),  t_i = min(max(⌊2³¹·q_i⌋, 1), 2³¹−2⁷).
 //
-// Here g is the function that rate selects, t = e^(−Δ_i), Δ_i = h_i·(1−2x_i) and ν = 1/(1 + e^Δ_i).
-// In float32, q has a relative error of 2·10⁻⁶. The integer t_i is 0 if Δ_i = +Inf and −1 if Δ_i is
-// NaN. JumpThresholds panics unless len(t) = len(x) = len(h) and rate is a valid [JumpRate].
+// Here g is the function that rate selects (see [JumpRate]), Δ_i = h_i·(1−2x_i) and ν = 1/(1 +
+// e^Δ_i). In float32, q has a relative error of 2·10⁻⁶. The integer t_i is 0 if Δ_i = +Inf and −1
+// if Δ_i is NaN. JumpThresholds panics unless len(t) = len(x) = len(h) and rate is a valid
+// [JumpRate].
 func JumpThresholds(t []int32, h []float32, x []int32, tau float32, rate JumpRate) {
 	checkLen("t", len(t), len(h))
 	checkLen("x", len(x), len(h))

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// Visits redraws sites of a two-level model on a graph one after the other. The probability of a
-// new state depends on the number of neighbours in state 1. Only one goroutine at a time may use
-// it.
+// Visits redraws sites of a two-level model on a graph, one after the other. The probability of a
+// new state depends on the number of neighbours in state 1. Only one goroutine at a time may use a
+// Visits.
 type Visits struct {
 	asm    visitsASM // data for the assembly; its counts are those of the last call
 	odds   []uint64

@@ -151,7 +151,7 @@ type Scratch struct {
 	draw  [strip]uint64
 }
 
-// Source identifies the random bits of a redraw, which sampler.Stream.Reserve has reserved. The
+// Source identifies the random bits of a redraw. They were reserved by sampler.Stream.Reserve. The
 // generator is ARS4x32 if ARS is true, and otherwise Philox4x32.
 type Source struct {
 	ARS                bool

@@ -188,8 +188,8 @@ func InfoFields(f *wire.Fields, info []sampler.Info) {
 }
 
 // PollWork is the number of elementary operations, such as evaluations of a site, between two
-// checks for a stop. They take about a millisecond. Tests lower this number. Results do not depend
-// on it.
+// checks for a stop. That many operations take about a millisecond. Tests lower this number.
+// Results do not depend on it.
 var PollWork = 1 << 20
 
 // poll counts work and checks for a stop once per PollWork operations.

@@ -69,8 +69,8 @@ const (
 var rowFormat = format{tag: 0x726f7773, foreign: "another kernel of Gibbs", kept: rowOnes}
 
 // FewestRows is the smallest number of chains that the unexported engine rowGibbs accepts. From
-// this number on, it is at least as fast as moving chains one by one (BenchmarkDenseGibbs). Tests
-// set it higher to exercise other kernels.
+// this number on, the engine is at least as fast as moving chains one by one (BenchmarkDenseGibbs).
+// Tests set it higher to exercise other kernels.
 var FewestRows = 8
 
 // newRowGibbs returns nil if the couplings have several magnitudes, a site has too many

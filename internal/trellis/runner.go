@@ -12,9 +12,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Runner computes sums, draws, marginals and best sequences over the sequences of one [Graph]. It
-// holds the workspace of one goroutine. A method allocates on its first use and while its buffers
-// grow, and not afterwards.
+// Runner computes with the sequences of one [Graph]: sums, random draws, marginals and best
+// sequences. It holds the workspace of one goroutine. A method allocates on its first use and while
+// its buffers grow, and not afterwards.
 type Runner struct {
 	g *Graph
 	v []float32 // weights of the last Filter
