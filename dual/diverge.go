@@ -20,11 +20,11 @@ import (
 //
 //   - Proven: Margin > 0, and every state x of positive probability satisfies this inequality. No
 //     distribution can then have E[g] ≤ 0. The error wraps constraint.ErrInfeasible.
-//   - Not proven, Margin > 0: every sample of the last Steps dual steps satisfies this inequality,
-//     and the multipliers grew beyond Config.Diverge. A distribution may satisfy the constraints,
-//     but the loop could not reach it.
-//   - Margin = 0, from [Solve] and [SolveStates]: a distribution that satisfies the constraints has
-//     only states with Σ_j u_j g_j(x) = 0. No finite multipliers give such a distribution.
+//   - Not proven, Margin > 0: this inequality holds for every sample of the dual steps that the field
+//     Steps counts, and the multipliers grew beyond Config.Diverge. A distribution may satisfy the
+//     constraints, but the loop could not reach it.
+//   - Margin = 0, from [Solve] and [SolveStates]: every distribution that satisfies the constraints
+//     gives probability 0 to states with Σ_j u_j g_j(x) > 0. No finite multipliers do that.
 type DivergedError struct {
 	Lambda []float64 // multipliers when the search stopped
 	// direction u (see [DivergedError]), one entry per multiplier; usually the direction of Lambda

@@ -536,8 +536,8 @@ type affineTable struct {
 	m []Differentiable
 }
 
-// Gradient stores the energies in e. In g it stores the weighted sum of the tables of energy
-// differences of the summed models. It implements [Differentiable].
+// Gradient stores the energies in e. Each summed model has a table of energy differences; Gradient
+// stores their weighted sum in g. It implements [Differentiable].
 func (a affineTable) Gradient(e []float64, g []float32, x []int32) {
 	a.addTables(e, g, func(k int, e []float64, g []float32) { a.m[k].Gradient(e, g, x) })
 	a.energies(e, x)

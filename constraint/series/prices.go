@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Prices holds the numbers of the four channels with the open, high, low and close prices of a
-// period. Its method Finish corrects prices that violate their order only by rounding errors:
+// Prices tells which channels hold the open, high, low and close prices of a period, by their
+// indices. Its method Finish corrects prices that violate their order only by rounding errors:
 //
 //	raw := shape.Raw(x)
 //	moved, err := series.Prices{Open: 0, High: 1, Low: 2, Close: 3, Tick: 0.01}.Finish(raw, shape.Channels, 0.02)

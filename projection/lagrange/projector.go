@@ -169,8 +169,9 @@ func (k *Projector) fill() error {
 }
 
 // Bind compiles the Projector for a number of samples, each with the given numbers of sites and
-// levels. The result is a *[Projection]. The error names a field that is out of range, describes
-// what is wrong with the constraint, or is an error of [projection.Path.Compile] for the language.
+// levels. The result is a *[Projection]. If a field is out of range, the error names it.
+// Otherwise the error says what is wrong with the constraint, or it comes from
+// [projection.Path.Compile].
 func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("lagrange: samples = %d, want ≥ 1", samples)

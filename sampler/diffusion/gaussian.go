@@ -26,10 +26,11 @@ import (
 // With η = 0 only the initial noise is random. With η = 1 the steps are those of DDPM (Ho et al.
 // 2020). The last step returns x̂_0. If your network predicts ε̂, wrap it in energy.NoisePredictor.
 //
-// A projection replaces x̂_0 in x_s but not in ε̂ (constrained posterior sampling; Narasimhan et
-// al. 2025). This is best for Euclidean projections. Set Recompute for projections in the metric of
-// the posterior covariance (proximal.Projector.Metric). Config.ProjectState lists methods for
-// comparison.
+// With a projection, the formula for x_s uses the projected x̂_0. The formula for ε̂ still uses the
+// prediction itself (constrained posterior sampling; Narasimhan et al. 2025), which is best for
+// Euclidean projections. For projections in the metric of the posterior covariance
+// (proximal.Projector.Metric), set Recompute: then ε̂ uses the projected x̂_0 too.
+// Config.ProjectState lists methods for comparison.
 type Gaussian struct {
 	Schedule noise.Schedule // schedule of the signal level ᾱ; nil means noise.LinearBeta{}
 

@@ -468,7 +468,8 @@ func (k *subgraphs) Hold(x []int32) {
 	}
 }
 
-// Show stores in x the states that are out of date there. It implements [sampler.Lazy].
+// Show brings x up to date: it stores the states that have changed since x was last written. It
+// implements [sampler.Lazy].
 func (k *subgraphs) Show(x []int32) {
 	sweep.Store(x, k.X)
 	for g, stale := range k.stale {
