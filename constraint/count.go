@@ -44,7 +44,7 @@ func (c Count) Validate() error {
 	return nil
 }
 
-// String returns the count as a Go literal.
+// String returns c as a Go literal.
 func (c Count) String() string {
 	if c.Max == Unbounded {
 		return fmt.Sprintf("Count{Levels:%v Min:%d Max:Unbounded}", c.Levels, c.Min)
@@ -61,8 +61,8 @@ func (c Count) Counts() (levels []int32, least, most int) {
 // upper returns the upper bound on the count, and whether there is one.
 func (c Count) upper() (int, bool) { return max(c.Max, 0), c.Max != Unbounded }
 
-// States returns the number of states. It is one more than the largest count that must be
-// distinguished. This count is Max, or Min if there is no upper bound.
+// States returns the number of states, which are the counts 0, 1, …, Max. If there is no upper
+// bound, the largest state is max(Min, 0), which also stands for all larger counts.
 func (c Count) States() int {
 	upper, ok := c.upper()
 	if !ok {
@@ -75,7 +75,7 @@ func (c Count) States() int {
 func (c Count) Start() int { return 0 }
 
 // Next returns the count after the given token is read, or −1 (dead) if the count exceeds Max. If
-// Max is Unbounded, the count stops at Min, as larger counts need no distinction. Next takes
+// Max is Unbounded, the count does not grow beyond Min: larger counts are all accepted. Next takes
 // O(len(Levels)) steps. For large level sets, call it once per class: see [Count.Classes].
 func (c Count) Next(state int, token int32) int {
 	if !slices.Contains(c.Levels, token) {

@@ -189,15 +189,15 @@ type Masking interface {
 }
 
 // LeaveOneOut reports whether the denoiser d predicts each token from the other sites only. If d
-// supports [SelfExcluding] (see [As]), its method LeaveOneOut decides. Otherwise d predicts the
-// posterior given all sites, and LeaveOneOut returns false.
+// supports [SelfExcluding] (see [As]), the result is that of its method LeaveOneOut. Otherwise d
+// predicts the posterior given all sites, and the result is false.
 func LeaveOneOut(d any) bool {
 	l, ok := As[SelfExcluding](d)
 	return ok && !check.Nil(l) && l.LeaveOneOut()
 }
 
 // TimeFree reports whether the predictions of the denoiser d depend on the states alone. If d
-// supports [Timeless] (see [As]), its method TimeFree decides. Otherwise TimeFree returns false.
+// supports [Timeless] (see [As]), the result is that of its method TimeFree. Otherwise it is false.
 func TimeFree(d any) bool {
 	t, ok := As[Timeless](d)
 	return ok && !check.Nil(t) && t.TimeFree()

@@ -80,8 +80,8 @@ func (f Func) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e. The slice g receives the table of energy differences. The
-// table comes from Grad or Field if one is set. Otherwise it is exact, rounded to float32. It
+// Gradient stores the energies in e. It stores in g the table of energy differences, which comes
+// from Grad or Field if one is set. Otherwise the table is exact, rounded to float32. Gradient
 // implements [Differentiable].
 func (f Func) Gradient(e []float64, g []float32, x []int32) {
 	f.check()

@@ -127,7 +127,8 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 }
 
 // Self returns the receiver. If a type embeds a *PathProjection, its method Self still returns the
-// *PathProjection. This tells callers of DrawGiven that the type may have a Draw of its own.
+// *PathProjection and not the type. Callers of DrawGiven can thus see that the type may have a Draw
+// of its own.
 func (e *PathProjection) Self() any { return e }
 
 // Sample stores len(dst)/sites independent exact draws in dst, one after the other. Each is

@@ -199,7 +199,7 @@ func (p *SpansProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32
 }
 
 // Self returns the receiver. If a type embeds a *SpansProjection, its method Self still returns the
-// *SpansProjection. This tells runners that the type may have a Draw of its own.
+// *SpansProjection and not the type. Runners can thus see that the type may have a Draw of its own.
 func (p *SpansProjection) Self() any { return p }
 
 // LogZ returns the log of the total weight of all sequences in which every span is in its language.

@@ -10,9 +10,9 @@ var stand = []float64{-99, -999, -9999, -99999, -999999, -200, -99.9, -999.9, -9
 	999, 9999, 99999, 999999, 9999999, 99.99, 999.9, 9999.9, 99999.9, 999.99, 9999.99, -32768, -2147483648, 1e20, -1e20, 1e30, -1e30, 1e34, -1e34, 1e36,
 	9.96921e36, 9.969209968386869e36} // what netCDF fills with
 
-// Thresholds on how far a number from the list stand must lie from all other values to count as
-// missing. The distance is in widths of the range of the other values, or (apartChange) in units of
-// their largest change.
+// Thresholds that decide whether a number from the list stand counts as missing. They apply to its
+// distance from all other values, in widths of the range of those values. The unit of apartChange
+// is the largest change from one of those values to the next.
 const (
 	apartRange = 1.0
 	// Threshold in widths of the range for a number that occurs once, below all others.

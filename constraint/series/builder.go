@@ -22,7 +22,8 @@ type Builder struct {
 }
 
 // NewBuilder returns a builder with no constraints. If the shape is invalid, Build returns an
-// error. For example, a Scale of 0 is invalid; it is the standard deviation of a constant channel.
+// error. For example, a channel must not have a Scale of 0, which is the standard deviation of a
+// constant series.
 func NewBuilder(shape Shape) *Builder {
 	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
 	switch {
@@ -124,7 +125,7 @@ func (b *Builder) Bounds(c int, lower, upper float64) {
 }
 
 // OHLC requires that the prices of every time step satisfy low ≤ open ≤ high and low ≤ close ≤
-// high. The arguments are the numbers of four different channels.
+// high. The arguments are the indices of four different channels.
 func (b *Builder) OHLC(open, high, low, close int) {
 	prices := []int{open, high, low, close}
 	for _, c := range prices {

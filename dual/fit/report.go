@@ -15,8 +15,8 @@ import (
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //
 // where λ₁ and λ₂ are the weights of the penalties and c_k their factors (Config.L1, L2 and
-// Penalty). If θ_k = 0, the residual is the amount by which the magnitude of the difference of
-// moments exceeds λ₁c_k. The report uses the last complete window.
+// Penalty). If θ_k = 0, the residual is max(0, |m_k| − λ₁c_k) instead, where m_k is the mean of the
+// first two terms. The report uses the last complete window.
 type Report struct {
 	Steps int // number of steps made so far
 	// number of steps in the window over which the residuals are averaged; 0 before step 16

@@ -488,9 +488,9 @@ func (e *Erasure) Terminal(sample func(ctx context.Context, x []int32) error, pa
 	}
 }
 
-// Effective returns the effective number of particles (Σw)²/Σw² in the last draw of Terminal's
-// function, where w are the weights. It returns 0 before the first draw. If it is below about a
-// hundred, the results of the draw are unreliable.
+// Effective returns the effective number of particles (Σw)²/Σw², where w are the weights of the
+// particles. It refers to the last call of the function that [Erasure.Terminal] returned. Before
+// the first call it is 0. If it is below about a hundred, the draws are unreliable.
 func (e *Erasure) Effective() float64 { return e.effective }
 
 // choose fills x with states from the list all, resampled by the weights w, and keeps the records

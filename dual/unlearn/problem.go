@@ -56,9 +56,9 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 
 // FromRatios returns the problem on a sample x_1, x_2, … from the original distribution q. All x_k
 // count as equally probable under q. The distributions q_i are given by ratios[i][k] =
-// q_i(x_k)/q(x_k). The solution of the problem gives the multipliers λ for ForwardKL and
-// LikelihoodRatio without samples from the optimum p_λ (the dual-only algorithm). [Rejection] can
-// then draw from p_λ.
+// q_i(x_k)/q(x_k). Solving the problem gives the multipliers λ for ForwardKL and LikelihoodRatio.
+// This needs no samples from the optimum p_λ (the dual-only algorithm). Afterwards [Rejection] can
+// draw from p_λ.
 //
 // Multipliers and bounds refer to the given ratios, as in [AcceptForward] and [AcceptLikelihood].
 // For ForwardKL, the largest ratios are smoothed. [Problem.Tails] shows whether the sample is large

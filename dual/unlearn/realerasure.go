@@ -28,8 +28,8 @@ import (
 // where ᾱ is the signal level, and step k lowers the noise from level k to level k−1. For the last
 // step the factor is SNR_1. With exact denoisers, the divergence at λ = 0 tends to KL(q‖q_i) as the
 // steps become finer; with coarse steps it is larger. For λ ≠ 0 the path divergence is not a lower
-// bound on the divergence of the samples from q_i (see [Erasure]). denoise.RealLikelihood estimates
-// the densities of final samples.
+// bound on KL(p‖q_i), where p is the distribution of the samples (see [Erasure]).
+// denoise.RealLikelihood estimates the densities of final samples.
 //
 // A RealErasure is a [dual.Target] of reals. Like an Erasure, it needs a [dual.Resampler] around
 // its diffusion, and a [dual.Inference] with [dual.Ascent] and a Config.Max below 1.

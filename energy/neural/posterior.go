@@ -152,8 +152,8 @@ func (m *Posterior) As(target any) bool {
 }
 
 // Predict stores in p the output f of the network with weights theta for each row of x. Each row
-// has the same number of inputs as the data of the posterior. The mean over draws of θ is the
-// posterior prediction.
+// has the same number of inputs as the data of the posterior. The posterior prediction is the mean
+// of f over draws of θ.
 func (m *Posterior) Predict(p []float32, theta []int32, x []float32) {
 	sites, _ := m.Shape()
 	check.Len("neural", "theta", len(theta), sites)

@@ -29,9 +29,9 @@ type COOConfig struct {
 // Entries on the diagonal are linear. The sums are over the lines, so entries for the same pair, in
 // either order, are added.
 //
-// A line "bits" or "spins" before the entries selects one of the two energies, and may add a number
-// of sites. The comments "# vartype=BINARY" and "# vartype=SPIN" of dimod also select the energy.
-// Blank lines and other lines that start with # or % are skipped.
+// A line "bits" or "spins" before the entries selects one of the two energies. The word may be
+// followed by the number of sites. The comments "# vartype=BINARY" and "# vartype=SPIN" of dimod
+// also select the energy. Blank lines and other lines that start with # or % are skipped.
 //
 // Errors name the line, the column and what was expected. A file with more than 2²⁰ sites must have
 // at least one entry for every two sites.

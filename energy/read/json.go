@@ -158,8 +158,8 @@ func (f *fields) labelled(read func(*fields) (*quadratic, error)) (m *model.Quad
 }
 
 // BQM reads a binary quadratic model of D-Wave's dimod, in the JSON form that dimod's
-// to_serializable writes (schema 3). It returns the model and the labels of its variables, site by
-// site. The energy is
+// to_serializable writes (schema 3). It returns the model and the labels of its variables. Label i
+// belongs to site i. The energy is
 //
 //	E(v) = offset + Σ_i linear_i v_i + Σ_k quadratic_k v_head(k) v_tail(k),
 //
@@ -225,8 +225,8 @@ func (f *fields) counts(name string, want int) {
 }
 
 // BQPJSON reads a binary quadratic program in the format bqpjson of Los Alamos National Laboratory
-// (Coffrin, Nagarajan and Bent 2016). It returns the model and the numbers of its variables, site
-// by site in the order of variable_ids. The energy is
+// (Coffrin, Nagarajan and Bent 2016). It returns the model and the labels of its variables, which
+// are the entries of variable_ids. Label i belongs to site i. The energy is
 //
 //	E(v) = scale·(offset + Σ linear_i v_i + Σ quadratic_ij v_i v_j),
 //

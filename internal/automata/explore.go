@@ -22,9 +22,9 @@ const (
 const blockEntries = 1 << 16
 
 // Explore tabulates an automaton over tokens 0…levels−1, with states numbered in breadth-first
-// order. After every state, it calls the function check with the numbers of states and of table
-// entries so far. Explore returns the error of the function check, or the cause of the context's
-// end. If the start state of the automaton is negative, the automaton accepts nothing, and the
+// order. After every state, it calls check with the number of states and the number of table
+// entries so far. If check returns an error, so does Explore. If ctx ends, Explore returns its
+// cause. If the start state of the automaton is negative, the automaton accepts nothing, and the
 // table has a single, dead state.
 func Explore(ctx context.Context, a Automaton, levels int, check func(states, entries int) error) (*Table, error) {
 	return explore(ctx, a, levels, math.MaxInt, check)

@@ -18,7 +18,7 @@ const Rate = 1e-6
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Golden fails the test if a text differs from the contents of a golden file, and reports the lines
-// that differ. The path of the file is relative to the module's root. With the flag -update Golden
+// that differ. The path of the file is relative to the module's root. With the flag -update, it
 // writes the text to the file instead.
 func Golden(t *testing.T, path, got string) {
 	t.Helper()

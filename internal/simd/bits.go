@@ -141,7 +141,7 @@ func NewBitTorus(near [6]int) *BitTorus {
 //
 //	dst_i = 1 if u_i < o.At(k_i), else 0,
 //
-// where u_i is a random integer of 64 bits. Its bit d, counted from 0 at the highest bit, is bit i
+// where u_i is a random integer of 64 bits. Bit d of u_i, where d = 0 is the highest bit, is bit i
 // mod 32 of word
 //
 //	1024r + 16d + ⌊i/32⌋ mod 16,  r = ⌊i/512⌋,

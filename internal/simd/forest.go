@@ -187,9 +187,9 @@ func EightColumns(dst, src []uint32, ld int) {
 	}
 }
 
-// ForestMoved counts, in each chain c, the sites whose levels differ between the slices old and
-// own. It adds the count to moved[c]. Bit c of a byte is the level in chain c. ForestMoved panics
-// unless both slices have the same length, which must be a multiple of 64.
+// ForestMoved adds to moved[c] the number of sites at which old and own differ in chain c. Byte i
+// of old or own belongs to site i, and bit c of the byte is the level in chain c. ForestMoved
+// panics unless both slices have the same length, which must be a multiple of 64.
 func ForestMoved(moved *[ForestChains]int64, old, own []uint8) {
 	if len(old) != len(own) || len(own)%64 != 0 {
 		panic(fmt.Sprintf("simd: ForestMoved: len(old) = %d, len(own) = %d, want the same multiple of 64", len(old), len(own)))

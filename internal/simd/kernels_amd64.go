@@ -7,7 +7,7 @@ package simd
 import "golang.org/x/sys/cpu"
 import "unsafe"
 
-// Instruction sets; a higher one needs all that a lower one needs.
+// Instruction sets, in ascending order: a processor with one of them also has those before it.
 const (
 	avx2 level = iota + 1
 	avx512
@@ -26,7 +26,7 @@ func supported() level {
 	return avx512
 }
 
-// Besides the instruction sets, cases ask for these.
+// Optional instructions. Some kernels need one of these in addition to an instruction set.
 var (
 	aes128    = cpu.X86.HasAES             // AES on 128 bits, which AVX2 needs for ARS
 	aes512    = cpu.X86.HasAVX512VAES      // AES on 512 bits; without it AVX-512 uses that of AVX2
@@ -159,7 +159,7 @@ func jointWidthARS() (v int) {
 	return v
 }
 
-// Levels from which there is assembly.
+// For each kernel, the lowest instruction set for which there is an assembly version.
 const (
 	philoxLevel         = avx2
 	flipThresholdsLevel = avx2

@@ -158,7 +158,7 @@ func heatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds [
 }
 func sumRowsRun(*[ChainBits]int32, []Row) { panic("simd: no assembly of sumRows") }
 
-// Levels from which there is assembly.
+// For each kernel, the lowest instruction set for which there is an assembly version.
 const (
 	logisticWordsLevel = never
 	dotLevel           = never

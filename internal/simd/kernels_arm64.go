@@ -4,7 +4,7 @@
 
 package simd
 
-// Instruction sets; a higher one needs all that a lower one needs.
+// Instruction sets, in ascending order: a processor with one of them also has those before it.
 const (
 	neon level = iota + 1
 )
@@ -56,7 +56,7 @@ func fixedHeights() (v [6]int) {
 	return v
 }
 
-// Levels from which there is assembly.
+// For each kernel, the lowest instruction set for which there is an assembly version.
 const (
 	philoxLevel         = neon
 	flipThresholdsLevel = neon

@@ -67,11 +67,11 @@ type Clusters struct {
 // one.
 const seeds = 8
 
-// Exchange exchanges one cluster in every chain of every pair. It draws sites, up to a fixed
-// number, until the two states of the chain differ at a drawn site. The cluster is the connected
-// set of sites around this site at which the states differ. All kernels must store states as bits,
-// in the same format. Exchange returns the pairs that have other kernels, and leaves their states
-// unchanged. The slice is valid until the next call.
+// Exchange swaps one cluster between the two states of each chain, for every pair. In each chain,
+// it draws sites until it finds one at which the two states differ, or gives up after a fixed
+// number. The cluster consists of the differing sites that are connected to this site. Exchange
+// handles only pairs whose kernels all store states as bits in the same format. It returns the
+// other pairs and leaves their states unchanged. The returned slice is valid until the next call.
 func (c *Clusters) Exchange(pairs []Pair, r []sampler.Stream) (left []Pair) {
 	c.left = c.left[:0]
 	for _, p := range pairs {

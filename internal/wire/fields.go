@@ -208,23 +208,23 @@ func (f *Fields) Sized(v Binary) {
 	}
 }
 
-// AppendFields appends to b the values that the function through writes, and returns the extended
-// slice. The function writes by calling methods of its argument.
+// AppendFields calls the function, which writes values by calling methods of its argument.
+// AppendFields appends these values to b and returns the extended slice.
 func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
 	f := Appending(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFront reads values from the front of b by means of the function through, and returns the rest
-// of b. The function reads by calling methods of its argument.
+// ReadFront reads values from the front of b and returns the rest of b. The function reads the
+// values by calling methods of its argument.
 func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
 	through(f)
 	return f.Rest()
 }
 
-// ReadFields is like [ReadFront], but returns an error unless the function through reads all of b.
+// ReadFields is like [ReadFront], but returns an error if the function does not read all of b.
 func ReadFields(b []byte, through func(*Fields)) error {
 	b, err := ReadFront(b, through)
 	if err == nil {

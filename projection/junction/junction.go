@@ -352,8 +352,8 @@ func (d *Distribution) Sample(ctx context.Context, x []int32, src []rand.Source)
 	return nil
 }
 
-// Limits of the number of states drawn together. Many states share the memory that a draw waits for,
-// as long as their own rows are small.
+// Limits on the number of states drawn together. A draw spends time waiting for memory. States that
+// are drawn together share this wait, unless the states themselves take much memory.
 const (
 	batch    = 1 << 10 // number of states of large models
 	most     = 1 << 12 // number of states of small models

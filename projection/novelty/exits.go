@@ -42,10 +42,10 @@ type exitLayer struct {
 // 2^−enoughBits, or 6e-11.
 const enoughBits = 34
 
-// cancelled is the probability of staying in the corpus above which the probability of leaving is
-// summed token by token. Below this value, 1 − P loses at most ten of 53 bits. The constant
-// cancelledLarge is the same bound for large vocabularies, whose sums have float32 terms. Below it,
-// 1 − P loses at most one of 24 bits.
+// cancelled is a bound on the probability P of staying in the corpus. Up to this bound, the
+// probability of leaving is computed as 1 − P, which loses at most ten of 53 bits. Above it, the
+// probability of leaving is summed token by token. The constant cancelledLarge is the same bound
+// for large vocabularies, whose sums have float32 terms. There, 1 − P loses at most one of 24 bits.
 const (
 	cancelled      = 1 - 0x1p-10
 	cancelledLarge = 0.5

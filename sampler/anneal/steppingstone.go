@@ -134,7 +134,7 @@ type SteppingStoneRunner struct {
 type term struct{ value, relative float64 }
 
 // NewSteppingStone returns a run of [SteppingStone] that is ready to start. It returns an error if
-// a setting is out of range. If the method does not fit the model, only Run returns an error.
+// a setting is out of range. It does not check whether the method fits the model; Run does.
 func NewSteppingStone(m energy.Model, method sampler.Method, cfg SteppingStoneConfig) (*SteppingStoneRunner, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err

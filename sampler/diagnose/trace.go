@@ -89,13 +89,13 @@ func newTrace(functions int) *Trace {
 //   - RHat as the plain split statistic without ranks (Gelman et al. 2013). It compares the first
 //     half of the complete batches with the second half.
 //
-// The summary has no quantiles and no bulk or tail effective sample size; their error is
-// [ErrStreaming].
+// Quantiles and the bulk and tail effective sample sizes are not available. In the summary, their
+// error is [ErrStreaming].
 //
-// For n draws, MCSE uses batches of √n draws or more, and includes their autocorrelations. MCSE
-// combines the variances of batch means and chain means. If chain means vary more than chance
-// allows, only their variance counts. If too few batches are effectively independent, the error is
-// [ErrTooFew].
+// For n draws, MCSE uses batches of √n draws or more, and takes correlations between batches into
+// account. It combines the variances of batch means and chain means. If the chain means vary more
+// than chance allows, it uses only the chain means. If too few batches are effectively independent,
+// the error is [ErrTooFew].
 func NewStreamingTrace(f ...func(x []int32) float64) *Trace {
 	t := NewTrace(f...)
 	t.streaming = true
@@ -320,10 +320,10 @@ func Record(ctx context.Context, m energy.Model, method sampler.Method, cfg samp
 //
 //	draws, err := diagnose.Replay("run.draws", mag.Observe)
 //
-// The draws of each chain come in order. Replay passes on each draw once, even if a resumed run
-// repeated it. A draw that a chain missed because of a failure (see [sampler.Runner.Reset]) is only
-// counted. An incomplete draw at the end is skipped. It is an error if the file is damaged, or if
-// draws are missing.
+// The draws of each chain come in order. If a resumed run repeated a draw, Replay calls observe
+// only once for it. If a chain missed a draw because of a failure (see [sampler.Runner.Reset]),
+// Replay counts the draw but does not call observe. An incomplete draw at the end is skipped. It is
+// an error if the file is damaged, or if draws are missing.
 //
 // The file may still be growing. Replay needs memory for a few draws of one block of chains, and 40
 // bytes per 64 KB of file. S is int32, or float32 for chains on reals.
@@ -586,8 +586,8 @@ func (t *Trace) sites() int {
 //
 // The name of a function must be a letter followed by letters, digits and underscores, without two
 // underscores at the end. It may end in 1-based indices after dots (spin.1.3). Names that differ
-// only in indices must have equally many. Names must differ, and none may be x if states are kept.
-// For any other name WriteCSV returns an error before it writes anything.
+// only in their indices must have the same number of indices. Names must differ, and none may be x
+// if states are kept. For any other name WriteCSV returns an error before it writes anything.
 //
 // The argument chain counts the recorded chains from 0, in the order of their numbers. WriteCSV
 // panics if there is no such chain. A streaming trace gives [ErrStreaming].

@@ -120,7 +120,7 @@ type workspace[S energy.Site] struct {
 }
 
 // New returns a runner that samples from the model by the given process. It calls the Bind methods
-// of the process and the projector, which can take long and stop when ctx ends.
+// of the process and the projector. They can take long, but stop when ctx ends.
 //
 // New returns an error in these cases:
 //

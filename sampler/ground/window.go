@@ -41,7 +41,8 @@ func (l *lattice) at(row, column int) int32 {
 	return int32(row%l.rows*l.columns + column%l.columns)
 }
 
-// Bounds on a window. They limit a matching, which is not interrupted, to some 0.2 s.
+// Bounds on a window. A matching cannot be interrupted; with these bounds it takes at most about
+// 0.2 s.
 const (
 	mostRows   = 64      // maximum number of rows of a window
 	mostWindow = 1 << 12 // maximum number of sites of a window

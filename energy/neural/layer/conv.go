@@ -7,8 +7,8 @@ import "github.com/gibbsite-go/gibbsite/internal/check"
 //	y[i, j] = b + Σ_{a,c} W_{a,c} · x[i + d·(a − A/2), j + d·(c − C/2)].
 //
 // Here b is the bias, W holds the weights, and d is the Dilation. The sum is over the A × C taps of
-// the window, where A = C = Kernel. Halves are rounded down. Outside the grid, x is 0. A grid of
-// one row is a series; the window is then 1 × Kernel, a temporal convolution. States have
+// the window, where A = C = Kernel. A/2 and C/2 are rounded down. Outside the grid, x is 0. A grid
+// of one row is a series; the window is then 1 × Kernel, a temporal convolution. States have
 // Rows·Cols·In entries each, channels last.
 type Conv struct {
 	Rows, Cols int // size of the grid; 0 rows mean 1
@@ -57,8 +57,8 @@ func (c Conv) linear() Linear {
 // Forward stores have this many entries per position.
 func (c Conv) Work() int { return c.Taps() * c.In }
 
-// Forward stores in y the convolution of the states x. In the slice windows it stores copies of the
-// inputs on which each output depends, Work() entries per position.
+// Forward stores in y the convolution of the states x. It also stores, in windows, a copy of the
+// inputs on which each output depends. This takes Work() entries per position.
 func (c Conv) Forward(y, windows, x []float32) {
 	c.gather(windows, x)
 	c.linear().Forward(y, windows)

@@ -105,7 +105,7 @@ type Classify struct {
 }
 
 // Check returns an error unless the field Objective matches the tokens of a network of
-// configuration c. Every label must be the number of an output.
+// configuration c. Every label must be in 0 … Outputs−1.
 func (o Classify) Check(c neural.Config) error {
 	if err := inner("Classify", o.Objective); err != nil {
 		return err

@@ -14,8 +14,9 @@ import (
 //
 //	ᾱ_k = Π_{j≤k} (1−β_j),
 //
-// where β_1 … β_T are evenly spaced. At time t it is ᾱ_{tT}, interpolated geometrically between
-// whole steps. The zero value has β from 1e-4 to 0.02 in T = 1000 steps.
+// where β_1 … β_T are evenly spaced. At time t it is ᾱ_k with k = tT. If tT is not an integer, ᾱ is
+// interpolated geometrically between steps. The zero value has β from 1e-4 to 0.02 in T = 1000
+// steps.
 type LinearBeta struct {
 	From, To float64 // β_1 and β_T in the formula of [LinearBeta]; 0 means 1e-4 and 0.02
 	// Steps is the number T of steps, at most 2²²; 0 means 1000. A call of Alpha takes T

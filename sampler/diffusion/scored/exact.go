@@ -87,8 +87,9 @@ type Exact struct {
 }
 
 // NewExact returns a sampler that draws from the model by the given process, conditioned on
-// feasibility. The steps of the process must be diffusion.Joint, such as those of Masked: they must
-// not choose sites by their tokens. The first call of Sample makes the tuning run.
+// feasibility. The steps of the process must be diffusion.Joint, that is, they must not choose
+// sites by their tokens. The steps of Masked are Joint. The tuning run is part of the first call of
+// Sample.
 //
 // NewExact returns the same errors as [New]. It also returns an error if the steps of the process
 // are not Joint, or if a field is out of range.
@@ -116,9 +117,9 @@ func (x *Exact) Len() int { return x.made }
 
 // LogProb returns the logarithm of an estimate of P and the relative standard error of that
 // estimate. P is the probability under p of a feasible sample (see [Exact]). The estimate is the
-// mean weight of certain paths: all paths of the tuning run, and the first path of every sample. It
-// is therefore unbiased. The result logP is NaN before the first call of Sample, and −Inf if no
-// path was feasible.
+// mean weight of all paths of the tuning run and of the first path of every sample. Later paths of
+// a sample would bias it, because they exist only if earlier paths were rejected. The result logP
+// is NaN before the first call of Sample, and −Inf if no path was feasible.
 func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
 // Excess returns an estimate of E(W−c)₊/E(W), where W is the weight of a path and c the cap on

@@ -84,7 +84,7 @@ const (
 )
 
 // NewBacktrack returns a sampler that draws from the model, conditioned on the language of
-// cfg.Projector. It calls the projector's Bind method, which can take long and stops when ctx ends.
+// cfg.Projector. It calls the projector's Bind method. Bind can take long, but stops when ctx ends.
 // A walk keeps one prediction per site in memory.
 //
 // NewBacktrack returns an error in these cases:

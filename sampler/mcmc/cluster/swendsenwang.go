@@ -80,8 +80,8 @@ func (k *swendsenWang) Step(ctl sampler.Control, info []sampler.Info, x []int32,
 	return k.Make(ctl, k, info, x, r)
 }
 
-// Walk makes the only update of a step of chain s. It draws the bonds, redraws all clusters and
-// evaluates the energy. It implements [sweep.Walker].
+// Walk makes one step of chain s, which is a single update: it draws the bonds, redraws all
+// clusters and evaluates the energy. It implements [sweep.Walker].
 func (k *swendsenWang) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	before := r[s]
 	if k.At.Part > 0 {

@@ -254,7 +254,8 @@ func (s settings) check() error {
 	)
 }
 
-// Stages of a step. Before the stage moving, only the chain's stream changes.
+// Stages of a step. Until its last stage, a step changes nothing of a chain except the random
+// stream.
 const (
 	refreshing = iota // stage of a step that draws the momenta
 	drawing           // stage of a step that draws the proposals
