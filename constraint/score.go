@@ -7,9 +7,9 @@ import "fmt"
 //	g(v) = F(v) − Threshold ≤ 0.
 //
 // The function and its gradient are evaluated on one sample v at a time (see [Smooth] for its
-// shape). If the function of interest is not smooth, set F to a smooth approximation. Set Decide to
-// the function itself, which is evaluated on tokens. A Score is written as a literal. Its functions
-// may be called from several goroutines at once.
+// shape). If the function of interest is not smooth, set F to a smooth approximation, and set
+// Decide to the function itself. Decide is evaluated on tokens. A Score is written as a literal.
+// Its functions may be called from several goroutines at once.
 type Score struct {
 	// F returns the score of one sample v. NaN means that the evaluation failed.
 	F func(v []float32) float64

@@ -48,8 +48,8 @@ func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 // use such tokenizers. These settings are supported:
 //
 //   - model.type "BPE", with or without ignore_merges;
-//   - a pre_tokenizer of type ByteLevel, or a Sequence of Splits at regular expressions and a
-//     ByteLevel that does not split;
+//   - a pre_tokenizer of type ByteLevel, or a Sequence that contains a ByteLevel and otherwise only
+//     Splits and Digits;
 //   - the normalizer NFC, or none.
 //
 // Any other setting that would change tokens is an error that names the setting. Added tokens have

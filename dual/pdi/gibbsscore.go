@@ -131,7 +131,7 @@ const (
 //   - the target is nil, or has no sites or no multipliers;
 //   - its temperature is not positive and finite;
 //   - an option is out of range;
-//   - Center, Spread, Score and Control are all unset; the estimate would be biased.
+//   - Center, Spread, Score and Control are all unset, because the estimate would then be biased.
 func NewGibbsScore(l Tilted, o GibbsOptions) (*GibbsScore, error) {
 	target := l
 	if check.Nil(l) {

@@ -7,8 +7,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 )
 
-// Predictor computes the posterior means of clean states, given the same states with Gaussian
-// noise. States are vectors of real numbers. The clean states have the distribution
+// Predictor computes the posterior mean of each clean state, given the state with Gaussian noise.
+// States are vectors of real numbers. The clean states have the distribution
 //
 //	μ_λ ∝ exp(−(f0 + λᵀg)/β),
 //

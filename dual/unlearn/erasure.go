@@ -435,9 +435,9 @@ func (e *Erasure) Violation(g []float64, x []int32) {
 //
 // The site-wise combination of predictions only approximates p_λ. For every state in x, the
 // function draws a number of candidates (particles) by calling sample. It then resamples x from all
-// candidates, so a state may occur twice. The weights correct the error of the combination along
-// the path of each candidate. The function sample must reveal one token at a time
-// (diffusion.Masked{FirstHitting: true}). With exact denoisers the error is
+// candidates by importance weights, so a state may occur twice. The weights correct the error that
+// the combination makes along the path of each candidate. The function sample must reveal one token
+// at a time (diffusion.Masked{FirstHitting: true}). With exact denoisers the error is
 // O(1/(states·particles)).
 //
 // After the call, [Erasure.Violation] stores b_i − log(p_λ(x)/q_i(x)), in the notation of

@@ -27,8 +27,8 @@ import (
 // positive (see [NewPosterior]), [energy.As] also finds [energy.Stochastic].
 //
 // A Posterior is immutable and safe for concurrent use. After the first calls, its methods allocate
-// nothing. Results are reproducible only on processors with the same vector instructions. They do
-// not depend on the other states of a call.
+// nothing. The results for a state do not depend on the other states of a call. They have the same
+// bits only on processors with the same vector instructions.
 type Posterior struct {
 	rows, inputs, hidden, batch int
 

@@ -105,8 +105,8 @@ func StampOf(path string) Stamp {
 	return Stamp{info}
 }
 
-// Replaced reports whether the file was replaced between two stamps, s and a later one. If the file
-// was missing at either time, Replaced returns false.
+// Replaced reports whether the file was replaced after the stamp s and before the stamp now. If the
+// file was missing at the time of either stamp, Replaced returns false.
 func (s Stamp) Replaced(now Stamp) bool {
 	return s.info != nil && now.info != nil &&
 		(!os.SameFile(s.info, now.info) || s.info.Size() != now.info.Size() || !s.info.ModTime().Equal(now.info.ModTime()))

@@ -152,8 +152,8 @@ func (s *Session) End() {
 }
 
 // Run makes n more steps by calling the function step, which must make at least one step in each
-// call. The argument of the function is the number of the last step that the call may make, counted
-// over all Runs. After that step, a checkpoint is due or Run ends.
+// call. The argument of step is the number of the last step that the call may make, where steps are
+// counted from the start of the first Run. After that step, a checkpoint is due or Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -322,7 +322,7 @@ type Frames struct {
 	Frame    func(f *wire.Fields, i int) // reads or writes the fields of frame i
 }
 
-// Write writes a checkpoint. If the function inside is not nil, Write calls it to write the data of
+// Write writes a checkpoint. If inside is not nil, Write calls this function to write the data of
 // nested runs.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {

@@ -28,8 +28,8 @@ const (
 // holds binary digit i of all these numbers. Bit s of the element belongs to site s.
 type Counts [3][maxBits / 64]uint64
 
-// Odds holds the probability that a redraw gives a site state 1, for each number of the site's
-// neighbours in state 1. It is immutable.
+// Odds holds the probability that a redrawn site gets state 1. There is one probability for each
+// number of the site's neighbours in state 1. Odds are immutable.
 type Odds struct {
 	// digits[p] describes binary digit p of the probability as a function of the number of
 	// neighbours, whose binary digits are c_0, c_1 and c_2. The digit is a sum modulo 2 of products
@@ -159,11 +159,11 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 	}
 }
 
-// TorusBits counts the neighbours in state 1 of 64·len(rows) sites of a torus, and stores the
-// numbers in count. The sites are those of one colour, beginning with site first. The string own
-// holds the sites of the other colour. The argument near holds the positions of the neighbours in
-// own. Site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The masks a, b and rows (see
-// [NewBitTorus]) start at site first, a multiple of 64.
+// TorusBits visits 64·len(rows) sites of a torus, all of one colour, beginning with site first. It
+// stores in count the number of neighbours in state 1 of each site. The string own holds the sites
+// of the other colour: site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The argument near holds
+// the positions of the neighbours in own. The masks a, b and rows (see [NewBitTorus]) start at site
+// first, a multiple of 64.
 //
 // TorusBits panics unless a, b and rows have the same length, which must be a multiple of 8 and at
 // most 512. It also panics unless own reaches 64 bits beyond all positions.

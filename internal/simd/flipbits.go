@@ -64,9 +64,9 @@ func (s *flipTerms) addTo(t *FlipTally) {
 	}
 }
 
-// FlipBits draws whether each site of the string own flips, given the states of its neighbours in
-// own. It stores the new states in dst. The slice near holds the number k_i ≤ 4 of neighbours in
-// state 1 of each site i, in the layout of [GridBits]. The new state of site i is
+// FlipBits flips each site of the string own with a probability that depends on its neighbours in
+// own. It stores the new states in dst. For each site i, the slice near holds the number k_i ≤ 4 of
+// neighbours in state 1, in the layout of [GridBits]. The new state of site i is
 //
 //	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i.
 //

@@ -20,7 +20,7 @@ type ForestLink struct {
 }
 
 // ForestBond is the edge between a site of a [Forest] and a neighbour outside the forest. Place is
-// the index of the site in Forest.Links, and To is the number of the neighbour.
+// the index of the site in Forest.Links, and To is the neighbour (a site).
 type ForestBond struct {
 	Place, To int32
 	// factors of the site's odds of level 1: Factor[v] if the neighbour has level v
@@ -145,9 +145,9 @@ type ForestPendant struct {
 // upper 16 bits for its second site. A site has level 1 if these bits are below the upper 16 bits
 // of its High.
 //
-// If they are equal, more bits are needed. DrawPendants stops before a pair for which this is so in
-// a chain c with bit c of the argument live set. It may then have drawn the first site of the pair.
-// DrawPendants returns the number of pairs drawn.
+// If the two are equal, more bits are needed. Chain c is live if bit c of the argument live is 1.
+// DrawPendants stops before a pair that needs more bits in a live chain. It may then have drawn the
+// first site of the pair. DrawPendants returns the number of pairs drawn.
 func DrawPendants(own []uint8, words []uint32, pendants []ForestPendant, live uint8) (pairs int) {
 	n := len(pendants) / 2
 	if n == 0 {

@@ -14,10 +14,10 @@ type Packed struct {
 
 // Gemm adds a matrix product: c += a·b with a of m×k, b of k×n and c of m×n entries, all row-major.
 //
-// Every c[i,j] adds its terms in the order of the rows of b, for all m and n. A row of the result
-// therefore depends only on b and on the same row of c and of a. Results are the same in every run
-// on one backend. Between backends they differ by rounding (with or without fused multiply-add), at
-// most k·2⁻²³·Σ|a·b| per entry.
+// The terms of every c[i,j] are added in the order of the rows of b, whatever m and n are. A row of
+// the result therefore depends only on b and on the same row of a and c. Results are the same in
+// every run on one backend. Between backends they differ by rounding (with or without fused
+// multiply-add), at most k·2⁻²³·Σ|a·b| per entry.
 //
 // The slice c may not overlap a or b. Gemm panics unless the lengths are m·n, m·k and k·n.
 func Gemm(c, a, b []float32, m, n, k int) {
@@ -92,9 +92,10 @@ func refGemmT(c, a, b []float32, m, n, k int) {
 
 var panels = sync.Pool{New: func() any { return new([panelDepth * panelWidth]float32) }}
 
-// The matrix products cut b into panels a few registers wide with up to panelDepth rows. Panels are
-// copied to contiguous memory if enough rows of a share the copy. Register tiles of c run down each
-// panel. Tiles differ in shape, but not in the order of the terms.
+// The matrix products cut b into panels. A panel is a few registers wide and has up to panelDepth
+// rows. It is copied to contiguous memory if a has enough rows to make use of the copy. For each
+// panel, c is updated tile by tile, with the tile in registers. Tiles differ in shape, but not in
+// the order in which terms are added.
 const (
 	panelDepth = 256 // rows of a panel: 32 kB, within the first-level cache
 	panelWidth = 32  // largest number of columns of a panel

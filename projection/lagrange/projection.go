@@ -11,9 +11,9 @@ import (
 
 // Projection is a [Projector] compiled for given numbers of sites and levels. In its methods, v
 // holds log-weights (sites × levels), with the same meaning and errors as in
-// [projection.PathProjection]. Different samples may be projected concurrently, each by one
-// goroutine at a time, if the functions of the constraint allow it. Project allocates nothing after
-// warm-up unless those functions do.
+// [projection.PathProjection]. Different samples may be projected concurrently if the functions of
+// the constraint may be called concurrently. One sample must be projected by one goroutine at a
+// time. After warm-up, Project allocates nothing unless those functions do.
 type Projection struct {
 	target
 
@@ -57,9 +57,9 @@ func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src ra
 	return s.project(ctx, x, v, s.start, src)
 }
 
-// Reset sets to zero the Lagrange multipliers that are kept for a sample from one projection to the
-// next. The sample must not be projected at the same time. Reset panics unless 0 ≤ sample <
-// samples, where samples is the argument of Bind.
+// Reset makes the next projection of a sample start from multipliers of zero, instead of those of
+// its last projection. The sample must not be projected at the same time. Reset panics unless 0 ≤
+// sample < samples, where samples is the argument of Bind.
 func (a *Projection) Reset(sample int) {
 	m := a.smooth.Len()
 	clear(a.lambda[sample*m : (sample+1)*m])

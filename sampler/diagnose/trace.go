@@ -1118,9 +1118,8 @@ func (t *Trace) Summary() Summary {
 	return s
 }
 
-// Row returns the diagnostics of one function, or of "energy", "accept" or "moves". For a streaming
-// trace it returns only the diagnostics of functions. The errors are the same as for
-// [Trace.Values].
+// Row returns the diagnostics of one function, or of "energy", "accept" or "moves". These three are
+// not available in a streaming trace. The errors are the same as for [Trace.Values].
 func (t *Trace) Row(name string) (Row, error) {
 	if i := slices.Index(t.names, name); i >= 0 {
 		return t.row(i), nil

@@ -245,7 +245,7 @@ func (d *Runner[S]) checkClamp(clamp []S) error {
 func (d *Runner[S]) Shape() (sites, levels int) { return d.sites, d.levels }
 
 // Settings calls add with the name and value of every setting on which the samples depend, except
-// First. These must agree between a run and its checkpoint, and between all parts of a run. To
+// First. A run and its checkpoint must have the same values, and so must all parts of a run. To
 // identify the model, Settings asks it for two predictions.
 func (d *Runner[S]) Settings(add func(name string, value any)) { d.list(context.Background(), add) }
 

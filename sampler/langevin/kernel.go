@@ -74,8 +74,8 @@ func (k *kernel) startError(c int) error {
 	return nil
 }
 
-// Step moves every chain by one step, in the stages of [kernel.Stage], and calls ctl.Stop in between.
-// It implements [sampler.Transition].
+// Step moves every chain by one step, by calling [kernel.Stage] for each stage. Between stages it
+// calls ctl.Stop. It implements [sampler.Transition].
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []float32, r []sampler.Stream) (done int) {
 	return sweep.Step(&k.at, ctl, k, info, x, r, 2, k.work())
 }

@@ -136,8 +136,8 @@ func (k *bipartite) hiddenField(lo, hi int, x []int32) []float32 {
 	return k.odds[lo*k.hidden : hi*k.hidden]
 }
 
-// Step makes one step, in the stages of [bipartite.Stage], and calls ctl.Stop between stages. It
-// implements [sampler.Transition].
+// Step makes one step by calling [bipartite.Stage] for each stage. Between stages it calls
+// ctl.Stop. It implements [sampler.Transition].
 func (k *bipartite) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	return sweep.Step(&k.at, ctl, k, info, x, r, 5, k.work())
 }

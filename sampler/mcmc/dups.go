@@ -17,14 +17,14 @@ import (
 //	n_i(y_i|x) ∝ exp( −δ²(y_i, x_i)/(2α) ),
 //	q_i(l|y) ∝ exp( −(E(y with y_i=l) − E(y)) − δ²(l, y_i)/(2α) ).
 //
-// Here α is StepSize, and δ is the distance between levels that the field StepSize of [DULA]
-// defines. The formulas are derived from public summaries of the first paper; details of the
-// published algorithm may differ.
+// Here α is StepSize, and δ is the distance between levels (see the field StepSize of [DULA]). The
+// formulas are derived from public summaries of the first paper; details of the published algorithm
+// may differ.
 //
 // DUPS samples π ∝ e^{−E} at every step size if sites are independent and have unordered levels or
 // only two levels. On other targets it is biased, in proportion to exp(−1/(2α)) as α → 0. For the
 // 3×3 Ising torus in the table of [DULA], the total variation distance from π is .0068. [DMAPS] has
-// no error.
+// no bias.
 //
 // A step costs one evaluation of the model, at the noisy state. The energy of the new state is
 // unknown. Use DUPS only for models without states of probability zero; a run that reaches one

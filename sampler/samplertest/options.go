@@ -113,8 +113,8 @@ var all = []law{
 //   - mixing: after Options.Mix steps, chains have the target's distribution within their class
 //     (see Options.Class). All chains start in the least likely state of the most likely class.
 //     Half of them make one extra step, because a chain may be periodic.
-//   - states: the method leaves the target invariant after the runner's SetStates, and the new
-//     target after sampler.Retarget.
+//   - states: after the runner's SetStates, the method still leaves the target invariant. After
+//     sampler.Retarget, it leaves the new target invariant.
 //   - reports: after every step, Info has an energy, an acceptance probability within [0, 1] and
 //     the number of site changes. The energy is that of the state, to a relative error of 10⁻⁹, or
 //     always NaN. The number of changes is the number of sites that differ, or larger if sites

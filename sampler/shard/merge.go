@@ -14,8 +14,8 @@ import (
 
 // Merge returns the tally of the whole run, which holds the statistics of all its draws. It reads
 // the files that the tasks saved in the folder dir. If files are missing or damaged, the error is
-// an *[Incomplete]. It is also an error if files belong to another run, were saved with different
-// numbers of tasks, or have elements in common. On an error the tally is nil.
+// an *[Incomplete]. It is also an error if files belong to another run or were saved with different
+// numbers of tasks, or if two files hold the same element. On an error the tally is nil.
 func Merge(ctx context.Context, dir string, run Run) (*diagnose.Tally, error) {
 	t, err := merge(ctx, dir, run)
 	var gap *Incomplete

@@ -126,8 +126,7 @@ func (o Classify) Corrupt(x []int32, weight []float64, clean []int32, u float64,
 	return corruptOrNot(o.Objective, x, weight, clean, u, r)
 }
 
-// Loss returns the cross-entropy, in nats, of the label of a row of the data; it implements
-// [Pooled].
+// Loss returns the cross-entropy, in nats, of the label of one row; it implements [Pooled].
 func (o Classify) Loss(d, mean []float32, row int) float64 {
 	check.Index("train: Classify: Loss", "row", row, len(o.Labels))
 	check.Index("train: Classify: Loss", "Labels[row]", int(o.Labels[row]), len(mean))

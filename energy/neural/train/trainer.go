@@ -123,8 +123,8 @@ func (t *Trainer) trained() []float32 {
 // Step returns the number of completed steps.
 func (t *Trainer) Step() int { return t.step }
 
-// Loss returns the mean loss of the last step: in nats per state for tokens, and as the mean
-// squared error of an entry for reals. It is NaN before the first step.
+// Loss returns the mean loss of the last step, or NaN before the first step. For tokens, it is in
+// nats per state. For reals, it is the mean squared error per entry.
 func (t *Trainer) Loss() float64 { return t.loss }
 
 // Average returns a new network whose weights are the moving average of the weights over the steps

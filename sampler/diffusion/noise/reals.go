@@ -42,8 +42,8 @@ func (c LinearBeta) filled() LinearBeta {
 	return c
 }
 
-// Alpha returns the signal level ᾱ(t) in T multiplications, where T is the number of steps. Alpha,
-// Time and Tabulate panic if Steps is out of range. It implements [Schedule].
+// Alpha returns the signal level ᾱ(t). This takes T multiplications, where T is the number of
+// steps. Alpha, Time and Tabulate panic if Steps is out of range. Alpha implements [Schedule].
 func (c LinearBeta) Alpha(t float64) float64 {
 	c = c.counted()
 	whole, rest := c.split(t)

@@ -64,8 +64,9 @@ type ExactConfig struct {
 // end is not feasible.
 //
 // A path is accepted with probability min(1, W/c). The cap c is the smallest number such that
-// Σ(W−c)₊ ≤ ExactConfig.Excess·ΣW, summed over the paths of a tuning run. For these paths the ratio
-// of the two sums is too low, so [Exact.Excess] estimates it from other paths.
+// Σ(W−c)₊ ≤ ExactConfig.Excess·ΣW, summed over the paths of a tuning run. Because c is fitted to
+// these paths, they give too low an estimate of E(W−c)₊/E(W). [Exact.Excess] therefore estimates it
+// from other paths.
 //
 // # Properties
 //

@@ -49,7 +49,7 @@ type BacktrackConfig struct {
 // the complete states that the walk visits tends to p(x_0 | C) as Visits grows. Here p is the
 // distribution of unmasking one site at a time in random order.
 //
-// The walk gives a small share to tokens that a prediction excludes but others allow, as
+// The walk gives a small probability to tokens that one prediction excludes but others allow, as
 // diffusion.Particles does. A walk costs one prediction for every new state on its path. Walk i
 // draws from stream (Seed, i).
 type Backtrack struct {

@@ -264,16 +264,17 @@ const (
 	stages            // number of stages of a step
 )
 
-// Step makes one step, in the stages of [kernel.Stage]. It calls ctl.Stop between stages and while
-// it refreshes momenta. It implements [sampler.Transition].
+// Step makes one step by calling [kernel.Stage] for each stage. It calls ctl.Stop between stages
+// and while it refreshes momenta. It implements [sampler.Transition].
 func (k *kernel) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	done = sweep.Step(&k.at, ctl, k, info, x, r, stages, k.work())
 	k.began = k.began || done > 0
 	return done
 }
 
-// Stage makes one stage of a step for the chains lo … hi−1. The stages refresh the momentum, draw
-// the proposals, evaluate the model there, and accept or reject. It implements [sweep.Staged].
+// Stage makes one stage of a step for the chains lo … hi−1. The stages refresh the momenta, draw
+// the proposals, evaluate the model at the proposals, and accept or reject them. It implements
+// [sweep.Staged].
 func (k *kernel) Stage(stage, lo, hi int, x []int32, r []sampler.Stream) bool {
 	if stage == loading {
 		k.load(lo, hi, k.f, k.y)
