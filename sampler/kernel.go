@@ -153,7 +153,7 @@ type Block struct {
 var ErrStopped = errors.New("sampler: stopped before the end of a Reset")
 
 // Base provides AppendBinary and UnmarshalBinary to a kernel that embeds it. By default it saves
-// nothing, and the kernel is Reset after a checkpoint is loaded. This suffices if Reset computes
+// nothing, and Reset is called after a checkpoint is loaded. This suffices if Reset computes
 // everything that Step reads. Otherwise the constructor must call Keep once, with all data that
 // Step reads, including energies:
 //

@@ -75,7 +75,7 @@ func (f *Fit) residual(k int) float64 {
 
 // Solve makes steps until the residuals of the parameters vanish within the tolerance tol. The
 // argument most limits the number of steps. Solve checks the residuals after each window of 16, 32,
-// 64, … steps (see [Report]). A residual counts as 0 if it is at most tol plus four standard errors
+// 64, … steps (see [Report]). A residual vanishes if it is at most tol plus four standard errors
 // and its standard error is at most tol. Solve reports whether all residuals vanished.
 func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
 	if most < 0 {

@@ -7,8 +7,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/dual"
 )
 
-// Predictor computes the posterior mean of each clean state, given the state with Gaussian noise.
-// States are vectors of real numbers. The clean states have the distribution
+// Predictor computes the posterior means of clean states, given noisy states. A noisy state is a
+// clean state with Gaussian noise. States are vectors of real numbers. The clean states have the
+// distribution
 //
 //	μ_λ ∝ exp(−(f0 + λᵀg)/β),
 //

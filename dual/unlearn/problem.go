@@ -695,11 +695,11 @@ const maxFaces = 20
 // gives the optimum. There, p has probability 0 at some states. In the solution, Cost and Value are
 // as for [ReverseKL], and Lambda is nil.
 //
-// Global takes time 2^n for n ≤ 20 states with q > 0.
+// Global takes time proportional to 2^n, where n is the number of states with q > 0.
 //
-// Global returns an error if there are several unwanted distributions or more than 20 states. It
-// also returns an error if b is above the largest possible KL(p‖q_1), which is −log min q_1 over
-// the states with q > 0.
+// Global returns an error if there are several unwanted distributions or if n > 20. It also returns
+// an error if b is above the largest possible KL(p‖q_1), which is −log min q_1 over the states with
+// q > 0.
 func (u *Problem) Global(b float64) (*Solution, error) {
 	if err := u.check(ReverseKL); err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ type fault interface {
 	Addr() uintptr
 }
 
-// Guard calls the function read, which accesses a file that is mapped into memory. If the access
+// Guard calls read, a function that accesses a file that is mapped into memory. If the access
 // causes a memory fault because the file has been truncated, Guard returns the fault. Other panics
 // pass through.
 func Guard(read func()) (broken error) {

@@ -153,7 +153,7 @@ func (s *Session) End() {
 
 // Run makes n more steps by calling the function step, which must make at least one step in each
 // call. The argument of step is the number of the last step that the call may make, where steps are
-// counted from the start of the first Run. After that step, a checkpoint is due or Run ends.
+// counted from the start of the whole run. After that step, a checkpoint is due or Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err

@@ -29,7 +29,7 @@ const (
 type Counts [3][maxBits / 64]uint64
 
 // Odds holds the probability that a redrawn site gets state 1. There is one probability for each
-// number of the site's neighbours in state 1. Odds are immutable.
+// number of the site's neighbours in state 1. An Odds is immutable.
 type Odds struct {
 	// digits[p] describes binary digit p of the probability as a function of the number of
 	// neighbours, whose binary digits are c_0, c_1 and c_2. The digit is a sum modulo 2 of products

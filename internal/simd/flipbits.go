@@ -84,9 +84,8 @@ func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group
 	}
 }
 
-// TallyFlips compares two strings x and y. The argument from is x, and the argument to is y.
-// TallyFlips counts sites by state and number of neighbours in state 1 (see [FlipTally]). The sites
-// at which x and y differ are the flips.
+// TallyFlips compares two strings, x = from and y = to. It counts sites by state and number of
+// neighbours in state 1 (see [FlipTally]). The sites at which x and y differ are the flips.
 //
 //   - The flips are added to the tally forth, by state and number of neighbours in x.
 //   - All sites, and the flips among them, are added to the tally back, by state and number of

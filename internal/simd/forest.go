@@ -20,7 +20,7 @@ type ForestLink struct {
 }
 
 // ForestBond is the edge between a site of a [Forest] and a neighbour outside the forest. Place is
-// the index of the site in Forest.Links, and To is the neighbour (a site).
+// the index of the site in Forest.Links, and To is the site number of the neighbour.
 type ForestBond struct {
 	Place, To int32
 	// factors of the site's odds of level 1: Factor[v] if the neighbour has level v

@@ -230,10 +230,10 @@ func makeAESColumns() (t [4][256]uint32) {
 	return t
 }
 
-// Polar replaces every entry r by √(−2·log(r)/r), a step of the polar method for normal variates
-// (Marsaglia and Bray 1964). An entry r is the squared radius of a random point in the unit disc,
-// 2⁻¹⁰⁰⁰ ≤ r < 1. The two coordinates of the point, multiplied by the result, are normal variates.
-// The logarithm is [Log], bit for bit. For any other r the result is undefined.
+// Polar replaces every entry r by √(−2·log(r)/r). This is a step of the polar method for normal
+// variates (Marsaglia and Bray 1964). An entry r is the squared radius of a random point in the
+// unit disc, 2⁻¹⁰⁰⁰ ≤ r < 1. The two coordinates of the point, multiplied by the result, are normal
+// variates. The logarithm is [Log], bit for bit. For any other r the result is undefined.
 func Polar(r []float64) {
 	polar(r)
 }

@@ -243,8 +243,8 @@ func (t *List) infeasible(u []float64) *Optimum {
 const rounding = 1e-10
 
 // Positive returns margin, or 0 if rounding errors alone could have made margin positive. The
-// argument margin is the sum λᵀg of some state, and largest is the largest absolute value of a term
-// of the sum.
+// argument margin is the sum λᵀg at a state, and largest is the largest absolute value of a term of
+// the sum.
 func Positive(margin, largest float64) float64 {
 	if margin > rounding*largest {
 		return margin

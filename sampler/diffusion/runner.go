@@ -257,9 +257,9 @@ func (d *Runner[S]) Len() int { return d.made }
 //
 // If some samples fail, the others are completed, and the error is a [SampleErrors] with one entry
 // per sample. A sample fails if its projection or its predictions fail, or if a [Committer] refuses
-// it too often. Other samples are affected only if there is a Committer. A failed sample counts in
-// Len. It keeps its last state, with blanks (−1 for tokens, NaN for reals) in place of masks. If it
-// has made no step, all its free entries are blank.
+// it too often. Other samples are affected only if there is a Committer. Len also counts failed
+// samples. A failed sample keeps its last state, with blanks (−1 for tokens, NaN for reals) in
+// place of masks. If it has made no step, all its free entries are blank.
 //
 // The whole call fails if ctx ends, or if the denoiser or a Committer returns another error. Len
 // then returns the number of finished samples, after which the next call continues. If some of

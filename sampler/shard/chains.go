@@ -47,10 +47,9 @@ func multiple(a, b int) int {
 	return a / g * b
 }
 
-// Part prepares a part of the run, which consists of the given number of chains from chain first
-// on. It implements [Run]. Part returns an empty [diagnose.Tally] and a function that runs the
-// chains and records them in the tally. The function writes their last states as a .npy file of
-// int32, chains × sites.
+// Part prepares a part of the run: the chains numbered first … first+count−1. It implements [Run].
+// Part returns an empty [diagnose.Tally] and a function that runs the chains and records them in
+// the tally. The function writes their last states as a .npy file of int32, chains × sites.
 func (c Chains) Part(ctx context.Context, first, count int) (*diagnose.Tally, func(context.Context, io.Writer) error, error) {
 	cfg := c.Config
 	sites, _, err := check.Shape("shard: Chains", c.Model, 1, sampler.BlockSize)

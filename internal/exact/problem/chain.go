@@ -14,11 +14,11 @@ import (
 )
 
 // Chain is a random Markov chain of length ChainSites over ChainTokens tokens, conditioned on a
-// random automaton. It is the reference experiment for samplers of a chain conditioned on a
-// language. The start probabilities are drawn from a Dirichlet distribution with parameters 0.7.
-// The rows of the transition matrix are drawn from Dirichlet distributions with parameters 0.4. The
-// automaton has three states; one of them is accepting. The probability P(C) of its language C is
-// between 0.02 and 0.8.
+// random automaton. It is the test case for samplers that condition a chain on a language. The
+// start probabilities are drawn from a Dirichlet distribution with parameters 0.7. The rows of the
+// transition matrix are drawn from Dirichlet distributions with parameters 0.4. The automaton has
+// three states; one of them is accepting. The probability P(C) of its language C is between 0.02
+// and 0.8.
 type Chain struct {
 	Start, Trans []float64            // start probabilities and transition matrix (row-major)
 	Next         []int32              // next states of the automaton, states × tokens

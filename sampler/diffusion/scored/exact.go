@@ -113,7 +113,7 @@ func NewExact(ctx context.Context, model energy.Denoiser[int32], process diffusi
 	return &Exact{e: e, cfg: cfg, made: e.cfg.First, logCap: math.NaN()}, nil
 }
 
-// Len returns the number of the next sample, which is Config.First in a new sampler.
+// Len returns the index of the next sample, which is Config.First in a new sampler.
 func (x *Exact) Len() int { return x.made }
 
 // LogProb returns the logarithm of an estimate of P and the relative standard error of that

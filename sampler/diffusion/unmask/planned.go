@@ -72,8 +72,8 @@ type planned struct {
 // diffusion.Clocked.
 func (p *planned) MaxSteps(steps int) int { return min(steps, p.Sites) }
 
-// Next returns the time after the next step, and sets the number of sites that the step leaves
-// unmasked. It implements diffusion.Steps.
+// Next returns the time after the next step, and sets the number of sites that will be unmasked
+// after the step. It implements diffusion.Steps.
 func (p *planned) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream) float64 {
 	steps = min(steps, p.Sites)
 	p.shown = p.Sites
