@@ -38,11 +38,11 @@ func GraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	graphBits(count, own, near, n, degree)
 }
 
-// TallyBits compares the states now with the earlier states old, and adds the changes in every
-// chain to t. Both slices consist of lanes (see [ChainBits]), and count holds each site's number m
-// of neighbours in state 1. A change from 0 to 1 adds 1 to Up, 1 to Moved and m to Sum. A change
-// from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. TallyBits panics unless len(now) = len(old)
-// is a multiple of 8 and at most 512.
+// TallyBits compares the new states (now) with the earlier ones (old), and adds the changes in
+// every chain to t. Both slices consist of lanes (see [ChainBits]), and count holds each site's
+// number m of neighbours in state 1. A change from 0 to 1 adds 1 to Up, 1 to Moved and m to Sum. A
+// change from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. TallyBits panics unless len(now) =
+// len(old) is a multiple of 8 and at most 512.
 func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))

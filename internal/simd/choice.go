@@ -23,9 +23,9 @@ const quad = 4
 // groups returns the number of groups of four sites; the last one may be smaller.
 func (q *Choice) groups() int { return (q.sites + quad - 1) / quad }
 
-// Set stores in q, for each of the states x, the sites in state 1. Every state has the given number
-// of sites. Set reads only the lowest bit of an entry of x, and keeps no reference to x. It panics
-// unless sites ≥ 1 and len(x) is a multiple of sites.
+// Set records in q which entries of x are 1. The slice x holds states of the given number of sites.
+// Set reads only the lowest bit of an entry, and keeps no reference to x. It panics unless sites ≥
+// 1 and len(x) is a multiple of sites.
 func (q *Choice) Set(x []int32, sites int) {
 	if sites < 1 || len(x)%sites != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, want a multiple of sites = %d, which is to be ≥ 1", len(x), sites))

@@ -159,7 +159,7 @@ func (c *Locals) RowWork() int {
 	return updateWork * c.Levels
 }
 
-// Chain returns the cached single-site energies of chain s, an array of sites × levels.
+// Chain returns the cached single-site energies of chain s as an array of sites × levels.
 func (c *Locals) Chain(s int) []float64 {
 	n := c.Sites * c.Levels
 	return c.d[s*n : (s+1)*n]

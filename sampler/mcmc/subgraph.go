@@ -359,8 +359,8 @@ func (k *subgraphs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// Walk redraws the sites of the current set in chain s, the only update of a step. It implements
-// [sweep.Walker].
+// Walk redraws the sites of the current set in chain s. A step makes only this update. It
+// implements [sweep.Walker].
 func (k *subgraphs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	if !k.redraw(&k.sets[k.turn], x, &r[s]) {
 		return 0

@@ -197,9 +197,9 @@ type entropyBound struct {
 // MaxSteps returns the number of sites; it implements diffusion.Clocked.
 func (p *entropyBound) MaxSteps(int) int { return p.Sites }
 
-// Next returns the diffusion time at which one mask fewer than now is left on average. How many
-// masks the step will reveal depends on the prediction, which is not known yet. If a sample has no
-// masks, its last step changes nothing. It implements diffusion.Steps.
+// Next returns the diffusion time at which the expected number of masks is one less than now. How
+// many masks the step will reveal depends on the prediction, which is not known yet. If a sample
+// has no masks, its last step changes nothing. It implements diffusion.Steps.
 func (p *entropyBound) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	return p.after(p.Left(x) - 1)
 }

@@ -62,9 +62,9 @@ const (
 //
 // The excess of a set of paths is Σ(W−c)₊/ΣW. Let ε be RejectionConfig.Excess. A tuning run takes
 // the smallest cap for which the first half of its paths has an excess of at most ε/4. The second
-// half tests this cap: its excess must be at most ε/2. If it is larger, or if the paths are too
-// few, the run is doubled. Finally the cap is raised, if necessary, until the excess of all these
-// paths is at most ε/8. [Rejection.Excess] estimates the bound on TV from the later paths.
+// half tests this cap: its excess must be at most ε/2. If it is larger, or if there are too few
+// paths, their number is doubled. Finally the cap is raised, if necessary, until the excess of all
+// these paths is at most ε/8. [Rejection.Excess] estimates the bound on TV from the later paths.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig
