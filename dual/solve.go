@@ -105,7 +105,7 @@ func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row)
 }
 
 // UndecidedError reports that a search for multipliers found neither an optimum nor a proof that
-// none exists. The multipliers found miss the optimality conditions by more than rounding.
+// none exists. Its best multipliers miss the optimality conditions by more than rounding errors.
 type UndecidedError struct {
 	Lambda    []float64 // the best multipliers found
 	Violation []float64 // mean violation E[g] at Lambda

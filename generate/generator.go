@@ -52,9 +52,9 @@ type Generator struct {
 	is func(text string) bool
 }
 
-// JSON returns a generator of the JSON values described by a schema, each in its canonical
-// spelling (grammar.Canonical), which encoding/json can read. The error is an error of
-// [grammar.JSONSchema], or wraps [constraint.ErrInfeasible] if no text is short enough.
+// JSON returns a generator of the JSON values described by a schema, each in its canonical spelling
+// (grammar.Canonical), which encoding/json can read. The error comes from [grammar.JSONSchema], or
+// wraps [constraint.ErrInfeasible] if no text is short enough.
 func JSON(ctx context.Context, schema []byte, config Config) (*Generator, error) {
 	g, err := grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{Spelling: grammar.Canonical, Annotations: config.Annotations, Limits: config.Limits})
 	if err != nil {
@@ -73,9 +73,9 @@ func JSON(ctx context.Context, schema []byte, config Config) (*Generator, error)
 	return x, err
 }
 
-// Grammar returns a generator of the texts of a grammar, given in the notation of
-// [grammar.Parse]. The error is an error of [grammar.Parse], or wraps
-// [constraint.ErrInfeasible] if no text is short enough.
+// Grammar returns a generator of the texts of a grammar, given in the notation of [grammar.Parse].
+// The error comes from [grammar.Parse], or wraps [constraint.ErrInfeasible] if no text is short
+// enough.
 func Grammar(ctx context.Context, source string, config Config) (*Generator, error) {
 	g, err := grammar.Parse(ctx, source, config.Limits)
 	if err != nil {

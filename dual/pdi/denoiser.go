@@ -22,7 +22,8 @@ import (
 //
 // In every reverse step, a [Predictor] predicts the clean samples x_0 from the noisy samples x_t,
 // under the distribution tilted by λ. The function Π projects the predictions onto a domain
-// (Config.Domain). Then λ moves by the mean violation g over the batch, whose samples share λ.
+// (Config.Domain). Then the rule updates λ from the mean violation g over the batch. All samples of
+// a batch share λ.
 //
 // Use it with the DDPM step, diffusion.Gaussian{Eta: 1}. The paper uses 500 steps on a cosine (s =
 // 0.008) or linear schedule. diffusion.Config.Batch sets the number of samples that share λ. Every

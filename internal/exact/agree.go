@@ -60,7 +60,7 @@ func TransitionsPValue(counts [][]int, m *Matrix) (v float64, row int) {
 	return min(1, v*float64(max(1, tested))), row
 }
 
-// PValue returns a p-value, computed by [laws.PValue]: a bound on the probability that independent
+// PValue returns the p-value of [laws.PValue]. It is a bound on the probability that independent
 // draws from p are at least as far from p as the observed counts.
 func PValue(counts []int, p []float64) float64 { return laws.PValue(counts, p) }
 

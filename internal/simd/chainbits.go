@@ -21,13 +21,14 @@ const TallyDown = 7
 // the changed sites that [TallyBits] defines.
 type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
-// GraphBits counts the neighbours in state 1 of n sites, for every chain. A lane (see [ChainBits])
-// holds a site's state; lanes 2i and 2i+1 are the lower and upper half of word i. Lane p of count
-// receives the sum, per chain, over k = 0, …, degree−1 of
+// GraphBits counts, for each of n sites, its neighbours in state 1 in every chain. The slice own
+// holds the states in lanes (see [ChainBits]); lanes 2i and 2i+1 are the lower and upper half of
+// word i. For each chain, lane p of count receives the sum over k = 0, …, degree−1 of
 //
-//	lane near[k·n + p] & (2³¹−1) of own,
+//	lane near[k·n + p] & (2³¹−1) of own.
 //
-// with all bits flipped if near[k·n + p] is negative. Lanes from n on are not changed.
+// If near[k·n + p] is negative, all bits of the lane are flipped first. Lanes from n on are not
+// changed.
 //
 // GraphBits panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024, len(near) =
 // n·degree, and own has all these lanes.

@@ -149,10 +149,9 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Fields reads or writes the part of a checkpoint that belongs to the cursor: its position and,
-// within a step, Info. A kernel calls Fields after it has read or written its own fields, because
-// the cursor comes last in a checkpoint. The argument updates is the number of updates per chain
-// and step.
+// Fields reads or writes the cursor's part of a checkpoint: the position and, within a step, Info.
+// A kernel calls Fields after it has read or written its own fields, because the cursor comes last
+// in a checkpoint. The argument updates is the number of updates per chain and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {
 		c.Clear()

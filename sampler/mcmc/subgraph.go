@@ -623,8 +623,7 @@ const (
 	eightCost  = 1.4 // of moving up to eight chains at once, in units of the cost of one chain
 )
 
-// Cost estimates the time in nanoseconds of a step that redraws the next set of sites; it
-// implements [sampler.Costed].
+// Cost estimates the time in nanoseconds of the next step; it implements [sampler.Costed].
 func (k *subgraphs) Cost(info []sampler.Info) float64 {
 	s, sum := k.sets[k.turn], float64(setPrice+siteEnergy*k.Sites)
 	if s.forest != nil {

@@ -130,8 +130,8 @@ func (p *threshold) step(x []int32, raw, v []float32) {
 	}
 }
 
-// Renoise reveals those tokens of the clean sample x0 that are likely enough (see [Threshold]).
-// Conditioned predictions repeat unmasked tokens, so nothing is edited. It implements
+// Renoise reveals those tokens of the clean sample x0 that are likely enough (see [Threshold]). It
+// edits nothing, because conditioned predictions repeat the unmasked tokens. It implements
 // diffusion.Renoiser.
 func (p *threshold) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	copy(p.token, x0)

@@ -189,8 +189,8 @@ func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
 	return k.base[1].Reset(ctl, k.y)
 }
 
-// Start lets the kernel of Base choose the initial state, if that is a Starter. It implements
-// [sampler.Starter].
+// Start lets the kernel of Base choose the initial state, if that kernel is a Starter. It
+// implements [sampler.Starter].
 func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
 	if s, ok := sampler.As[sampler.Starter](k.base[0]); ok {
 		return s.Start(x, r)
