@@ -554,8 +554,8 @@ func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life
 func (c *Runner[S]) SaveFile(path string) error { return c.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint that SaveFile saved; see Load. If the file is missing or damaged,
-// LoadFile restores the previous checkpoint, path.old. Check Len, which returns the number of draws
-// in the checkpoint. If the settings in the file differ, LoadFile returns an error.
+// LoadFile restores the previous checkpoint, path.old. Call Len to see how many draws the restored
+// checkpoint has. If the settings in the file differ, LoadFile returns an error.
 func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return c.life.LoadFile(ctx, path)
 }

@@ -20,9 +20,9 @@ func Len(who, name string, got, want int) {
 	}
 }
 
-// Rows returns got/n. This is the number of rows in a slice of length got, if a row has n entries.
-// Rows panics unless n ≥ 1 and n divides got. The message begins with the name of the calling
-// package (who) and contains the name of the slice (name).
+// Rows returns got/n, the number of rows of n entries in a slice of length got. Rows panics unless
+// n ≥ 1 and n divides got. The message begins with the name of the calling package (who) and
+// contains the name of the slice (name).
 func Rows(who, name string, got, n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))

@@ -18,7 +18,7 @@ const TallyDown = 7
 
 // ChainTally counts the changes in a redraw of sites, for each chain. Up is the number of sites
 // that changed from 0 to 1, and Moved is the number of all sites that changed. Sum is a sum over
-// the changed sites that [TallyBits] defines.
+// the changed sites, defined by [TallyBits].
 type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
 // GraphBits counts, for each of n sites, its neighbours in state 1 in every chain. The slice own

@@ -9,9 +9,9 @@ import (
 )
 
 // Locals is the base of kernels that move one chain after the other, by small updates such as a
-// change of one site. It holds the energy of every chain and changes it in each update. Kernels
-// that change one site at a time also get exact single-site energies: for a site, the energies of
-// all its levels. These are cached if the model is energy.Local. Locals provides the methods Reset,
+// change of one site. It holds the energy of every chain and keeps it up to date. Kernels that
+// change one site at a time also get exact single-site energies: for a site, the energies of all
+// its levels. These are cached if the model is energy.Local. Locals provides the methods Reset,
 // AppendBinary and UnmarshalBinary of [sampler.Transition].
 type Locals struct {
 	Model energy.Model

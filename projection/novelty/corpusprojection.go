@@ -17,9 +17,9 @@ import (
 )
 
 // CorpusProjection is a [Projection] whose set is a [Corpus]. It can also compute the probability
-// that a draw is new, and draw new sequences jointly. Sums omit at most 1e-11 of the result, and
-// draws omit at most 6e-11 of the weight of the new sequences. Additions to the set take effect
-// immediately. If the corpus is [Sparse], tokens without a transition cost nothing.
+// that a draw is new, and draw new sequences from their joint distribution. Sums omit at most 1e-11
+// of the result, and draws omit at most 6e-11 of the weight of the new sequences. Additions to the
+// set take effect immediately. If the corpus is [Sparse], tokens without a transition cost nothing.
 //
 // The field Path.Limit of the [Projector] bounds the number of transitions that are stored for
 // draws.

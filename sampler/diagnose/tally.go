@@ -693,8 +693,8 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 }
 
 // Observe records the state x of a chain. The argument chain is the chain's number in the run. Use
-// it as a [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw is
-// ignored. Calls for the same chain must not overlap; calls for different chains may.
+// Observe as a [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw
+// is ignored. Calls for the same chain must not overlap; calls for different chains may.
 //
 // It panics if t is not from [NewTally], if the chain is not one that t counts, or if the chain
 // already has all its draws.

@@ -137,7 +137,7 @@ type blocks struct {
 	size, share int
 }
 
-// MaxSteps returns the number of steps of all blocks; it implements diffusion.Clocked.
+// MaxSteps returns the total number of steps of all blocks; it implements diffusion.Clocked.
 func (p *blocks) MaxSteps(int) int {
 	full := (p.size + p.share - 1) / p.share
 	last := p.Sites % p.size

@@ -44,8 +44,8 @@ import (
 //
 // With two ladders, Exchanges can be more than 1. Choose it by a statistic of your own. In ±J
 // glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2, 24 exchanges a step gave seven
-// times as many round trips per second as tempering alone. But an overlap at the lowest temperature
-// had only a third as many effective samples.
+// times as many round trips per second as tempering alone. But the overlap at the lowest
+// temperature had only a third as many effective samples.
 //
 // # Requirements and cost
 //
