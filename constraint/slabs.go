@@ -89,8 +89,8 @@ func (s Slabs) Value(g []float64, v []float32) {
 }
 
 // Pull adds to dst the gradient of Σ_j w_j·g_j at v, where g_j is the larger violation of row j
-// (see [Slabs]). The gradient of g_j is A[j] if the violation is of the upper bound, and −A[j] if
-// it is of the lower.
+// (see [Slabs]). The gradient of g_j is A[j] for a violation of the upper bound, and −A[j] for one
+// of the lower bound.
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))

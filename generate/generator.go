@@ -148,9 +148,9 @@ func (x *Generator) Valid(text string) bool { return x.is(text) }
 // trials bounds the number of draws until one is accepted.
 const trials = 1 << 20
 
-// Draw returns a random text, drawn with random numbers from src. It returns an error if src is
-// nil, if Config.Weight returns a number outside [0, 1], or if 2²⁰ texts in a row are rejected
-// because of their weights. If the context ends, it returns the context's cause.
+// Draw returns a random text, drawn with random numbers from src. It returns an error if src is nil
+// or Config.Weight returns a number outside [0, 1]. It also fails if 2²⁰ texts in a row are
+// rejected because of their weights. If the context ends, it returns the context's cause.
 func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
 	if check.Nil(src) {
 		return "", &constraint.ArgumentError{Func: "Draw", Arg: "src", Value: nil, Want: "a source of random numbers"}

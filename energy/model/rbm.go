@@ -189,9 +189,9 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	m.project(f, h)
 }
 
-// Factors returns the joint energy of visible and hidden units as a sum of tables, one for each
-// bias and one for each nonzero weight; it implements [energy.Factored]. The hidden units are
-// variables that follow the sites. The tables are exact in float64, whereas energies round
+// Factors returns the joint energy of visible and hidden units as a sum of tables. There is one for
+// each bias and one for each nonzero weight. Factors implements [energy.Factored]. The hidden units
+// are variables that follow the sites. The tables are exact in float64, whereas energies round
 // activations to float32.
 func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)

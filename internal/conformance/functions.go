@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Making returns the names of the exported functions outside internal/…, such as
-// "constraint.Union", whose first result implements the interface with the given name in package
-// pkg of the module. It includes only functions whose first result is an interface or an unexported
-// type. Such functions need an entry in a registry, as exported types do.
+// Making returns the names of functions that make implementations of the interface with the given
+// name in package pkg, such as "constraint.Union". It lists exported functions outside internal/…
+// whose first result is an interface or an unexported type. Such functions need an entry in a
+// registry, as exported types do.
 func (m *Module) Making(pkg, name string) (names []string, err error) {
 	wanted, err := m.interfaces(pkg, name)
 	if err != nil {

@@ -37,8 +37,8 @@ func (q *Choice) Set(x []int32, sites int) {
 	}
 }
 
-// AddChosen adds to row s of c the rows of the packed matrix b that state s of q chooses, in groups
-// of four rows:
+// AddChosen adds rows of the packed matrix b to row s of c. State s of q chooses the rows. They are
+// added in groups of four:
 //
 //	c[s,j] += Σ_g T_gj,  T_gj = (b[4g,j] + b[4g+1,j]) + (b[4g+2,j] + b[4g+3,j]).
 //

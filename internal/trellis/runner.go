@@ -528,7 +528,7 @@ func (r *Runner) LogProb(x []int32) float64 {
 	return sum - r.logZ
 }
 
-// Ahead returns the logarithm of the total weight of all continuations of a sequence from a node of
+// Ahead returns the logarithm of the total weight of all ways to continue a sequence from a node of
 // the graph. The argument state is the node, as returned by Start or Next of the graph. The result
 // is 0 after the last site, and −Inf if there is no continuation. Ahead panics unless the last
 // filter was a successful [Runner.FilterLogs].

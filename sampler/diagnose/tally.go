@@ -72,8 +72,8 @@ var ErrRanks = errors.New("ranks do not merge")
 // Merge adds the chains of o, another part of the same run, to t. It does not change o. It takes
 // some microseconds per function.
 //
-// It is an error if o belongs to a run with other settings, if t and o have a chain in common, or
-// if a chain lacks some of its draws. On an error t is unchanged.
+// Merge returns an error if o belongs to a run with other settings, if t and o share a chain, or if
+// a chain lacks some of its draws. On an error t is unchanged.
 func (t *Tally) Merge(o *Tally) error {
 	if err := t.merge(o); err != nil {
 		return fmt.Errorf("diagnose: Tally.Merge: %w", err)

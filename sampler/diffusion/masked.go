@@ -144,8 +144,8 @@ func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Str
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise chooses masks of x in the same way as Reverse, and replaces each chosen mask by the token
-// that the clean sample x0 has at its site. It implements [Renoiser].
+// Renoise chooses masks of x in the same way as Reverse. It replaces each chosen mask by the token
+// of the clean sample x0 at this site. It implements [Renoiser].
 func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
@@ -203,8 +203,8 @@ func (p *firstHitting) Reverse(x []int32, _, v []float32, _, s float64, r *sampl
 	return p.step(x, nil, v, s, r)
 }
 
-// Renoise chooses one mask of x at random and replaces it by the token that the clean sample x0 has
-// at its site. It implements [Renoiser].
+// Renoise chooses one mask of x at random and replaces it by the token of the clean sample x0 at
+// this site. It implements [Renoiser].
 func (p *firstHitting) Renoise(x, x0 []int32, v []float32, _, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, s, r)
 }

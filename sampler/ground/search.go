@@ -57,7 +57,7 @@ import (
 //
 // Some models are searched in a faster way:
 //
-//   - If all weights are small multiples of one number, as in the cut of an unweighted graph, 64
+//   - If all weights are small multiples of one number (as in the cut of an unweighted graph), 64
 //     states are annealed at a time, with 32 times as many sweeps. Fields must also be multiples of
 //     this number. A site may have at most 64 neighbours on average, or fewer if weights differ.
 //     Square lattices without fields are not annealed in this way.
@@ -66,9 +66,9 @@ import (
 //   - If penalties tie groups of sites (exactly one site of each group at level one, say), every
 //     second sweep flips a site together with a strongly bound neighbour.
 //   - On square lattices without fields (open or periodic, numbered row by row), the best of the
-//     searches begins every fourth round by optimising a window: a part of at most 4,096 sites that
-//     omits a row and a column. A matching as in [Bound] finds the optimum given the levels
-//     outside. The end of ctx does not interrupt it.
+//     searches optimises a window at the beginning of every fourth round. A window is a part of at
+//     most 4,096 sites that omits a row and a column. A matching as in [Bound] finds the optimum
+//     given the levels outside. The end of ctx does not interrupt it.
 type Search struct {
 	model   energy.Model
 	cfg     Config

@@ -35,9 +35,9 @@ import (
 // # When to use it
 //
 // On sparse random graphs at low temperatures, forests yield far more effective draws per second
-// than Gibbs (BenchmarkSparseGlass, sixteen chains in one block). If couplings are β times standard
-// normal numbers, the gain at β = 1 is 58 to 97 times with 1.5 neighbours a site, and 30 to 65
-// times with three. The gain grows with β. At high temperatures Gibbs is as fast.
+// than Gibbs (BenchmarkSparseGlass, sixteen chains in one block). Let the couplings be β times
+// standard normal numbers. At β = 1 the gain is 58 to 97 times with 1.5 neighbours a site, and 30
+// to 65 times with three. The gain grows with β. At high temperatures Gibbs is as fast.
 //
 // For couplings ±β, Gibbs is faster, so the gain is smaller. At β = 1 it is about 10 times with 1.5
 // neighbours a site, and 1 to 2 times with three. With three neighbours and blocks of four chains

@@ -57,8 +57,8 @@ func (p *random) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Str
 	return p.show(p.some(x, r), x, v, r)
 }
 
-// Renoise chooses the masks to reveal at random, and replaces each of them by the token that the
-// clean sample x0 has at its site. It implements diffusion.Renoiser.
+// Renoise chooses the masks to reveal at random, and replaces each of them by the token of the
+// clean sample x0 at this site. It implements diffusion.Renoiser.
 func (p *random) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
 	put(p.some(x, r), x, x0)
 }

@@ -163,9 +163,9 @@ func (r *Rejection) Excess() float64 {
 	return simd.Exp(r.excess - r.mean.Sum)
 }
 
-// LogProb returns the logarithm of an unbiased estimate of the probability P(C) of the language,
-// and the relative standard error of that estimate. The estimate uses all paths after the tuning
-// run. Both results are NaN before the first sample.
+// LogProb estimates the probability P(C) of the language. It returns the logarithm of an unbiased
+// estimate, and the relative standard error of that estimate. The estimate uses all paths after the
+// tuning run. Both results are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
 // Sample fills x with samples, each with one entry per site. The length of x determines the number

@@ -42,10 +42,10 @@ import (
 // the first. If Houdayer is the Base of mcmc.Tempering instead, its second replicas never change
 // their temperature.
 //
-// With two ladders, Exchanges can be more than 1. Choose it by a statistic of your own. In ±J
-// glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2, 24 exchanges a step gave seven
-// times as many round trips per second as tempering alone. But the overlap at the lowest
-// temperature had only a third as many effective samples.
+// With two ladders, Exchanges can be more than 1. Choose it by a statistic of your own. For
+// example, take ±J glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2. There, 24
+// exchanges a step gave seven times as many round trips per second as tempering alone. But the
+// overlap at the lowest temperature had only a third as many effective samples.
 //
 // # Requirements and cost
 //
