@@ -130,8 +130,8 @@ func (w *matcher) link() {
 	}
 }
 
-// States returns one more than the number of nodes of the trie of the words. The additional state
-// is for sequences in which a word has been found.
+// States returns the number of nodes in the trie of the words, plus 1. The additional state is for
+// sequences in which a word has been found.
 func (w *matcher) States() int { return len(w.found) + 1 }
 
 // Start returns 0, the state before the first token.

@@ -74,8 +74,9 @@ func (s Slabs) Validate(n int) error {
 // Len returns the number of rows. Each row gives one inequality g_j(v) ≤ 0.
 func (s Slabs) Len() int { return len(s.A) }
 
-// Value stores in g the larger of the two violations of each row. Sums are accumulated in float64,
-// in the order of the row. Value panics if len(g) ≠ Len() or if an index lies outside v.
+// Value stores in g, for each row, the larger of its two violations (see [Slabs]). Sums are
+// accumulated in float64, in the order of the row. Value panics if len(g) ≠ Len() or if an index
+// lies outside v.
 func (s Slabs) Value(g []float64, v []float32) {
 	check.Len("constraint", "g", len(g), len(s.A))
 	check.Len("constraint", "Upper", len(s.Upper), len(s.A))
@@ -88,8 +89,8 @@ func (s Slabs) Value(g []float64, v []float32) {
 }
 
 // Pull adds to dst the gradient of Σ_j w_j·g_j at v, where g_j is the larger violation of row j
-// (see [Slabs]). The gradient of g_j is A[j] if the upper bound gives this violation, and otherwise
-// −A[j].
+// (see [Slabs]). The gradient of g_j is A[j] for a violation of the upper bound, and −A[j] for one
+// of the lower bound.
 func (s Slabs) Pull(dst, v []float32, w []float64) {
 	check.Len("constraint", "dst", len(dst), len(v))
 	check.Len("constraint", "w", len(w), len(s.A))

@@ -352,7 +352,7 @@ func (l *Lagrangian) update() error {
 	return nil
 }
 
-// Violation stores in g, row-major, the violations g_j of every state of x (states × inequalities).
+// Violation stores in g the violations g_j of every state of x, row-major (states × inequalities).
 // It panics if the lengths do not match.
 func (l *Lagrangian) Violation(g []float64, x []int32) {
 	check.Len("dual", "g", len(g), len(x)/l.sites*len(l.lambda))

@@ -72,8 +72,9 @@ func Solve(ctx context.Context, l *Lagrangian) (*Solution, error) {
 //   - a number is not finite, or beta is not positive.
 //
 // If no distribution satisfies the constraints, the error is a [*DivergedError] in which Proven is
-// true. This error wraps constraint.ErrInfeasible. If only distributions on part of the states
-// satisfy the constraints, the error is a *DivergedError with Proven false and Margin 0.
+// true. This error wraps constraint.ErrInfeasible. If every distribution that satisfies the
+// constraints gives probability 0 to some state, the error is a *DivergedError with Proven false
+// and Margin 0.
 func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row) (*Solution, error) {
 	if len(f0) == 0 || len(h) == 0 || len(h)%len(f0) != 0 {
 		return nil, fmt.Errorf("dual: SolveStates: len(f0) = %d and len(h) = %d, want ≥ 1 and a positive multiple of it", len(f0), len(h))
@@ -104,7 +105,7 @@ func SolveStates(ctx context.Context, f0, h []float64, beta float64, rows []Row)
 }
 
 // UndecidedError reports that a search for multipliers found neither an optimum nor a proof that
-// none exists. The multipliers found miss the optimality conditions by more than rounding.
+// none exists. Its best multipliers miss the optimality conditions by more than rounding errors.
 type UndecidedError struct {
 	Lambda    []float64 // the best multipliers found
 	Violation []float64 // mean violation E[g] at Lambda

@@ -140,8 +140,8 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 }
 
 // NewAffine returns the model Σ_k w_k E_k(x) + b, whose weights w_k and offset b can change. Part 0
-// is the model base. Parts 1, 2, … are the statistics, which must have the shape of base. Initially
-// the model equals base bit for bit: the weights are 1, 0, 0, … and b is 0.
+// is the argument base. Parts 1, 2, … are the statistics, which must have the shape of base.
+// Initially the model equals base bit for bit: the weights are 1, 0, 0, … and b is 0.
 //
 // The function set copies its arguments to w and b. It panics unless there is one weight per part.
 // No method of the model may run during a call of set. After the call, every sampling kernel
@@ -550,8 +550,8 @@ type affineField struct {
 	m []Binary
 }
 
-// Field stores the energies in e. In h it stores the field, which is the weighted sum of the fields
-// of the summed models. It implements [Binary].
+// Field stores the energies in e. In h it stores the field, as a weighted sum over the summed
+// models. It implements [Binary].
 func (a affineField) Field(e []float64, h []float32, x []int32) {
 	a.addTables(e, h, func(k int, e []float64, h []float32) { a.m[k].Field(e, h, x) })
 	a.energies(e, x)
@@ -672,9 +672,9 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d that Locals stored, for the change of x_site to the level given by the
-// argument to. It adds the weighted sum of the updates of the summed models. At a fixed site only
-// one entry is finite, and the update adds a constant to this entry. It implements [Local].
+// Move updates the table d that Locals stored, for a change of one site. The argument to is the new
+// level. Move adds the weighted sum of the updates of the summed models. At a fixed site only one
+// entry is finite, and the update adds a constant to this entry. It implements [Local].
 func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {
 	if a.factor == 1 {
 		a.move(d, site, to, x)
@@ -995,8 +995,8 @@ type affineVarying struct {
 	changing []Varying // parts that are Varying themselves
 }
 
-// Version returns a number that is different after every change of the weights or of a summed model
-// that is [Varying]. It implements [Varying].
+// Version returns a number that changes whenever the weights or a [Varying] model in the sum
+// change. It implements [Varying].
 func (a affineVarying) Version() uint64 {
 	v := a.version
 	for _, m := range a.changing {

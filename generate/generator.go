@@ -52,9 +52,9 @@ type Generator struct {
 	is func(text string) bool
 }
 
-// JSON returns a generator of the JSON values described by a schema, each in its canonical
-// spelling (grammar.Canonical), which encoding/json can read. The error is an error of
-// [grammar.JSONSchema], or wraps [constraint.ErrInfeasible] if no text is short enough.
+// JSON returns a generator of the JSON values described by a schema, each in its canonical spelling
+// (grammar.Canonical), which encoding/json can read. The error comes from [grammar.JSONSchema], or
+// wraps [constraint.ErrInfeasible] if no text is short enough.
 func JSON(ctx context.Context, schema []byte, config Config) (*Generator, error) {
 	g, err := grammar.JSONSchema(ctx, schema, grammar.SchemaConfig{Spelling: grammar.Canonical, Annotations: config.Annotations, Limits: config.Limits})
 	if err != nil {
@@ -73,9 +73,9 @@ func JSON(ctx context.Context, schema []byte, config Config) (*Generator, error)
 	return x, err
 }
 
-// Grammar returns a generator of the texts of a grammar, given in the notation of
-// [grammar.Parse]. The error is an error of [grammar.Parse], or wraps
-// [constraint.ErrInfeasible] if no text is short enough.
+// Grammar returns a generator of the texts of a grammar, given in the notation of [grammar.Parse].
+// The error comes from [grammar.Parse], or wraps [constraint.ErrInfeasible] if no text is short
+// enough.
 func Grammar(ctx context.Context, source string, config Config) (*Generator, error) {
 	g, err := grammar.Parse(ctx, source, config.Limits)
 	if err != nil {
@@ -148,9 +148,9 @@ func (x *Generator) Valid(text string) bool { return x.is(text) }
 // trials bounds the number of draws until one is accepted.
 const trials = 1 << 20
 
-// Draw returns a random text, drawn with random numbers from src. It returns an error if src is
-// nil, if Config.Weight returns a number outside [0, 1], or if 2²⁰ texts in a row are rejected
-// because of their weights. If the context ends, it returns the context's cause.
+// Draw returns a random text, drawn with random numbers from src. It returns an error if src is nil
+// or Config.Weight returns a number outside [0, 1]. It also fails if 2²⁰ texts in a row are
+// rejected because of their weights. If the context ends, it returns the context's cause.
 func (x *Generator) Draw(ctx context.Context, src rand.Source) (string, error) {
 	if check.Nil(src) {
 		return "", &constraint.ArgumentError{Func: "Draw", Arg: "src", Value: nil, Want: "a source of random numbers"}

@@ -132,8 +132,8 @@ func combine(o op, parts []Condition) Condition {
 }
 
 // Indicator returns the expression that is 1 in states in which c holds and 0 in all others. It has
-// a term for each combination of values of c's variables that satisfies c. There may be at most 2¹⁶
-// combinations.
+// one term for each joint state of c's variables in which c holds; if c has a single variable, it
+// has one term in all. The variables may have at most 2¹⁶ joint states.
 func (c Condition) Indicator() Expr {
 	e := Expr{p: c.p, err: c.err}
 	if e.err == nil && c.p == nil {

@@ -222,8 +222,8 @@ func (b branch) before(o branch) bool {
 }
 
 // Ascending yields all sequences in ascending order of cost. It partitions the remaining sequences
-// by the site at which they first differ from the sequences already found (Lawler 1972). Each step
-// solves one best-sequence problem for every site after the last fixed site.
+// by the site at which they first differ from the sequences already found (Lawler 1972). Each part
+// of this partition fixes a prefix. A step solves one best-sequence problem for every later site.
 func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
 	n := r.of
 	check.Len("projection", "cost", len(cost), n.sites*n.levels)
@@ -276,7 +276,7 @@ func (r *nestedRunner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], e
 // recognises it. As a [constraint.Automaton], it has one state for every pair of a control state
 // and a stack, numbered when it is first reached.
 //
-// [Path] sums over all sequences by the pushdown automaton. The cost grows with the cube of the
+// [Path] uses the pushdown automaton to sum over all sequences. The cost grows with the cube of the
 // length. It is linear if no part of the language may contain itself and there are few pairs of a
 // control state and a stack.
 //

@@ -164,7 +164,7 @@ func (c *Runner[S]) SetStates(x []S) error {
 
 // Reset makes the kernels read the target and the states again. Call it after changing either.
 // States, random streams and step sizes are kept. Reset also clears an earlier failure. Draws that
-// a chain missed are counted as made.
+// a chain missed because of the failure are counted as made.
 //
 // If a level is out of range, or a real is not finite, the error names the site and the chain. If a
 // state has probability zero, the error is a *[StartError], and Run fails until the state is
@@ -337,7 +337,7 @@ func (c *Runner[S]) Energy(e []float64, x []S) { c.system.Energy(e, x) }
 
 // Info returns, for each chain, the kernel's report on the last step. The slice is shared with the
 // runner; do not modify it. Checkpoints do not save the reports: after a Load and until the next
-// step, they hold the energies of the loaded states and no moves.
+// step, they hold the energies of the loaded states and report no moves.
 func (c *Runner[S]) Info() []Info { return c.info }
 
 // Len returns the number of draws that each chain has made.
@@ -366,8 +366,8 @@ func (c *Runner[S]) StepSizes() []float64 {
 }
 
 // Warnings returns the kernels' warnings about their own settings, such as a step size that warm-up
-// moved to its bound. It returns nil if there are none. A warning that several chains share is
-// listed once, with the number of these chains and the first of them.
+// moved to its bound. It returns nil if there are none. If several chains share a warning, it is
+// listed once, with the first of these chains and how many there are.
 func (c *Runner[S]) Warnings() []string {
 	var sentences []string
 	first, chains := map[string]int{}, map[string]int{}
@@ -554,8 +554,8 @@ func (c *Runner[S]) Load(ctx context.Context, r io.Reader) error { return c.life
 func (c *Runner[S]) SaveFile(path string) error { return c.life.SaveFile(path) }
 
 // LoadFile restores a checkpoint that SaveFile saved; see Load. If the file is missing or damaged,
-// LoadFile restores the previous checkpoint, path.old. Check Len, which returns the number of draws
-// in the checkpoint. If the settings in the file differ, LoadFile returns an error.
+// LoadFile restores the previous checkpoint, path.old. Call Len to see how many draws the restored
+// checkpoint has. If the settings in the file differ, LoadFile returns an error.
 func (c *Runner[S]) LoadFile(ctx context.Context, path string) error {
 	return c.life.LoadFile(ctx, path)
 }

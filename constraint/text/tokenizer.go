@@ -23,8 +23,8 @@ const gaps = 1 << 20
 //
 // Each token has a single text: the one that it has in the middle of a longer text. With Metaspace,
 // WordPiece and WordLevel, every word begins with a blank; with an end-of-word suffix, every word
-// ends with one. Two steps of decoding are not applied: Strip at the ends of the whole text, and
-// the clean-up of blanks before punctuation.
+// ends with a blank. Two steps of decoding are not applied: Strip at the ends of the whole text,
+// and the clean-up of blanks before punctuation.
 //
 // A language accepts every sequence of tokens that spells a text, so merges and scores are ignored.
 // To encode texts with a byte-level BPE, use [ReadTokenizer].

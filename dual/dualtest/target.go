@@ -39,8 +39,8 @@ type TargetOptions[S energy.Site] struct {
 //     inequalities, negative numbers. If it rejects them, it changes nothing.
 //   - batch: A state has the same violations alone and among others, and x is not modified.
 //   - base: At λ = 0, also after other multipliers, energies equal TargetOptions.Base.
-//   - energy: E(x, λ) = (f_0(x) + λᵀg(x))/β for the base energy f_0, the violations g and the
-//     temperature β, or TargetOptions.Energy up to a constant.
+//   - energy: If TargetOptions.Energy is set, E(x, λ) equals it up to a constant. Otherwise E(x, λ)
+//     = (f_0(x) + λᵀg(x))/β for the base energy f_0, the violations g and the temperature β.
 //
 // TestTarget leaves the target at λ = 0.
 func TestTarget[S energy.Site](ctx context.Context, target dual.Target[S], o TargetOptions[S]) error {

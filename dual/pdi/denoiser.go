@@ -22,7 +22,8 @@ import (
 //
 // In every reverse step, a [Predictor] predicts the clean samples x_0 from the noisy samples x_t,
 // under the distribution tilted by λ. The function Π projects the predictions onto a domain
-// (Config.Domain). Then λ moves by the mean violation g over the batch, whose samples share λ.
+// (Config.Domain). Then the rule updates λ from the mean violation g over the batch. All samples of
+// a batch share λ.
 //
 // Use it with the DDPM step, diffusion.Gaussian{Eta: 1}. The paper uses 500 steps on a cosine (s =
 // 0.008) or linear schedule. diffusion.Config.Batch sets the number of samples that share λ. Every
@@ -298,7 +299,7 @@ func (d *Denoiser) Average() []float64 {
 // Stability returns one stability factor for each step of the last batch. The factors add up to 1.
 // The factor w_t measures how much the multipliers of step t influence the distribution of the
 // samples. The argument variance, v below, is the variance of a coordinate under the base
-// distribution. For the DDPM step from t to t', x_t' = A_t·x_t + B_t·x̂_0 + noise, the factor is
+// distribution. With the DDPM step x_t' = A_t·x_t + B_t·x̂_0 + noise from t to t', the factor is
 //
 //	w_t ∝ B_t·V_t·Π_u (A_u + B_u·L_u)  over the steps u after t,
 //	V = v·(1−ᾱ)/(v·ᾱ+1−ᾱ),  L = √ᾱ·v/(v·ᾱ+1−ᾱ),

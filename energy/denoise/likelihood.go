@@ -20,9 +20,9 @@ import (
 //	q(x) = E_σ ∏_k q̂(x_σ(k) | x_σ(1), …, x_σ(k−1)),
 //
 // where q̂ is the prediction of the denoiser. A Likelihood takes the mean over K random orders,
-// which are the same for all states. The result is again a distribution that sums to 1, with mean q
-// over all choices of orders. Its logarithm is the bound of Khalafi, Ribeiro and Ding (2026, C.4)
-// with K importance weights.
+// which are the same for all states. The result is also a distribution that sums to 1. Averaged
+// over all choices of orders, it equals q. The logarithm of the result is the bound of Khalafi,
+// Ribeiro and Ding (2026, C.4) with K importance weights.
 //
 // Likelihood is an energy.Model with E(x) = −log q(x) in nats and partition function 1. Use it to
 // form ratios of the likelihoods of networks (unlearn.Ratio, unlearn.LogRatio, unlearn.Experts).

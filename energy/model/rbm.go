@@ -29,8 +29,8 @@ import (
 // # Reproducibility
 //
 // NewRBM rounds weights and biases once, so that energies and VisibleField are the same on every
-// machine. The rounding is to about 2⁻⁵² of the sum of the magnitudes at a hidden unit, or of all
-// visible biases.
+// machine. For each hidden unit, the weights and the bias are rounded to about 2⁻⁵² of the sum of
+// their magnitudes. The visible biases are rounded in the same way, all together.
 //
 // Field, Gradient and FieldFrom are reproducible for each instruction set. [RBM.ProposalFrom] takes
 // half the time and is reproducible on every machine.
@@ -189,9 +189,9 @@ func (m *RBM) VisibleField(f []float32, h []int32) {
 	m.project(f, h)
 }
 
-// Factors returns the joint energy of visible and hidden units as a sum of tables, one for each
-// bias and one for each nonzero weight; it implements [energy.Factored]. The hidden units are
-// variables that follow the sites. The tables are exact in float64, whereas energies round
+// Factors returns the joint energy of visible and hidden units as a sum of tables. There is one for
+// each bias and one for each nonzero weight. Factors implements [energy.Factored]. The hidden units
+// are variables that follow the sites. The tables are exact in float64, whereas energies round
 // activations to float32.
 func (m *RBM) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	visible, hidden := len(m.bias.visible), len(m.bias.hidden)
@@ -368,8 +368,8 @@ const coarsest = 1. / 8
 
 // ProposalFrom does the same as [RBM.FieldFrom] in half the time, but with an approximate field.
 // mcmc.DMALA uses this field for proposals. Energies and caches are the same as in FieldFrom, and
-// the field is the same on every machine. In the notation of [RBM], W and σ(a) − ½ are rounded to
-// integers in units of u_i and 2⁻¹³. For a visible unit i,
+// the field is the same on every machine. In the notation of [RBM], the weights W_ji are rounded to
+// multiples of u_i, and σ(a_j) − ½ to multiples of 2⁻¹³. For a visible unit i,
 //
 //	h_i = (−b_v,i − ½Σ_j W_ji) − u_i·Σ_j ⌊W_ji/u_i⌉·2⁻¹³·⌊2¹³·(σ(a_j) − ½)⌉,
 //

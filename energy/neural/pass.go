@@ -363,9 +363,9 @@ func (p *Pass) Output(y []float32, rows []int32) {
 // slice is shared with the pass. To begin a new sum, set its entries to zero.
 func (p *Pass) Gradient() []float32 { return p.grad }
 
-// Backward adds the gradient with respect to the weights to the slice that Gradient returns. The
-// argument dy is the gradient with respect to the rows that the last call of Output stored.
-// Backward panics unless the pass was made by [Transformer.NewTraining].
+// Backward computes the gradient with respect to the weights, and adds it to the slice that
+// Gradient returns. The argument dy is the gradient with respect to the rows that the last call of
+// Output stored. Backward panics unless the pass was made by [Transformer.NewTraining].
 func (p *Pass) Backward(dy []float32) {
 	if p.use == predicting {
 		panic("neural: Backward of a pass from NewPass, want NewTraining")
@@ -418,11 +418,11 @@ func (p *Pass) rowsBack(dx []float32) {
 	}
 }
 
-// InputGradient stores in dst the gradient of the last Backward with respect to the input. For
-// [Input.Reals] it has states × Length × Channels entries. For tokens it has states × Length ×
-// Levels entries and is the gradient with respect to [Input.Rows]. If Rows is nil, it is the
-// gradient with respect to the one-hot encoding of the tokens. InputGradient panics unless the pass
-// was made by [Transformer.NewTraining].
+// InputGradient stores in dst the gradient with respect to the input, as computed by the last
+// Backward. For [Input.Reals] it has states × Length × Channels entries. For tokens it has states ×
+// Length × Levels entries and is the gradient with respect to [Input.Rows]. If Rows is nil, it is
+// the gradient with respect to the one-hot encoding of the tokens. InputGradient panics unless the
+// pass was made by [Transformer.NewTraining].
 func (p *Pass) InputGradient(dst []float32) {
 	c := p.net.cfg
 	if p.use == predicting {

@@ -24,10 +24,10 @@ type Reals struct {
 	pull   *pullbacks
 }
 
-// NewReals returns the denoiser of a network whose outputs are the clean state. If opt.Level is
-// nil, the network receives the noise level 1000·t at the time t. This is the step number in a
-// diffusion of a thousand steps. NewReals returns an error if net is nil, is a network of tokens or
-// does not have one output per channel.
+// NewReals returns the denoiser of a network that predicts the clean state. If opt.Level is nil,
+// the network receives the noise level 1000·t at the time t. This is the step number in a diffusion
+// of a thousand steps. NewReals returns an error if net is nil, is a network of tokens or does not
+// have one output per channel.
 func NewReals(net *Transformer, opt Options) (*Reals, error) {
 	switch {
 	case net == nil:
@@ -63,10 +63,10 @@ func (d *Reals) Denoise(ctx context.Context, v []float32, q energy.Noised[float3
 	return d.engine.denoise(ctx, v, q)
 }
 
-// Pullback stores predictions in v. It stores in dst vector–Jacobian products of the predictions
-// with respect to the noisy states. It implements denoise.Differentiable. It makes one forward
-// pass per state and one backward pass per vector of the state. It returns an error that names the
-// state if its noise level or outputs are not finite.
+// Pullback stores predictions in v, and their vector–Jacobian products with respect to the noisy
+// states in dst. It implements denoise.Differentiable. It makes one forward pass per state and one
+// backward pass per vector of the state. It returns an error that names the state if its noise
+// level or outputs are not finite.
 func (d *Reals) Pullback(ctx context.Context, v, dst, rows []float32, q energy.Noised[float32]) error {
 	e, p := d.engine, d.pull
 	sites, _ := e.shape()

@@ -8,9 +8,9 @@ import "math"
 //	min_z ½(z−v)ᵀP⁻¹(z−v) + Σ_j cap_j·distance(a_jᵀz, [lo_j, hi_j]),
 //
 // where z − v is in the range of P, the a_j are the rows of A, and cap_j is a penalty. The solution
-// is z = v − PAᵀu with multipliers u. With P = LLᵀ and z = v + Lx, a [Solver] finds x by projecting
-// the point 0 with the rows Lᵀa_j, scaled to norm 1. A Metric is not safe for concurrent use. After
-// the first calls it does not allocate.
+// is z = v − PAᵀu with multipliers u. With P = LLᵀ and z = v + Lx, a [Solver] finds x. It projects
+// the point 0 onto the solutions of the rows Lᵀa_j, scaled to norm 1. A Metric is not safe for
+// concurrent use. After the first calls it does not allocate.
 type Metric struct {
 	a      Rows      // rows as given to NewMetric
 	inner  *Solver   // solver for the dense rows Lᵀa_j

@@ -370,9 +370,9 @@ func (s *Solver) refineInside() {
 
 // Solve projects the point v onto the solutions of rows 0 … m−1 and stores the projection in x. It
 // stores the multipliers of the rows in u, so that x = v − Aᵀu for the matrix A of the rows a_j.
-// The search starts from the multipliers that u holds at first. If u_j > 0 in the result, then
-// a_jᵀx is at least the upper bound of row j. If u_j < 0, it is at most the lower bound. The slice
-// limit holds, for every row, the penalty per unit of violation, from 0 to +Inf.
+// Solve starts from the multipliers that u holds at first. If u_j > 0 in the result, then a_jᵀx is
+// at least the upper bound of row j. If u_j < 0, it is at most the lower bound. The slice limit
+// holds, for every row, the penalty per unit of violation, from 0 to +Inf.
 //
 // Tolerances are relative to the scale of the data. The scale is the largest of three numbers: the
 // largest absolute value in v, the largest violation of a row at v, and the argument least. The

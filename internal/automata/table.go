@@ -259,10 +259,10 @@ func (t *Table) keep(meter *poll.Meter, live []bool) bool {
 	return true
 }
 
-// Minimal returns the unique minimal table of the language of t, and leaves t unchanged. The
-// result has no dead states. Its states are numbered in breadth-first order, and its classes by
-// their first token. Minimal returns nil if the language is empty. The only error is the cause of
-// the context's end.
+// Minimal returns the unique minimal table of the language of t, and leaves t unchanged. The result
+// has no dead states. Its states are numbered in breadth-first order, and its classes by their
+// first token. Minimal returns nil if the language is empty. The only possible error is the
+// context's cause.
 func Minimal(ctx context.Context, t *Table) (*Table, error) {
 	var meter poll.Meter
 	meter.Watch(ctx)

@@ -20,9 +20,9 @@ func Len(who, name string, got, want int) {
 	}
 }
 
-// Rows returns got/n. This is the number of rows in a slice of length got, if a row has n entries.
-// Rows panics unless n ≥ 1 and n divides got. The message begins with the name of the calling
-// package (who) and contains the name of the slice (name).
+// Rows returns got/n, the number of rows of n entries in a slice of length got. Rows panics unless
+// n ≥ 1 and n divides got. The message begins with the name of the calling package (who) and
+// contains the name of the slice (name).
 func Rows(who, name string, got, n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))
@@ -45,7 +45,7 @@ func AllFinite[T float32 | float64](v []T) bool {
 // than a screen.
 const shown = 80
 
-// Clip truncates a long text from the user for use in a message. A hostile input can thus not make
+// Clip truncates a long text from the user for use in a message, so that hostile input cannot make
 // messages arbitrarily long.
 func Clip(s string) string {
 	end := 0
@@ -135,7 +135,7 @@ func Index(who, name string, i, n int) {
 }
 
 // MaxEntries is the largest permitted number of entries of a table whose size follows from
-// arguments. A greater size must be a mistake, because no memory can hold such a table.
+// arguments. A larger size must be a mistake, because no memory can hold such a table.
 const MaxEntries = min(math.MaxInt/16, 1<<36)
 
 // Entries returns an error unless each factor is ≥ 0 and the product of all factors is at most
@@ -174,8 +174,8 @@ func Number(name string, value *int, least, usual int) Setting {
 	return Setting{name, value, least, usual}
 }
 
-// Defaults returns an error for the first setting that is out of range, and replaces zeros by
-// the defaults. The argument prefix, such as "diffusion: Config.", precedes the name.
+// Defaults replaces zeros by the defaults. It returns an error for the first setting that is out of
+// range. The message begins with prefix, such as "diffusion: Config.", and the name of the setting.
 func Defaults(prefix string, settings ...Setting) error {
 	for _, s := range settings {
 		if *s.value < s.least {
@@ -202,8 +202,8 @@ func Rule(bad bool, name string, value any, want string) Refusal {
 	return Refusal{bad, name, value, want}
 }
 
-// Refuse returns an error for the first setting that is rejected. The argument prefix, such as
-// "diffusion: Config.", precedes the name.
+// Refuse returns an error for the first setting that is rejected. Its message begins with prefix,
+// such as "diffusion: Config.", and the name of the setting.
 func Refuse(prefix string, rules ...Refusal) error {
 	for _, r := range rules {
 		if r.bad {

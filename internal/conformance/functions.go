@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Making returns the names of the exported functions outside internal/…, such as
-// "constraint.Union", whose first result implements an interface of the module. It includes only
-// functions whose first result is an interface or an unexported type. Such functions need an entry
-// in a registry, as exported types do.
+// Making returns the names of functions that make implementations of the interface with the given
+// name in package pkg, such as "constraint.Union". It lists exported functions outside internal/…
+// whose first result is an interface or an unexported type. Such functions need an entry in a
+// registry, as exported types do.
 func (m *Module) Making(pkg, name string) (names []string, err error) {
 	wanted, err := m.interfaces(pkg, name)
 	if err != nil {
@@ -65,8 +65,8 @@ func (m *Module) public() (all []*types.Package) {
 }
 
 // Reading returns the exported functions outside internal/… with an io.Reader or io.ReaderAt
-// parameter, such as "read.UAI". Reading searches the source text, because a Module contains no
-// declarations of other modules or of the standard library.
+// parameter, such as "read.UAI". A Module contains no declarations of the standard library, so
+// Reading looks for the names of these types in the source text.
 func (m *Module) Reading() (names []string, err error) {
 	for _, p := range m.public() {
 		dir := filepath.Join(m.root, filepath.FromSlash(strings.TrimPrefix(p.Path(), module)))

@@ -167,11 +167,10 @@ func verify(fs FS, name string, want *sum) error {
 	return nil
 }
 
-// Load calls the function read with a reader of the file at path. If read fails, Load calls it
-// again, with a reader of the previous generation. If the function final returns true for the first
-// error, Load returns this error without the second call. If both calls fail, Load returns the
-// first error. But if the file at path is missing and the previous generation exists, Load returns
-// the second error.
+// Load opens the file at path and calls the function read. If this fails and the function final
+// returns true for the error, Load returns this error. Otherwise it does the same with the previous
+// generation. If both attempts fail, Load returns the first error. But if the file at path is
+// missing and the previous generation exists, Load returns the second error.
 func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {
 	err := load(fs, path, read)
 	if err == nil || final(err) {

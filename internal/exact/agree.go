@@ -32,7 +32,7 @@ func Counts(tb TB, counts []int, p []float64, rate float64) {
 // Transitions fails the test if observed steps of a Markov chain disagree with its transition
 // matrix. The entry counts[x][y] is the number of independent steps from x that ended in y. A row
 // of counts that is nil or has no steps is skipped. The argument rate is the false-positive rate of
-// the whole test, and is divided among the other rows.
+// the whole test, and is divided among the rows that are not skipped.
 func Transitions(tb TB, counts [][]int, m *Matrix, rate float64) {
 	tb.Helper()
 	checkRate(rate)
@@ -60,7 +60,7 @@ func TransitionsPValue(counts [][]int, m *Matrix) (v float64, row int) {
 	return min(1, v*float64(max(1, tested))), row
 }
 
-// PValue returns a p-value, computed by [laws.PValue]: a bound on the probability that independent
+// PValue returns the p-value of [laws.PValue]. It is a bound on the probability that independent
 // draws from p are at least as far from p as the observed counts.
 func PValue(counts []int, p []float64) float64 { return laws.PValue(counts, p) }
 

@@ -11,9 +11,9 @@ import (
 // MiB, and [Matrix.Stationary] costs n³.
 const maxMatrix = 1024
 
-// Matrix is the dense transition matrix P of a Markov chain: entry (x, y) is the probability P(x →
-// y) of moving from state x to state y in one step. If the row vector π is the distribution of a
-// state, πP is the distribution one step later.
+// Matrix is the dense transition matrix P of a Markov chain. Its entry (x, y) is the probability
+// P(x → y) of moving from state x to state y in one step. If the row vector π is the distribution
+// of a state, πP is the distribution one step later.
 type Matrix struct {
 	n int
 	p []float64

@@ -17,7 +17,7 @@ func State(x []int32, k, levels int) { laws.State(x, k, levels) }
 // States returns all states, ordered by index; see [laws.States].
 func States(sites, levels int) [][]int32 { return laws.States(sites, levels) }
 
-// Tally adds to counts[k] the number of rows of x, one state per row, that have the index k; see
+// Tally adds to counts[k] the number of states with index k in x. Each row of x is a state; see
 // [laws.Tally].
 func Tally(counts []int, x []int32, sites, levels int) { laws.Tally(counts, x, sites, levels) }
 

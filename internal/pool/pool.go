@@ -186,8 +186,8 @@ func Each(workers, jobs int, do func(job int)) {
 	first.Load().resume()
 }
 
-// Panic is the value with which Each panics after a job has panicked, in whichever goroutine the
-// job ran. If Value is an error, Panic wraps it.
+// Panic is the value that Each panics with if a job panics, in any goroutine. If Value is an error,
+// Panic wraps it.
 type Panic struct {
 	Value any
 	Stack []byte // stack of the goroutine at the point where it panicked

@@ -18,16 +18,17 @@ const TallyDown = 7
 
 // ChainTally counts the changes in a redraw of sites, for each chain. Up is the number of sites
 // that changed from 0 to 1, and Moved is the number of all sites that changed. Sum is a sum over
-// the changed sites that [TallyBits] defines.
+// the changed sites, defined by [TallyBits].
 type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
-// GraphBits counts the neighbours in state 1 of n sites, for every chain. A lane (see [ChainBits])
-// holds a site's state; lanes 2i and 2i+1 are the lower and upper half of word i. Lane p of count
-// receives the sum, per chain, over k = 0, …, degree−1 of
+// GraphBits counts, for each of n sites, its neighbours in state 1 in every chain. The slice own
+// holds the states in lanes (see [ChainBits]); lanes 2i and 2i+1 are the lower and upper half of
+// word i. For each chain, lane p of count receives the sum over k = 0, …, degree−1 of
 //
-//	lane near[k·n + p] & (2³¹−1) of own,
+//	lane near[k·n + p] & (2³¹−1) of own.
 //
-// with all bits flipped if near[k·n + p] is negative. Lanes from n on are not changed.
+// If near[k·n + p] is negative, all bits of the lane are flipped first. Lanes from n on are not
+// changed.
 //
 // GraphBits panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024, len(near) =
 // n·degree, and own has all these lanes.
@@ -38,11 +39,11 @@ func GraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
 	graphBits(count, own, near, n, degree)
 }
 
-// TallyBits compares the states now with the earlier states old, and adds the changes in every
-// chain to t. Both slices consist of lanes (see [ChainBits]), and count holds each site's number m
-// of neighbours in state 1. A change from 0 to 1 adds 1 to Up, 1 to Moved and m to Sum. A change
-// from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. TallyBits panics unless len(now) = len(old)
-// is a multiple of 8 and at most 512.
+// TallyBits compares the new states (now) with the earlier ones (old), and adds the changes in
+// every chain to t. Both slices consist of lanes (see [ChainBits]), and count holds each site's
+// number m of neighbours in state 1. A change from 0 to 1 adds 1 to Up, 1 to Moved and m to Sum. A
+// change from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. TallyBits panics unless len(now) =
+// len(old) is a multiple of 8 and at most 512.
 func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
 	checkBits("now", len(now), len(count[0]))
 	checkLen("old", len(old), len(now))

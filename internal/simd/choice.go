@@ -23,9 +23,9 @@ const quad = 4
 // groups returns the number of groups of four sites; the last one may be smaller.
 func (q *Choice) groups() int { return (q.sites + quad - 1) / quad }
 
-// Set stores in q, for each of the states x, the sites in state 1. Every state has the given number
-// of sites. Set reads only the lowest bit of an entry of x, and keeps no reference to x. It panics
-// unless sites ≥ 1 and len(x) is a multiple of sites.
+// Set records in q which entries of x are 1. The slice x holds states of the given number of sites.
+// Set reads only the lowest bit of an entry, and keeps no reference to x. It panics unless sites ≥
+// 1 and len(x) is a multiple of sites.
 func (q *Choice) Set(x []int32, sites int) {
 	if sites < 1 || len(x)%sites != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, want a multiple of sites = %d, which is to be ≥ 1", len(x), sites))
@@ -37,8 +37,8 @@ func (q *Choice) Set(x []int32, sites int) {
 	}
 }
 
-// AddChosen adds to row s of c the rows of the packed matrix b that state s of q chooses, in groups
-// of four rows:
+// AddChosen adds rows of the packed matrix b to row s of c. State s of q chooses the rows. They are
+// added in groups of four:
 //
 //	c[s,j] += Σ_g T_gj,  T_gj = (b[4g,j] + b[4g+1,j]) + (b[4g+2,j] + b[4g+3,j]).
 //

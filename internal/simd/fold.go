@@ -24,9 +24,9 @@ func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
 	}
 }
 
-// FoldMax is like [Fold] for a single row, but takes the maximum of sums, not the sum of products:
-// dst[j] becomes the maximum of itself and all coef[i] + m[at[i] + j]. Terms that are NaN are
-// ignored. FoldMax panics unless len(coef) = len(at) and all pieces lie within m.
+// FoldMax is like [Fold] for a single row, but with the maximum of sums in place of the sum of
+// products. Each dst[j] becomes the maximum of itself and of all coef[i] + m[at[i] + j]. Terms that
+// are NaN are ignored. FoldMax panics unless len(coef) = len(at) and all pieces lie within m.
 func FoldMax(dst, m []float64, at []int32, coef []float64) {
 	checkLen("coef", len(coef), len(at))
 	checkPieces(len(m), len(dst), at)

@@ -73,16 +73,16 @@ func (j *Joint) Moved(sum []int) {
 	j.asm.moved = [JointBlocks]uint32{}
 }
 
-// Heat redraws by heat bath the sites of n lanes, beginning with the given lane, in every block of
-// own. Lane p of these n lanes, counted from 0, uses the random bits that [HeatBits] uses for bits
-// 32p, …, 32p+31 of a string. The random bits begin in the block's stream, at the group set by
+// Heat redraws the sites of n lanes by heat bath in every block of own, beginning with the given
+// lane. Let p = 0, …, n−1 number these lanes. Lane p uses the random bits that [HeatBits] uses for
+// bits 32p, …, 32p+31 of a string. They come from the block's stream, beginning at the group set by
 // Begin plus the argument ahead. The number of neighbours in state 1 is the sum over k = 0, …,
 // degree−1 of
 //
-//	lane near[k·stride + p] & (2³¹−1) of own,
+//	lane near[k·stride + p] & (2³¹−1) of own.
 //
-// with all bits flipped if near[k·stride + p] is negative. No lane of a neighbour may be redrawn in
-// the same call. Lanes of blocks that do not exist may change.
+// If near[k·stride + p] is negative, all bits of the lane are flipped first. No lane of a neighbour
+// may be redrawn in the same call. Lanes of blocks that do not exist may change.
 //
 // Heat panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these
 // lanes. Call Moved before it has to count more than 2³¹ changes in a block.

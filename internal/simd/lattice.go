@@ -4,8 +4,8 @@ import (
 	"fmt"
 )
 
-// Torus counts, for every site of a two-dimensional periodic lattice of states 0 and 1, the
-// neighbours in state 1, and looks up the count in table:
+// Torus counts the neighbours in state 1 on a two-dimensional periodic lattice of states 0 and 1.
+// For every site, it looks up the count in table:
 //
 //	h[i] = table[k_i],  k_i = Σ x_j over the four neighbours j of site i.
 //

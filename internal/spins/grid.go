@@ -82,10 +82,9 @@ func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Sou
 	keep(now, old, s.fixed, lo)
 }
 
-// Count counts the neighbours in state 1 of each site of s in the strip with index job, and stores
-// the numbers. It also updates three tallies, for a proposal that led to s from another state y.
-// The argument from holds y. The tallies determine the probability of this proposal and of its
-// reverse:
+// Count counts, for each site of the strip with index job, the neighbours in state 1, and stores
+// the number in s. It also updates three tallies for a proposal that led from a state y to s. The
+// argument from holds y. The tallies determine the probability of this proposal and of its reverse:
 //
 //   - forth counts the sites at which y and s differ, by state and number of neighbours in y;
 //   - back counts all sites, by state and number of neighbours in s, and counts as flips the sites

@@ -104,10 +104,10 @@ func Step[S energy.Site](c *Cursor, ctl sampler.Control, k Staged[S], info []sam
 func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewing }
 
 // Renew does the work of a kernel's Reset, which prepares the kernel for new states. It divides the
-// chains into groups, as large as fit between two checks for a stop. For the chains lo, …, hi−1 of
-// a group, it calls f for each stage 0, …, stages−1. If stop returns true or f returns false, Renew
-// returns [sampler.ErrStopped], and the next call continues at that point. The argument work is the
-// number of elementary operations in a stage of one chain.
+// chains into groups and checks for a stop between groups. For the chains lo, …, hi−1 of a group,
+// it calls f for each stage 0, …, stages−1. If stop returns true or f returns false, Renew returns
+// [sampler.ErrStopped], and the next call continues at that point. The argument work is the number
+// of elementary operations in a stage of one chain.
 func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()
@@ -149,10 +149,9 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Fields reads or writes the part of a checkpoint that belongs to the cursor: its position and,
-// within a step, Info. A kernel calls Fields after it has read or written its own fields, because
-// the cursor comes last in a checkpoint. The argument updates is the number of updates per chain
-// and step.
+// Fields reads or writes the cursor's part of a checkpoint: the position and, within a step, Info.
+// A kernel calls Fields after it has read or written its own fields, because the cursor comes last
+// in a checkpoint. The argument updates is the number of updates per chain and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {
 		c.Clear()
@@ -203,8 +202,8 @@ type poll struct {
 // returns true.
 func (p *poll) Begin(stop func() bool) { p.Stop, p.Stopped = stop, false }
 
-// Done adds work to the count of elementary operations, and reports whether the call of the kernel
-// has to end. It calls the function stop only once per [PollWork] operations.
+// Done adds the argument work to the count of elementary operations. It reports whether the call of
+// the kernel must end. It calls the function stop only once per [PollWork] operations.
 func (p *poll) Done(work int) bool {
 	if p.Work += work; p.Work >= PollWork {
 		p.Work = 0

@@ -9,9 +9,9 @@ import (
 )
 
 // Locals is the base of kernels that move one chain after the other, by small updates such as a
-// change of one site. It holds the energy of every chain and changes it in each update. Kernels
-// that change one site at a time also get exact single-site energies: for a site, the energies of
-// all its levels. These are cached if the model is energy.Local. Locals provides the methods Reset,
+// change of one site. It holds the energy of every chain and keeps it up to date. Kernels that
+// change one site at a time also get exact single-site energies: for a site, the energies of all
+// its levels. These are cached if the model is energy.Local. Locals provides the methods Reset,
 // AppendBinary and UnmarshalBinary of [sampler.Transition].
 type Locals struct {
 	Model energy.Model
@@ -66,8 +66,8 @@ func (c *Locals) Reset(ctl sampler.Control, x []int32) error {
 	return c.At.Renew(ctl.Stop, 1, c.Sites*c.Levels, func(_, lo, hi int) (bool, error) { return true, c.Compute(lo, hi, x) })
 }
 
-// Compute computes the energies, and fills the caches, of the chains lo, …, hi−1 from their states
-// in x.
+// Compute computes the energies of the chains lo, …, hi−1 from their states in x, and fills their
+// caches.
 func (c *Locals) Compute(lo, hi int, x []int32) error {
 	c.Model.Energy(c.E[lo:hi], x[lo*c.Sites:hi*c.Sites])
 	if err := CheckStart(c.E, lo, hi); err != nil {
@@ -159,7 +159,7 @@ func (c *Locals) RowWork() int {
 	return updateWork * c.Levels
 }
 
-// Chain returns the cached single-site energies of chain s, an array of sites × levels.
+// Chain returns the cached single-site energies of chain s as an array of sites × levels.
 func (c *Locals) Chain(s int) []float64 {
 	n := c.Sites * c.Levels
 	return c.d[s*n : (s+1)*n]
@@ -211,11 +211,11 @@ func (c *Locals) fields(f *wire.Fields) {
 
 // Visits estimates the time of a step in nanoseconds (see sampler.Costed), from these arguments:
 //
-//   - updates is the number of visits to a site that each chain makes;
-//   - rows is the number of rows computed in a visit, where a row holds the energies of all levels
-//     of a site;
-//   - each is the time for the rest of a visit;
-//   - info reports the changes that the step made.
+//   - updates: the number of visits to a site that each chain makes;
+//   - rows: the number of rows computed in a visit, where a row holds the energies of all levels of
+//     a site;
+//   - each: the time for the rest of a visit;
+//   - info: reports of the changes that the step made.
 func (c *Locals) Visits(info []sampler.Info, updates, rows int, each float64) float64 {
 	m := c.Price.Of(c.Model)
 	visit := float64(float64(rows)*m.Row) + each

@@ -13,8 +13,8 @@ import (
 // cost is the same in every run. The next iteration overwrites the yielded slice. The table cost
 // must not change during the iteration. Errors are the same as for Cheapest.
 //
-// After the first sequence, each further sequence takes O(sites·log h) time, where h is the size of
-// the largest heap, and O(sites) memory (recursive enumeration, Jiménez and Marzal 1999).
+// Sequences are found by recursive enumeration (Jiménez and Marzal 1999). After the first one, each
+// takes O(sites) memory and O(sites·log h) time, where h is the size of the largest heap.
 func (r *Runner) Ascending(cost []float64) (iter.Seq2[[]int32, float64], error) {
 	r.g.checkTable("cost", len(cost))
 	return ascending(r, cost, 1)

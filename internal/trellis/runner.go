@@ -528,10 +528,10 @@ func (r *Runner) LogProb(x []int32) float64 {
 	return sum - r.logZ
 }
 
-// Ahead adds the weights of all continuations of a sequence from a node of the graph, and returns
-// the logarithm of the sum. The argument state is the node, as returned by Start or Next of the
-// graph. The result is 0 after the last site, and −Inf if there is no continuation. Ahead panics
-// unless the last filter was a successful [Runner.FilterLogs].
+// Ahead returns the logarithm of the total weight of all ways to continue a sequence from a node of
+// the graph. The argument state is the node, as returned by Start or Next of the graph. The result
+// is 0 after the last site, and −Inf if there is no continuation. Ahead panics unless the last
+// filter was a successful [Runner.FilterLogs].
 func (r *Runner) Ahead(state int) float64 {
 	r.mustLogs()
 	return r.value[state]
@@ -558,9 +558,9 @@ func (r *Runner) mustLogs() {
 	}
 }
 
-// Filter prepares methods such as Draw and Marginals for the log-weights v of every token at every
-// site (sites × levels). For every node of the graph, it sums the weights of all continuations,
-// from the last site to the first. It returns the log of the normaliser,
+// Filter prepares methods such as Draw and Marginals. The slice v holds the log-weight of every
+// token at every site (sites × levels). For every node of the graph, it sums the weights of all
+// continuations, from the last site to the first. It returns the log of the normaliser,
 //
 //	log Z = log Σ_{x accepted} ∏_i exp(v[i,x_i]).
 //

@@ -32,10 +32,10 @@ import (
 //
 // It uses the augmented Lagrangian of Cardei et al. 2025 (Algorithm 1) on the logits of y. For a
 // constraint that is a language, use [projection.Path], which is exact and faster. If only a part
-// of the constraint is a language, put it into the field Path.
+// of the constraint is a language, put that part into the field Path.
 //
-// Each outer loop draws Gumbel noise and keeps it fixed. It then makes gradient steps, as many as
-// the field Inner, on the function
+// Each outer loop draws Gumbel noise and keeps it fixed. It then makes Inner gradient steps on the
+// function
 //
 //	KL(x‖y) + Σ_j λ_j·Δ_j + (μ/2)·Σ_j Δ_j²,  Δ_j = max(0, g_j(ϕ)),
 //
@@ -44,8 +44,8 @@ import (
 //
 // The search ends as soon as the decoded sequence satisfies the constraint. The divergence is then
 // reduced as far as the constraint permits: unneeded changes are undone, and costly tokens are
-// exchanged for cheaper ones. The final rows are the nearest rows whose likeliest tokens form the
-// resulting sequence (see [projection.PathProjection.Nearest]).
+// exchanged for cheaper ones. The result is the distribution nearest to x whose likeliest tokens
+// form the resulting sequence (see [projection.PathProjection.Nearest]).
 //
 // For counts, the result equals the exact projection in tests. For bounds on weighted sums, the
 // divergence is on average at most a twentieth larger than the least possible.
@@ -169,9 +169,8 @@ func (k *Projector) fill() error {
 }
 
 // Bind compiles the Projector for a number of samples, each with the given numbers of sites and
-// levels. The result is a *[Projection]. If a field is out of range, the error names it.
-// Otherwise the error says what is wrong with the constraint, or it comes from
-// [projection.Path.Compile].
+// levels. The result is a *[Projection]. The error names a field that is out of range, or says what
+// is wrong with the constraint. Bind also returns the errors of [projection.Path.Compile].
 func (k Projector) Bind(ctx context.Context, sites, levels, samples int) (projection.Projection, error) {
 	if samples < 1 {
 		return nil, fmt.Errorf("lagrange: samples = %d, want ≥ 1", samples)

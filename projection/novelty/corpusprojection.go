@@ -17,9 +17,9 @@ import (
 )
 
 // CorpusProjection is a [Projection] whose set is a [Corpus]. It can also compute the probability
-// that a draw is new, and draw new sequences jointly. Sums omit at most 1e-11 of the result, and
-// draws omit at most 6e-11 of the weight of the new sequences. Additions to the set take effect
-// immediately. If the corpus is [Sparse], tokens without a transition cost nothing.
+// that a draw is new, and draw new sequences from their joint distribution. Sums omit at most 1e-11
+// of the result, and draws omit at most 6e-11 of the weight of the new sequences. Additions to the
+// set take effect immediately. If the corpus is [Sparse], tokens without a transition cost nothing.
 //
 // The field Path.Limit of the [Projector] bounds the number of transitions that are stored for
 // draws.
@@ -92,7 +92,7 @@ func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, e
 // Draw stores in x0 an exact draw from the distribution with log-weights v, restricted to new
 // sequences. It returns the result of [CorpusProjection.LogZ]. Draw first ignores the set and
 // rejects known sequences. After too many rejections, it draws the site and token at which the new
-// sequence first differs from all known sequences, and then the rest of the sequence.
+// sequence first differs from all known ones. Then it draws the rest.
 func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
 	v = s.weights(v)

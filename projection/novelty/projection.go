@@ -48,8 +48,8 @@ func (s *Projection) Shape() (sites, levels int) { return s.within.Shape() }
 // Seen returns the set of known sequences.
 func (s *Projection) Seen() Seen { return s.seen }
 
-// Project replaces v by the distribution that is nearest to v and whose likeliest sequence is new:
-// see [Projection.Nearest]. The returned violation is always 0. Project does not add to the set, so
+// Project replaces v by the nearest distribution whose likeliest sequence is new; see
+// [Projection.Nearest]. The returned violation is always 0. Project does not add to the set, so
 // samples of one batch may be equal. Commit resolves such conflicts.
 func (s *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
@@ -61,10 +61,10 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, from,
 	return 0, err
 }
 
-// Nearest replaces v by the distribution that is nearest to v and whose likeliest sequence is new.
-// It stores that sequence in x and returns the cost. The cost is the divergence in nats, or the sum
-// of gaps if the [Projector]'s field Gap is set. At every site, the token in x is likelier than any
-// other by the Projector's margin. If Nearest returns an error, v is unchanged.
+// Nearest replaces v by the nearest distribution whose likeliest sequence is new. It stores that
+// sequence in x and returns the cost. The cost is the divergence in nats, or the sum of gaps if the
+// [Projector]'s field Gap is set. At every site, the token in x is likelier than any other by the
+// Projector's margin. If Nearest returns an error, v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)

@@ -239,7 +239,7 @@ func (s *Solver) At(t float64) {
 	}
 }
 
-// Reset sets all multipliers, from which the next problem starts, to zero.
+// Reset sets to zero all multipliers from which the next problem starts.
 func (s *Solver) Reset() { clear(s.iter.y) }
 
 // Multipliers stores in y the multipliers of the last solution, one for every inequality of the

@@ -54,12 +54,12 @@ func validate(s constraint.Smooth, linear constraint.Slabs, n int) error {
 // float64. A value is not safe for concurrent use, so solvers clone it.
 type rounded struct{ constraint.Smooth }
 
-// Eval rounds z to float32 and stores in g the values of the constraint there. It implements
-// constraint.Curved.
+// Eval stores in g the values of the constraint at the point z, which it first rounds to float32.
+// It implements constraint.Curved.
 func (r rounded) Eval(g, z []float64) { r.Value(g, narrow(z)) }
 
-// Gradient rounds z to float32 and stores in dst the gradient of inequality j there. It implements
-// constraint.Curved.
+// Gradient stores in dst the gradient of inequality j at the point z, which it first rounds to
+// float32. It implements constraint.Curved.
 func (r rounded) Gradient(dst []float64, j int, z []float64) {
 	w := make([]float64, r.Len())
 	w[j] = 1

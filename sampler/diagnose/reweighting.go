@@ -229,7 +229,7 @@ func (w *Reweighting) Binder(name string, betas ...float64) ([]Average, error) {
 		func(e float64, v []float64) float64 { a := f(e, v); return a * a * a * a })
 }
 
-// Function estimates a function of several expectations for each β, such as a variance. The
+// Function estimates, for each β, a function of several expectations, such as a variance. The
 // arguments after g are functions f_0, f_1, …, and the estimate is
 //
 //	g([⟨f_0⟩_β, ⟨f_1⟩_β, …]).

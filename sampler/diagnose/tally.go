@@ -29,14 +29,15 @@ import (
 //	err = all.Merge(part) // for each part
 //	s, err := all.Summary()
 //
-// For every function, a tally keeps sums over the chains. In the [Row] of the function, they give
+// For every function, a tally keeps sums over the chains. The function's [Row] has these estimates
+// from the sums:
 //
 //   - Mean and SD of all draws,
 //   - RHat as the split R-hat without ranks (Gelman et al. 2013, section 11.4),
 //   - ESSMean and MCSE, as the functions [ESSMean] and [MCSEMean] compute them. If correlations
 //     reach beyond lag 64, ESSMean is (SD/MCSEChains)² instead, capped at n·log₁₀ n for n draws,
 //     and MCSE is SD/√ESSMean,
-//   - MCSEChains, the standard error from the means of the chains alone,
+//   - MCSEChains, computed from the means of the chains alone,
 //   - RHatNested (Margossian et al. 2024), for many short chains.
 //
 // The quantiles, ESSBulk and ESSTail have the error [ErrRanks].
@@ -71,8 +72,8 @@ var ErrRanks = errors.New("ranks do not merge")
 // Merge adds the chains of o, another part of the same run, to t. It does not change o. It takes
 // some microseconds per function.
 //
-// It is an error if o belongs to a run with other settings, if t and o have a chain in common, or
-// if a chain lacks some of its draws. On an error t is unchanged.
+// Merge returns an error if o belongs to a run with other settings, if t and o share a chain, or if
+// a chain lacks some of its draws. On an error t is unchanged.
 func (t *Tally) Merge(o *Tally) error {
 	if err := t.merge(o); err != nil {
 		return fmt.Errorf("diagnose: Tally.Merge: %w", err)
@@ -250,9 +251,9 @@ func (t *Tally) Summary() (Summary, error) {
 // with a weight per chain, such as annealed importance sampling. TallyConfig.LogWeights must be
 // set. Parts merged in any order give the same bits.
 //
-// The result stdErr is the relative standard error of the mean weight. To first order, this is the
-// standard error of the result mean. For a single chain, stdErr is 0 and has no meaning. The result
-// ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
+// The result stdErr is the relative standard error of the mean weight. To first order, this is also
+// the standard error of the logarithm. For a single chain, stdErr is 0 and has no meaning. The
+// result ess is the effective sample size (Σw)²/Σw² of the weights w = exp(l).
 //
 // LogMeanExp returns the error of [Tally.Missing]. It also returns an error in these cases:
 //
@@ -691,9 +692,9 @@ func (t *Tally) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Observe records the state x of the chain with the given number in the run. Use it as a
-// [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw is ignored.
-// Calls for the same chain must not overlap; calls for different chains may.
+// Observe records the state x of a chain. The argument chain is the chain's number in the run. Use
+// Observe as a [sampler.Observer]. Draws are numbered in the order of the calls; the argument draw
+// is ignored. Calls for the same chain must not overlap; calls for different chains may.
 //
 // It panics if t is not from [NewTally], if the chain is not one that t counts, or if the chain
 // already has all its draws.

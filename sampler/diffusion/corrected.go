@@ -90,8 +90,8 @@ func (p *corrected) Next(x []float32, t float64, step, steps int, r *sampler.Str
 	return p.Steps.Next(x, t, step/every, steps, r)
 }
 
-// Reverse makes a move or, if the last call of Next chose that, a step of the wrapped process. It
-// implements [Steps].
+// Reverse makes a move or a step of the wrapped process, whichever the last call of Next announced.
+// It implements [Steps].
 func (p *corrected) Reverse(x []float32, raw, v []float32, t, s float64, r *sampler.Stream) error {
 	if !p.moving || s < t {
 		return p.Steps.Reverse(x, raw, v, t, s, r)

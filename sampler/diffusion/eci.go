@@ -86,7 +86,7 @@ type eci struct {
 // [Steps].
 func (p *eci) Alpha(t float64) float64 { return p.schedule.Alpha(t) }
 
-// MaxSteps returns the number of rounds of all steps together; it implements [Clocked].
+// MaxSteps returns the total number of rounds in all steps; it implements [Clocked].
 func (p *eci) MaxSteps(steps int) int {
 	if steps > math.MaxInt/p.mix {
 		return math.MaxInt

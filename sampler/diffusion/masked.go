@@ -14,8 +14,8 @@ import (
 
 // Masked is masked diffusion of tokens (MDLM; Sahoo et al. 2024). At time t every token has
 // independently become the mask with probability 1 − α(t), where α is the schedule. In a reverse
-// step from time t to time s, an unmasked token stays. A mask is replaced by a draw from the
-// prediction (revealed) with probability
+// step from time t to time s, an unmasked token stays. A mask is revealed (that is, replaced by a
+// draw from the prediction) with probability
 //
 //	(α(s) − α(t)) / (1 − α(t)).
 //
@@ -68,8 +68,8 @@ func (p Masked) Bind(_ context.Context, sites, levels int) (Steps[int32], error)
 // absorbing holds the methods that the steps of [Masked], [Ordered] and [Remask] share.
 type absorbing struct{ slots.Absorbing }
 
-// Intact copies the state x to x0, with −1 in place of each mask, because exactly the unmasked
-// tokens are known to be uncorrupted. It implements [IntactSteps].
+// Intact copies the state x to x0, with −1 in place of each mask. The unmasked tokens are
+// exactly those that are known to be uncorrupted. It implements [IntactSteps].
 func (p *absorbing) Intact(x0, x []int32) {
 	for i, l := range x {
 		if x0[i] = l; l == p.Mask {
@@ -144,8 +144,8 @@ func (p *masked) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Str
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise chooses masks of x in the same way as Reverse, and replaces each chosen mask by the token
-// that the clean sample x0 has at its site. It implements [Renoiser].
+// Renoise chooses masks of x in the same way as Reverse. It replaces each chosen mask by the token
+// of the clean sample x0 at this site. It implements [Renoiser].
 func (p *masked) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }
@@ -203,8 +203,8 @@ func (p *firstHitting) Reverse(x []int32, _, v []float32, _, s float64, r *sampl
 	return p.step(x, nil, v, s, r)
 }
 
-// Renoise chooses one mask of x at random and replaces it by the token that the clean sample x0 has
-// at its site. It implements [Renoiser].
+// Renoise chooses one mask of x at random and replaces it by the token of the clean sample x0 at
+// this site. It implements [Renoiser].
 func (p *firstHitting) Renoise(x, x0 []int32, v []float32, _, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, s, r)
 }

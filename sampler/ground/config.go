@@ -10,8 +10,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Pairwise is [energy.Pairwise], a model of two levels. Its energy is a sum of terms of single
-// sites and of pairs of sites. A [Search] accepts these models.
+// Pairwise is [energy.Pairwise], a model of two levels. Its energy is a sum of terms for single
+// sites and for pairs of sites. A [Search] accepts these models.
 type Pairwise = energy.Pairwise
 
 // Config holds the settings of a [Search]. The zero value is recommended.

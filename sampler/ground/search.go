@@ -52,23 +52,23 @@ import (
 // The number of sweeps in a round is Config.Sweeps times 1, 2, 1, 4, 1, 2, 1, 8, …. After every
 // fourth round each search adopts clusters from another search.
 //
-// Before the search, sites with few neighbours are removed. This is exact up to rounding, because
-// their best levels follow from the other sites.
+// Except on square lattices without fields, [New] first removes sites with few neighbours. Their
+// best levels follow from the other sites, so this is exact up to rounding.
 //
 // Some models are searched in a faster way:
 //
-//   - If all weights are small multiples of one number, as in the cut of an unweighted graph, 64
-//     states are annealed at a time, with 32 times as many sweeps. Fields must be multiples of the
-//     number too. A site may have at most 64 neighbours on average, or fewer if weights differ.
+//   - If all weights are small multiples of one number (as in the cut of an unweighted graph), 64
+//     states are annealed at a time, with 32 times as many sweeps. Fields must also be multiples of
+//     this number. A site may have at most 64 neighbours on average, or fewer if weights differ.
 //     Square lattices without fields are not annealed in this way.
 //   - If the remaining sites have at most three neighbours on average, a sweep redraws an induced
 //     forest from its exact distribution given the other sites (Hamze and de Freitas 2004).
 //   - If penalties tie groups of sites (exactly one site of each group at level one, say), every
 //     second sweep flips a site together with a strongly bound neighbour.
-//   - On square lattices without fields (open or periodic, numbered row by row), every fourth round
-//     of the best search begins with a window. A window is a part of at most 4,096 sites that omits
-//     a row and a column. It is set to its optimum given the levels outside, by a matching as in
-//     [Bound]. The end of ctx does not interrupt a window.
+//   - On square lattices without fields (open or periodic, numbered row by row), the best of the
+//     searches optimises a window at the beginning of every fourth round. A window is a part of at
+//     most 4,096 sites that omits a row and a column. A matching as in [Bound] finds the optimum
+//     given the levels outside. The end of ctx does not interrupt it.
 type Search struct {
 	model   energy.Model
 	cfg     Config

@@ -28,7 +28,8 @@ import (
 //
 // Within restricts the second form to a language (a set of allowed states). The chain samples p
 // restricted to the language. It reaches all allowed states only if changes of single blocks
-// connect them. Under a fixed count, blocks of at least two sites must overlap and link all sites.
+// connect them. If the language fixes a count, blocks must have at least two sites, overlap, and
+// link all sites.
 type BlockGibbs struct {
 	Blocks [][]int // one list of sites per block, in the order of visits
 

@@ -18,8 +18,8 @@ import (
 )
 
 // Paths is the path auxiliary fast sampler, PAFS (Sun, Dai, Xia and Ramamurthy 2022). A step
-// changes n sites one after another; this sequence of changes is called a path. Each change, of a
-// site i to a level l ≠ x_i, is drawn with the weights at the initial state x,
+// changes n sites one after another; this sequence of changes is called a path. Each change sets a
+// site i to a level l ≠ x_i. It is drawn with the weights at the initial state x,
 //
 //	q(i,l|x) ∝ g( exp(E(x) − E(x with x_i=l)) ),
 //

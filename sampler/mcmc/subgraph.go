@@ -35,9 +35,9 @@ import (
 // # When to use it
 //
 // On sparse random graphs at low temperatures, forests yield far more effective draws per second
-// than Gibbs (BenchmarkSparseGlass, sixteen chains in one block). If couplings are β times standard
-// normal numbers, the gain at β = 1 is 58 to 97 times with 1.5 neighbours a site, and 30 to 65
-// times with three. The gain grows with β. At high temperatures Gibbs is as fast.
+// than Gibbs (BenchmarkSparseGlass, sixteen chains in one block). Let the couplings be β times
+// standard normal numbers. At β = 1 the gain is 58 to 97 times with 1.5 neighbours a site, and 30
+// to 65 times with three. The gain grows with β. At high temperatures Gibbs is as fast.
 //
 // For couplings ±β, Gibbs is faster, so the gain is smaller. At β = 1 it is about 10 times with 1.5
 // neighbours a site, and 1 to 2 times with three. With three neighbours and blocks of four chains
@@ -359,8 +359,8 @@ func (k *subgraphs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// Walk redraws the sites of the current set in chain s, the only update of a step. It implements
-// [sweep.Walker].
+// Walk redraws the sites of the current set in chain s. A step makes only this update. It
+// implements [sweep.Walker].
 func (k *subgraphs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	if !k.redraw(&k.sets[k.turn], x, &r[s]) {
 		return 0
@@ -623,8 +623,7 @@ const (
 	eightCost  = 1.4 // of moving up to eight chains at once, in units of the cost of one chain
 )
 
-// Cost estimates the time in nanoseconds of a step that redraws the next set of sites; it
-// implements [sampler.Costed].
+// Cost estimates the time in nanoseconds of the next step; it implements [sampler.Costed].
 func (k *subgraphs) Cost(info []sampler.Info) float64 {
 	s, sum := k.sets[k.turn], float64(setPrice+siteEnergy*k.Sites)
 	if s.forest != nil {

@@ -2,8 +2,8 @@ package layer
 
 import "github.com/gibbsite-go/gibbsite/internal/check"
 
-// Residual is a residual block of two convolutions A and B (He et al. 2016). Each convolution
-// follows a norm and an activation f,
+// Residual is a residual block of two convolutions A and B (He et al. 2016). Each convolution comes
+// after a norm and an activation f,
 //
 //	y = x + B(f(norm(A(f(norm(x)))))),
 //
@@ -55,8 +55,8 @@ func (k *Kept) check() {
 	}
 }
 
-// Forward stores the block's output for x in y, which may be the same slice as x. It keeps in k the
-// values that Backward needs.
+// Forward computes the block's output for the input x and stores it in y. The slices may be the
+// same. Forward keeps in k the values that Backward needs.
 func (r Residual) Forward(y, x []float32, k *Kept) {
 	k.check()
 	n := check.Rows("layer", "x", len(x), r.A.positions()*r.A.In) * r.A.positions()

@@ -261,8 +261,8 @@ func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
 	return exact.Must(energy.Clamp(m, fixed))
 }
 
-// EngineOf returns the name of the type of the kernel that does the work of k. If k wraps another
-// kernel, this is the innermost kernel.
+// EngineOf returns the type name of the kernel that does the work of k. If k wraps other kernels,
+// this is the innermost one.
 func EngineOf(k sampler.Kernel) string {
 	for w, ok := k.(sampler.Wrapper[int32]); ok; w, ok = k.(sampler.Wrapper[int32]) {
 		k = w.Unwrap()

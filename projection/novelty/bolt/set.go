@@ -189,9 +189,9 @@ func (s *Set) Settings(add func(name string, value any)) { add("File", s.identit
 const importSize = 1 << 13
 
 // Import adds many sequences to the set, some thousand at a time, and returns how many were new.
-// The counted sequences are on disk even if Import returns an error. The error names a sequence
-// that a file cannot store, is an error of the file, or is the cause of the context. Import does
-// not keep the yielded slices.
+// The counted sequences are on disk even if Import returns an error. If a file cannot store a
+// sequence, the error names the sequence. Other errors come from the file or the context. Import
+// does not keep the yielded slices.
 func (s *Set) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, err error) {
 	return s.put(ctx, all, func([]int32) {})
 }

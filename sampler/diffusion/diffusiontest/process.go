@@ -108,9 +108,9 @@ const (
 //     too.
 //   - condition, renoise, reweight, posterior: These methods of [diffusion.Renoiser],
 //     [diffusion.Joint] and [diffusion.Factorised] agree with enumeration.
-//   - workers, parts, resume, wrapper: Samples do not change with the number of workers, the batch
-//     size or a division into two calls or parts. They do not change after Save and Load or for a
-//     wrapped process either.
+//   - workers, parts, resume, wrapper: Samples do not depend on the number of workers, the batch
+//     size, or the division of a run into calls and parts. They are the same after Save and Load,
+//     and for a wrapped process.
 //   - context: A run whose ctx ends returns the error of ctx.
 func TestProcess(ctx context.Context, p diffusion.Process[int32], o ProcessOptions) error {
 	part, err := laws.Given("diffusiontest", "p", p)

@@ -57,8 +57,8 @@ func (p *random) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Str
 	return p.show(p.some(x, r), x, v, r)
 }
 
-// Renoise chooses the masks to reveal at random, and replaces each of them by the token that the
-// clean sample x0 has at its site. It implements diffusion.Renoiser.
+// Renoise chooses the masks to reveal at random, and replaces each of them by the token of the
+// clean sample x0 at this site. It implements diffusion.Renoiser.
 func (p *random) Renoise(x, x0 []int32, _ []float32, _, _ float64, r *sampler.Stream) {
 	put(p.some(x, r), x, x0)
 }
@@ -137,7 +137,7 @@ type blocks struct {
 	size, share int
 }
 
-// MaxSteps returns the number of steps of all blocks; it implements diffusion.Clocked.
+// MaxSteps returns the total number of steps of all blocks; it implements diffusion.Clocked.
 func (p *blocks) MaxSteps(int) int {
 	full := (p.size + p.share - 1) / p.share
 	last := p.Sites % p.size
@@ -197,9 +197,9 @@ type entropyBound struct {
 // MaxSteps returns the number of sites; it implements diffusion.Clocked.
 func (p *entropyBound) MaxSteps(int) int { return p.Sites }
 
-// Next returns the diffusion time at which one mask fewer than now is left on average. How many
-// masks the step will reveal depends on the prediction, which is not known yet. If a sample has no
-// masks, its last step changes nothing. It implements diffusion.Steps.
+// Next returns the diffusion time at which the expected number of masks is one less than now. How
+// many masks the step will reveal depends on the prediction, which is not known yet. If a sample
+// has no masks, its last step changes nothing. It implements diffusion.Steps.
 func (p *entropyBound) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	return p.after(p.Left(x) - 1)
 }

@@ -62,9 +62,9 @@ const (
 //
 // The excess of a set of paths is Σ(W−c)₊/ΣW. Let ε be RejectionConfig.Excess. A tuning run takes
 // the smallest cap for which the first half of its paths has an excess of at most ε/4. The second
-// half tests this cap: its excess must be at most ε/2. If it is larger, or if the paths are too
-// few, the run is doubled. Finally the cap is raised, if necessary, until the excess of all these
-// paths is at most ε/8. [Rejection.Excess] estimates the bound on TV from the later paths.
+// half tests this cap: its excess must be at most ε/2. If it is larger, or if there are too few
+// paths, their number is doubled. Finally the cap is raised, if necessary, until the excess of all
+// these paths is at most ε/8. [Rejection.Excess] estimates the bound on TV from the later paths.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig
@@ -163,9 +163,9 @@ func (r *Rejection) Excess() float64 {
 	return simd.Exp(r.excess - r.mean.Sum)
 }
 
-// LogProb returns the logarithm of an unbiased estimate of the probability P(C) of the language,
-// and the relative standard error of that estimate. The estimate uses all paths after the tuning
-// run. Both results are NaN before the first sample.
+// LogProb estimates the probability P(C) of the language. It returns the logarithm of an unbiased
+// estimate, and the relative standard error of that estimate. The estimate uses all paths after the
+// tuning run. Both results are NaN before the first sample.
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
 // Sample fills x with samples, each with one entry per site. The length of x determines the number

@@ -66,9 +66,9 @@ func (p *threshold) Prior(x []int32, r *sampler.Stream) {
 	p.masks.Prior(x, r)
 }
 
-// Next returns the diffusion time at which one mask fewer than now is left on average. Once all
-// masks are revealed, further steps only edit; Next counts them and ends the sample after Passes
-// such steps. It implements diffusion.Steps.
+// Next returns the diffusion time at which the expected number of masks is one less than now. Once
+// all masks are revealed, further steps only edit; Next counts them and ends the sample after
+// Passes such steps. It implements diffusion.Steps.
 func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	if left > 1 {
@@ -130,8 +130,8 @@ func (p *threshold) step(x []int32, raw, v []float32) {
 	}
 }
 
-// Renoise reveals those tokens of the clean sample x0 that are likely enough (see [Threshold]).
-// Conditioned predictions repeat unmasked tokens, so nothing is edited. It implements
+// Renoise reveals those tokens of the clean sample x0 that are likely enough (see [Threshold]). It
+// edits nothing, because conditioned predictions repeat the unmasked tokens. It implements
 // diffusion.Renoiser.
 func (p *threshold) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	copy(p.token, x0)

@@ -42,10 +42,10 @@ import (
 // the first. If Houdayer is the Base of mcmc.Tempering instead, its second replicas never change
 // their temperature.
 //
-// With two ladders, Exchanges can be more than 1. Choose it by a statistic of your own. In ±J
-// glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2, 24 exchanges a step gave seven
-// times as many round trips per second as tempering alone. But an overlap at the lowest temperature
-// had only a third as many effective samples.
+// With two ladders, Exchanges can be more than 1. Choose it by a statistic of your own. For
+// example, take ±J glasses of 8 × 8 × 8 spins with 16 temperatures from 0.5 to 2. There, 24
+// exchanges a step gave seven times as many round trips per second as tempering alone. But the
+// overlap at the lowest temperature had only a third as many effective samples.
 //
 // # Requirements and cost
 //
@@ -189,8 +189,8 @@ func (k *houdayer) Reset(ctl sampler.Control, x []int32) error {
 	return k.base[1].Reset(ctl, k.y)
 }
 
-// Start lets the kernel of Base choose the initial state, if that is a Starter. It implements
-// [sampler.Starter].
+// Start lets the kernel of Base choose the initial state, if that kernel is a Starter. It
+// implements [sampler.Starter].
 func (k *houdayer) Start(x []int32, r *sampler.Stream) error {
 	if s, ok := sampler.As[sampler.Starter](k.base[0]); ok {
 		return s.Start(x, r)
