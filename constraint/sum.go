@@ -224,8 +224,8 @@ func (s *Sum) Accepting(state int) bool {
 	return sum >= s.lower && sum <= s.upper
 }
 
-// Classes divides the tokens into classes: tokens that have the same weight at every site are in
-// one class.
+// Classes puts tokens that have the same weight at every site into one class. It implements
+// [Classed].
 func (s *Sum) Classes(levels int) (of []int32, n int) {
 	return s.classes(levels, func(v int) int { return v })
 }

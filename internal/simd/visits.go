@@ -60,8 +60,8 @@ func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint
 
 // Visited reports the changes made by a call of [Visits.Visit]. Moved is the number of changed
 // sites. Ones is the change in the number of sites in state 1, and Equal is the change in the
-// number of edges between equal states. Accept is the sum of entries of the tables accept (see
-// [NewVisits]), modulo 2⁶⁴.
+// number of edges between equal states. Accept is the sum of the entries accept[s][k] of all visits
+// (see [NewVisits]), modulo 2⁶⁴.
 type Visited struct {
 	Moved, Ones, Equal int
 	Accept             uint64
