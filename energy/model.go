@@ -90,9 +90,8 @@ func AsInto(m, target any) bool {
 	return true
 }
 
-// Give stores v in the variable that target points to if target is a *T, and returns true.
-// Otherwise it returns false. The method As of a [Capable] model calls Give for each interface that
-// it offers.
+// Give stores v in *target and returns true if target is a *T. Otherwise it returns false. The
+// method As of a [Capable] model calls Give for each interface that it offers.
 func Give[T any](target any, v T) bool {
 	p, ok := target.(*T)
 	if ok {

@@ -13,8 +13,8 @@ const BlockSize = 32
 // fewBlocks is the number of blocks in a run with fewer than 2·BlockSize chains.
 const fewBlocks = 4
 
-// Block returns the number of consecutive chains per block, at least one, in a run of the given
-// number of chains; see sampler.Config.Block.
+// Block returns the number of consecutive chains per block in a run of the given number of chains,
+// which must be ≥ 1. See sampler.Config.Block.
 func Block(chains int) int {
 	blocks := min(fewBlocks, chains)
 	if chains >= 2*BlockSize {

@@ -68,8 +68,8 @@ type Visited struct {
 }
 
 // Visit redraws the given sites of the state x, one after the other. The random integer of a site
-// is two entries of words, the lower half first. The slice look holds the table entry k (see
-// [NewVisits]) of each site of the graph and is updated. Visit panics unless words has two entries
+// is two entries of words, the lower half first. The slice look holds the index k (see [NewVisits])
+// of each site of the graph; Visit keeps it up to date. Visit panics unless words has two entries
 // for each site to redraw and len(look) = len(x) is the number of sites of the graph. It does not
 // check that sites are within x and that look is within the tables.
 func (v *Visits) Visit(look, x, sites []int32, words []uint32) Visited {

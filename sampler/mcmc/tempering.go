@@ -359,11 +359,11 @@ func (k *tempering) Allows(x []int32) bool {
 
 func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+1)*k.sites] }
 
-// Reset sets the replicas of rung 0, those at β = 1, to x. On the first call, the other replicas
-// become copies of x. On later calls, only those whose states now have probability zero become
-// copies of x, and the others keep their states. Reset first computes the energies of the chains
-// and then resets the kernels of the rungs. It calls ctl.Stop between chains; the kernels call it
-// too. It implements [sampler.Transition].
+// Reset sets the replicas of rung 0 (β = 1) to x. On the first call, the other replicas become
+// copies of x. On later calls, only those whose states now have probability zero become copies of
+// x, and the others keep their states. Reset first computes the energies of the chains and then
+// resets the kernels of the rungs. It calls ctl.Stop between chains; the kernels call it too. It
+// implements [sampler.Transition].
 func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
 		k.show()
@@ -556,8 +556,8 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return 1
 }
 
-// Show stores the chain's states, those at β = 1, in x, and updates the kernel's own copies of the
-// states at other temperatures. It implements [sampler.Lazy].
+// Show writes the states at β = 1 to x, and updates the kernel's own copies of the states at other
+// temperatures. It implements [sampler.Lazy].
 func (k *tempering) Show(x []int32) {
 	k.show()
 	if k.stale {
