@@ -10,8 +10,8 @@ import (
 )
 
 // Func is a smooth function of multipliers λ, to be maximised over its domain. The domain is the
-// set λ ≥ 0 or a part of it. On every line it must be concave, or an increasing function of a
-// concave function.
+// set λ ≥ 0 or a part of it. On every line, the function must be concave, or an increasing function
+// of a concave function.
 //
 // A call returns the value at lambda. It returns −Inf outside the domain, and +Inf if lambda proves
 // that the function has no maximum. If the value is finite, the call also stores

@@ -215,7 +215,7 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds the sites in state 1 to the tallies delta, one tally per kind. These sites count as if
+// Count adds the sites in state 1 to delta, which holds one tally per kind. These sites count as if
 // they had just changed from 0 to 1, one after the other.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {

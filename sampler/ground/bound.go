@@ -86,8 +86,8 @@ func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 }
 
 // Proves reports whether the energy of x equals the bound. If so, no state has a lower energy than
-// x. It returns false unless weights and fields are multiples of one unit, up to rounding (2⁻⁴⁰ of
-// the largest energy difference). It panics unless x holds a level 0 or 1 for each site.
+// x. Proves returns false unless weights and fields are multiples of one unit, up to rounding (2⁻⁴⁰
+// of the largest energy difference). It panics unless x holds a level 0 or 1 for each site.
 func (c *Certificate) Proves(x []int32) bool {
 	return c.q.exact && c.q.of(x) == c.least
 }

@@ -445,7 +445,7 @@ func (t *Tuner[S]) taught(j int) float64 {
 //
 // At the end of the run, [Tuner.Run] has found no weights for which the share is within two
 // standard errors of the bound. The network then has the average weights of the training, and the
-// field Share is its share. Every later Run returns the same error.
+// field Share is the share in its samples. Every later Run returns the same error.
 type GapError struct {
 	Concept string
 	Step    int

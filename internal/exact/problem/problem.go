@@ -290,8 +290,8 @@ func (p *Problem) Weigh(x []int32) float64 {
 }
 
 // RequireLead requires that level x_i is the most likely level in row i of y, which holds
-// log-probabilities. The probability of x_i must exceed that of every other level by the factor
-// margin or more, up to rounding.
+// log-probabilities. The probability of x_i must be at least margin times that of every other
+// level, up to rounding.
 func (p *Problem) RequireLead(t testing.TB, margin float64, x []int32, y []float32) {
 	t.Helper()
 	lead := math.Log(max(1, margin))
