@@ -55,9 +55,9 @@ func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA,
 
 // NewDFA returns the minimal automaton equivalent to the given transition table. The entry
 // next[s·levels + t] is the state after token t in state s, or −1 if there is none. The entry
-// accepting[s] reports whether a sequence may end in state s. State 0 is the start. The slices
-// are not kept. The error is an [*ArgumentError], wraps [ErrInfeasible] if the language is empty,
-// or is the context's cause.
+// accepting[s] reports whether a sequence may end in state s. State 0 is the start. The slices are
+// not kept. If the arguments are invalid, the error is an [*ArgumentError]. If the language is
+// empty, it wraps [ErrInfeasible]. If ctx ends, it is the cause of ctx.
 func NewDFA(ctx context.Context, levels int, next []int32, accepting []bool) (*DFA, error) {
 	states := len(accepting)
 	switch {

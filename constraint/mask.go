@@ -47,8 +47,8 @@ func Split(a Automaton) (rest Automaton, mask *Mask) {
 }
 
 // NewMask returns the mask that allows only the levels allowed[i] at site i. If allowed[i] is nil,
-// site i may take any token 0…levels−1. The slices are not kept. The error is an [*ArgumentError],
-// or wraps [ErrInfeasible] if a list of levels is empty but not nil.
+// site i may take any token 0…levels−1. The slices are not kept. If the arguments are invalid, the
+// error is an [*ArgumentError]. If a list of levels is empty but not nil, it wraps [ErrInfeasible].
 func NewMask(levels int, allowed [][]int32) (*Mask, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"NewMask", "levels", levels, "≥ 1"}
@@ -136,8 +136,7 @@ func (m *Mask) Next(state int, token int32) int {
 // Accepting returns true: a mask does not restrict the length.
 func (m *Mask) Accepting(int) bool { return true }
 
-// Classes divides the tokens into classes: levels that are allowed at the same sites are in one
-// class.
+// Classes puts levels that are allowed at the same sites into one class. It implements [Classed].
 func (m *Mask) Classes(levels int) (of []int32, n int) {
 	column := make([]byte, m.sites)
 	return automata.ClassesBy(levels, func(t int32) string {

@@ -41,7 +41,8 @@ const maxSum = 1<<29 - 1
 // are copied.
 //
 // If weights have both signs, the language has too many states for a table. It then omits the
-// sequences with a partial sum above 2²⁹−1 in absolute value, which have at least 512 sites.
+// sequences with a partial sum above 2²⁹−1 in absolute value. Such sequences have at least 512
+// sites.
 //
 // The error is an [*ArgumentError] if a weight exceeds 2²⁰ or a finite bound exceeds 2²⁹−1 in
 // absolute value. It wraps [ErrInfeasible] if lower > upper.
@@ -224,8 +225,8 @@ func (s *Sum) Accepting(state int) bool {
 	return sum >= s.lower && sum <= s.upper
 }
 
-// Classes divides the tokens into classes: tokens that have the same weight at every site are in
-// one class.
+// Classes puts tokens that have the same weight at every site into one class. It implements
+// [Classed].
 func (s *Sum) Classes(levels int) (of []int32, n int) {
 	return s.classes(levels, func(v int) int { return v })
 }

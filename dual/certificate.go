@@ -50,8 +50,8 @@ type Certificate struct {
 	HasDual bool
 }
 
-// Residual returns the largest violation or absolute slack of all rows. It is 0 if all optimality
-// conditions hold.
+// Residual returns the largest violation or absolute slack of any row. A slack is a multiplier
+// times its mean violation. The residual is 0 if all optimality conditions hold.
 func (c *Certificate) Residual() float64 {
 	r := 0.0
 	for j, v := range c.Violation {
@@ -174,9 +174,9 @@ func (c *Certificate) Holds(tol float64) bool {
 
 // Gap returns −Σ_j λ̄_j E[g_j] and its standard error, where λ̄ are the multipliers and g_j the
 // violations. Suppose that all samples were drawn at λ̄ (see Certificate.Frozen) and that their
-// mean violations satisfy the constraints. The objective at λ̄ then exceeds the optimum by at
-// most the gap. The standard error is an upper bound, because it treats the errors of the slacks
-// as fully correlated.
+// mean violations satisfy the constraints. The objective at λ̄ then exceeds the optimum by at most
+// the gap. The standard error is the sum of the standard errors of the terms, and therefore an
+// upper bound.
 func (c *Certificate) Gap() (gap, se float64) {
 	for j, v := range c.Slack {
 		gap -= v

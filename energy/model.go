@@ -27,8 +27,8 @@ type Model interface {
 }
 
 // Capable is implemented by models and denoisers that decide at run time which optional interfaces
-// they support. A wrapper, for instance, decides by the wrapped models. Types that are not Capable
-// support exactly the interfaces that they satisfy.
+// they support. A wrapper, for instance, may support only what the model inside it supports. Types
+// that are not Capable support exactly the interfaces that they satisfy.
 //
 // A wrapper of your own should implement As. As passes on the interfaces that the wrapper leaves
 // unchanged, and wraps those that it changes. This example counts evaluations:
@@ -90,9 +90,8 @@ func AsInto(m, target any) bool {
 	return true
 }
 
-// Give stores v in the variable that target points to if target is a *T, and returns true.
-// Otherwise it returns false. The method As of a [Capable] model calls Give for each interface that
-// it offers.
+// Give stores v in *target and returns true if target is a *T. Otherwise it returns false. The
+// method As of a [Capable] model calls Give for each interface that it offers.
 func Give[T any](target any, v T) bool {
 	p, ok := target.(*T)
 	if ok {

@@ -19,7 +19,7 @@ import (
 //   - batch: a sequence has the same values alone and in a batch, and x is not modified;
 //   - sign: all inequalities hold for a sequence if and only if Options.Accepts returns true;
 //   - value: g equals the values of Options.Violation, for feasible and infeasible sequences;
-//   - shape: slices whose lengths do not divide evenly panic;
+//   - shape: calls with slices whose lengths do not divide evenly panic;
 //   - concurrent: goroutines that call Violation at the same time get the same values as a single
 //     one.
 func TestSet(ctx context.Context, s constraint.Set, o Options) error {
@@ -187,9 +187,9 @@ func (c *setChecker) together() error {
 	return nil
 }
 
-// TestSmooth checks inequalities with derivatives against the laws of [constraint.Smooth] at
-// random points. A point is a table of Options.Sites × Options.Levels probabilities, or a
-// series of Sites reals if Levels is 1.
+// TestSmooth checks inequalities with derivatives against the laws of [constraint.Smooth] at random
+// points. A point is a table of Options.Sites × Options.Levels probabilities, or a series of Sites
+// reals if Levels is 1.
 //
 //   - length, number: as in [TestSet];
 //   - pure: Value and Pull give the same result when repeated, and do not modify v and w;
@@ -198,7 +198,7 @@ func (c *setChecker) together() error {
 //   - pullback: Pull agrees with the vector–Jacobian product wᵀ·∂g/∂v computed by finite
 //     differences, along directions that keep the sum of each row at 1;
 //   - adds: Pull adds to dst instead of overwriting dst;
-//   - shape: slices of a wrong length panic.
+//   - shape: calls with slices of a wrong length panic.
 func TestSmooth(ctx context.Context, s constraint.Smooth, o Options) error {
 	part, err := laws.Given("constrainttest", "s", s)
 	if err != nil {

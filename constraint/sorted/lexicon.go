@@ -251,8 +251,8 @@ func (l *Lexicon) after(i int, p prefix, token int32) int {
 	return i
 }
 
-// States returns a bound on the state numbers: n·(L+1) for n sequences with up to L tokens, and
-// at least 1.
+// States returns n·(L+1) for n sequences with up to L tokens, but at least 1. Every state is below
+// this number.
 func (l *Lexicon) States() int { return max(1, l.count*(l.longest+1)) }
 
 // Start returns 0, which is the state of the empty prefix.

@@ -13,8 +13,8 @@ import (
 
 // Lift converts an automaton over bytes (the tokens 0…255) to an automaton over the tokens of a
 // vocabulary. The result accepts a token sequence if and only if the given automaton accepts the
-// bytes of its text. The division into tokens is free. Padding may follow if the vocabulary has
-// any.
+// bytes of its text. Any division of the text into tokens is accepted. Padding may follow if the
+// vocabulary has any.
 //
 // Lift takes at most O(Q·T) steps for Q states of the minimal byte automaton and T prefixes of
 // token texts. The last four large vocabularies are cached.

@@ -29,14 +29,14 @@ type Options struct {
 //     ±Max.
 //   - batch: An update does not modify its batch.
 //   - same: Two updaters of one rule give the same bits for the same batches.
-//   - error: An update that fails leaves the multipliers unchanged. An update for a batch with
-//     neither G nor Cov fails, or uses only the mean.
-//   - resume: An updater restored in mid-run continues bit for bit. Its state is appended to
-//     the given slice, and a state of another length is rejected.
+//   - error: An update that fails leaves the multipliers unchanged. If a batch has neither G nor
+//     Cov, an update may fail, or use only the mean.
+//   - resume: An updater restored in mid-run continues bit for bit. Its state is appended to the
+//     given slice, and a state of another length is rejected.
 //   - allocation: An update allocates nothing.
-//   - optimum: With the exact moments of a small problem, the multipliers converge to a point
-//     where Options.Rest is zero. The problem has one active and one inactive constraint and
-//     one equality.
+//   - optimum: With the exact moments of a small problem, the multipliers converge to a point where
+//     Options.Rest is zero. The problem has one active and one inactive constraint and one
+//     equality.
 func TestRule(ctx context.Context, rule dual.Rule, o Options) error {
 	part, err := laws.Given("dualtest", "rule", rule)
 	if err != nil {

@@ -155,11 +155,11 @@ func (a *Avoiding) exclude(row []float32) float64 {
 	return simd.Log(left / all)
 }
 
-// LogSurvival stores in dst, for each of the most recent samples, the sum Σ_k log(1 − h_k) (see
-// [Avoiding]), and then discards all records. The slice x must hold these samples in the order in
-// which the diffusion began them; dst has one entry per sample. The sum is −Inf if some site of the
-// sample allowed only tokens in F. LogSurvival panics if fewer samples have been drawn since the
-// last call, or if lengths do not match.
+// LogSurvival stores in dst the sum Σ_k log(1 − h_k) of each sample in x (see [Avoiding]). Then it
+// discards all records. The slice x must hold the most recent samples, in the order in which the
+// diffusion began them; dst has one entry per sample. The sum is −Inf if some site of the sample
+// allowed only tokens in F. LogSurvival panics if x holds more samples than have been drawn since
+// the last call, or if lengths do not match.
 func (a *Avoiding) LogSurvival(dst []float64, x []int32) {
 	n := check.Rows("unlearn", "x", len(x), a.sites)
 	check.Len("unlearn", "dst", len(dst), n)

@@ -28,8 +28,8 @@ import (
 //	g_i(x) = b_i − (log p_λ(x) − log q_i(x)).
 //
 // [dual.Inference] halves a step that would violate s < 1. Set dual.Config.Max below 1. If a
-// constraint is still violated at this bound, its b exceeds b_crit (see [CriticalError]), and the
-// error names the constraint.
+// constraint is still violated when its multiplier is at Max, its b exceeds b_crit (see
+// [CriticalError]), and the error names the constraint.
 type Experts struct {
 	sum           *energy.Affine                         // weighted sum of the energies of q and of the models in away
 	weigh         func(weight []float64, offset float64) // sets the weights of sum

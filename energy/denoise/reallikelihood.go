@@ -165,10 +165,9 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 	return sum
 }
 
-// PathKL compares the diffusions of two denoisers. One is the denoiser d given to
-// [NewRealLikelihood]; the other is the argument other. The states x must be samples of d. For each
-// state, PathKL follows one random path of noise and stores in kl an estimate of the divergence in
-// nats,
+// PathKL compares the diffusion of the denoiser d, which was given to [NewRealLikelihood], with
+// that of another denoiser. The states x must be samples of d. For each state, PathKL follows one
+// random path of noise and stores in kl an estimate of the divergence in nats,
 //
 //	Σ_t ‖μ_t(x_t, x̂_0) − μ_t(x_t, x̂′_0)‖²/(2β̃_t).
 //

@@ -95,9 +95,9 @@ type subject struct {
 //     returns a copy. TestModel restores the parameters of an energy.Parametric model.
 //   - concurrency: goroutines that evaluate the model at the same time get the same bits as a
 //     single goroutine. Run the test under the race detector to find more errors.
-//   - wrappers: after wrapping in energy.Sum, energy.Scale, energy.Clamp, a pointer, or a type
-//     that forwards everything, the model supports the same interfaces and obeys the rules from
-//     energies to changes.
+//   - wrappers: after wrapping in energy.Sum, energy.Scale, energy.Clamp, a pointer, or a type that
+//     forwards everything, the model supports the same interfaces and obeys the rules in this list
+//     from energies to changes.
 //   - allocations: the methods that a sampling kernel calls in a step allocate nothing.
 func TestModel(ctx context.Context, m energy.Model, opt Options) error {
 	switch {

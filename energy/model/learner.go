@@ -205,8 +205,9 @@ func (l *quadraticLearner) Present() energy.Factored {
 }
 
 // ParamGradient adds to g the gradient of the energy with respect to the parameters θ, summed over
-// the states x with weights w. For a dense matrix, the weighted sums of products of two values are
-// computed as matrix products in float32. It implements [energy.Parametric].
+// the states x with weights w. For a dense matrix, the sums over the states of w·v_i·v_j, where v_i
+// is the value at site i, are computed as matrix products in float32. It implements
+// [energy.Parametric].
 func (l *quadraticLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	n := len(l.linear)
 	states := l.states(g, x, w, n)

@@ -28,8 +28,8 @@ import (
 // contain it.
 //
 // Open returns an error if a tensor is missing, does not belong to the network, or has the wrong
-// shape. It also returns an error if a tensor has a type other than F32, F16 and BF16, or numbers
-// that are not finite. The error names the file and the tensor.
+// shape. It also returns an error if a tensor has a type other than F32, F16 and BF16, or contains
+// numbers that are not finite. The error names the file and the tensor.
 func Open(path string, cfg Config) (*Transformer, error) {
 	f, err := OpenFile(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 //
 //	s(x) = 1/L·Σ_i f_i(x).
 //
-// For a distribution over tokens at each position, a Scorer mixes the embeddings of the tokens, and
+// If positions hold distributions over tokens, a Scorer uses the mean of the tokens' embeddings. It
 // also computes the gradient with respect to the probabilities. Its methods serve as the fields of
 // a constraint.Score: Value as F, Gradient as Gradient, and Scores as DecideAll. train.Evaluate
 // measures the error on other data.

@@ -14,8 +14,8 @@ import (
 //	i j w     (nCouplers lines, i < j)
 //
 // The energy is E(x) = Σ_i w_ii x_i + Σ_{i<j} w_ij x_i x_j with x_i ∈ {0, 1}. The model has
-// maxNodes sites; a site without entries has no effect on the energy. The topology, "0" or
-// "unconstrained", has no effect. Lines that start with c, # or % are comments.
+// maxNodes sites; a site without entries has no effect on the energy. The topology has no effect;
+// it is usually 0 or unconstrained. Lines that start with c, # or % are comments.
 //
 // Errors name the line, the column and what was expected. A repeated entry is an error. A file with
 // more than 2²⁰ sites must have at least one entry for every two sites.

@@ -8,8 +8,8 @@ import (
 )
 
 // Number is a nonnegative float64 with an unbounded exponent. Its value is M·2^(512·E). Either
-// 2^-256 ≤ M < 2^256, or M = 0 and E = 0. A sum loses terms below 2^-256 of its value, as a float64
-// loses terms below 2^-53.
+// 2^-256 ≤ M < 2^256, or M = 0 and E = 0. Sums and products are rounded to 53 bits, as those of
+// float64 are.
 type Number struct {
 	M float64
 	E int64
@@ -24,7 +24,7 @@ const (
 )
 
 // Normal returns the same value with a mantissa M in the range that [Number] requires. The mantissa
-// of x may be the sum or the product of two mantissas in that range.
+// of x may be the sum, the product or the quotient of two mantissas in that range.
 func (x Number) Normal() Number {
 	switch {
 	case x.M == 0:

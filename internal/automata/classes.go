@@ -67,8 +67,9 @@ func ClassesBy[K comparable](levels int, key func(token int32) K) (of []int32, n
 	return of, len(seen)
 }
 
-// Refine combines the token classes of several automata: two tokens are in one class if they are in
-// one class of each automaton. It returns the class of each token and the number of classes.
+// Refine combines the token classes of several automata. Two tokens share a class of the result if
+// they share a class in every automaton. Refine returns the class of each token and the number of
+// classes.
 func Refine[A Automaton](parts []A, levels int) (of []int32, n int) {
 	checkLevels(levels)
 	of, n = make([]int32, levels), min(levels, 1)

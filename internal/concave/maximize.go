@@ -10,8 +10,8 @@ import (
 )
 
 // Func is a smooth function of multipliers λ, to be maximised over its domain. The domain is the
-// set λ ≥ 0 or a part of it. On every line it must be concave, or an increasing function of a
-// concave function.
+// set λ ≥ 0 or a part of it. On every line, the function must be concave, or an increasing function
+// of a concave function.
 //
 // A call returns the value at lambda. It returns −Inf outside the domain, and +Inf if lambda proves
 // that the function has no maximum. If the value is finite, the call also stores
@@ -77,8 +77,8 @@ func newPoint(n int) *point {
 //
 // Every step goes from the current λ towards the maximum of a quadratic model of f. The curvature
 // of the model is increased by μ times its diagonal (Levenberg and Marquardt). A line search in
-// this direction brackets the zero of the slope of f. It ends where the absolute slope is at most
-// half of that at λ.
+// this direction brackets the zero of the slope of f. The search ends where the absolute slope is
+// at most half of its value at λ.
 //
 // Maximize returns the error of ctx, an error if the start is outside the domain, or an
 // [*Unbounded] if f returned +Inf.

@@ -36,8 +36,8 @@ func (c countdown) Err() error {
 
 // Cancelled tests that a computation can be cancelled wherever it polls its context. It runs the
 // computation once for every poll, cancels the context at that poll, and passes the computation's
-// error to check. If there are many polls, it skips some. The result looks is the number of polls
-// in a run that succeeds.
+// error to check. Cancelled returns the number of polls in a run that succeeds. If there are many
+// polls, it skips some, and the result may be up to a quarter too large.
 func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
 	for ; ; looks++ {
 		left := looks

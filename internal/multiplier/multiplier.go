@@ -28,8 +28,9 @@ func Check(who string, lambda []float64, equal []bool) error {
 }
 
 // Range checks and completes two fields of a configuration for n Lagrange multipliers. The field
-// Start holds their initial values, and the field Max bounds their absolute values. Range returns a
-// copy of start, or n zeros if start is nil. It also returns *bound, or +Inf if bound is nil.
+// Start (the argument start) holds their initial values. The field Max (the argument bound) bounds
+// their absolute values. Range returns a copy of start, or n zeros if start is nil. It also returns
+// *bound, or +Inf if bound is nil.
 //
 // Entries of start must lie in [0, *bound]. For equalities, which the slice equal marks, they must
 // lie in [−*bound, *bound]. If equal is nil, there are no equalities. The error begins with who,

@@ -13,8 +13,8 @@ const BlockSize = 32
 // fewBlocks is the number of blocks in a run with fewer than 2·BlockSize chains.
 const fewBlocks = 4
 
-// Block returns the number of consecutive chains per block, at least one, in a run of the given
-// number of chains; see sampler.Config.Block.
+// Block returns the number of consecutive chains per block in a run of the given number of chains,
+// which must be ≥ 1. See sampler.Config.Block.
 func Block(chains int) int {
 	blocks := min(fewBlocks, chains)
 	if chains >= 2*BlockSize {
@@ -51,9 +51,9 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 	return nil
 }
 
-// Share divides elements, such as chains, into n parts and returns the index of the first element
-// of part k. The argument all is the number of elements. For k = n, Share returns this number. A
-// part consists of whole blocks of the given size, and the first parts may have one extra block.
+// Share divides a number of elements (the argument all), such as chains, into n parts. It returns
+// the index of the first element of part k, or all if k = n. A part consists of whole blocks of the
+// given size, and the first parts may have one extra block.
 func Share(all, size, k, n int) int {
 	if k == n {
 		return all

@@ -47,9 +47,9 @@ func (c *Changes) Len() (n int) {
 	return n
 }
 
-// Add updates the sum of the rows of w that belong to sites in state 1, for the state with number
-// k. The matrix w is row-major, sites × len(dst). From the sum src for the earlier state x, Add
-// computes the sum for the new state y,
+// Add updates a sum of rows of w for state number k: one row for each site in state 1. The matrix w
+// is row-major, sites × len(dst). From the sum src for the earlier state x, Add computes the sum
+// for the new state y,
 //
 //	dst_j = src_j + Σ_i (y_i − x_i)·w[i, j],
 //

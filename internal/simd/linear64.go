@@ -81,9 +81,9 @@ func Squares(dst, x, m, w []float64) {
 	}
 }
 
-// Attract adds to dst the gradient, with respect to x, of −p/2 times the weighted squared distance
-// of [Squares]: dst[i] += p·(m[i] − x[i])·w[i]. Every operation is rounded to float64. Attract
-// panics unless all slices have the same length, which must be a positive multiple of 16.
+// Attract adds p·(m[i] − x[i])·w[i] to dst[i]. This is the gradient, with respect to x, of −p/2
+// times the weighted squared distance (see [Squares]). Every operation is rounded to float64.
+// Attract panics unless all slices have the same length, which must be a positive multiple of 16.
 func Attract(dst, x, m, w []float64, p float64) {
 	checkPadded(len(x))
 	checkLen("dst", len(dst), len(x))

@@ -60,16 +60,16 @@ func NewVisits(start, adj, first []int32, odds, odds1 []uint64, accept [2][]uint
 
 // Visited reports the changes made by a call of [Visits.Visit]. Moved is the number of changed
 // sites. Ones is the change in the number of sites in state 1, and Equal is the change in the
-// number of edges between equal states. Accept is the sum of entries of the tables accept (see
-// [NewVisits]), modulo 2⁶⁴.
+// number of edges between equal states. Accept is the sum of the entries accept[s][k] of all visits
+// (see [NewVisits]), modulo 2⁶⁴.
 type Visited struct {
 	Moved, Ones, Equal int
 	Accept             uint64
 }
 
 // Visit redraws the given sites of the state x, one after the other. The random integer of a site
-// is two entries of words, the lower half first. The slice look holds the table entry k (see
-// [NewVisits]) of each site of the graph and is updated. Visit panics unless words has two entries
+// is two entries of words, the lower half first. The slice look holds the index k (see [NewVisits])
+// of each site of the graph; Visit keeps it up to date. Visit panics unless words has two entries
 // for each site to redraw and len(look) = len(x) is the number of sites of the graph. It does not
 // check that sites are within x and that look is within the tables.
 func (v *Visits) Visit(look, x, sites []int32, words []uint32) Visited {

@@ -79,9 +79,9 @@ func (w *Clusters) states(word int) (x, y [2][]uint64) {
 	return x, y
 }
 
-// Seed marks a site for the exchange in one chain of a pair, if the two states of the chain differ
-// at this site. It reports whether they differ. It panics unless pair is the index of a pair of the
-// last Compare.
+// Seed marks a site of one chain for [Clusters.Exchange], if the two states of the chain differ at
+// this site. It reports whether they differ. The argument pair is an index of the pairs passed to
+// the last [Clusters.Compare]. Seed panics if it is out of range.
 func (w *Clusters) Seed(pair, chain, site int) bool {
 	check.Index("spins", "pair", pair, len(w.pairs))
 	word, bit := pair/2, uint64(1)<<(32*(pair%2)+chain)
@@ -90,8 +90,8 @@ func (w *Clusters) Seed(pair, chain, site int) bool {
 }
 
 // Grow marks, in every chain, all sites of the clusters that contain a marked site. If more than
-// half of a chain's sites are then marked, it marks the chain's other differing sites instead. The
-// exchange then gives the same two states in swapped order.
+// half of a chain's sites are then marked, Grow instead marks all other sites at which the chain's
+// two states differ. The exchange then gives the same two states in swapped order.
 func (w *Clusters) Grow() {
 	sites := len(w.in) - 1
 	for back := false; simd.Join(w.in[:sites], w.differ[:sites], w.start, w.adj, back); {
@@ -144,7 +144,7 @@ func (w *Clusters) most() (chains clusterBits) {
 	return chains
 }
 
-// Exchange exchanges the two states of every pair at the marked sites.
+// Exchange swaps the two states of each chain at the sites that are marked in this chain.
 func (w *Clusters) Exchange() {
 	for word := range w.words() {
 		x, y := w.states(word)

@@ -147,8 +147,8 @@ func (g *Graph) Parts() int { return len(g.parts) }
 // PartSites returns the number of sites of a part.
 func (g *Graph) PartSites(part int) int { return g.parts[part].sites }
 
-// End returns the number of the part at which the next colour begins. The parts before it, from the
-// given part on, have one colour and may be redrawn at the same time.
+// End returns the number of the first later part that has another colour, or Parts() if there is
+// none. The parts from the given one to End(part)−1 may be redrawn at the same time.
 func (g *Graph) End(part int) int {
 	end := part + 1
 	for end < len(g.parts) && g.parts[end].colour == g.parts[part].colour {
@@ -175,9 +175,9 @@ func (g *Graph) NewChains() *Chains {
 	return c
 }
 
-// Redraw redraws the sites of one part, given the other sites. The argument at is the number of the
-// part. Redraw draws [Graph.Groups] groups of random words from the Source. It adds the changes to
-// the tally in delta that belongs to the part's kind.
+// Redraw redraws the sites of part number at, given all other sites. It draws [Graph.Groups] groups
+// of random words from the Source. It adds the changes to delta[k], where k is the kind of the
+// part's sites.
 func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch) {
 	now, old := c.drawn(at, from, w)
 	simd.TallyBits(&delta[c.parts[at].kind], now, old, &w.count)
@@ -215,7 +215,7 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds the sites in state 1 to the tallies delta, one tally per kind. These sites count as if
+// Count adds the sites in state 1 to delta, which holds one tally per kind. These sites count as if
 // they had just changed from 0 to 1, one after the other.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
@@ -236,7 +236,7 @@ func clearFrom(v []uint64, n int) {
 	clear(v[n/2:])
 }
 
-// Spread stores the states in x as values 0 or 1, with one row of sites per chain.
+// Spread writes the states to x as values 0 or 1, with one row of sites per chain.
 func (c *Chains) Spread(x []int32) { simd.SpreadChains(x, c.bits, c.place) }
 
 // Pack sets the states of all chains to x, which has one row of sites per chain. Each entry is 0 or
@@ -251,11 +251,11 @@ func (c *Chains) Pack(x []int32) {
 	}
 }
 
-// Change describes the effect of redraws on one chain. The change of the chain's energy follows
-// from it. Ones is the change in the number of sites in state 1. Near is a sum over the changed
-// sites of the number of neighbours that count (see [Layout].Against). A site that changed to 1
-// adds this number, and a site that changed to 0 subtracts it. Ones and Near depend only on the
-// states before and after.
+// Change describes the effect of redraws on one chain. It determines the change of the chain's
+// energy. Ones is the change in the number of sites in state 1. Near is a sum over the changed
+// sites. A site that changed to 1 adds the number of its neighbours that count (see
+// [Layout].Against), and a site that changed to 0 subtracts this number. Ones and Near depend only
+// on the states before and after.
 type Change struct{ Ones, Near int }
 
 // Add adds to c the changes of one chain that t has counted.
@@ -278,9 +278,8 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges states between c and the argument from, for the chains with the given numbers. If
-// moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
-// differ.
+// Swap exchanges the states that c and from hold for each chain s in the slice chains. If moved is
+// not nil, Swap adds to moved[s] the number of sites at which these two states differ.
 func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, from.bits, chains, moved)
 }

@@ -118,8 +118,8 @@ func (g *RowGraph) Equal(h *RowGraph) bool {
 // redrawn by one call.
 func (g *RowGraph) Parts() int { return len(g.parts) }
 
-// PartSites returns the number of sites of a part. It also returns the number of rows (neighbours)
-// that a redraw of the part adds up, over all its sites.
+// PartSites returns the number of sites of a part. It also returns the number of rows that a redraw
+// of the part adds up: the neighbours of each of these sites, and padding.
 func (g *RowGraph) PartSites(part int) (sites, rows int) {
 	return g.parts[part].visits, g.parts[part].entries
 }
@@ -127,16 +127,15 @@ func (g *RowGraph) PartSites(part int) (sites, rows int) {
 // Free returns the number of sites that a sweep redraws.
 func (g *RowGraph) Free() int { return g.free }
 
-// Near returns the number of rows (neighbours) that a sweep adds up, over all sites that it
-// redraws.
+// Near returns the number of rows that a sweep adds up: the neighbours of every site that it
+// redraws, and padding.
 func (g *RowGraph) Near() int { return len(g.near) }
 
 // Groups returns how many groups of 64 random words a redraw of a part consumes.
 func (g *RowGraph) Groups(part int) uint64 { return simd.RowGroups(g.parts[part].visits) }
 
-// Visit calls f for every site in sweep order. The argument sum of f is the sum over the site's
-// neighbours in the state x. The argument odds is 2⁶⁴ times the probability that a redraw with this
-// sum gives the site state 1.
+// Visit calls f for every site in sweep order. It passes to f the sum over the site's neighbours in
+// the state x, and 2⁶⁴ times the probability that a redraw with this sum gives state 1.
 func (g *RowGraph) Visit(x []int32, f func(site, sum int, odds uint64)) {
 	site := make([]int, g.sites)
 	for i, p := range g.place {
@@ -211,7 +210,7 @@ func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	}
 }
 
-// Spread stores the states in x as values 0 or 1, with one row of sites per chain.
+// Spread writes the states to x as values 0 or 1, with one row of sites per chain.
 func (c *RowChains) Spread(x []int32) { simd.SpreadChains(x, c.own, c.place) }
 
 // Pack sets the states of all chains to x, which has one row of sites per chain. Each entry is 0 or
@@ -241,9 +240,9 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges states between c and the argument from, for the chains with the given numbers. If
-// moved is not nil, Swap adds to moved[s] the number of sites at which the two states of chain s
-// differ. Swap turns off [RowChains.Keep] for both.
+// Swap exchanges the states that c and from hold for each chain s in the slice chains. If moved is
+// not nil, Swap adds to moved[s] the number of sites at which these two states differ. Swap turns
+// off [RowChains.Keep] for both.
 func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 	swapLanes(c.own, from.own, chains, moved)
 	mask := simd.Row{}
@@ -272,9 +271,9 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums stores in n[c] a total for each chain c. Every free site in state 1 adds the sum over its
-// neighbours to the total. A pair of free sites counts once. If redraws change the sites from 0 to
-// 1, one after the other, their tally has the same Sum.
+// Sums stores in n[c] the Sum that a [simd.RowTally] would have for chain c if redraws had changed
+// its free sites in state 1 from 0 to 1, one after the other. Each of these sites adds the sum over
+// its neighbours, but a pair of free sites counts only once.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near

@@ -170,8 +170,8 @@ func (t *Tally) Add(u Tally) {
 	t.Moved += u.Moved
 }
 
-// Redraw redraws the strip with index job of one colour by heat bath, given the other colour. It
-// returns the tally of the strip. Call Close when all strips of the colour are done.
+// Redraw redraws strip number job of the given colour by heat bath. The other colour does not
+// change. Redraw returns the tally of the strip. Call Close when all strips of the colour are done.
 func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -184,8 +184,8 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	return delta
 }
 
-// Count returns the tally of the strip with index job of one colour. Nothing is redrawn, so Moved
-// is 0.
+// Count returns the tally of strip number job of the given colour. Nothing is redrawn, so Moved is
+// 0.
 func (s *State) Count(colour, job int, w *Scratch) Tally {
 	lo := job * strip
 	hi := min(lo+strip, s.words)
@@ -235,9 +235,8 @@ func (t *Torus) rowsOf(job, jobs int) (lo, hi int) {
 	return at(job), at(job + 1)
 }
 
-// Spread stores the states of sites in x, which is row-major, as values 0 or 1. The rows of the
-// lattice are divided into the given number of jobs. Spread stores the rows of the job with index
-// job.
+// Spread writes states to the row-major lattice x as values 0 or 1. The rows of the lattice are
+// divided into the given number of jobs, and one call writes the rows of job number job.
 func (s *State) Spread(x []int32, job, jobs int) {
 	lo, hi := s.rowsOf(job, jobs)
 	if lo == hi {
@@ -292,10 +291,10 @@ type FlipScratch struct {
 	near [3 * strip]uint64
 }
 
-// Flip draws which sites flip in the strip with index job of one colour, given the other colour. It
-// counts in t the free sites by their old state, their number of neighbours in state 1, and whether
-// they flip. It returns the tally of all sites of the strip in their new states. Call Close when
-// all strips of the colour are done.
+// Flip draws which sites flip in strip number job of the given colour. The other colour does not
+// change. Flip counts in t the free sites by their old state, their number of neighbours in state
+// 1, and whether they flip. It returns the tally of all sites of the strip in their new states.
+// Call Close when all strips of the colour are done.
 func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
 	lo := job * strip
 	hi := min(lo+strip, s.words)

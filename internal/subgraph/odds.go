@@ -141,7 +141,8 @@ func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
 }
 
 // Forest is the plan for redrawing a forest: a set of sites whose edges in a model [Pairs] form no
-// cycle. The messages are odds of a site's level 1 against level 0. A Forest is immutable.
+// cycle. A redraw passes the odds of level 1 against level 0 from children to parents. A Forest is
+// immutable.
 //
 // If no site of a subtree has a neighbour outside the forest, the odds of the sites are constant.
 // Such a subtree is called a pendant tree. In it, a draw only compares random bits with thresholds.
@@ -307,11 +308,11 @@ func (f *Forest) Words() int { return len(f.links)/2 + len(f.pendants)/2 }
 // Edges returns the number of couplings to sites outside the forest.
 func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 
-// Forward stores in odds the odds of x_i = 1 for each site i of the forest that is outside pendant
-// trees. They are conditioned on the levels of x outside the forest; the sites below i in its tree
-// are summed out. The slice odds has one entry for each of these sites, and one more. Forward
-// processes the sites lo, …, hi−1 in the order of the forest, children first. Call it for
-// consecutive ranges, from lo = 0 to the last site.
+// Forward computes the odds of x_i = 1 for the sites i of the forest outside pendant trees. The
+// levels of x outside the forest are given, and the descendants of i are summed out. The slice odds
+// has one entry for each of these sites, and one more. One call processes the sites lo, …, hi−1 in
+// the order of the forest, children first. Call Forward for consecutive ranges, from lo = 0 to the
+// last site.
 //
 // A child multiplies the odds of its parent by
 //
@@ -426,10 +427,10 @@ func (f *Forest) tie(k int, above uint8, more uint64) uint8 {
 	return uint8((more>>16 - f.chance[k][above]&(1<<48-1)) >> 63)
 }
 
-// DrawEight draws like [Forest.Draw] in up to eight chains. Chain c is drawn if bit c of the
-// argument live is 1. Bit c of an entry of the slice own is the level of a site in chain c; bits of
-// the other chains change arbitrarily. Chain c uses the random words words[8k + c] for k = 0, 1, …,
-// and more(c) returns its further bits.
+// DrawEight draws like [Forest.Draw] in up to eight chains. Chain c is live if bit c of the
+// argument live is 1. Bit c of own[i] is the level of site i in chain c. In chains that are not
+// live, levels change arbitrarily. Chain c uses the random words words[8k + c] for k = 0, 1, …. If
+// these do not decide, the next bits come from more(c).
 func (f *Forest) DrawEight(own []uint8, words []uint32, odds []float64, live uint8, more func(chain int) uint64) {
 	top := len(f.links)
 	for k := 0; k < top; k += 2 {

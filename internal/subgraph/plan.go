@@ -10,9 +10,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/simd"
 )
 
-// Model holds the tables of a model whose energy E is their sum, as in energy.Factored. It also
-// holds the weights e^−E of the table entries. Plans are compiled from it. The model must have no
-// hidden units.
+// Model holds the tables of a model. The energy is the sum of one entry of each table, as in
+// energy.Factored. A Model also holds the weight e^−t of each table entry t. Plans are compiled
+// from it. The model must have no hidden units.
 type Model struct {
 	cards   []int32
 	scopes  [][]int32

@@ -25,7 +25,7 @@ func (s Scan) String() string {
 	return check.Name("Scan", s, "automatic", "systematic", "random", "chromatic")
 }
 
-// Request describes the kernel that a sweeping method, Gibbs or Metropolis, needs.
+// Request describes the kernel that a sweeping method (Gibbs or Metropolis) needs.
 type Request struct {
 	Method string // name of the method, for error messages
 	// true for Metropolis: changes are proposed and then accepted or rejected; false for Gibbs: new
@@ -297,8 +297,9 @@ func saturated(start, adj []int32) (colour []int32, colours int) {
 	return colour, colours
 }
 
-// Prepare makes a model build its graph, which some models otherwise do on the first call of Graph.
-// Call it when a kernel is built, because a step cannot be stopped while it builds the graph.
+// Prepare makes a model build its graph. Some models would otherwise build it in the first call of
+// Graph, during a step, and the step could not be stopped meanwhile. Call Prepare when a kernel is
+// built.
 func Prepare(m energy.Model) {
 	if g, ok := energy.As[energy.Graphical](m); ok {
 		g.Graph()

@@ -60,7 +60,7 @@ func Read(r io.Reader, magic string, limit uint64) ([]byte, error) {
 	return body, nil
 }
 
-// Body returns the body of a frame that fills all of b, as a subslice of b.
+// Body returns the body of the frame in b, as a subslice of b. The frame must fill b.
 func Body(b []byte, magic string) ([]byte, error) {
 	if len(b) < len(magic)+8 || string(b[:len(magic)]) != magic {
 		return nil, fmt.Errorf("it begins with %q, want %q and a length", b[:min(len(b), len(magic))], magic)

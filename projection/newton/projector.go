@@ -87,8 +87,8 @@ type work struct {
 	z      []float64
 }
 
-// Project makes one Gauss–Newton step if the argument to is positive. Otherwise it solves the
-// equations. See [Projector.Bind]. It implements [projection.Projection].
+// Project makes one Gauss–Newton step if to > 0, and otherwise solves the equations. See
+// [Projector.Bind]. It implements [projection.Projection].
 func (p *bound) Project(_ context.Context, _ int, v []float32, _, to float64, _ rand.Source) (violation float64, err error) {
 	check.Len("newton", "v", len(v), p.solver.n)
 	w := p.free.Take(func() *work { return &work{p.solver.clone(), make([]float64, p.solver.n)} })

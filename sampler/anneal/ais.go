@@ -225,7 +225,7 @@ func (r *AISResult) sum() error {
 
 // Join combines the result r of the first part of a run with the results of the other parts, in
 // order. It returns the result of the whole run, with the same bits as an undivided run. The part
-// of r must begin with chain 0.
+// that r covers must begin with chain 0.
 //
 // Join returns an error in these cases:
 //

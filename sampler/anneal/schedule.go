@@ -61,7 +61,7 @@ const (
 //
 // The small rise is the 5 % quantile of the magnitudes of non-zero differences. Cooling also finds
 // the smallest rise of each site near local minima. If the 5 % quantile of these rises is much
-// smaller, it is the small rise instead.
+// smaller, it replaces the first quantile.
 func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {

@@ -97,8 +97,8 @@ type Weights struct {
 // the samples tend to a distribution ∝ p·1[C]·G_0, and LogProb estimates E_p[1[C]·G_0].
 //
 // A prediction may exclude tokens that the next prediction allows, for instance if it is limited to
-// the K likeliest tokens. Until the last step, such tokens get a share of 1/16, which the weights
-// correct.
+// the K likeliest tokens. Until the last step, the excluded tokens of a site together get
+// probability 1/16. The weights correct for this.
 //
 // Particle j of sample i draws from stream (Seed, i·Particles + j). Results do not depend on
 // Workers or Batch.

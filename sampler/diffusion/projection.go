@@ -66,8 +66,8 @@ type Committer interface {
 }
 
 // Recaller is a [Committer] that can resume from a checkpoint. When a runner loads a checkpoint, it
-// calls Recall instead of Commit for every sample in it, in order. Recall must remember the sample
-// x without changing it, or return an error.
+// calls Recall instead of Commit for every sample of the checkpoint, in order. Recall must remember
+// the sample x without changing it, or return an error.
 type Recaller interface {
 	Recall(x []int32) error
 }

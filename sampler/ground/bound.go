@@ -35,8 +35,8 @@ type Certificate struct {
 }
 
 // Bound computes a lower bound on the energy of a model of pairs, and checks its proof. A bond is a
-// coupled pair of sites. It favours either equal or opposite levels, and is unsatisfied if the pair
-// has the other kind. Bound takes the best of these bounds:
+// coupled pair of sites. It favours equal levels or opposite levels, and is unsatisfied if the pair
+// does not have them. Bound takes the best of these bounds:
 //
 //   - For a planar graph and for a lattice with periodic boundaries (torus), numbered row by row: a
 //     perfect matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and
@@ -85,9 +85,9 @@ func Bound(ctx context.Context, m energy.Model) (*Certificate, error) {
 	return c, nil
 }
 
-// Proves reports whether x has the energy of the certificate, so that no state has a lower energy.
-// It returns false unless weights and fields are multiples of one unit, up to rounding (2⁻⁴⁰ of the
-// largest energy difference). It panics unless x holds a level 0 or 1 for each site.
+// Proves reports whether the energy of x equals the bound. If so, no state has a lower energy than
+// x. Proves returns false unless weights and fields are multiples of one unit, up to rounding (2⁻⁴⁰
+// of the largest energy difference). It panics unless x holds a level 0 or 1 for each site.
 func (c *Certificate) Proves(x []int32) bool {
 	return c.q.exact && c.q.of(x) == c.least
 }

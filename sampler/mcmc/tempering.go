@@ -178,9 +178,8 @@ func (k *tempering) Adapt(_ []sampler.Info, step, of int) {
 }
 
 // AppendBinary saves the ladder, the replicas and their kernels; it implements
-// [sampler.Transition]. A step or a new ladder may have left kernels that must be Reset before
-// their next step; AppendBinary resets these first. This does not change the results of later
-// steps.
+// [sampler.Transition]. After a step or a new ladder, some kernels may need a Reset before their
+// next step. AppendBinary resets these first. This does not change the results of later steps.
 func (k *tempering) AppendBinary(b []byte) ([]byte, error) {
 	if k.behind {
 		if err := k.resetBases(sampler.Control{}); err != nil {
@@ -360,11 +359,11 @@ func (k *tempering) Allows(x []int32) bool {
 
 func (k *tempering) state(j, s int) []int32 { return k.states(j)[s*k.sites : (s+1)*k.sites] }
 
-// Reset sets the replicas of rung 0, those at β = 1, to x. On the first call, the other replicas
-// become copies of x. On later calls they keep their states, unless one of these now has
-// probability zero. Reset first computes the energies of the chains and then resets the kernels of
-// the rungs. It calls ctl.Stop between chains; the kernels call it too. It implements
-// [sampler.Transition].
+// Reset sets the replicas of rung 0 (β = 1) to x. On the first call, the other replicas become
+// copies of x. On later calls, only those whose states now have probability zero become copies of
+// x, and the others keep their states. Reset first computes the energies of the chains and then
+// resets the kernels of the rungs. It calls ctl.Stop between chains; the kernels call it too. It
+// implements [sampler.Transition].
 func (k *tempering) Reset(ctl sampler.Control, x []int32) error {
 	if ctl.Stop == nil || !k.renewing {
 		k.show()
@@ -557,8 +556,8 @@ func (k *tempering) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return 1
 }
 
-// Show stores the chain's states, those at β = 1, in x, and updates the kernel's own copies of the
-// states at other temperatures. It implements [sampler.Lazy].
+// Show writes the states at β = 1 to x, and updates the kernel's own copies of the states at other
+// temperatures. It implements [sampler.Lazy].
 func (k *tempering) Show(x []int32) {
 	k.show()
 	if k.stale {
@@ -580,10 +579,10 @@ func (k *tempering) show() {
 	}
 }
 
-// CoupleRungs lets c exchange states between this kernel and another one, the argument with. The
-// states are exchanged separately on each of the rungs j = from + k·by, k = 0, 1, …. CoupleRungs
-// returns the energies of the states x and y, or ok = false if the temperatures of the two kernels
-// differ. It implements [sweep.Laddered].
+// CoupleRungs lets c exchange states between two kernels: this one and the argument with. States
+// are exchanged separately on each of the rungs j = from + k·by, k = 0, 1, …. CoupleRungs returns
+// the energies of the states x and y, or ok = false if the temperatures of the two kernels differ.
+// It implements [sweep.Laddered].
 func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, from, by int, c sweep.Coupler) (e, f []float64, ok bool) {
 	o, ok := sampler.As[*tempering](with)
 	if !ok || !slices.Equal(k.betas, o.betas) || k.behind || o.behind {
@@ -656,8 +655,8 @@ func (k *tempering) showCold(x []int32) {
 	}
 }
 
-// Align gives another kernel, the argument with, the inverse temperatures of this kernel. It
-// implements [sweep.Laddered].
+// Align sets the inverse temperatures of the other kernel (the argument with) to those of this one.
+// It implements [sweep.Laddered].
 func (k *tempering) Align(with sampler.Kernel) {
 	o, ok := sampler.As[*tempering](with)
 	if !ok || slices.Equal(k.betas, o.betas) {

@@ -21,10 +21,10 @@ import (
 // round, and the network's predictions in later rounds.
 //
 // Unless Config.Dual is set, every diffusion of the first round moves its multipliers λ by
-// primal–dual inference for one of the bounds. In later rounds only a fraction of the diffusions
-// does. This fraction grows from 0 to 0.7 in the first half of the training. All other diffusions
-// keep λ fixed, near the λ of an earlier diffusion. The teacher predicts at multipliers that are
-// randomly perturbed by 30 %.
+// primal–dual inference for one of the bounds. In later rounds, only a fraction of the diffusions
+// moves λ. This fraction grows from 0 to 0.7 in the first half of the training. All other
+// diffusions keep λ fixed, near the λ of an earlier diffusion. The teacher predicts at multipliers
+// that are randomly perturbed by 30 %.
 //
 // If the teacher is deterministic, training is deterministic too, for any number of workers and any
 // interruptions. Methods must not be called concurrently.

@@ -284,8 +284,8 @@ func (c *Config[S]) fill() error {
 }
 
 // Run trains for the remaining Train.Steps and then chooses the final weights. After a completed
-// run it does nothing. For the fraction Freeze of the steps, λ is constant. After that, λ changes
-// once in every Inner steps, by half a Newton step towards the bounds, limited to one nat:
+// run it does nothing. Until the fraction Freeze of all steps is done, λ is constant. After that, λ
+// changes once in every Inner steps, by half a Newton step towards the bounds, limited to one nat:
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
@@ -445,7 +445,7 @@ func (t *Tuner[S]) taught(j int) float64 {
 //
 // At the end of the run, [Tuner.Run] has found no weights for which the share is within two
 // standard errors of the bound. The network then has the average weights of the training, and the
-// field Share is its share. Every later Run returns the same error.
+// field Share is the share in its samples. Every later Run returns the same error.
 type GapError struct {
 	Concept string
 	Step    int

@@ -49,9 +49,8 @@ type seriesNet interface {
 //
 // Settings that concern only training or sampling are ignored.
 //
-// OpenSeries returns an error if a key or tensor is missing or does not belong to the network. It
-// also returns an error if one has the wrong shape or type. The error names the file and the key or
-// tensor.
+// OpenSeries returns an error if a key or tensor is missing, does not belong to the network, or has
+// the wrong shape or type. The error names the file and the key or tensor.
 func OpenSeries(dir string) (*Series, error) {
 	return OpenSeriesFS(durable.Disk{}, filepath.ToSlash(dir))
 }

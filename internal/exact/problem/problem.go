@@ -20,7 +20,7 @@ import (
 // Alphabet lists the letters that represent the tokens.
 const Alphabet = "abcde"
 
-// Problem is a random combination of constraints on sequences of a space small enough to enumerate.
+// Problem is a random combination of constraints on sequences that are few enough to enumerate.
 // Each constraint has a judge: a function that tests whether a sequence satisfies it. Judges share
 // no code with package constraint.
 type Problem struct {
@@ -30,8 +30,8 @@ type Problem struct {
 	Judges        []func(x []int32) bool // for each constraint: whether x satisfies it
 }
 
-// New draws a problem with at most 5 levels and 7 sites. The number of sequences in its space is at
-// most the argument most. New includes each of these constraints with some probability: a regular
+// New draws a problem with at most 5 levels and 7 sites. The argument most limits the number of all
+// sequences of this length. New includes each of these constraints with some probability: a regular
 // expression, a count of tokens, a list of excluded sequences, and a mask of the tokens allowed at
 // each site.
 func New(t testing.TB, r *rand.Rand, most float64) *Problem {
@@ -290,8 +290,8 @@ func (p *Problem) Weigh(x []int32) float64 {
 }
 
 // RequireLead requires that level x_i is the most likely level in row i of y, which holds
-// log-probabilities. The probability of x_i must exceed that of every other level by the factor
-// margin or more, up to rounding.
+// log-probabilities. The probability of x_i must be at least margin times that of every other
+// level, up to rounding.
 func (p *Problem) RequireLead(t testing.TB, margin float64, x []int32, y []float32) {
 	t.Helper()
 	lead := math.Log(max(1, margin))

@@ -34,10 +34,10 @@ type DenoiserOptions struct {
 }
 
 // TestDenoiser checks a denoiser of tokens against the requirements of [energy.Denoiser]. It uses
-// all states of the denoiser's shape, at most 2¹⁰, and three values of the time t. A row is the
-// prediction for one site.
+// three values of the time t and all states of the denoiser's shape, of which there may be at most
+// 2¹⁰. A row is the prediction for one site.
 //
-//   - shape: Sites and levels are ≥ 1 and constant, and slices of wrong lengths panic.
+//   - shape: Sites and levels are ≥ 1 and constant, and calls with slices of wrong lengths panic.
 //   - number: Rows have no NaN, no +Inf and at least one finite weight, unless the state is
 //     impossible under DenoiserOptions.Joint.
 //   - pure: Predicting a batch again gives the same bits, and does not change the batch.

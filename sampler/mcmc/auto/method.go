@@ -289,11 +289,12 @@ type Candidate struct {
 	Time  float64 // τ, the number of steps per effectively independent draw; 0 if unknown
 }
 
-// Rate returns the number of effectively independent draws per second of counted cost on one core,
+// Rate estimates how many effectively independent draws one core makes per second,
 //
 //	10⁹/(Cost·Time),
 //
-// or 0 if the candidate was not tried.
+// or 0 if the candidate was not tried or Time is unknown. The time is counted, not measured (see
+// Cost).
 func (c Candidate) Rate() float64 {
 	if c.Steps == 0 || !(c.Cost > 0) || !(c.Time > 0) {
 		return 0
