@@ -26,8 +26,8 @@ type Options struct {
 
 // Do runs the task's part of the run and saves the part's tally (the statistics of its draws) in a
 // file. The folder dir must exist. The file gets its name only when it is complete and on disk. If
-// the file already exists, Do does nothing, or replaces it if it is damaged. If the file belongs to
-// another run or part, Do returns an error.
+// the file already exists and is intact, Do does nothing. A damaged file is replaced. If the file
+// belongs to another run or part, Do returns an error.
 func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if err := check.Given("shard: Task.Do", "run", run); err != nil {
 		return err
