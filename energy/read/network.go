@@ -86,8 +86,8 @@ func (m *network) one(x []int32) float64 {
 	return sum
 }
 
-// Conditional stores in d the energies of the state x with each level at the given site, relative
-// to that of x. It implements [energy.Conditional].
+// Conditional stores in d, for each level, the energy of the state x with this level at the given
+// site, relative to the energy of x. It implements [energy.Conditional].
 func (m *network) Conditional(d []float64, site int, x []int32) {
 	check.Len("read", "d", len(d), m.levels)
 	check.Len("read", "x", len(x), len(m.cards))

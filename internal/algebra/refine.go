@@ -116,9 +116,9 @@ func (a *Arcs) Grow(n int) { a.edges.Grow(n) }
 
 // Refine is like [Edges.Refine] for the graph with the arcs a and the edges e. Elements with arcs
 // and elements with edges must be in different blocks from the beginning. Refine does not divide a
-// block once for each label. It collects all labels with which an element leads to another block,
-// and divides once by these sets. It therefore takes O(m log k) steps for k elements with m arcs
-// and edges.
+// block once for each label. For each element it collects the labels of all arcs to another block,
+// and then divides once by these sets of labels. It therefore takes O(m log k) steps for k elements
+// with m arcs and edges.
 func (a *Arcs) Refine(ctx context.Context, e *Edges, first []int32, blocks int) (block []int32, n int, err error) {
 	var meter poll.Meter
 	meter.Watch(ctx)

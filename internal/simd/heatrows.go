@@ -141,9 +141,9 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //	1 if u < p, else 0,
 //
 // where u is a random integer of 64 bits, and p is 2⁶⁴ times the probability of state 1. The
-// visit's table of odds gives p for a sum over neighbours. That sum is v.Bias + Σ
-// rows[near[k]/32][c] over the next v.Plus entries of near, minus the same sum over the v.Minus
-// entries after them.
+// visit's table of odds gives p for a sum over neighbours. That sum is v.Bias, plus
+// rows[near[k]/32][c] for each of the next v.Plus entries of near, minus rows[near[k]/32][c] for
+// each of the v.Minus entries after them.
 //
 // The bits of u come from a random stream, from the given group on. [ARS] generates the stream if
 // ars is true, and otherwise [Philox]. Only as many bits are used as are needed to decide whether u

@@ -239,8 +239,8 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes (clamps) sites of slot i at given values. The first slice holds values for all slots.
-// The second holds values for this slot, which take precedence. A blank entry leaves its site free
+// Clamp fixes (clamps) sites of slot i at given values. The slice every holds values for all slots.
+// The slice own holds values for slot i, which take precedence. A blank entry leaves its site free
 // (see [Blank]).
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {

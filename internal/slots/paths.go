@@ -160,8 +160,9 @@ func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 	return k.v, true
 }
 
-// Weigh updates the path weight of slot i for a new prediction, using the workspace of worker w.
-// The factor is Z_C of the prediction divided by Z_C(ρ) of the last step (see [Paths]).
+// Weigh updates the path weight of slot i for a new prediction, using the workspace of worker w. It
+// multiplies the weight by Z_C of the prediction, and divides it by Z_C(ρ) of the last step (see
+// [Paths]).
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
@@ -316,8 +317,8 @@ func undefined(row []float32) int {
 const Defence = 1.0 / 16
 
 // Mix copies the rows of v to dst and gives some probability to tokens that a row excludes. Row i
-// is the prediction for site i. Suppose that unknown(i) is true and that row i, called p, gives n >
-// 0 tokens probability 0. Mix replaces p by the defensive mixture
+// is the prediction for site i. Suppose that unknown(i) is true and that row i, called p, gives
+// probability 0 to n > 0 tokens. Mix replaces p by the defensive mixture
 //
 //	p'(l) = (1−δ)·p(l) if p(l) > 0,  p'(l) = δ/n if p(l) = 0,
 //

@@ -67,7 +67,7 @@ type Basis struct {
 // Rank returns the rank q.
 func (b *Basis) Rank() int { return len(b.Lead) }
 
-// Solve solves the equations rows·x = y, where rows is the matrix of the given rows. It returns c =
+// Solve solves the equations rows·x = y, where rows is the matrix given to [New]. It returns c =
 // U·x, the coordinates of x in the basis. If the rows are linearly dependent, c may violate some of
 // the equations. The result off is the largest violation, relative to the size of the equation's
 // terms.

@@ -355,8 +355,8 @@ func (g ClassifierFree) As(target any) bool {
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Unconditional, and
-// the runner steers the reverse step by them. Otherwise it returns zero values.
+// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Unconditional, which the
+// runner uses to steer the reverse step. Otherwise it returns zero values.
 func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -453,8 +453,8 @@ func (g ClassifierGuided) As(target any) bool {
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Classifier, and
-// the runner steers the reverse step by them. Otherwise it returns zero values.
+// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Classifier, which the
+// runner uses to steer the reverse step. Otherwise it returns zero values.
 func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil

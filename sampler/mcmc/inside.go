@@ -141,9 +141,9 @@ func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	return k.Kernel.Reset(ctl, x)
 }
 
-// Step makes one step with the slow or the quick kernel. If the slow kernel is in use after a
-// change of the model, the quick kernel takes over after as many steps as the constant patience
-// states. It implements [sampler.Transition].
+// Step makes one step with the slow or the quick kernel. After a change of the model, the slow
+// kernel makes at most 16 steps (the constant patience). Then the quick kernel takes over. It
+// implements [sampler.Transition].
 func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.since == patience {
 		return k.Kernel.Step(ctl, info, x, r)

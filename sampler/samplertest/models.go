@@ -20,8 +20,8 @@ import (
 //   - the ring and the path with a site clamped;
 //   - sites of one level.
 //
-// In two models (ordinal levels, and states of probability zero), the table of energy differences
-// is wrong on purpose, by up to half a nat.
+// In the model with ordinal levels and the model with states of probability zero, the table of
+// energy differences is wrong on purpose, by up to half a nat.
 func Models() []energy.Model {
 	ring := newPairs("Ising ring", 5, 2, 0.7, true)
 	path := newPairs("Potts path", 3, 3, -0.6, false)

@@ -158,8 +158,8 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 }
 
 // LogProb returns an estimate of the log-probability of the set under the model, in nats, and its
-// standard error. If the set has equations, it is a log-density instead. Each cloud (set of
-// particles) gives an estimate of the probability that is unbiased for the discretised reverse
+// standard error. If the set has equations, the log-probability is a log-density. Each cloud (set
+// of particles) gives an estimate of the probability that is unbiased for the discretised reverse
 // diffusion. LogProb returns the logarithm of the mean of these estimates. Before the first cloud
 // both results are NaN. Before the second cloud the standard error is NaN.
 func (s *Sampler) LogProb() (logp, stderr float64) {
