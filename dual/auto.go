@@ -16,10 +16,11 @@ import (
 // that solves
 //
 //	max_δ ḡᵀδ − δᵀ(C + diag h)δ/(2sβ)  over the δ that keep λ within its bounds,
-//	  with |δ_j| ≤ 2β/sd(g_j) and |δ_j| ≤ 4β/max |g_j − E g_j| over all samples so far.
+//	  with |δ_j| ≤ 2β/sd(g_j) and |δ_j| ≤ 4β/max |g_j − E g_j|.
 //
-// Here C is a weighted mean of the covariances of g in earlier batches, with more weight on recent
-// ones. The vector h shrinks C towards its diagonal, and decreases as samples accumulate.
+// The last maximum is over all samples so far. C is a weighted mean of the covariances of g in
+// earlier batches, with more weight on recent ones. The vector h shrinks C towards its diagonal,
+// and decreases as samples accumulate.
 //
 // The gain s starts at 1 and decreases, more slowly while steps continue in one direction (Kesten
 // 1958). A step is shortened if it would change the distribution by more than about one nat.

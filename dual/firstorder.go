@@ -20,8 +20,8 @@ import (
 // the problem.
 //
 // If Step is nil, multiplier j has the step size β/(v_j·√(1+t)). Here β is the temperature, and v_j
-// is the mean variance of the violation g_j over earlier batches. The step then does not depend on
-// the units of g_j.
+// is the variance of the violation g_j within a batch, averaged over earlier batches. The step then
+// does not depend on the units of g_j.
 type Ascent struct {
 	// step size η_t at dual step t; nil means the default, a Newton step (see [Ascent])
 	Step Schedule
@@ -158,8 +158,8 @@ func (c *controller) fields(f *wire.Fields) {
 //	λ_j ← clip(λ_j + Rate·(β/sd_j)·ḡ_j/√Σ ḡ_j²)
 //
 // Here β is the temperature, ḡ_j is the mean violation of constraint j in a batch, and the sum is
-// over all steps so far. The square sd_j² is the mean variance of g_j within earlier batches. The
-// function clip limits λ to its bounds as in [Ascent].
+// over all steps so far. The square sd_j² is the variance of g_j within a batch, averaged over
+// earlier batches. The function clip limits λ to its bounds as in [Ascent].
 //
 // The rule does not depend on the units of g. It takes O(n) time and memory for n multipliers. It
 // is the default for more than 2000 multipliers.

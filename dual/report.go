@@ -153,9 +153,9 @@ func (s *Solution) Report() *Report {
 }
 
 // Report returns the certificate as a report in the units of the constraints. The argument tol is
-// the largest violation and slack allowed. A constraint's own tolerance replaces tol for its
-// violation. With tol = 0, a constraint counts as violated only if it is violated by more than two
-// standard errors.
+// the largest allowed violation, and also the largest allowed slack. If a constraint has a
+// tolerance of its own, that tolerance replaces tol for the violation, but not for the slack. With
+// tol = 0, a constraint counts as violated only if it is violated by more than two standard errors.
 func (c *Certificate) Report(tol float64) *Report {
 	r := &Report{Steps: c.Steps, States: c.States, Status: fmt.Sprintf("holds within %g", tol)}
 	switch {

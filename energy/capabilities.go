@@ -21,8 +21,9 @@ type Differentiable interface {
 	Gradient(e []float64, g []float32, x []int32)
 }
 
-// Binary is implemented by models with two levels that compute one energy difference per site.
-// These differences are called the field; they replace the table of [Differentiable].
+// Binary is implemented by models with two levels, which need only one energy difference per site.
+// The differences of all sites are called the field. They take the place of the table of
+// [Differentiable].
 type Binary interface {
 	Model
 
@@ -242,9 +243,9 @@ type Supported interface {
 	Repair(x []int32)
 }
 
-// Incremental is implemented by models that can evaluate a state by updating an earlier one. The
-// cost is proportional to the number of sites that differ. The caller stores the intermediate
-// results of the earlier state.
+// Incremental is implemented by models that can evaluate a state by updating the intermediate
+// results for an earlier state. The cost is proportional to the number of sites that differ. The
+// caller stores the intermediate results.
 type Incremental interface {
 	Binary
 

@@ -90,9 +90,9 @@ type windowTable struct {
 	m Windowed
 }
 
-// Gradient stores the energies in e and the table of energy differences in g. Row i of the table is
-// a part of the window of site i (see [Windowed]). The windows have the half-width levels−1, and
-// the part begins at column levels−1−x_i. It implements [Differentiable].
+// Gradient stores the energies in e and the table of energy differences in g. Row i of the table
+// consists of consecutive entries of the window of site i (see [Windowed]), from column
+// levels−1−x_i on. The windows have the half-width levels−1. It implements [Differentiable].
 func (t windowTable) Gradient(e []float64, g []float32, x []int32) {
 	_, levels := t.m.Shape()
 	check.Len("energy", "g", len(g), len(x)*levels)

@@ -216,8 +216,8 @@ func (m *target) one(x []int32) float64 {
 	return e
 }
 
-// Conditional stores in d the energy of every level of the given site relative to its current level
-// in the state x. It implements [energy.Conditional].
+// Conditional stores in d, for every level of the given site, the energy with this level relative
+// to the energy of the state x. It implements [energy.Conditional].
 func (m *target) Conditional(d []float64, site int, x []int32) {
 	check.Len("problem", "d", len(d), m.levels)
 	check.Len("problem", "x", len(x), len(m.p.vars))
@@ -301,8 +301,8 @@ func (m connected) Graph() (start, adj []int32) { return m.start, m.adj }
 // penalised is a target with a finite penalty, so that every level of a variable is possible.
 type penalised struct{ *target }
 
-// Repair replaces each level of x that does not stand for a value of its variable by one that does.
-// It implements [energy.Supported].
+// Repair replaces each level of x that stands for no value of its variable by a level that stands
+// for one. It implements [energy.Supported].
 func (m penalised) Repair(x []int32) {
 	n := len(m.p.vars)
 	check.Rows("problem", "x", len(x), n)

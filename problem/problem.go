@@ -120,8 +120,8 @@ func (p *Problem) Category(name string, labels ...string) Expr {
 	return p.variable(variable{name: name, kind: category, values: v, labels: slices.Clone(labels)})
 }
 
-// Variable returns the variable with the given name. An unknown name is stored as the error of the
-// problem, see [Problem.Err].
+// Variable returns the variable with the given name. If the name is unknown, Variable stores an
+// error in the problem (see [Problem.Err]).
 func (p *Problem) Variable(name string) Expr {
 	v, ok := p.named[name]
 	if !ok {

@@ -147,8 +147,8 @@ func (t *tokens) Kernel(ctx context.Context, chains int) (Transition[int32], err
 }
 
 // Start stores random initial states in x. It draws the level of every site uniformly and then
-// repairs states of probability zero if the model can do that (energy.Supported). A kernel that
-// chooses initial states itself (a [Starter]) finally replaces the states.
+// repairs states of probability zero if the model can do that (energy.Supported). If the kernel
+// chooses initial states itself (a [Starter]), its states replace these.
 func (t *tokens) Start(x []int32, r []Stream, kernel Transition[int32]) error {
 	for i := range r {
 		for j := range t.sites {

@@ -66,7 +66,7 @@ func (l Layered) Next(state int, token int32) int {
 	return l.join(b, t)
 }
 
-// Accepting reports whether a sequence of Base or Top ends in the given state.
+// Accepting reports whether the sequences that end in the given state are in Base or Top.
 func (l Layered) Accepting(state int) bool {
 	b, t := l.split(state)
 	return b >= 0 && l.base().Accepting(b) || t >= 0 && l.top().Accepting(t)

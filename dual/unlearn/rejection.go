@@ -18,7 +18,7 @@ import (
 // acceptance probability. It draws x from q and accepts it with probability a(x). If a is
 // [AcceptForward] or [AcceptLikelihood], the states are exact samples from the optimum p_λ of the
 // corresponding formulation at the multipliers λ. A Rejection is a [dual.Resampler] and therefore a
-// [dual.Primal]. Run replaces all states n times, so only the last states remain.
+// [dual.Primal]. Run(ctx, n) replaces all states n times, so only the last states remain.
 //
 // Run returns an error of the function draw or of ctx, or a [*TrialsError]. It also returns an
 // error if an acceptance is above 1 or NaN; no distribution p_λ then exists at this λ. After an

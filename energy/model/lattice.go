@@ -19,7 +19,8 @@ type FreeLattice []int
 
 // Periodic is implemented by a [Topology] that is a periodic lattice: a [Lattice], a pointer to a
 // Lattice, or a type that embeds a Lattice. The edges are those of Lattice(Sides()), all of weight
-// 1. If a type that embeds a Lattice has another graph, models use the graph and ignore the sides.
+// 1. If a type embeds a Lattice but its method Graph returns another graph, models use that graph
+// and ignore the sides.
 type Periodic interface {
 	Topology
 

@@ -145,8 +145,8 @@ func (m *Potts) Conditional(d []float64, site int, x []int32) {
 	m.differences(d, int(x[site]))
 }
 
-// Locals stores in d the energy of every level relative to level 0 at every site. It implements
-// [energy.Local].
+// Locals stores in d, for every site, the energy of each level relative to the energy of level 0.
+// It implements [energy.Local].
 func (m *Potts) Locals(d []float64, x []int32) {
 	defer check.States("model", x, len(m.field))
 	check.Len("model", "x", len(x), m.graph.Sites())

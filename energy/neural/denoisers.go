@@ -106,12 +106,12 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 }
 
 // Ratio is the denoiser of a score-entropy network (SEDD; Lou, Meng and Ermon 2024). At each site
-// i, the output f(y) for level y estimates the logarithm of the concrete score. This is a ratio of
-// the probabilities of two noisy states,
+// i, the output f(y) for level y estimates log s_i(y). The concrete score s_i(y) is a ratio of the
+// probabilities of two noisy states,
 //
 //	s_i(y) = p_t(x with x_i = y)/p_t(x).
 //
-// At y = x_i the logarithm is 0, and the output is ignored. Let V be the number of levels, and α
+// At y = x_i this logarithm is 0, and the output is ignored. Let V be the number of levels, and α
 // the probability that a token is intact.
 //
 // With a mask, the score at masked sites is proportional to the posterior,
@@ -134,9 +134,10 @@ type Ratio struct {
 	masked bool
 }
 
-// NewRatio returns the denoiser of a network that was trained on tokens replaced by the given mask,
-// or by uniform noise if mask is −1. It returns the same errors as [NewMasked]. With uniform noise,
-// the option TimeFree is an error, because the scores depend on the time.
+// NewRatio returns the denoiser of a network that was trained on corrupted tokens: the noise
+// replaced tokens by the given mask or, if mask is −1, by random tokens. It returns the same errors
+// as [NewMasked]. If mask is −1, the option TimeFree is an error, because the scores depend on the
+// time.
 func NewRatio(net *Transformer, mask int32, opt Options) (*Ratio, error) {
 	if mask != -1 {
 		e, err := maskedEngine("Ratio", net, mask, opt)

@@ -277,8 +277,8 @@ type potentialLearner struct {
 }
 
 // Learn returns a copy of the network whose weights can change; it implements [energy.Learnable].
-// In the notation of [Potential], the parameters are W, c, then U_k, u_k, D_k, d_k of every block,
-// w and b. The network stores them as float32.
+// In the notation of [Potential], the parameters are, in this order: W and c; U_k, u_k, D_k and d_k
+// of each block; w and b. The network stores them as float32.
 func (m *Potential) Learn() (energy.Parametric, error) {
 	own := *m
 	own.weights = slices.Clone(m.weights)

@@ -12,8 +12,8 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Distribution is p(x) = exp(−E(x))/Z of an Ising model without a field on a planar graph. It
-// is immutable and safe for concurrent use.
+// Distribution is the distribution p(x) = exp(−E(x))/Z of an Ising model without a field on a
+// planar graph. It is immutable and safe for concurrent use.
 type Distribution struct {
 	sites  int
 	offset float64 // constant c for which the energy is c − Σ K s s

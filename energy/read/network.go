@@ -86,8 +86,8 @@ func (m *network) one(x []int32) float64 {
 	return sum
 }
 
-// Conditional stores in d the energies of the state x with each level at the given site, relative
-// to that of x. It implements [energy.Conditional].
+// Conditional stores in d, for each level, the energy of the state x with this level at the given
+// site, relative to the energy of x. It implements [energy.Conditional].
 func (m *network) Conditional(d []float64, site int, x []int32) {
 	check.Len("read", "d", len(d), m.levels)
 	check.Len("read", "x", len(x), len(m.cards))
@@ -134,8 +134,8 @@ func (m *network) Conditional(d []float64, site int, x []int32) {
 // [energy.Graphical].
 func (m *network) Graph() (start, adj []int32) { return m.start, m.adj }
 
-// Factors returns the energy as a sum of tables. They are the tables of the file, as negative
-// logarithms; it implements [energy.Factored].
+// Factors returns the energy as a sum of tables. Each is a table of the file with its entries
+// replaced by their negative logarithms. Factors implements [energy.Factored].
 func (m *network) Factors() (cards []int32, scopes [][]int32, tables [][]float64, ok bool) {
 	for k := range m.factors {
 		scopes, tables = append(scopes, m.factors[k].sites), append(tables, m.factors[k].energy)

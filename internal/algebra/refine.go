@@ -25,7 +25,7 @@ func (e *Edges) Grow(n int) {
 // all elements of a block have edges with the same labels to the same blocks. The partition refines
 // an initial one, in which element i is in block first[i] of 0 … blocks−1. In the result, block[i]
 // is the index of the block that contains element i, and n is the number of blocks. Refine fails
-// only if ctx ends, with its cause.
+// only if ctx ends; the error is the cause of ctx.
 //
 // This is Hopcroft's algorithm for partial automata (Valmari 2012, "Fast brief practical DFA
 // minimization"). It takes O(m log k) steps for k elements and m edges.
@@ -78,7 +78,7 @@ type Arcs struct {
 	joined map[[2]int32]int32 // results of join
 }
 
-// Set returns the number of a set of labels. A new set gets the next number.
+// Set returns the number that identifies a set of labels. A new set gets the next number.
 func (a *Arcs) Set(labels Set) int32 {
 	if a.number == nil {
 		a.number, a.joined = map[Set]int32{}, map[[2]int32]int32{}
@@ -107,17 +107,18 @@ func (a *Arcs) join(i, j int32) int32 {
 	return n
 }
 
-// Add adds an arc from one element to another. The argument set is the number of its set of labels
-// (see [Arcs.Set]).
+// Add adds an arc from one element to another. The argument set identifies the labels of the arc;
+// it is a result of [Arcs.Set].
 func (a *Arcs) Add(from, set, to int32) { a.edges.Add(from, set, to) }
 
 // Grow increases the capacity of a by n arcs.
 func (a *Arcs) Grow(n int) { a.edges.Grow(n) }
 
 // Refine is like [Edges.Refine] for the graph with the arcs a and the edges e. Elements with arcs
-// and elements with edges must be in different blocks from the beginning. Refine takes O(m log k)
-// steps for k elements with m arcs and edges. The reason is that it divides a block by the sets of
-// all labels that lead to another block.
+// and elements with edges must be in different blocks from the beginning. Refine does not divide a
+// block once for each label. For each element it collects the labels of all arcs to another block,
+// and then divides once by these sets of labels. It therefore takes O(m log k) steps for k elements
+// with m arcs and edges.
 func (a *Arcs) Refine(ctx context.Context, e *Edges, first []int32, blocks int) (block []int32, n int, err error) {
 	var meter poll.Meter
 	meter.Watch(ctx)
@@ -168,12 +169,12 @@ func (a *Arcs) Refine(ctx context.Context, e *Edges, first []int32, blocks int) 
 	return elements.set, elements.sets(), meter.Err()
 }
 
-// Group groups the indices i of a slice by their keys key[i] < keys. The group of key k consists of
-// the indices
+// Group groups the indices of the slice key by its entries, which must be less than keys. The group
+// of entry k consists of the indices
 //
 //	list[from[k]:from[k+1]],
 //
-// in ascending order. Indices with a negative key are omitted.
+// in ascending order. Indices with a negative entry are omitted.
 func Group(key []int32, keys int) (from, list []int32) { return group(nil, key, keys) }
 
 // group implements Group with a meter. If the meter's context ends, the results are incomplete.

@@ -94,8 +94,8 @@ func (r *Reduced) Scope(scope []int32) []int32 {
 	return left
 }
 
-// Table returns the entries of a table that remain, or the table itself if all entries remain. The
-// arguments cards and scope are those of the original variables.
+// Table returns those entries of a table that remain after the reduction. If all of them remain, it
+// returns the table itself. The arguments cards and scope are those of the original variables.
 func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	whole := true
 	for _, v := range scope {

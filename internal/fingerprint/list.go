@@ -39,9 +39,9 @@ type setting struct {
 	double     bool // whether the numbers were computed in float64
 }
 
-// Tolerances relative to the largest number of a row. doubles is for float64 values of one
-// function of the same arguments. singles is for float32 values, because processors round matrix
-// products differently.
+// Tolerances, relative to the largest number of a row. The tolerance doubles applies to float64
+// results of the same function at the same arguments. The tolerance singles applies to float32
+// results, because processors round matrix products differently.
 const (
 	doubles = 1e-12
 	singles = 1e-6
@@ -257,9 +257,10 @@ const most = 8
 //     agree if they accept the same sequences of Sites tokens below Levels.
 //   - A function of an integer, such as a schedule, is added by its values at 0, 1, 2, 4, 8 … 2²⁰.
 //   - A struct that only embeds a value and has no method Name of its own is added as that value.
-//   - Any other struct is added by its name and its fields, prefixed by "name." (at the top level
-//     by the name of the struct: "dmala.StepSize"). Fields of an embedded struct count as its own.
-//     A pointer counts as its target, and a long slice is added by a digest.
+//   - Any other struct is added by its name and its fields. The prefix of the fields is "name."; at
+//     the top level it is the name of the struct, as in "dmala.StepSize". Fields of an embedded
+//     struct count as its own. A pointer counts as its target, and a long slice is added by a
+//     digest.
 //   - Anything else (functions, maps, channels) is added by its method Name, or else as "func",
 //     "map", "chan" or "nil".
 func (l *List) Add(name string, value any) {

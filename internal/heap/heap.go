@@ -17,8 +17,8 @@ func Push[T any](h []T, x T, before func(a, b T) bool) []T {
 	return h
 }
 
-// Pop removes the first element, and returns the shortened slice and this element. The heap must
-// not be empty.
+// Pop removes the first element of h. It returns the shortened slice and the removed element. The
+// heap must not be empty.
 func Pop[T any](h []T, before func(a, b T) bool) ([]T, T) {
 	x, last := h[0], len(h)-1
 	h[0] = h[last]

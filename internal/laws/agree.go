@@ -22,8 +22,9 @@ const normTolerance = 1e-6
 //
 //   - The first is the smallest two-sided binomial tail of a cell, times the number of cells whose
 //     p is neither 0 nor 1.
-//   - The second is Fisher's combination of the binomial tails of each cell's count given the
-//     counts before it. Cells that expect fewer than 10 draws are pooled.
+//   - The second is Fisher's combination of binomial tails, one for each cell. The tail is that of
+//     the cell's count, given the counts of the cells before it. Cells that expect fewer than 10
+//     draws are pooled.
 //
 // PValue panics unless len(counts) = len(p), all counts are ≥ 0, all p are ≥ 0 and |Σp − 1| ≤ 1e-6.
 // Without draws it returns 1.

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Rate is the false-positive rate for testing a law with random draws.
+// Rate is the false-positive rate of a test that compares random draws with a distribution.
 const Rate = 1e-6
 
 // Allocations returns the number of memory allocations in a call of f. It first calls f, so that

@@ -88,7 +88,7 @@ func await(ready func() bool) bool {
 }
 
 // Each calls the function do for the jobs 0, …, jobs−1 and returns when all are done. If a job
-// panics, Each panics like the function [Each].
+// panics, this method panics in the same way as the function [Each].
 func (b *Burst) Each(jobs int, do func(worker, job int)) {
 	helpers := min(len(b.help), max(jobs-1, 0))
 	if helpers == 0 {

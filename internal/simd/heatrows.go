@@ -10,7 +10,7 @@ import (
 // Sites of up to ChainBits chains may be held as rows of bytes, so that the neighbours
 // of a site are counted by adding rows.
 
-// Row holds the state of one site, 0 or 1, in each of up to ChainBits chains, one byte per chain.
+// Row holds the state (0 or 1) of one site in up to ChainBits chains. Each chain has one byte.
 type Row [ChainBits]byte
 
 // RowVisit describes a visit to a site: a redraw of the site given its neighbours.
@@ -140,16 +140,18 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //
 //	1 if u < p, else 0,
 //
-// where u is a random integer of 64 bits. The probability p is the entry for a sum in the visit's
-// table of odds. That sum is v.Bias + Σ rows[near[k]/32][c] over the next v.Plus entries of near,
-// minus the same sum over the v.Minus entries after them.
+// where u is a random integer of 64 bits, and p is 2⁶⁴ times the probability of state 1. The
+// visit's table of odds gives p for a sum over neighbours. That sum is v.Bias, plus
+// rows[near[k]/32][c] for each of the next v.Plus entries of near, minus rows[near[k]/32][c] for
+// each of the v.Minus entries after them.
 //
 // The bits of u come from a random stream, from the given group on. [ARS] generates the stream if
 // ars is true, and otherwise [Philox]. Only as many bits are used as are needed to decide whether u
 // < p:
 //
 //   - In visit i, the highest eight bits of u are byte c of words 8i … 8i+7. If they equal the
-//     highest bits of p, there is a tie if bit c of valid is set; otherwise the result is 0.
+//     highest bits of p, the chain has a tie, provided that bit c of valid is set. If that bit is
+//     not set, the result is 0.
 //   - If this is the visit's only tie, the next eight bits are byte i of the group that follows the
 //     words of all visits.
 //   - If these equal the bits of p, too, or if the visit has several ties, each tie takes the next

@@ -239,8 +239,8 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes (clamps) sites of slot i at given values. The first slice holds values for all slots.
-// The second holds values for this slot, which take precedence. A blank entry leaves its site free
+// Clamp fixes (clamps) sites of slot i at given values. The slice every holds values for all slots.
+// The slice own holds values for slot i, which take precedence. A blank entry leaves its site free
 // (see [Blank]).
 func (e *Engine[S]) Clamp(i int, every, own []S) {
 	if i == 0 {
@@ -309,8 +309,8 @@ func MaxSteps(steps any, n int) int {
 	return n
 }
 
-// Goes checks the time t of a slot after the slot's next step. It returns an error if t is NaN or
-// exceeds the slot's present time, because times must not increase.
+// Goes checks the time t at which the slot's next step would end. It returns an error if t is NaN
+// or exceeds the slot's present time, because times must not increase.
 func (s *Slot[S]) Goes(t float64) error {
 	if !(t <= s.Time) {
 		return fmt.Errorf("the process goes from time %v to %v, want one that is no later", s.Time, t)

@@ -118,9 +118,9 @@ type pathWork struct {
 	mixed         []bool // for each site: whether v holds the row from Mix
 }
 
-// NewPaths returns a Paths that moves the slots of the engine e. It draws states with d. Slot i is
-// moved by the steps joint[i]. The argument grid is the number of steps requested for each path.
-// The argument leaveOneOut is passed on to the method Condition of the steps.
+// NewPaths returns a Paths for the slots of the engine e. It draws states with d and moves slot i
+// with the steps joint[i]. The argument grid is the number of steps requested for each path. The
+// argument leaveOneOut is passed on to the method Condition of the steps.
 func NewPaths(e *Engine[int32], d Drawer, joint []Joint, grid int, leaveOneOut bool) *Paths {
 	p := &Paths{
 		Engine: e, drawer: d, Joint: joint, Grid: grid, leaveOneOut: leaveOneOut,
@@ -160,8 +160,9 @@ func (p *Paths) mix(w, i int) (v []float32, mixed bool) {
 	return k.v, true
 }
 
-// Weigh updates the path weight of slot i for a new prediction, using the workspace of worker w.
-// The factor is Z_C of the prediction divided by Z_C(ρ) of the last step (see [Paths]).
+// Weigh updates the path weight of slot i for a new prediction, using the workspace of worker w. It
+// multiplies the weight by Z_C of the prediction, and divides it by Z_C(ρ) of the last step (see
+// [Paths]).
 func (p *Paths) Weigh(w, i int) error {
 	s := &p.Slots[i]
 	if s.Fresh {
@@ -286,10 +287,11 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v)
 }
 
-// Normalise returns log Z_C for the rows of v after normalising them. Here Z_C is the probability
-// of the constraint C (see [Paths]). The argument z is log Z_C for the rows of v as they are. The
-// slice lse is scratch, one entry per site. Normalise returns an *[algebra.WeightError] if any
-// entry of v is NaN or +Inf, even for a token that no sequence in C uses.
+// Normalise returns the log Z_C that the rows of v would have if they were normalised; it does not
+// change v. Here Z_C is the probability of the constraint C (see [Paths]). The argument z is log
+// Z_C of the rows as they are. The slice lse is scratch, one entry per site. Normalise returns an
+// *[algebra.WeightError] if any entry of v is NaN or +Inf, even for a token that no sequence in C
+// uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)
@@ -314,9 +316,9 @@ func undefined(row []float32) int {
 // predictions exclude these tokens, too. With 16 paths or more, this cost is small.
 const Defence = 1.0 / 16
 
-// Mix copies the rows of v to dst and mixes more tokens into rows that exclude tokens. Row i is the
-// prediction for site i. Let p be a row that gives n > 0 tokens probability 0, at a site i with
-// unknown(i) = true. Mix replaces p by the defensive mixture
+// Mix copies the rows of v to dst and gives some probability to tokens that a row excludes. Row i
+// is the prediction for site i. Suppose that unknown(i) is true and that row i, called p, gives
+// probability 0 to n > 0 tokens. Mix replaces p by the defensive mixture
 //
 //	p'(l) = (1−δ)·p(l) if p(l) > 0,  p'(l) = δ/n if p(l) = 0,
 //

@@ -67,7 +67,7 @@ type Basis struct {
 // Rank returns the rank q.
 func (b *Basis) Rank() int { return len(b.Lead) }
 
-// Solve solves the equations rows·x = y, where rows is the matrix of the given rows. It returns c =
+// Solve solves the equations rows·x = y, where rows is the matrix given to [New]. It returns c =
 // U·x, the coordinates of x in the basis. If the rows are linearly dependent, c may violate some of
 // the equations. The result off is the largest violation, relative to the size of the equation's
 // terms.
@@ -93,10 +93,10 @@ func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 	return c, off
 }
 
-// LogVolume returns the logarithm of a change of volume, Σ_k log T[Lead[k], k]. The q rows with the
-// numbers Lead are linearly independent. Their products with x are a linear function of U·x, and
-// this function multiplies volumes by e^LogVolume. If all rows are independent, the log-density of
-// rows·x is therefore the log-density of U·x minus LogVolume.
+// LogVolume returns Σ_k log T[Lead[k], k], the logarithm of a change of volume. The q rows with
+// indices Lead[k] are linearly independent. The linear map from U·x to the products of these rows
+// with x multiplies volumes by e^LogVolume. If all rows are independent, the log-density of rows·x
+// is therefore the log-density of U·x minus LogVolume.
 func (b *Basis) LogVolume() float64 {
 	v := 0.0
 	for k, j := range b.Lead {

@@ -222,8 +222,8 @@ func of(sites int, logq float64) float64 {
 	return logq
 }
 
-// KeepStep copies the step size and the tuner of the second kernel to kernel k. It does nothing
-// unless [OnBits] returned both kernels.
+// KeepStep gives kernel k the step size and the tuner of the second kernel. It does nothing unless
+// both kernels come from [OnBits].
 func KeepStep(k, from sampler.Kernel) {
 	to, ok := k.(*torusLangevin)
 	if before, also := from.(*torusLangevin); ok && also {

@@ -155,7 +155,8 @@ func (k *packed) Hold(x []int32) {
 	}
 }
 
-// Show unpacks the states for which x is out of date. It implements [sampler.Lazy].
+// Show replaces the states of x that are out of date by the current states of the kernel, unpacked.
+// It implements [sampler.Lazy].
 func (k *packed) Show(x []int32) {
 	for g, stale := range k.stale {
 		if stale {

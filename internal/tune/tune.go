@@ -24,8 +24,8 @@ const Target = 0.574
 // 1e−4 and 1e4.
 //
 // A proposal that changes nothing is accepted whatever the step size. Such proposals are ignored
-// while their fraction over about the last 50 steps exceeds the target. Otherwise α would move to a
-// bound.
+// while their fraction over about the last 50 steps exceeds the target. If they counted, α would
+// move to a bound.
 type Tuner struct {
 	target    float64
 	logAlpha  float64
@@ -51,9 +51,9 @@ type Proposals struct {
 	Among float64
 }
 
-// Mean summarises the n proposals of one step of a block of chains. The call at(i) returns the
-// acceptance probability of proposal i and the number of sites that it moved. If the probability is
-// 1 and no site moved, the proposal counts as a proposal that changes nothing.
+// Mean summarises the n proposals of one step of a block of chains. The function at returns, for
+// proposal i, the acceptance probability and the number of sites that moved. A proposal counts as
+// one that changes nothing if its probability is 1 and no site moved.
 func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 	p, changing := Proposals{}, 0
 	for i := range n {

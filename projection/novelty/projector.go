@@ -21,7 +21,7 @@ import (
 //   - for a [Corpus], such as a [constraint.Lexicon]: branch and bound on its automaton;
 //   - for any other [Seen]: try sequences in order of cost until one is new, at most n + 1 tries
 //     for a set of n sequences;
-//   - for any set, if there is also a language: try sequences of the language in this order.
+//   - for any set, if Path.Language is set: try sequences of the language in order of cost.
 //
 // A Projector is written as a struct literal; the zero value is the recommended setting.
 type Projector struct {

@@ -46,10 +46,9 @@ func (p Path) Bind(ctx context.Context, sites, levels, samples int) (projection.
 // Compile compiles the path for sequences of the given number of sites (tokens). Levels beyond the
 // tokens of the model, for instance a mask token, have probability zero.
 //
-// The error names a field that is out of range. It wraps [constraint.ErrInfeasible] if no sequence
-// of that length is both in the language and possible under the model. It is a
-// *[constraint.LimitError] if the automaton or the dynamic program is too large, or wraps the cause
-// of ctx.
+// The error wraps [constraint.ErrInfeasible] if no sequence of that length is both in the language
+// and possible under the model. It is a *[constraint.LimitError] if the automaton or the dynamic
+// program is too large. Other errors name a field that is out of range or wrap the cause of ctx.
 func (p Path) Compile(ctx context.Context, sites, levels int) (*Conditional, error) {
 	h, k, err := p.check(sites, levels)
 	if err != nil {

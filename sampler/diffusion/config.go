@@ -26,9 +26,9 @@ type Decoding uint8
 
 const (
 	// DecodeLast draws the token of every site from its row of the projected prediction. In the
-	// last step it takes the most likely token of each row instead. The sample satisfies the
-	// constraint if the projection guarantees this for the most likely tokens, together with the
-	// tokens already unmasked. Among equally likely tokens the lowest is taken, so the projection
+	// last step it takes the most likely token of each row instead. The sample then satisfies the
+	// constraint, provided that the projection guarantees it for these tokens together with the
+	// tokens unmasked before. Among equally likely tokens the lowest is taken, so the projection
 	// should make the intended token more likely than the others by a margin.
 	DecodeLast Decoding = iota
 

@@ -17,8 +17,8 @@ import (
 )
 
 // Guide is a denoiser that is steered (guided) towards a condition, such as a label, in the reverse
-// step. The runner then steers the draw of the next state instead of the prediction. This guidance
-// at the posterior needs [Factorised] steps, or [Masked] with FirstHitting.
+// step. The runner then steers the draw of the next state instead of the prediction. This is called
+// guidance at the posterior. It needs [Factorised] steps, or [Masked] with FirstHitting.
 //
 // A runner finds a Guide through energy.As, so a wrapper of a denoiser must forward As. The runner
 // sets the field Guided of energy.Noised. The Guide then returns predictions that are not steered.
@@ -320,7 +320,8 @@ func (c FirstOrderClassifier) Table(dst []float32, x []int32, _ float64) error {
 // In both forms γ = 1 gives the conditional denoiser and γ = 0 the unconditional one. For other γ
 // the two forms differ.
 //
-// Denoise returns an error if γ > 1 and a level has weight only with the condition.
+// Denoise returns an error if γ > 1 and a level has positive weight with the condition but zero
+// weight without it.
 type ClassifierFree struct {
 	Conditional, Unconditional energy.Denoiser[int32]
 
@@ -348,14 +349,14 @@ func (g ClassifierFree) TimeFree() bool {
 // LeaveOneOut reports whether Conditional predicts each site from the other sites only.
 func (g ClassifierFree) LeaveOneOut() bool { return energy.LeaveOneOut(g.Conditional) }
 
-// As gives access to the interface [energy.Masking] of Conditional, which names the mask.
+// As gives access to one interface of Conditional: [energy.Masking], which names the mask.
 func (g ClassifierFree) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Conditional)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Unconditional, and
-// the runner steers the reverse step by them. Otherwise it returns zero values.
+// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Unconditional, which the
+// runner uses to steer the reverse step. Otherwise it returns zero values.
 func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
@@ -446,14 +447,14 @@ func (g ClassifierGuided) TimeFree() bool { return false }
 // LeaveOneOut reports whether Denoiser predicts each site from the other sites only.
 func (g ClassifierGuided) LeaveOneOut() bool { return energy.LeaveOneOut(g.Denoiser) }
 
-// As gives access to the interface [energy.Masking] of Denoiser, which names the mask.
+// As gives access to one interface of Denoiser: [energy.Masking], which names the mask.
 func (g ClassifierGuided) As(target any) bool {
 	m, ok := energy.As[energy.Masking](g.Denoiser)
 	return ok && energy.Give(target, m)
 }
 
-// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Classifier, and
-// the runner steers the reverse step by them. Otherwise it returns zero values.
+// Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Classifier, which the
+// runner uses to steer the reverse step. Otherwise it returns zero values.
 func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil

@@ -25,8 +25,8 @@ const (
 	RemaskRescale
 
 	// RemaskConfidence prefers to mask tokens that were unlikely when they were drawn. A token that
-	// was drawn with probability ψ is masked with a probability in proportion to e^{−ψ}, capped at
-	// σ_max (the largest possible probability). On average, n·min(η, σ_max) of n unmasked tokens
+	// was drawn with probability ψ is masked with a probability proportional to e^{−ψ}, but capped
+	// at σ_max (the largest possible probability). On average, n·min(η, σ_max) of n unmasked tokens
 	// are masked, where η is Remask.Eta. Samples do not follow the denoiser's distribution in any
 	// limit, because the masks depend on the draws.
 	RemaskConfidence
@@ -115,9 +115,9 @@ type remask struct {
 	doubt  []float64 // e^{−ψ} of each site, for RemaskConfidence; nil for other rules
 }
 
-// Prior masks every site of x. For RemaskConfidence it also forgets the tokens' doubts, the values
-// e^{−ψ}, where ψ is the probability that a token had when it was drawn. The doubt of a clamped
-// site stays 0, because its token is never drawn. It implements [Steps].
+// Prior masks every site of x. For RemaskConfidence it also clears the doubts of the tokens. The
+// doubt of a token is e^{−ψ}, where ψ is the probability that it had when it was drawn. The doubt
+// of a clamped site stays 0, because its token is never drawn. It implements [Steps].
 func (p *remask) Prior(x []int32, r *sampler.Stream) {
 	p.absorbing.Prior(x, r)
 	clear(p.doubt)
@@ -189,15 +189,15 @@ func (p *remask) sigma(k *rates, site int) float64 {
 	return k.sigma
 }
 
-// Reverse masks unmasked tokens chosen at random, and replaces masks chosen at random by tokens
-// drawn from the prediction v. The probabilities are stated at [Remask]. It implements [Steps].
+// Reverse masks some unmasked tokens, and replaces some masks by tokens drawn from the prediction
+// v. It chooses both at random, with the probabilities stated at [Remask]. It implements [Steps].
 func (p *remask) Reverse(x []int32, _, v []float32, t, s float64, r *sampler.Stream) error {
 	check.Len("diffusion", "v", len(v), len(x)*p.Levels)
 	return p.step(x, nil, v, t, s, r)
 }
 
-// Renoise chooses sites in the same way as Reverse, but sets revealed masks to the tokens that the
-// clean sample x0 has at their sites. It implements [Renoiser].
+// Renoise chooses sites in the same way as Reverse, but replaces each mask that it reveals by the
+// token of x0, the clean sample, at the same site. It implements [Renoiser].
 func (p *remask) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream) {
 	_ = p.step(x, x0, v, t, s, r)
 }

@@ -18,8 +18,9 @@ import (
 //	q(x_s | x_t, x_0) ∝ (α_s·1[x_s=x_0] + (1−α_s)/V)·(α_{t|s}·1[x_s=x_t] + (1−α_{t|s})/V).
 //
 // Reverse draws x_0,i at each site from the full posterior p(x_0,i | x_t) and then x_s,i from this
-// formula. (The usual form, with a prediction in place of x_0, needs predictions from the other
-// sites only.) Runners convert predictions with Condition.
+// formula. Runners convert leave-one-out predictions to full posteriors with Condition. (The usual
+// form of the reverse step puts the prediction in place of x_0 and needs leave-one-out
+// predictions.)
 //
 // The [Steps] of Uniform also implement [Joint] and [Factorised].
 type Uniform struct {
@@ -115,9 +116,9 @@ func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.S
 	}
 }
 
-// Reweight adds log q(x_s | x_t, l) to v for each site and level l. This is the log-probability of
-// the step that was made, if l is the clean token of the site. The term is larger at l = x_s, where
-// the token would be intact, and smaller at l = x_t, because of the normaliser q(x_t | l). It
+// Reweight adds log q(x_s | x_t, l) to v for each site and level l. If l is the clean token of the
+// site, this term is the log-probability of the step that was made. The term is larger at l = x_s,
+// where the token would be intact, and smaller at l = x_t, because of the normaliser q(x_t | l). It
 // implements [Joint].
 func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	check.Len("diffusion", "v", len(v), len(xs)*p.levels)

@@ -95,8 +95,8 @@ type following struct {
 // slower.
 const patience = 16
 
-// Unwrap returns the kernel that makes the steps at present, the slow or the quick one. It
-// implements [sampler.Wrapper].
+// Unwrap returns the kernel (slow or quick) that makes the steps at present. It implements
+// [sampler.Wrapper].
 func (k *following) Unwrap() sampler.Kernel { return k.Kernel }
 
 // choose selects the slow or the quick kernel, and rebuilds the quick one if the model has
@@ -127,8 +127,8 @@ func (k *following) choose() (err error) {
 	return nil
 }
 
-// Reset resets the kernel that makes the steps. If the model has changed, it first chooses that
-// kernel anew, the slow or the quick one. It implements [sampler.Transition].
+// Reset resets the kernel that makes the steps. If the model has changed, it first chooses anew
+// between the slow and the quick kernel. It implements [sampler.Transition].
 func (k *following) Reset(ctl sampler.Control, x []int32) error {
 	if v := k.model.Version(); v != k.seen {
 		if k.seen = v; k.patient {
@@ -142,8 +142,8 @@ func (k *following) Reset(ctl sampler.Control, x []int32) error {
 }
 
 // Step makes one step with the slow or the quick kernel. After a change of the model, the slow
-// kernel makes the first steps. Their number is the constant patience. Then the quick kernel takes
-// over. It implements [sampler.Transition].
+// kernel makes at most 16 steps (the constant patience). Then the quick kernel takes over. It
+// implements [sampler.Transition].
 func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if k.since == patience {
 		return k.Kernel.Step(ctl, info, x, r)
@@ -167,11 +167,12 @@ func (k *following) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// AppendBinary appends to b which kernel makes the steps, the slow or the quick one, and that
-// kernel's state. It implements [sampler.Transition].
+// AppendBinary appends to b the number of steps since the last change of the model, which
+// determines whether the slow or the quick kernel is in use. It then appends the state of that
+// kernel. It implements [sampler.Transition].
 func (k *following) AppendBinary(b []byte) ([]byte, error) { return wire.AppendFields(b, k.fields) }
 
-// UnmarshalBinary restores what AppendBinary saved: which kernel makes the steps, and its state. It
+// UnmarshalBinary restores what AppendBinary saved, and chooses the kernel accordingly. It
 // implements [sampler.Transition].
 func (k *following) UnmarshalBinary(b []byte) error { return wire.ReadFields(b, k.fields) }
 

@@ -15,7 +15,8 @@ import (
 // et al. 1953). The zero value draws the sites at random, which makes updates reversible.
 //
 // Metropolis usually mixes more slowly than [Gibbs]. The exception is a two-level model at low
-// temperature, where Metropolis accepts every move that lowers the energy (Peskun 1973).
+// temperature. With two levels, Metropolis makes every flip with a higher probability than Gibbs
+// does (Peskun 1973).
 type Metropolis struct {
 	// Updates is the number of proposals per step; 0 means one per site.
 	Updates int

@@ -37,9 +37,9 @@ import (
 //
 // # Cost
 //
-// An update takes levels² energies, which are read from the cache of an energy.Local model if they
-// are finite. For a language other than a count or a mask, an update also follows levels² paths
-// through the automaton.
+// An update takes levels² energies. If the model is energy.Local, finite energies are read from its
+// table. For a language other than a count or a mask, an update also follows levels² paths through
+// the automaton.
 type PairGibbs struct {
 	// Within is the language C (package constraint) of the allowed states; nil means that all
 	// states are allowed.

@@ -20,8 +20,8 @@ import (
 //   - the ring and the path with a site clamped;
 //   - sites of one level.
 //
-// In two models (ordinal levels, and states of probability zero), the table of energy differences
-// is wrong on purpose, by up to half a nat.
+// In the model with ordinal levels and the model with states of probability zero, the table of
+// energy differences is wrong on purpose, by up to half a nat.
 func Models() []energy.Model {
 	ring := newPairs("Ising ring", 5, 2, 0.7, true)
 	path := newPairs("Potts path", 3, 3, -0.6, false)
@@ -201,8 +201,8 @@ func (t *table) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e, and in g the energy differences of all single-site changes
-// with random errors. It implements [energy.Differentiable].
+// Gradient stores the energies in e. In g it stores the energy differences of all single-site
+// changes, to which it has added random errors. It implements [energy.Differentiable].
 func (t *table) Gradient(e []float64, g []float32, x []int32) {
 	t.Energy(e, x)
 	lengths(len(g), len(x)*t.levels, 1)

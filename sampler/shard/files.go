@@ -26,8 +26,8 @@ type Options struct {
 
 // Do runs the task's part of the run and saves the part's tally (the statistics of its draws) in a
 // file. The folder dir must exist. The file gets its name only when it is complete and on disk. If
-// the file already exists, Do does nothing, or replaces it if it is damaged. If the file belongs to
-// another run or part, Do returns an error.
+// the file already exists and is intact, Do does nothing. A damaged file is replaced. If the file
+// belongs to another run or part, Do returns an error.
 func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	if err := check.Given("shard: Task.Do", "run", run); err != nil {
 		return err
@@ -73,10 +73,10 @@ func (t Task) Do(ctx context.Context, dir string, run Run, o Options) error {
 	return err
 }
 
-// Make runs a part of the run and returns its tally (the statistics of its draws). The part
-// consists of elements first … first+count−1. If dir is not empty, Make saves the states of the
-// elements in that folder, in the file states-FIRST.npy. FIRST is the number of the first element,
-// in twelve digits.
+// Make computes one part of the run and returns the tally of the part (the statistics of its
+// draws). The part consists of elements first … first+count−1. If dir is not empty, Make saves the
+// states of the elements in that folder, in the file states-FIRST.npy. FIRST is the number of the
+// first element, in twelve digits.
 func Make(ctx context.Context, run Run, first, count int, dir string) (*diagnose.Tally, error) {
 	if err := check.Given("shard: Make", "run", run); err != nil {
 		return nil, err

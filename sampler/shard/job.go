@@ -26,10 +26,10 @@ var (
 	buildersMu sync.RWMutex
 )
 
-// Register registers a builder under a name, so that a [Job] can refer to it. The builder is the
-// function build. It receives the Job's arguments, decoded from JSON into a value of type A.
-// Register the same builders in all processes before jobs run, for instance in an init function.
-// Register panics if the name is empty or taken, or if build is nil.
+// Register registers the function build as a builder under a name, to which a [Job] can refer. The
+// function receives the arguments of the Job, decoded from JSON into a value of type A. Register
+// the same builders in all processes before jobs run, for instance in an init function. Register
+// panics if the name is empty or taken, or if build is nil.
 func Register[A any](name string, build func(args A) (Run, error)) {
 	if name == "" || build == nil {
 		panic("shard: Register: want a name and a function")

@@ -85,9 +85,9 @@ func (t Task) Range(n, block int) (first, count int, err error) {
 //   - Kubernetes, a Job with completionMode Indexed: JOB_COMPLETION_INDEX. The number of tasks is
 //     not in the environment.
 //
-// The argument is the number of tasks; 0 means the number that Slurm reports. With a positive
-// number, the variable holds the index of the task, counted from 0. This allows a few tasks to be
-// repeated (sbatch --array=3,17). If no variable is set and the argument is at most 1, there is one
+// The argument tasks is the number of tasks; 0 means the number that Slurm reports. If tasks is
+// positive, the variable must hold the index of the task, counted from 0. This allows a few tasks
+// to be repeated (sbatch --array=3,17). If no variable is set and tasks is at most 1, there is one
 // task, which makes the whole run.
 //
 // Environment returns an error in these cases:

@@ -58,8 +58,8 @@ func (d *Disk) call() (how int, faulty bool) {
 	return d.How, true
 }
 
-// Power switches the disk on again after a crash. The folder holds its current or its last synced
-// entries, and each file may have lost any part of its unsynced data.
+// Power switches the disk on again after a crash. The folder then holds its current entries or
+// those that were last synced, and each file may have lost any part of its unsynced data.
 func (d *Disk) Power() {
 	if d.dead {
 		// Renames reach the disk in order: all up to some point.

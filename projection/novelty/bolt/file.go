@@ -36,8 +36,9 @@ const defaultWait = 5 * time.Second
 // turn is the time between two attempts to lock the file.
 const turn = 50 * time.Millisecond
 
-// Names in the file. It has one bucket, named for the format. That bucket holds the identity of
-// the file and a bucket of sequences, whose sequence number is the number of sequences.
+// Names in the file. It has one bucket, named for the format. That bucket holds the identity of the
+// file and a bucket of sequences. The number that Sequence returns for this inner bucket is the
+// number of sequences in it.
 var (
 	formatName   = []byte("gibbsite.novelty.1")
 	identityName = []byte("identity")

@@ -64,7 +64,7 @@ type ProjectionOptions struct {
 //     feasible.
 //   - untouched: A table whose most likely sequence is feasible by a wide margin does not change.
 //   - again: Projecting a second time changes no more than rounding does.
-//   - nearest: The divergence is the minimum by enumeration, if the options promise this.
+//   - nearest: The divergence equals the minimum found by enumeration, if the options promise this.
 //   - slots: A projection depends neither on other samples nor on the argument sample of Project.
 //   - infeasible: If no feasible sequence has weight, the error wraps constraint.ErrInfeasible.
 //   - draw: A [diffusion.Drawer] draws from the conditional distribution, returns the right log Z,

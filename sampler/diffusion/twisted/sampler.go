@@ -71,14 +71,14 @@ type begun struct{ noise.Schedule }
 
 func (begun) Prior(x []float32, r *sampler.Stream) { normal.Fill(x, r) }
 
-// New returns a sampler that draws from the model given the set. It uses the moments of a
-// [Posterior], or the derivatives of a denoise.Differentiable (see energy.As). For any other model
-// it uses differences of predictions.
+// New returns a sampler that draws from the model, conditioned on the set. If the model is a
+// [Posterior] (see energy.As), the sampler uses its moments. If it is a denoise.Differentiable, the
+// sampler uses its derivatives. For any other model it uses differences of predictions.
 //
 // New returns an error in these cases:
 //
 //   - the model or the set is nil, or a field of the configuration is out of range;
-//   - the set has nonlinear (curved) rows, rows of a wrong length, or no rows with bounds;
+//   - the set has nonlinear (curved) rows or rows of a wrong length, or no row has a bound;
 //   - the equations contradict each other; the error wraps constraint.ErrInfeasible.
 func New(ctx context.Context, model energy.Denoiser[float32], set Set, cfg Config) (*Sampler, error) {
 	n, levels, err := slots.Model("twisted: New", model)
@@ -158,8 +158,8 @@ func (s *Sampler) Sample(ctx context.Context, x []float32) error {
 }
 
 // LogProb returns an estimate of the log-probability of the set under the model, in nats, and its
-// standard error. If the set has equations, it is a log-density instead. Each cloud (set of
-// particles) gives an estimate of the probability that is unbiased for the discretised reverse
+// standard error. If the set has equations, the log-probability is a log-density. Each cloud (set
+// of particles) gives an estimate of the probability that is unbiased for the discretised reverse
 // diffusion. LogProb returns the logarithm of the mean of these estimates. Before the first cloud
 // both results are NaN. Before the second cloud the standard error is NaN.
 func (s *Sampler) LogProb() (logp, stderr float64) {

@@ -52,8 +52,9 @@ const (
 	triesEach = 2  // number of tenths of warm-up that each round of trials takes
 )
 
-// share is the fraction of the best rate that a candidate must reach to stay after each round but
-// the last. stay returns the maximum number of candidates that stay.
+// After each round but the last, candidates are dropped. To stay, a candidate must reach at least
+// the fraction share of the best rate. The function stay returns the maximum number of candidates
+// that stay.
 var (
 	share = [rounds - 1]float64{0.1, 0.3}
 	stay  = [rounds - 1]func(candidates int) int{
