@@ -782,7 +782,7 @@ func (r *Runner) sweep() bool {
 		clear(seen)
 		sums, zero := r.sums(t), r.zero()
 		switch {
-		case all && sought*len(cols) <= len(l.live):
+		case all && len(cols) <= len(l.to)/(sought*l.n):
 			for q, from := range l.row[:l.n] {
 				row := l.col[from:l.row[q+1]]
 				for _, k := range cols {
@@ -822,8 +822,9 @@ func (r *Runner) sweep() bool {
 	return true
 }
 
-// sought is the number of columns of a site for each of those left from which it is faster to
-// search the edges of a node for the latter than to pass over all.
+// sought bounds the number of columns for which the edges of a node are searched. If a node has on
+// average at least this number of edges for each column that is left, searching for the columns is
+// faster than passing over the edges (BenchmarkGiven).
 const sought = 16
 
 // zero returns the representation of an empty sum.
