@@ -249,7 +249,7 @@ func (s *subsets) code(q int32, b byte) (code, error) {
 	if row := s.states[q].row; row != nil && row[c] != unknown {
 		return row[c], nil
 	}
-	m, err := s.compute(q, s.classes.some[c])
+	m, err := s.compute(q, int(c), nil)
 	if err != nil {
 		return unknown, err
 	}
@@ -288,18 +288,25 @@ func (s *subsets) byteClasses() *byteClasses {
 	return s.classes
 }
 
-// compute computes the move of state q on b by one step of the subset construction.
-func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
-	from := s.states[q]
+// compute computes the move of state q on a class of bytes by one step of the subset construction. If
+// rows are known, they contain the next state of the automaton of each item by class.
+func (s *subsets) compute(q int32, class int, rows [][]int32) (pushdown.Move, error) {
+	from, b := s.states[q], s.classes.some[class]
 	s.set.reset()
 	if s.meter.Done(64 + 8*len(from.items)) {
 		return pushdown.Move{}, s.meter.Err()
 	}
 	var calls []callArc
-	for _, x := range from.items {
+	for i, x := range from.items {
 		v := &s.n.nodes[x.node]
 		if v.scalar != nil {
-			if to := v.scalar.next(x.state, b); to >= 0 {
+			to := int32(-1)
+			if rows != nil {
+				to = rows[i][class]
+			} else {
+				to = v.scalar.next(x.state, b)
+			}
+			if to >= 0 {
 				s.set.put(item{s.n.nodeOf(x.node, to), to})
 			}
 			continue

@@ -158,6 +158,7 @@ type table struct {
 	// have passed there, in ascending order; nil if there is only one or they are not known
 	group, passed []int32
 	rows          []*tableRow
+	read          [][]int32 // next states by state and class of bytes of the network; nil if not known
 
 	classes *byteClasses // classes of bytes of the automaton; nil until a move is computed
 }
