@@ -21,12 +21,6 @@ func (n *network) trimmed() (*network, []bool, error) {
 	to := *n
 	to.bytes = bytes // the memory of the searches is free again
 	to.nodes = slices.Clone(n.nodes)
-	to.inputs = map[int32][]int32{}
-	for at, gates := range n.inputs {
-		if ok[at] {
-			to.inputs[at] = keep(gates, func(g int32) bool { return ok[n.gates[g].out] })
-		}
-	}
 	for at := range to.nodes {
 		v := &to.nodes[at]
 		if !ok[at] {
@@ -35,6 +29,7 @@ func (n *network) trimmed() (*network, []bool, error) {
 		}
 		v.free = keep(v.free, func(to int32) bool { return ok[to] })
 		v.arcs = keep(v.arcs, func(a arc) bool { return ok[a.to] })
+		v.inputs = keep(v.inputs, func(g int32) bool { return ok[n.gates[g].out] })
 		v.calls = keep(v.calls, func(c callArc) bool { return ok[c.to] && ok[n.rules[c.rule].start] })
 		if v.leads {
 			x := newTable(v.scalar)
