@@ -55,6 +55,7 @@ func (c *compiler) space(at int32) {
 // are combined. All schemas of a location use one order of the properties. Their automata
 // therefore read the same texts and can be combined by any Boolean function.
 type location struct {
+	readers []*table // automata that read the names of members, with their moves
 	schemas []*value
 	key     string
 

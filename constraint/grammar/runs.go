@@ -227,6 +227,18 @@ func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
 		moves[i] = -1
 	}
 	r.bytes = a.reads(r.bytes[:0], q)
+	if x, is := a.automaton.(*nameRun); is && a.all {
+		last, can := int32(-1), int32(-1)
+		for _, b := range r.bytes {
+			if to := x.o.moves.next(q, b); to != last {
+				if last, can = to, -1; to >= 0 && x.possible(to) {
+					can = to
+				}
+			}
+			moves[c.of[b]] = can
+		}
+		return c
+	}
 	for _, b := range r.bytes {
 		moves[c.of[b]] = a.next(q, b)
 	}
