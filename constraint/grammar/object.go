@@ -167,7 +167,7 @@ func (o *objects) bounds(s *value) error {
 const several = 5
 
 // reader sets keys to an automaton for the names that propertyNames allows, which also tracks the known
-// names and the patterns. Rules of the same location share it unless they distinguish different names.
+// names and the patterns. Rules of the same known names share it unless they restrict names differently.
 func (o *objects) reader() error {
 	spec := o.names.stringSpec
 	spec.canonical = o.canonical
@@ -198,7 +198,7 @@ func (o *objects) reader() error {
 	for _, a := range o.watched {
 		spec.tests = append(spec.tests, test{a: a, watched: true})
 	}
-	for _, t := range o.l.readers {
+	for _, t := range o.l.index.readers {
 		o.moves, o.keys = t, t.automaton.(*stringAutomaton)
 		if k := &o.keys.stringSpec; k.least == spec.least && k.most == spec.most && k.low == spec.low && slices.Equal(k.tests, spec.tests) {
 			return nil
@@ -207,7 +207,7 @@ func (o *objects) reader() error {
 	o.keys = newString(spec)
 	o.moves = newTable(o.keys)
 	o.moves.all = true
-	o.l.readers = append(o.l.readers, o.moves)
+	o.l.index.readers = append(o.l.index.readers, o.moves)
 	return nil
 }
 
@@ -811,9 +811,10 @@ func (r *nameRun) leads(e nameEnd) int32 {
 // the names that pass through it.
 type nameIndex struct {
 	*trie
-	names  []string
-	number []int32   // for every trie node, the number of the name that ends there, −1 if none
-	below  [][]int32 // for every trie node, the names that pass through it, in ascending order
+	names   []string
+	readers []*table  // automata that read the names of members, with their moves
+	number  []int32   // for every trie node, the number of the name that ends there, −1 if none
+	below   [][]int32 // for every trie node, the names that pass through it, in ascending order
 }
 
 func newNameIndex(names []string) *nameIndex {
