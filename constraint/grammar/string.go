@@ -54,8 +54,9 @@ type stringAutomaton struct {
 	// state latin before it; nil until needed
 	spelled []int32
 	latin   int32
-	key     []byte // scratch of find
-	latest  int32  // last result of find
+	key     []byte  // scratch of find
+	block   []int32 // block of memory from which the tests of states are cut
+	latest  int32   // last result of find
 
 	// cached results of byteClasses and insideClasses; nil until they are called
 	classes, inside *byteClasses
@@ -136,7 +137,7 @@ func (a *stringAutomaton) find(s stringState) int32 {
 		}
 	}
 	if !ok {
-		s.tests = slices.Clone(s.tests)
+		s.tests = append(carve(&a.block, len(s.tests)), s.tests...)
 		a.states = append(a.states, s)
 	}
 	a.latest = i

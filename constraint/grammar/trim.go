@@ -189,8 +189,8 @@ func (t *table) to(q int32) int32 {
 func (t *table) targets(nodes []int32) []int32 { return t.leads.targets(nodes) }
 
 func (t *table) final(q int32) bool {
-	if t.all && t.leads == nil {
-		return t.automaton.final(q)
+	if t.all {
+		return t.leads == nil && t.automaton.final(q) || t.leads != nil && t.to(q) >= 0
 	}
 	r := t.at(q)
 	if r.ends == 0 {
