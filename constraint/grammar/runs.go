@@ -22,13 +22,14 @@ type runs struct {
 	sums  map[int32]*summary
 	tried map[int32]bool // states for which the search exceeded its bounds
 
-	opens map[testState]openness
-	plain [][]int32  // rowOf by node without an automaton; nil if not yet needed
-	cells []int32    // block of memory from which the results of rowOf are cut
-	rows  [][]int32  // scratch of fill
-	bytes []byte     // scratch of scalarMoves
-	moves [256]int32 // result of scalarMoves, valid until the next call
-	err   error
+	opens  map[testState]openness
+	plain  [][]int32  // rowOf by node without an automaton; nil if not yet needed
+	cells  []int32    // block of memory from which the results of rowOf are cut
+	latest []int32    // latest result of rowOf for an automaton
+	rows   [][]int32  // scratch of fill
+	bytes  []byte     // scratch of scalarMoves
+	moves  [256]int32 // result of scalarMoves, valid until the next call
+	err    error
 }
 
 // condition tells which rules, when completed on top of a stack, let the rest of the text be
@@ -117,8 +118,10 @@ func (r *runs) fill(q int32) {
 	r.rows = r.rows[:0]
 	for _, x := range s.items {
 		row := r.rowOf(x)
+		if n := len(r.rows); n == 0 || &row[0] != &r.rows[n-1][0] {
+			joint.splitBy(row)
+		}
 		r.rows = append(r.rows, row)
-		joint.splitBy(row)
 	}
 	row := s.row // some moves may be known
 	if row == nil {
@@ -173,15 +176,22 @@ func (r *runs) rowOf(x item) []int32 {
 		r.cells = make([]int32, 16*n)
 	}
 	row := r.cells[:n:n]
-	r.cells = r.cells[n:]
-	(*list)[at] = row
 	if v.scalar != nil {
 		c := r.scalarMoves(v.scalar.(*table), x.state)
 		for i, b := range some {
 			row[i] = r.moves[c.of[b]]
 		}
+		if slices.Equal(row, r.latest) { // names of objects that are read side by side
+			row = r.latest
+		} else {
+			r.latest, r.cells = row, r.cells[n:]
+		}
+		(*list)[at] = row
 		return row
 	}
+	r.cells = r.cells[n:]
+	(*list)[at] = row
+	clear(row)
 	c := newByteClasses()
 	bits := 0 // bits of row in use
 	for _, a := range v.arcs {
