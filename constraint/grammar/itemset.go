@@ -59,23 +59,10 @@ func (s *itemSet) enter(at int32) {
 
 // put adds the item x and all items that can be reached from it without reading a byte.
 func (s *itemSet) put(x item) {
-	p := s.slot(x)
-	if p.turn == s.turn {
+	if !s.add(x) {
 		return
 	}
-	*p = held{x, s.turn}
-	if s.items = append(s.items, x); 2*len(s.items) >= len(s.slots) {
-		s.slots = make([]held, 4*len(s.slots))
-		for _, x := range s.items {
-			*s.slot(x) = held{x, s.turn}
-		}
-	}
 	v := &s.n.nodes[x.node]
-	for _, g := range v.inputs {
-		if at, ok := slices.BinarySearch(s.gates, g); !ok {
-			s.gates = slices.Insert(s.gates, at, g)
-		}
-	}
 	if v.leads {
 		if to := v.lead().to(x.state); to >= 0 {
 			s.enter(to)
@@ -88,6 +75,27 @@ func (s *itemSet) put(x item) {
 	for _, to := range v.free {
 		s.enter(to)
 	}
+}
+
+// add adds the item x. It returns false if the set has it already.
+func (s *itemSet) add(x item) bool {
+	p := s.slot(x)
+	if p.turn == s.turn {
+		return false
+	}
+	*p = held{x, s.turn}
+	if s.items = append(s.items, x); 2*len(s.items) >= len(s.slots) {
+		s.slots = make([]held, 4*len(s.slots))
+		for _, x := range s.items {
+			*s.slot(x) = held{x, s.turn}
+		}
+	}
+	for _, g := range s.n.nodes[x.node].inputs {
+		if at, ok := slices.BinarySearch(s.gates, g); !ok {
+			s.gates = slices.Insert(s.gates, at, g)
+		}
+	}
+	return true
 }
 
 // close decides which gates are open, inner gates first, and adds the items to which open gates

@@ -156,8 +156,9 @@ func (r *runs) fill(q int32) {
 	}
 }
 
-// rowOf returns a number for every class of bytes. If an automaton runs at the item, these are its next
-// states, −1 if it is dead. Otherwise the item treats bytes with the same number alike.
+// rowOf returns a number for every class of bytes. If an automaton runs at the item, the number is twice
+// its next state, plus 1 if a text may end there; −1 if it is dead. Otherwise the item treats bytes with
+// the same number alike.
 func (r *runs) rowOf(x item) []int32 {
 	v := &r.n.nodes[x.node]
 	list, at := &r.plain, x.node
@@ -178,8 +179,17 @@ func (r *runs) rowOf(x item) []int32 {
 	row := r.cells[:n:n]
 	if v.scalar != nil {
 		c := r.scalarMoves(v.scalar.(*table), x.state)
+		moves, last, m := r.moves[:len(c.some)], int32(-1), int32(-1)
+		for i, to := range moves {
+			if to != last {
+				if last, m = to, to; to >= 0 {
+					m = to<<1 | int32(bit(v.scalar.final(to)))
+				}
+			}
+			moves[i] = m
+		}
 		for i, b := range some {
-			row[i] = r.moves[c.of[b]]
+			row[i] = moves[c.of[b]]
 		}
 		if slices.Equal(row, r.latest) { // names of objects that are read side by side
 			row = r.latest

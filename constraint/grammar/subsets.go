@@ -314,7 +314,7 @@ func (s *subsets) byteClasses() *byteClasses {
 }
 
 // compute computes the move of state q on a class of bytes by one step of the subset construction. If
-// rows are known, they contain the next state of the automaton of each item by class.
+// rows are known, they are the results of [runs.rowOf] for the items.
 func (s *subsets) compute(q int32, class int, rows [][]int32) (pushdown.Move, error) {
 	from, b := s.states[q], s.classes.some[class]
 	s.set.reset()
@@ -325,14 +325,16 @@ func (s *subsets) compute(q int32, class int, rows [][]int32) (pushdown.Move, er
 	for i, x := range from.items {
 		v := &s.n.nodes[x.node]
 		if v.scalar != nil {
-			to := int32(-1)
-			if rows != nil {
-				to = rows[i][class]
-			} else {
-				to = v.scalar.next(x.state, b)
-			}
-			if to >= 0 {
-				s.set.put(item{s.n.nodeOf(x.node, to), to})
+			if rows == nil {
+				if to := v.scalar.next(x.state, b); to >= 0 {
+					s.set.put(item{s.n.nodeOf(x.node, to), to})
+				}
+			} else if m := rows[i][class]; m >= 0 {
+				if y := (item{s.n.nodeOf(x.node, m>>1), m >> 1}); m&1 > 0 {
+					s.set.put(y)
+				} else {
+					s.set.add(y)
+				}
 			}
 			continue
 		}
