@@ -26,6 +26,7 @@ type compiler struct {
 	like      []*value             // first schema with each number
 	automata  map[string]automaton // automata of scalars, by kind and by the key of their schemas
 	locations map[string]*location
+	indexes   map[string]*nameIndex // by the names
 	rules     map[string]int32
 	// automata of unrestricted numbers and strings, shared by all rules; nil until needed
 	freeNumber *numberAutomaton
@@ -208,10 +209,15 @@ func (c *compiler) order(l *location) error {
 		l.names, l.loose = append(l.names, l.loose[:n]...), l.loose[n:]
 	}
 	names = append(slices.Clone(l.names), l.loose...)
+	var key []byte
 	for _, name := range names {
-		c.n.charge(trieBytes * len(name))
+		key = append(binary.AppendUvarint(key, uint64(len(name))), name...)
 	}
-	l.index = newNameIndex(names)
+	if l.index = c.indexes[string(key)]; l.index == nil {
+		l.index = newNameIndex(names)
+		c.indexes[string(key)] = l.index
+		c.n.charge(trieBytes * len(key))
+	}
 	for _, s := range l.schemas {
 		if p := s.get("patternProperties"); p != nil && c.plain(s) {
 			for _, k := range p.keys {

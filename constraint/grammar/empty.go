@@ -139,7 +139,7 @@ func (n *network) leading(spells func(at int32) bool, gates bool) ([]bool, error
 			on := v.ends >= 0 || slices.ContainsFunc(v.free, reaches) ||
 				slices.ContainsFunc(v.arcs, func(a arc) bool { return ok[a.to] }) ||
 				slices.ContainsFunc(v.calls, func(c callArc) bool { return ok[c.to] && rules[c.rule] }) ||
-				gates && slices.ContainsFunc(n.inputs[int32(at)], func(g int32) bool { return ok[n.gates[g].out] })
+				gates && slices.ContainsFunc(n.nodes[at].inputs, func(g int32) bool { return ok[n.gates[g].out] })
 			if r, isName := v.scalar.(*nameRun); isName {
 				on = r.leadsTo(reaches)
 				n.meter.Done(len(r.o.l.names)) // reported at the next node

@@ -1,9 +1,6 @@
 package grammar
 
-import (
-	"encoding/binary"
-	"slices"
-)
+import "slices"
 
 // item is a position of a run: a node of the network and, if an automaton runs at that node,
 // the state of the automaton.
@@ -13,26 +10,43 @@ type item struct{ node, state int32 }
 type itemSet struct {
 	n     *network
 	items []item
-	seen  map[item]bool // the items if they are more than few; otherwise empty
-	gates []int32       // gates with at least one input in the set, in ascending order
+	slots []held  // hash table of items; a power of 2, more than half of them free
+	turn  uint32  // identifies the slots in use
+	gates []int32 // gates with at least one input in the set, in ascending order
 }
 
-// few is the number of items up to which a set is searched item by item.
-const few = 32
+// held is a place of a hash table that holds x if it was filled in the current turn.
+type held struct {
+	x    item
+	turn uint32
+}
+
+func newItemSet(n *network) itemSet { return itemSet{n: n, slots: make([]held, 64), turn: 1} }
 
 func (s *itemSet) reset() {
 	s.items, s.gates = s.items[:0], s.gates[:0]
-	if len(s.seen) > 0 {
-		clear(s.seen)
+	if s.turn++; s.turn == 0 {
+		clear(s.slots)
+		s.turn = 1
 	}
 }
 
-func (s *itemSet) has(x item) bool {
-	if len(s.items) <= few {
-		return slices.Contains(s.items, x)
+// slot returns the slot that holds x, or the free one where it belongs.
+func (s *itemSet) slot(x item) *held {
+	last := uint64(len(s.slots) - 1)
+	for i := x.hash() >> 32 & last; ; i = (i + 1) & last {
+		if p := &s.slots[i]; p.turn != s.turn || p.x == x {
+			return p
+		}
 	}
-	return s.seen[x]
 }
+
+// hash returns a hash, whose high bits are the best.
+func (x item) hash() uint64 {
+	return (uint64(uint32(x.node))<<32 | uint64(uint32(x.state))) * 0x9E3779B97F4A7C15
+}
+
+func (s *itemSet) has(x item) bool { return s.slot(x).turn == s.turn }
 
 // enter adds the initial item of the node at.
 func (s *itemSet) enter(at int32) {
@@ -45,22 +59,10 @@ func (s *itemSet) enter(at int32) {
 
 // put adds the item x and all items that can be reached from it without reading a byte.
 func (s *itemSet) put(x item) {
-	if s.has(x) {
+	if !s.add(x) {
 		return
 	}
-	if s.items = append(s.items, x); len(s.items) == few+1 {
-		for _, x := range s.items {
-			s.seen[x] = true
-		}
-	} else if len(s.items) > few {
-		s.seen[x] = true
-	}
 	v := &s.n.nodes[x.node]
-	for _, g := range s.n.inputs[x.node] {
-		if at, ok := slices.BinarySearch(s.gates, g); !ok {
-			s.gates = slices.Insert(s.gates, at, g)
-		}
-	}
 	if v.leads {
 		if to := v.lead().to(x.state); to >= 0 {
 			s.enter(to)
@@ -73,6 +75,27 @@ func (s *itemSet) put(x item) {
 	for _, to := range v.free {
 		s.enter(to)
 	}
+}
+
+// add adds the item x. It returns false if the set has it already.
+func (s *itemSet) add(x item) bool {
+	p := s.slot(x)
+	if p.turn == s.turn {
+		return false
+	}
+	*p = held{x, s.turn}
+	if s.items = append(s.items, x); 2*len(s.items) >= len(s.slots) {
+		s.slots = make([]held, 4*len(s.slots))
+		for _, x := range s.items {
+			*s.slot(x) = held{x, s.turn}
+		}
+	}
+	for _, g := range s.n.nodes[x.node].inputs {
+		if at, ok := slices.BinarySearch(s.gates, g); !ok {
+			s.gates = slices.Insert(s.gates, at, g)
+		}
+	}
+	return true
 }
 
 // close decides which gates are open, inner gates first, and adds the items to which open gates
@@ -99,13 +122,4 @@ func (s *itemSet) close() {
 		}
 		return int(a.state - b.state)
 	})
-}
-
-// appendKey appends bytes that identify the items.
-func appendKey(b []byte, items []item) []byte {
-	for _, x := range items {
-		b = binary.LittleEndian.AppendUint32(b, uint32(x.node))
-		b = binary.LittleEndian.AppendUint32(b, uint32(x.state))
-	}
-	return b
 }

@@ -203,7 +203,7 @@ func newCompiler(ctx context.Context, root *value, meter *poll.Meter, config Sch
 		schemas: schemas{references{root: root, byID: map[string]*value{}, anchors: map[anchor]*value{}, dynamic: map[string][]*value{},
 			resource: map[*value]*resource{}, negated: map[*value]bool{}}, map[*value][]part{}, map[string]bool{}},
 		patterns: patterns{ctx: ctx, limits: limits, compiled: map[string][]test{}, lenient: config.Annotations},
-		n:        newNetwork("JSONSchema", meter, config.Limits), canonical: canonical, anyOrder: config.AnyOrder, compact: config.Compact || canonical, ids: map[*value]int32{}, automata: map[string]automaton{}, locations: map[string]*location{},
+		n:        newNetwork("JSONSchema", meter, config.Limits), canonical: canonical, anyOrder: config.AnyOrder, compact: config.Compact || canonical, ids: map[*value]int32{}, automata: map[string]automaton{}, locations: map[string]*location{}, indexes: map[string]*nameIndex{},
 		rules: map[string]int32{}, building: map[*value]bool{}, written: map[fragment]bool{}, ends: map[fragment]int32{},
 	}
 	c.all = c.every

@@ -24,11 +24,10 @@ const (
 // network is a set of rules. Each rule is a nondeterministic automaton whose moves read bytes
 // or call other rules. Gates combine several runs over the same value by a Boolean function.
 type network struct {
-	name   string // name of the function that builds the network, for errors
-	nodes  []node
-	rules  []rule
-	gates  []gate            // gates, in an order in which a gate comes after those inside it
-	inputs map[int32][]int32 // for every node, the gates that have it as an input
+	name  string // name of the function that builds the network, for errors
+	nodes []node
+	rules []rule
+	gates []gate // gates, in an order in which a gate comes after those inside it
 
 	// true if the network lacks some texts of the language, because of repeated unknown names
 	// or a format below a negation
@@ -74,9 +73,10 @@ func (n *network) check(work int) error {
 
 // node is a state of the automaton of a rule.
 type node struct {
-	arcs  []arc
-	free  []int32 // nodes reached without reading a byte
-	calls []callArc
+	arcs   []arc
+	free   []int32 // nodes reached without reading a byte
+	calls  []callArc
+	inputs []int32 // gates that have the node as an input
 	// automaton that runs from this node, or nil; where it may end, the run continues at the
 	// nodes in free
 	scalar automaton
@@ -221,11 +221,8 @@ func (n *network) join(inputs []int32, decide func(ended []bool) bool) (out int3
 	n.charge(nodeBytes + 2*arcBytes*len(inputs))
 	g := int32(len(n.gates))
 	n.gates = append(n.gates, gate{inputs, decide, out})
-	if n.inputs == nil {
-		n.inputs = map[int32][]int32{}
-	}
 	for _, at := range inputs {
-		n.inputs[at] = append(n.inputs[at], g)
+		n.nodes[at].inputs = append(n.nodes[at].inputs, g)
 	}
 	return out
 }
@@ -254,7 +251,7 @@ func (n *network) rulesOfNodes() []int32 {
 			for _, c := range v.calls {
 				todo = append(todo, c.to)
 			}
-			for _, g := range n.inputs[at] {
+			for _, g := range v.inputs {
 				todo = append(todo, n.gates[g].out)
 			}
 			if v.leads {

@@ -95,11 +95,9 @@ func (c *compiler) object(all []*value, l *location) (int32, error) {
 			o.needLoose |= 1 << i
 		}
 	}
-	if o.keys, err = o.reader(); err != nil {
+	if err = o.reader(); err != nil {
 		return 0, err
 	}
-	o.moves = newTable(o.keys)
-	o.moves.all = true
 	c.n.arc(c.n.rules[r].start, '{', '{', o.place(member{}))
 	for len(o.todo) > 0 {
 		m := o.todo[len(o.todo)-1]
@@ -168,22 +166,22 @@ func (o *objects) bounds(s *value) error {
 // patterns that a name may match needs its own value.
 const several = 5
 
-// reader returns an automaton for the names that propertyNames allows. The automaton also
-// tracks the known names and the patterns.
-func (o *objects) reader() (*stringAutomaton, error) {
+// reader sets keys to an automaton for the names that propertyNames allows, which also tracks the known
+// names and the patterns. Rules of the same known names share it unless they restrict names differently.
+func (o *objects) reader() error {
 	spec := o.names.stringSpec
 	spec.canonical = o.canonical
 	spec.tests = append(slices.Clone(spec.tests), test{a: o.l.index, watched: true})
 	if len(o.patterns()) > several {
-		return nil, unsupported(o.of[0], "patternProperties", "%d patterns, want ≤ %d", len(o.patterns()), several)
+		return unsupported(o.of[0], "patternProperties", "%d patterns, want ≤ %d", len(o.patterns()), several)
 	}
 	for _, k := range o.patterns() {
 		tests, err := o.pattern(k, o.of[0].path.in("patternProperties"))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(tests) > 1 {
-			return nil, unsupported(o.of[0], "patternProperties", "lookaheads are not supported here")
+			return unsupported(o.of[0], "patternProperties", "lookaheads are not supported here")
 		}
 		o.watched = append(o.watched, tests[0].a)
 	}
@@ -195,12 +193,22 @@ func (o *objects) reader() (*stringAutomaton, error) {
 		}
 	}
 	if len(o.watched) > several+3 {
-		return nil, errGates
+		return errGates
 	}
 	for _, a := range o.watched {
 		spec.tests = append(spec.tests, test{a: a, watched: true})
 	}
-	return newString(spec), nil
+	for _, t := range o.l.index.readers {
+		o.moves, o.keys = t, t.automaton.(*stringAutomaton)
+		if k := &o.keys.stringSpec; k.least == spec.least && k.most == spec.most && k.low == spec.low && slices.Equal(k.tests, spec.tests) {
+			return nil
+		}
+	}
+	o.keys = newString(spec)
+	o.moves = newTable(o.keys)
+	o.moves.all = true
+	o.l.index.readers = append(o.l.index.readers, o.moves)
+	return nil
 }
 
 // patterns returns the patterns that the rule distinguishes. These are all patterns of the
@@ -596,6 +604,18 @@ func (t *table) node(node, state int32) int32 {
 	if t.group == nil {
 		return node
 	}
+	for int(state) >= len(t.nodes) {
+		t.nodes = append(t.nodes, 0)
+	}
+	to := &t.nodes[state]
+	if *to == 0 {
+		*to = t.findNode(node, state) + 1
+	}
+	return *to - 1
+}
+
+// findNode is node without the cache.
+func (t *table) findNode(node, state int32) int32 {
 	r := t.leads.(*nameRun)
 	s := &r.o.keys.states[state]
 	if s.at == closed {
@@ -791,9 +811,10 @@ func (r *nameRun) leads(e nameEnd) int32 {
 // the names that pass through it.
 type nameIndex struct {
 	*trie
-	names  []string
-	number []int32   // for every trie node, the number of the name that ends there, −1 if none
-	below  [][]int32 // for every trie node, the names that pass through it, in ascending order
+	names   []string
+	readers []*table  // automata that read the names of members, with their moves
+	number  []int32   // for every trie node, the number of the name that ends there, −1 if none
+	below   [][]int32 // for every trie node, the names that pass through it, in ascending order
 }
 
 func newNameIndex(names []string) *nameIndex {

@@ -22,10 +22,14 @@ type runs struct {
 	sums  map[int32]*summary
 	tried map[int32]bool // states for which the search exceeded its bounds
 
-	opens map[testState]openness
-	bytes []byte     // scratch of scalarMoves
-	moves [256]int32 // result of scalarMoves, valid until the next call
-	err   error
+	opens  map[testState]openness
+	plain  [][]int32  // rowOf by node without an automaton; nil if not yet needed
+	cells  []int32    // block of memory from which the results of rowOf are cut
+	latest []int32    // latest result of rowOf for an automaton
+	rows   [][]int32  // scratch of fill
+	bytes  []byte     // scratch of scalarMoves
+	moves  [256]int32 // result of scalarMoves, valid until the next call
+	err    error
 }
 
 // condition tells which rules, when completed on top of a stack, let the rest of the text be
@@ -109,78 +113,40 @@ func (r *runs) fill(q int32) {
 		r.fillScalar(q, s.items[0])
 		return
 	}
-	some, of := r.byteClasses().some, &r.classes.of
-	n := len(some)
+	n := len(r.byteClasses().some)
 	joint := newByteClasses() // classes of bytes that all items treat alike
-	var any [256]bool
-	var by, arcs [256]int32 // by class of bytes
-	bits := 0               // bits of arcs in use
-	apply := func() {
-		joint.splitBy(arcs[:n])
-		clear(arcs[:n])
-		bits = 0
-	}
+	r.rows = r.rows[:0]
 	for _, x := range s.items {
-		v := &r.n.nodes[x.node]
-		if v.scalar != nil {
-			c := r.scalarMoves(v.scalar.(*table), x.state)
-			for i, b := range some {
-				by[i] = r.moves[c.of[b]]
-				any[i] = any[i] || by[i] >= 0
-			}
-			joint.splitBy(by[:n])
-			continue
+		row := r.rowOf(x)
+		if n := len(r.rows); n == 0 || &row[0] != &r.rows[n-1][0] {
+			joint.splitBy(row)
 		}
-		for _, a := range v.arcs {
-			if i := of[a.low]; a.low == a.high {
-				arcs[i] |= 1 << bits
-				any[i] = true
-			} else {
-				for i, b := range some {
-					if a.low <= b && b <= a.high {
-						arcs[i] |= 1 << bits
-						any[i] = true
-					}
-				}
-			}
-			if bits++; bits == 31 {
-				apply()
-			}
-		}
-		if len(v.calls) == 0 {
-			continue
-		}
-		for i, b := range some { // what a call does with its first byte may be anything
-			by[i] = 0
-			if slices.ContainsFunc(v.calls, func(c callArc) bool { return r.begins(c.rule, b) }) {
-				by[i] = 1 + int32(i)
-				any[i] = true
-			}
-		}
-		joint.splitBy(by[:n])
+		r.rows = append(r.rows, row)
 	}
-	if bits > 0 {
-		apply()
-	}
-	known := make([]code, len(joint.some))
 	row := s.row // some moves may be known
 	if row == nil {
 		row = r.newRow()
 		s.row = row
 	}
-	from := *s // compute may move the states
-	ends := from.ends != "" && from.level != r.states[r.start].level
-	for i := range row {
+	from := *s // computing a move may move the states
+	known := make([]code, len(joint.some))
+	var ends [256]bool // classes in which nothing moves and the rule ends
+	for i := range n {
 		c := joint.of[i]
 		switch {
-		case !any[i] && ends:
-			row[i] = r.encode(pushdown.Move{Kind: pushdown.Return, Symbol: r.ret(ret{from.level, from.ends, int16(some[i])})})
-		case !any[i]:
-			row[i] = dead
-		default:
-			if known[c] == unknown {
-				known[c] = r.compute(q, some[i])
+		case ends[c]:
+			row[i] = r.encode(pushdown.Move{Kind: pushdown.Return, Symbol: r.ret(ret{from.level, from.ends, int16(r.classes.some[i])})})
+		case known[c] == unknown:
+			if row[i] == unknown {
+				m, err := r.subsets.compute(q, i, r.rows)
+				if err != nil {
+					r.fail(err)
+				}
+				row[i] = r.encode(m)
 			}
+			known[c] = row[i]
+			ends[c] = pushdown.Kind(row[i]&3) == pushdown.Return && row[i] != dead && r.subsets.list[row[i]>>2].ahead >= 0
+		default:
 			row[i] = known[c]
 		}
 	}
@@ -188,6 +154,84 @@ func (r *runs) fill(q int32) {
 	if r.err != nil {
 		r.states[q].row = nil
 	}
+}
+
+// rowOf returns a number for every class of bytes. If an automaton runs at the item, the number is twice
+// its next state, plus 1 if a text may end there; −1 if it is dead. Otherwise the item treats bytes with
+// the same number alike.
+func (r *runs) rowOf(x item) []int32 {
+	v := &r.n.nodes[x.node]
+	list, at := &r.plain, x.node
+	if v.scalar != nil {
+		list, at = &v.scalar.(*table).read, x.state
+	}
+	for int(at) >= len(*list) {
+		*list = append(*list, nil)
+	}
+	if row := (*list)[at]; row != nil {
+		return row
+	}
+	some, of := r.byteClasses().some, &r.classes.of
+	n := len(some)
+	if len(r.cells) < n {
+		r.cells = make([]int32, 16*n)
+	}
+	row := r.cells[:n:n]
+	if v.scalar != nil {
+		c := r.scalarMoves(v.scalar.(*table), x.state)
+		moves, last, m := r.moves[:len(c.some)], int32(-1), int32(-1)
+		for i, to := range moves {
+			if to != last {
+				if last, m = to, to; to >= 0 {
+					m = to<<1 | int32(bit(v.scalar.final(to)))
+				}
+			}
+			moves[i] = m
+		}
+		for i, b := range some {
+			row[i] = moves[c.of[b]]
+		}
+		if slices.Equal(row, r.latest) { // names of objects that are read side by side
+			row = r.latest
+		} else {
+			r.latest, r.cells = row, r.cells[n:]
+		}
+		(*list)[at] = row
+		return row
+	}
+	r.cells = r.cells[n:]
+	(*list)[at] = row
+	clear(row)
+	c := newByteClasses()
+	bits := 0 // bits of row in use
+	for _, a := range v.arcs {
+		if a.low == a.high {
+			row[of[a.low]] |= 1 << bits
+		} else {
+			for i, b := range some {
+				if a.low <= b && b <= a.high {
+					row[i] |= 1 << bits
+				}
+			}
+		}
+		if bits++; bits == 31 {
+			c.splitBy(row)
+			clear(row)
+			bits = 0
+		}
+	}
+	c.splitBy(row)
+	clear(row)
+	for i, b := range some { // what a call does with its first byte may be anything
+		if slices.ContainsFunc(v.calls, func(c callArc) bool { return r.begins(c.rule, b) }) {
+			row[i] = 1 + int32(i)
+		}
+	}
+	c.splitBy(row)
+	for i := range row {
+		row[i] = int32(c.of[i])
+	}
+	return row
 }
 
 // scalarMoves sets r.moves to the next state of the automaton a in state q for every class of bytes,
@@ -203,6 +247,18 @@ func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
 		moves[i] = -1
 	}
 	r.bytes = a.reads(r.bytes[:0], q)
+	if x, is := a.automaton.(*nameRun); is && a.all {
+		last, can := int32(-1), int32(-1)
+		for _, b := range r.bytes {
+			if to := x.o.moves.next(q, b); to != last {
+				if last, can = to, -1; to >= 0 && x.possible(to) {
+					can = to
+				}
+			}
+			moves[c.of[b]] = can
+		}
+		return c
+	}
 	for _, b := range r.bytes {
 		moves[c.of[b]] = a.next(q, b)
 	}

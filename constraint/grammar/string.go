@@ -43,7 +43,8 @@ type stringAutomaton struct {
 	alive  map[int32]bool // for states within a \u escape, whether some hex digits complete it
 	// by the value of the digits of a \u escape before the last one and the states of the tests: the
 	// value that stands for all with the same effect, or −1 if no last digit completes the escape
-	codes map[string]int32
+	code  map[uint64]int32 // if there is one test
+	codes map[string]int32 // otherwise
 	// by the states of the tests before and after each last digit: the value seen first
 	effects map[string]int32
 	rests   *rests // rests of the only test; nil if not measured or not known
@@ -53,8 +54,9 @@ type stringAutomaton struct {
 	// state latin before it; nil until needed
 	spelled []int32
 	latin   int32
-	key     []byte // scratch of find
-	latest  int32  // last result of find
+	key     []byte  // scratch of find
+	block   []int32 // block of memory from which the tests of states are cut
+	latest  int32   // last result of find
 
 	// cached results of byteClasses and insideClasses; nil until they are called
 	classes, inside *byteClasses
@@ -94,7 +96,7 @@ const (
 )
 
 func newString(spec stringSpec) *stringAutomaton {
-	a := &stringAutomaton{stringSpec: spec, packed: map[packedState]int32{}, number: map[string]int32{}, alive: map[int32]bool{}, codes: map[string]int32{}, effects: map[string]int32{}}
+	a := &stringAutomaton{stringSpec: spec, packed: map[packedState]int32{}, number: map[string]int32{}, alive: map[int32]bool{}, code: map[uint64]int32{}, codes: map[string]int32{}, effects: map[string]int32{}}
 	s := stringState{}
 	for _, t := range spec.tests {
 		s.tests = append(s.tests, int32(t.a.Start()))
@@ -135,7 +137,7 @@ func (a *stringAutomaton) find(s stringState) int32 {
 		}
 	}
 	if !ok {
-		s.tests = slices.Clone(s.tests)
+		s.tests = append(carve(&a.block, len(s.tests)), s.tests...)
 		a.states = append(a.states, s)
 	}
 	a.latest = i
@@ -519,12 +521,20 @@ func (a *stringAutomaton) lastDigit(s stringState) int32 {
 		s.code = 0 // no test depends on the character
 		return a.find(s)
 	}
-	k := appendWords(binary.LittleEndian.AppendUint16(a.key[:0], s.code), s.tests)
-	a.key = k
-	code, ok := a.codes[string(k)]
-	if !ok {
-		code = a.firstAlike(s)
-		a.codes[string(k)] = code
+	code, ok := int32(0), false
+	if len(s.tests) == 1 {
+		k := uint64(s.code)<<32 | uint64(uint32(s.tests[0]))
+		if code, ok = a.code[k]; !ok {
+			code = a.firstAlike(s)
+			a.code[k] = code
+		}
+	} else {
+		k := appendWords(binary.LittleEndian.AppendUint16(a.key[:0], s.code), s.tests)
+		a.key = k
+		if code, ok = a.codes[string(k)]; !ok {
+			code = a.firstAlike(s)
+			a.codes[string(k)] = code
+		}
 	}
 	if code < 0 {
 		return -1
@@ -538,7 +548,7 @@ func (a *stringAutomaton) lastDigit(s stringState) int32 {
 func (a *stringAutomaton) firstAlike(s stringState) int32 {
 	if spelled := a.afterEscape(s.tests); spelled != nil {
 		run := spelled[int(s.code)<<4:][:16]
-		if !slices.ContainsFunc(run, func(q int32) bool { return q >= 0 }) {
+		if a.tests[0].want && !slices.ContainsFunc(run, func(q int32) bool { return q >= 0 }) {
 			return -1
 		}
 		return a.effect(appendWords(appendWords(make([]byte, 0, 128), s.tests), run), s.code)
@@ -573,10 +583,10 @@ func (a *stringAutomaton) effect(k []byte, effect uint16) int32 {
 }
 
 // afterEscape returns the states of the only test after each character up to U+00FF, −1 if it fails. It
-// returns nil unless there is one test, which must pass. The result is scratch that the next call
-// overwrites.
+// returns nil unless there is one test, which must pass or is watched. The result is scratch that the
+// next call overwrites.
 func (a *stringAutomaton) afterEscape(tests []int32) []int32 {
-	if len(a.tests) != 1 || !a.tests[0].want || a.canonical {
+	if len(a.tests) != 1 || !a.tests[0].want && !a.tests[0].watched || a.canonical {
 		return nil
 	}
 	if a.spelled != nil && a.latin == tests[0] {
@@ -593,9 +603,16 @@ func (a *stringAutomaton) afterEscape(tests []int32) []int32 {
 		}
 		return int32(max(-1, t.Next(int(q), int32(b))))
 	}
-	if x, is := t.(*trie); is {
+	x, is := t.(*trie)
+	if i, names := t.(*nameIndex); names {
+		x, is = i.trie, true
+	}
+	if is {
 		for r := range a.spelled {
 			a.spelled[r] = -1
+		}
+		if a.latin < 0 {
+			return a.spelled
 		}
 		for _, b := range x.bytes(nil, int(a.latin)) {
 			if q := next(a.latin, b); b < utf8.RuneSelf {
@@ -635,7 +652,7 @@ func (a *stringAutomaton) viable(q int32) bool {
 	ok := false
 	if spelled := a.afterEscape(s.tests); spelled != nil {
 		_, counts := a.begin(s)
-		ok = counts && slices.ContainsFunc(spelled[min(low, 0x100):min(low+n, 0x100)], func(q int32) bool { return q >= 0 })
+		ok = counts && (!a.tests[0].want || slices.ContainsFunc(spelled[min(low, 0x100):min(low+n, 0x100)], func(q int32) bool { return q >= 0 }))
 		a.alive[q] = ok
 		return ok
 	}

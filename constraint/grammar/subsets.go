@@ -34,9 +34,10 @@ type subsets struct {
 	classes *byteClasses // classes of bytes of the network; nil until a move is computed
 	set     itemSet
 	levels  map[string]int32
-	rules   [][]int32 // rules of each level
-	number  map[string]int32
-	single  map[single]*[alone]int32 // 1 + states of one item, 0 if there is none; number has all others
+	rules   [][]int32                // rules of each level
+	slots   []uint64                 // the states of several items by their hash, which is in the high half; the low half is 1 + the state, 0 where there is none
+	many    int                      // number of states in slots
+	single  map[single]*[alone]int32 // 1 + states of one item, 0 if there is none
 	last    single                   // key in single of the last such state
 	page    *[alone]int32            // single[last]
 	states  []state
@@ -52,7 +53,6 @@ type subsets struct {
 	first   []*[4]uint64            // first bytes of each rule as a bit set; nil until needed
 	start   int32
 	items   int    // total number of items in all states
-	key     []byte // scratch of find
 	block   []item // block of memory from which the items of states are cut
 	codes   []code // block of memory from which the rows of states are cut
 	meter   poll.Meter
@@ -134,7 +134,7 @@ type ret struct {
 }
 
 func newSubsets(n *network) *subsets {
-	s := &subsets{n: n, set: itemSet{n: n, seen: map[item]bool{}}, levels: map[string]int32{}, number: map[string]int32{}, single: map[single]*[alone]int32{},
+	s := &subsets{n: n, set: newItemSet(n), levels: map[string]int32{}, slots: make([]uint64, 64), single: map[single]*[alone]int32{},
 		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}, coded: map[pushdown.Move]int32{},
 		afters: map[[2]int32]int32{}, ended: map[string]int32{}, first: make([]*[4]uint64, len(n.rules))}
 	s.set.enter(n.rules[0].start)
@@ -163,13 +163,38 @@ func (s *subsets) find(level int32) int32 {
 	if len(s.set.items) == 1 {
 		return s.findSingle(level, s.set.items[0])
 	}
-	s.key = appendKey(binary.LittleEndian.AppendUint32(s.key[:0], uint32(level)), s.set.items)
-	if i, ok := s.number[string(s.key)]; ok {
-		return i
+	h := uint64(level)
+	for _, x := range s.set.items {
+		h = (h ^ h>>29 ^ x.hash()) * 0xBF58476D1CE4E5B9
+	}
+	at := s.slot(h, func(q *state) bool { return q.level == level && slices.Equal(q.items, s.set.items) })
+	if q := uint32(s.slots[at]); q > 0 {
+		return int32(q) - 1
 	}
 	i := s.add(level, s.set.items)
-	s.number[string(s.key)] = i
+	s.slots[at] = h&^(1<<32-1) | uint64(i+1)
+	if s.many++; 2*s.many > len(s.slots) {
+		was := s.slots
+		s.slots = make([]uint64, 4*len(was))
+		for _, x := range was {
+			if x > 0 {
+				s.slots[s.slot(x, func(*state) bool { return false })] = x
+			}
+		}
+	}
 	return i
+}
+
+// slot returns the index in slots of the state with hash h for which is returns true, or the free one
+// where it belongs.
+func (s *subsets) slot(h uint64, is func(q *state) bool) uint64 {
+	last := uint64(len(s.slots) - 1)
+	for i := h >> 32 & last; ; i = (i + 1) & last {
+		x := s.slots[i]
+		if x == 0 || (x^h)>>32 == 0 && is(&s.states[uint32(x)-1]) {
+			return i
+		}
+	}
 }
 
 // findSingle returns the number of the state whose only item is x.
@@ -249,7 +274,7 @@ func (s *subsets) code(q int32, b byte) (code, error) {
 	if row := s.states[q].row; row != nil && row[c] != unknown {
 		return row[c], nil
 	}
-	m, err := s.compute(q, s.classes.some[c])
+	m, err := s.compute(q, int(c), nil)
 	if err != nil {
 		return unknown, err
 	}
@@ -288,19 +313,28 @@ func (s *subsets) byteClasses() *byteClasses {
 	return s.classes
 }
 
-// compute computes the move of state q on b by one step of the subset construction.
-func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
-	from := s.states[q]
+// compute computes the move of state q on a class of bytes by one step of the subset construction. If
+// rows are known, they are the results of [runs.rowOf] for the items.
+func (s *subsets) compute(q int32, class int, rows [][]int32) (pushdown.Move, error) {
+	from, b := s.states[q], s.classes.some[class]
 	s.set.reset()
 	if s.meter.Done(64 + 8*len(from.items)) {
 		return pushdown.Move{}, s.meter.Err()
 	}
 	var calls []callArc
-	for _, x := range from.items {
+	for i, x := range from.items {
 		v := &s.n.nodes[x.node]
 		if v.scalar != nil {
-			if to := v.scalar.next(x.state, b); to >= 0 {
-				s.set.put(item{s.n.nodeOf(x.node, to), to})
+			if rows == nil {
+				if to := v.scalar.next(x.state, b); to >= 0 {
+					s.set.put(item{s.n.nodeOf(x.node, to), to})
+				}
+			} else if m := rows[i][class]; m >= 0 {
+				if y := (item{s.n.nodeOf(x.node, m>>1), m >> 1}); m&1 > 0 {
+					s.set.put(y)
+				} else {
+					s.set.add(y)
+				}
 			}
 			continue
 		}

@@ -21,12 +21,6 @@ func (n *network) trimmed() (*network, []bool, error) {
 	to := *n
 	to.bytes = bytes // the memory of the searches is free again
 	to.nodes = slices.Clone(n.nodes)
-	to.inputs = map[int32][]int32{}
-	for at, gates := range n.inputs {
-		if ok[at] {
-			to.inputs[at] = keep(gates, func(g int32) bool { return ok[n.gates[g].out] })
-		}
-	}
 	for at := range to.nodes {
 		v := &to.nodes[at]
 		if !ok[at] {
@@ -35,6 +29,7 @@ func (n *network) trimmed() (*network, []bool, error) {
 		}
 		v.free = keep(v.free, func(to int32) bool { return ok[to] })
 		v.arcs = keep(v.arcs, func(a arc) bool { return ok[a.to] })
+		v.inputs = keep(v.inputs, func(g int32) bool { return ok[n.gates[g].out] })
 		v.calls = keep(v.calls, func(c callArc) bool { return ok[c.to] && ok[n.rules[c.rule].start] })
 		if v.leads {
 			x := newTable(v.scalar)
@@ -157,7 +152,9 @@ type table struct {
 	// nodes where the names are the same, apart from those that have passed, and the numbers of names that
 	// have passed there, in ascending order; nil if there is only one or they are not known
 	group, passed []int32
+	nodes         []int32 // 1 + the result of node by state, 0 if not known; used if there is a group
 	rows          []*tableRow
+	read          [][]int32 // next states by state and class of bytes of the network; nil if not known
 
 	classes *byteClasses // classes of bytes of the automaton; nil until a move is computed
 }
@@ -192,8 +189,8 @@ func (t *table) to(q int32) int32 {
 func (t *table) targets(nodes []int32) []int32 { return t.leads.targets(nodes) }
 
 func (t *table) final(q int32) bool {
-	if t.all && t.leads == nil {
-		return t.automaton.final(q)
+	if t.all {
+		return t.leads == nil && t.automaton.final(q) || t.leads != nil && t.to(q) >= 0
 	}
 	r := t.at(q)
 	if r.ends == 0 {

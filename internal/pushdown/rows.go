@@ -127,16 +127,16 @@ type Splitter[E comparable] struct {
 // Split returns the slot of every class of a row, and the value of every slot. The slots are those of a
 // shape. The results are valid until the next call.
 func (s *Splitter[E]) Split(row []E) (slots []uint8, values []E) {
-	s.slots, s.values = s.slots[:0], s.values[:0]
+	s.slots, s.values = slices.Grow(s.slots[:0], len(row))[:len(row)], s.values[:0]
+	slots, k := s.slots, 0
 	for c, v := range row {
-		k := 0
-		if c > 0 && v == row[c-1] {
-			k = int(s.slots[c-1])
-		} else if k = slices.Index(s.values, v); k < 0 {
-			k = len(s.values)
-			s.values = append(s.values, v)
+		if c == 0 || v != row[c-1] {
+			if k = slices.Index(s.values, v); k < 0 {
+				k = len(s.values)
+				s.values = append(s.values, v)
+			}
 		}
-		s.slots = append(s.slots, uint8(k))
+		slots[c] = uint8(k)
 	}
 	return s.slots, s.values
 }
