@@ -2,7 +2,6 @@ package pushdown
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -75,7 +74,7 @@ func newBlocks(g *Graph, token []int32) blocks {
 	for k, tokens := range g.members {
 		b.class = append(b.class, int32(b.count()))
 		if b.stretches != nil && k == great {
-			b.addGreatest(g.class, int32(k))
+			b.addGreatest(tokens)
 			continue
 		}
 		for tokens := range slices.Chunk(tokens, blockSize) {
@@ -110,21 +109,22 @@ func (s *stretch) add(i int32, tokens []int32) (others []int32) {
 	return tokens[n:]
 }
 
-// addGreatest adds the blocks of the greatest class, which is number k.
-func (b *blocks) addGreatest(class []int32, k int32) {
+// addGreatest adds the blocks of the greatest class, which has the given tokens in ascending order.
+func (b *blocks) addGreatest(tokens []int32) {
 	for i := range b.stretches {
 		s := &b.stretches[i]
 		s.great = int32(b.count())
-		class := class[s.first:s.end]
 		n := 0
 		for at := range s.mark {
-			m := uint32(0)
-			for _, c := range slices.Backward(class[8*at : min(8*at+8, len(class))]) {
-				d := uint32(c ^ k)
-				m = m<<1 | (d-1)&^d>>31 // 1 if d = 0, without a branch
+			first, m := s.first+8*int32(at), uint8(0)
+			if len(tokens) >= 8 && tokens[7] == first+7 {
+				m, tokens, n = 0xFF, tokens[8:], n+8
 			}
-			s.mark[at] = uint8(m)
-			n += bits.OnesCount32(m)
+			for len(tokens) > 0 && tokens[0] < first+8 {
+				m |= 1 << (tokens[0] - first)
+				tokens, n = tokens[1:], n+1
+			}
+			s.mark[at] = m
 			if (at+1)%(blockSize/8) == 0 || at+1 == len(s.mark) {
 				b.add(n)
 				n = 0

@@ -3,7 +3,10 @@ package pushdown
 import (
 	"cmp"
 	"context"
+	"math"
+	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
@@ -21,20 +24,30 @@ type lifter struct {
 	numbers map[outcome]int32 // of outcomes that leave the level
 	list    []outcome         // outcome n+i is list[i]; outcome q < n is to continue at state q
 	rows    table             // of the states and outcomes of each class
-	class   []int32           // class of each token, −1 if it is dead in every state
+	runs    []classRun        // of all tokens that spell a text, in the order of their texts
 	sizes   []int32           // number of tokens of each class
 	pairs   int
 
 	// cache of the effects of texts; most texts have the effect of an earlier one
 	memory  memory
 	most    int         // maximum number of pairs in memory
+	depth   []prefix    // of the current token, by length
 	scratch []pair      // of extend and classify
 	space   space[pair] // of rows and effects
-	steps   space[int32]
 	waits   []wait
 	waiting []int32 // for each state, the wait at its call or return, 0 if unknown
 	alike   partitions
+
+	// scratch of members
+	class []int32  // class of each token that is not in the greatest class
+	great []uint64 // set of the tokens in the greatest class
+
+	builder builder
 }
+
+// classRun means that consecutive tokens of a vocabulary's order, up to the token with index end, have the
+// same class, −1 if they are dead in every state.
+type classRun struct{ class, end int32 }
 
 const (
 	dead  = -1 // no move
@@ -66,17 +79,24 @@ type memory struct {
 	generation int32
 	table
 	effects []effect
+	steps   []int32 // 1 + the number of the effect after one more byte, by effect and byte class; 0 if unknown
 	kept    int
 }
 
 // effect holds what is known of an effect in the memory.
 type effect struct {
-	hash   uint64
 	nested bool    // whether some pair leads to a wait
 	class  int32   // 1 + the class of the tokens with this effect, 0 if unknown
-	step   []int32 // 1 + the number of the effect after one more byte, by byte class; 0 if unknown
 	first  []uint8 // see the method first, nil if unknown
 	loop   uint64  // if some byte was seen not to change the effect, the set of the kinds of such bytes
+}
+
+// clear forgets all effects.
+func (m *memory) clear() {
+	m.table.clear()
+	clear(m.effects)
+	m.effects, m.steps, m.kept = m.effects[:0], m.steps[:0], 0
+	m.generation++
 }
 
 // remembered bounds the number of pairs in a memory. A memory that would exceed it is cleared.
@@ -89,7 +109,8 @@ func (l *lifter) read(ctx context.Context) error {
 	for q := range root.pairs {
 		root.pairs[q] = pair{int32(q), int32(q)}
 	}
-	depth := []prefix{root}
+	depth := append(l.depth[:0], root)
+	defer func() { l.depth = depth }()
 	work := 0
 	for i := 0; i < len(l.v.order); {
 		depth = depth[:l.v.shared[i]+1]
@@ -118,10 +139,12 @@ func (l *lifter) read(ctx context.Context) error {
 			return err
 		}
 		if c >= 0 {
-			for _, t := range l.v.order[i:same] {
-				l.class[t] = c
-			}
 			l.sizes[c] += int32(same - i)
+		}
+		if n := len(l.runs); n > 0 && l.runs[n-1].class == c {
+			l.runs[n-1].end = int32(same)
+		} else {
+			l.runs = append(l.runs, classRun{c, int32(same)})
 		}
 		i = same
 	}
@@ -149,7 +172,7 @@ func (l *lifter) classify(t int32, p *prefix) (int32, error) {
 	if e.class > 0 {
 		return e.class - 1, nil
 	}
-	row, h := p.pairs, e.hash
+	row, h := p.pairs, l.memory.hashes[p.id]
 	if e.nested {
 		if row, h = l.outcomes(t, p.pairs); len(row) == 0 {
 			return -1, nil
@@ -160,7 +183,8 @@ func (l *lifter) classify(t int32, p *prefix) (int32, error) {
 		if e.nested {
 			row = l.keep(row)
 		}
-		l.rows.list, l.sizes = append(l.rows.list, row), append(l.sizes, 0)
+		l.rows.add(h, row)
+		l.sizes = append(l.sizes, 0)
 		if l.pairs += len(row); l.pairs > limit {
 			return 0, &constraint.LimitError{What: "pairs of state and token class", Value: l.pairs, Bound: limit}
 		}
@@ -199,25 +223,60 @@ func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
 // classes are parts of the slice all.
 func (l *lifter) members() (all []int32, m [][]int32) {
 	n := int32(0)
-	type span struct{ from, to int32 } // of the tokens that are still missing in a class
-	left := make([]span, len(l.sizes))
-	for c, size := range l.sizes {
-		left[c] = span{n, n + size}
+	left := make([][]int32, len(l.sizes), len(l.sizes)+1) // parts of all for the tokens still missing
+	m = make([][]int32, len(left), len(left)+1)
+	for _, size := range l.sizes {
 		n += size
 	}
-	all, m = make([]int32, int(n)+len(l.v.Pad)), make([][]int32, len(left), len(left)+1)
-	for c, x := range left {
-		m[c] = all[x.from:x.to:x.to]
-	}
-	// From both ends at once, because consecutive tokens often wait for the same entry of left.
-	for i, j := 0, len(l.class)-1; i <= j; i, j = i+1, j-1 {
-		if c := l.class[i]; c >= 0 {
-			all[left[c].from] = int32(i)
-			left[c].from++
+	// Most tokens have the class great, often that of plain text, or are dead. They are found last, as
+	// the tokens that are not in any other class.
+	great, most := int32(-1), int32(len(l.v.order))-n
+	all = make([]int32, int(n)+len(l.v.Pad))
+	n = 0
+	for c, size := range l.sizes {
+		m[c] = all[n : n+size : n+size]
+		left[c] = m[c]
+		n += size
+		if size > most {
+			great, most = int32(c), size
 		}
-		if c := l.class[j]; c >= 0 && j > i {
-			left[c].to--
-			all[left[c].to] = int32(j)
+	}
+	l.great = append(l.great[:0], l.v.spelled...)
+	l.class = slices.Grow(l.class[:0], len(l.v.Tokens))[:len(l.v.Tokens)]
+	i := int32(0)
+	for _, x := range l.runs {
+		if x.class != great {
+			for _, t := range l.v.order[i:x.end] {
+				l.class[t] = x.class
+				l.great[t/64] &^= 1 << (t % 64)
+			}
+		}
+		i = x.end
+	}
+	for i, set := range l.great {
+		for others := l.v.spelled[i] &^ set; others != 0; others &= others - 1 {
+			t := int32(64*i + bits.TrailingZeros64(others))
+			if c := l.class[t]; c >= 0 {
+				left[c][0] = t
+				left[c] = left[c][1:]
+			}
+		}
+	}
+	if great >= 0 {
+		to := m[great]
+		for i, set := range l.great {
+			at := int32(64 * i)
+			if set == math.MaxUint64 {
+				for k := range to[:64] {
+					to[k] = at + int32(k)
+				}
+				to = to[64:]
+				continue
+			}
+			for ; set != 0; set &= set - 1 {
+				to[0] = at + int32(bits.TrailingZeros64(set))
+				to = to[1:]
+			}
 		}
 	}
 	if len(l.v.Pad) > 0 {
@@ -231,7 +290,7 @@ func (l *lifter) members() (all []int32, m [][]int32) {
 func (l *lifter) extend(p *prefix, b byte) prefix {
 	m := &l.memory
 	l.remember(p)
-	step, class := m.effects[p.id].step, l.m.Class[b]
+	step, class := l.step(p.id), l.m.Class[b]
 	x := step[class]
 	if x == 0 {
 		like := l.first(p)[class]
@@ -263,11 +322,16 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 		return prefix{pairs: l.keep(row), generation: -1}
 	}
 	id := l.store(row, h, nested)
-	step[class] = id + 1
+	l.step(p.id)[class] = id + 1 // the method store may have moved the step
 	if e := &m.effects[id]; id == p.id && !nested && e.loop == 0 {
 		e.loop = l.loop(p)
 	}
 	return prefix{m.list[id], id, m.generation}
+}
+
+// step returns the part of the memory's steps for an effect.
+func (l *lifter) step(id int32) []int32 {
+	return l.memory.steps[int(id)*l.m.Classes:][:l.m.Classes]
 }
 
 // column returns the part of next for a byte class.
@@ -333,12 +397,13 @@ type partitions struct {
 	space  space[uint8]
 }
 
-func newPartitions(m *Machine) partitions {
-	p := partitions{single: make([]uint8, m.Classes), seen: make([]int, len(m.Rows.width))}
+// reset prepares for a machine.
+func (p *partitions) reset(m *Machine) {
+	p.single, p.seen, p.calls = resize(p.single, m.Classes), resize(p.seen, len(m.Rows.width)), 0
 	for c := range p.single {
 		p.single[c] = uint8(c)
 	}
-	return p
+	p.space.reset()
 }
 
 // of returns a partition of the byte classes into sets that act alike on the positions of an effect.
@@ -348,6 +413,7 @@ func (p *partitions) of(m *Machine, effect []pair) []uint8 {
 		return p.single
 	}
 	row := p.space.take(m.Classes)
+	clear(row)
 	p.calls++
 	for _, x := range effect {
 		if x.o >= n {
@@ -384,7 +450,7 @@ func (l *lifter) remember(p *prefix) {
 		return
 	}
 	if m.kept+len(p.pairs) > l.most && m.kept > 0 {
-		*m = memory{generation: m.generation + 1}
+		m.clear()
 	}
 	h, nested := uint64(0), false
 	for _, x := range p.pairs {
@@ -400,30 +466,45 @@ func (l *lifter) store(pairs []pair, h uint64, nested bool) int32 {
 	m := &l.memory
 	id, ok := m.find(h, pairs)
 	if !ok {
-		m.list, m.effects = append(m.list, l.keep(pairs)), append(m.effects, effect{hash: h, nested: nested, step: l.steps.take(l.m.Classes)})
+		m.add(h, l.keep(pairs))
+		m.effects = append(m.effects, effect{nested: nested})
+		n := len(m.steps)
+		m.steps = slices.Grow(m.steps, l.m.Classes)[:n+l.m.Classes]
+		clear(m.steps[n:])
 		m.kept += len(pairs)
 	}
 	return id
 }
 
-// space hands out slices of zeros that are parts of larger ones.
-type space[E any] struct{ free []E }
+// space hands out slices that are parts of larger ones. Their entries are arbitrary.
+type space[E any] struct {
+	all  [][]E
+	used int // number of slices in all of which parts were taken
+	free []E
+}
 
 // spaceSize is the number of entries that a space allocates at once.
-const spaceSize = 1 << 12
+const spaceSize = 1 << 13
 
-// take returns n zeros.
+// take returns n entries.
 func (s *space[E]) take(n int) []E {
 	if n > spaceSize/8 {
 		return make([]E, n)
 	}
 	if n > len(s.free) {
-		s.free = make([]E, spaceSize)
+		if s.used == len(s.all) {
+			s.all = append(s.all, make([]E, spaceSize))
+		}
+		s.free = s.all[s.used]
+		s.used++
 	}
 	x := s.free[:n:n]
 	s.free = s.free[n:]
 	return x
 }
+
+// reset takes back all entries.
+func (s *space[E]) reset() { s.used, s.free = 0, nil }
 
 // keep returns a copy of x.
 func (l *lifter) keep(x []pair) []pair {
@@ -432,29 +513,51 @@ func (l *lifter) keep(x []pair) []pair {
 	return y
 }
 
-// table numbers lists of pairs. Numbers are kept by the hash of their list, the sum of its pairs'
-// hashes, or by the next free number after it.
+// table numbers lists of pairs. The hash of a list is the sum of its pairs' hashes.
 type table struct {
-	index map[uint64]int32
-	list  [][]pair
+	list   [][]pair
+	hashes []uint64 // of the lists
+	// 1 + the number of a list, 0 if free. The number is at the place that the hash determines, or at the
+	// first free place after it. The length is a power of two.
+	places []int32
 }
 
-// find returns the number of x. If x is not in the table, find returns the number that x gets, and
-// false. The caller must then append x to the list.
+// find returns the number of x. If x is not in the table, find returns the number that x would get,
+// and false.
 func (t *table) find(h uint64, x []pair) (int32, bool) {
-	if t.index == nil {
-		t.index = map[uint64]int32{}
-	}
-	for ; ; h++ {
-		i, ok := t.index[h]
-		if !ok {
-			t.index[h] = int32(len(t.list))
-			return int32(len(t.list)), false
-		}
-		if slices.Equal(t.list[i], x) {
-			return i, true
+	if len(t.places) > 0 {
+		for at := t.place(h); t.places[at] > 0; at = (at + 1) % len(t.places) {
+			if i := t.places[at] - 1; t.hashes[i] == h && slices.Equal(t.list[i], x) {
+				return i, true
+			}
 		}
 	}
+	return int32(len(t.list)), false
+}
+
+// add adds x, which is not in the table.
+func (t *table) add(h uint64, x []pair) {
+	t.list, t.hashes = append(t.list, x), append(t.hashes, h)
+	from := len(t.list) - 1
+	if 2*len(t.list) > len(t.places) {
+		t.places, from = make([]int32, max(1<<8, 2*len(t.places))), 0
+	}
+	for i, h := range t.hashes[from:] {
+		at := t.place(h)
+		for t.places[at] > 0 {
+			at = (at + 1) % len(t.places)
+		}
+		t.places[at] = int32(from+i) + 1
+	}
+}
+
+func (t *table) place(h uint64) int { return int(h>>32) & (len(t.places) - 1) }
+
+// clear removes all lists.
+func (t *table) clear() {
+	clear(t.list)
+	clear(t.places)
+	t.list, t.hashes = t.list[:0], t.hashes[:0]
 }
 
 func (x pair) hash() uint64 {
@@ -488,18 +591,51 @@ func (l *lifter) outcome(o int32) outcome {
 // vocabulary v. The machine must have passed [Machine.Check]. The error is the cause of ctx or a
 // [*constraint.LimitError].
 func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
-	l := newLifter(m, v)
+	l := lifters.Get().(*lifter)
+	defer l.release()
+	l.reset(m, v)
 	if err := l.read(ctx); err != nil {
 		return nil, err
 	}
 	return l.trim(ctx)
 }
 
+// lifters holds lifters that are not in use. Their memory is used again by later lifts, most of which
+// are small.
+var lifters = sync.Pool{New: func() any { return new(lifter) }}
+
+// pooled bounds the number of pairs of a lift whose memory is used again.
+const pooled = 1 << 18
+
 func newLifter(m *Machine, v *Vocabulary) *lifter {
+	l := new(lifter)
+	l.reset(m, v)
+	return l
+}
+
+// release puts the lifter, which must not be used any more, among those that later lifts use.
+func (l *lifter) release() {
+	if l.pairs > pooled || l.most > pooled && l.memory.generation > 0 {
+		return
+	}
+	l.v, l.reader, l.builder.Graph, l.builder.l = nil, reader{}, nil, nil
+	lifters.Put(l)
+}
+
+// reset prepares for a lift. It keeps nothing of an earlier one but room.
+func (l *lifter) reset(m *Machine, v *Vocabulary) {
 	n := m.States()
-	l := &lifter{v: v, n: int32(n), numbers: map[outcome]int32{}, most: remembered, class: slices.Clone(v.dead), next: make([]int32, n*m.Classes), waiting: make([]int32, n),
-		alike: newPartitions(m)}
-	l.m, l.exits, l.find, l.same = m, map[exit]int32{}, map[start]int32{}, map[string]int32{}
+	l.v, l.n, l.most, l.pairs = v, int32(n), remembered, 0
+	l.reader = reader{m: m, exits: map[exit]int32{}, find: map[start]int32{}, same: map[string]int32{}}
+	l.numbers, l.list = map[outcome]int32{}, l.list[:0]
+	l.rows.clear()
+	l.memory.clear()
+	l.memory.generation = 0
+	l.runs, l.sizes, l.waits = l.runs[:0], l.sizes[:0], l.waits[:0]
+	l.waiting = resize(l.waiting, n)
+	l.alike.reset(m)
+	l.space.reset()
+	l.next = slices.Grow(l.next[:0], n*m.Classes)[:n*m.Classes]
 	for c := range m.Classes {
 		column := l.column(uint8(c))
 		for q := range column {
@@ -513,7 +649,6 @@ func newLifter(m *Machine, v *Vocabulary) *lifter {
 			}
 		}
 	}
-	return l
 }
 
 // trim returns the graph of those parts that are reachable from the start. It works level by level.
@@ -523,9 +658,9 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	meter.Watch(ctx)
 	n := l.m.States()
 	tokens, members := l.members()
-	g := &Graph{m: l.m, v: l.v, members: members, class: l.class,
+	g := &Graph{m: l.m, v: l.v, members: members,
 		levels: make([]level, l.m.Levels), starts: l.starts, local: make([]int32, n+1)}
-	b := newBuilder(g, l)
+	b := l.build(g)
 	for i := range g.local {
 		g.local[i] = -1
 	}
@@ -566,9 +701,9 @@ type Vocabulary struct {
 	upto   []int32 // for each token in order, the end of its bytes in rest
 	// for each byte in rest, the end in order of the tokens that begin with the text up to it, which
 	// are consecutive, and the kinds of bytes that follow this text in them
-	ends  []int32
-	kinds []uint64
-	dead  []int32 // −1 for every token, to be copied
+	ends    []int32
+	kinds   []uint64
+	spelled []uint64 // set of the tokens in order
 }
 
 // kind divides the bytes into fewer than 64 kinds. Within a string, most states read all control
@@ -625,10 +760,11 @@ func (v *Vocabulary) prepare() {
 // spells[t] is true, or all tokens if spells is nil. None of these tokens may be in pad, which may be
 // in any order. The result keeps a reference to the slice tokens.
 func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
-	v := &Vocabulary{Tokens: tokens, dead: slices.Repeat([]int32{-1}, len(tokens)), Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
+	v := &Vocabulary{Tokens: tokens, spelled: make([]uint64, (len(tokens)+63)/64), Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
 	for t := range tokens {
 		if spells == nil || spells[t] {
 			v.order = append(v.order, int32(t))
+			v.spelled[t/64] |= 1 << (t % 64)
 		}
 	}
 	slices.SortFunc(v.order, func(a, b int32) int {
