@@ -2,6 +2,7 @@ package pushdown
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/simd"
@@ -48,8 +49,9 @@ type part struct {
 // one by one, which is faster.
 const partSize = 16
 
-// newBlocks returns the blocks of a graph. The slice token holds the tokens of all classes in order.
-func newBlocks(g *Graph, token []int32) blocks {
+// newBlocks returns the blocks of a graph. The slice token holds the tokens of all classes in order. If
+// a class has most tokens, then most is the set of them.
+func newBlocks(g *Graph, token []int32, most []uint64) blocks {
 	b := blocks{token: token, from: []int32{0}, ones: make([]float64, blockSize)}
 	for i := range b.ones {
 		b.ones[i] = 1
@@ -74,7 +76,7 @@ func newBlocks(g *Graph, token []int32) blocks {
 	for k, tokens := range g.members {
 		b.class = append(b.class, int32(b.count()))
 		if b.stretches != nil && k == great {
-			b.addGreatest(tokens)
+			b.addGreatest(most)
 			continue
 		}
 		for tokens := range slices.Chunk(tokens, blockSize) {
@@ -109,22 +111,16 @@ func (s *stretch) add(i int32, tokens []int32) (others []int32) {
 	return tokens[n:]
 }
 
-// addGreatest adds the blocks of the greatest class, which has the given tokens in ascending order.
-func (b *blocks) addGreatest(tokens []int32) {
+// addGreatest adds the blocks of the greatest class, which is the given set of tokens.
+func (b *blocks) addGreatest(set []uint64) {
 	for i := range b.stretches {
 		s := &b.stretches[i]
 		s.great = int32(b.count())
-		n := 0
+		n, set := 0, set[s.first/64:]
 		for at := range s.mark {
-			first, m := s.first+8*int32(at), uint8(0)
-			if len(tokens) >= 8 && tokens[7] == first+7 {
-				m, tokens, n = 0xFF, tokens[8:], n+8
-			}
-			for len(tokens) > 0 && tokens[0] < first+8 {
-				m |= 1 << (tokens[0] - first)
-				tokens, n = tokens[1:], n+1
-			}
+			m := uint8(set[at/8] >> (at % 8 * 8))
 			s.mark[at] = m
+			n += bits.OnesCount8(m)
 			if (at+1)%(blockSize/8) == 0 || at+1 == len(s.mark) {
 				b.add(n)
 				n = 0

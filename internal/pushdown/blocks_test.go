@@ -27,7 +27,15 @@ func TestBlocks(t *testing.T) {
 					g.members[k] = append(g.members[k], int32(i))
 				}
 			}
-			b := newBlocks(g, slices.Concat(g.members...))
+			most := make([]uint64, tokens/64+1)
+			for _, members := range g.members {
+				for _, i := range members {
+					if len(members) > tokens/2 {
+						most[i/64] |= 1 << (i % 64)
+					}
+				}
+			}
+			b := newBlocks(g, slices.Concat(g.members...), most)
 			if b.stretches != nil {
 				stretched++
 			}

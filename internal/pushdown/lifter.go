@@ -3,7 +3,6 @@ package pushdown
 import (
 	"cmp"
 	"context"
-	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -41,6 +40,7 @@ type lifter struct {
 	// scratch of members
 	class []int32  // class of each token that is not in the greatest class
 	great []uint64 // set of the tokens in the greatest class
+	fill  []int32  // end of the tokens of each class that are known
 
 	builder builder
 }
@@ -220,61 +220,54 @@ func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
 }
 
 // members returns the tokens of each class in ascending order, and then the padding tokens. The
-// classes are parts of the slice all.
-func (l *lifter) members() (all []int32, m [][]int32) {
+// classes are parts of the slice all. If a class has most tokens, then great is the set of its tokens,
+// which is valid until the lifter's next call.
+func (l *lifter) members() (all []int32, m [][]int32, great []uint64) {
 	n := int32(0)
-	left := make([][]int32, len(l.sizes), len(l.sizes)+1) // parts of all for the tokens still missing
-	m = make([][]int32, len(left), len(left)+1)
 	for _, size := range l.sizes {
 		n += size
 	}
-	// Most tokens have the class great, often that of plain text, or are dead. They are found last, as
+	// Most tokens have the class most, often that of plain text, or are dead. They are found last, as
 	// the tokens that are not in any other class.
-	great, most := int32(-1), int32(len(l.v.order))-n
-	all = make([]int32, int(n)+len(l.v.Pad))
+	most, count := int32(-1), int32(len(l.v.order))-n
+	all, m = make([]int32, int(n)+len(l.v.Pad)), make([][]int32, len(l.sizes), len(l.sizes)+1)
+	l.fill = l.fill[:0]
 	n = 0
 	for c, size := range l.sizes {
+		l.fill = append(l.fill, n)
 		m[c] = all[n : n+size : n+size]
-		left[c] = m[c]
 		n += size
-		if size > most {
-			great, most = int32(c), size
+		if size > count {
+			most, count = int32(c), size
 		}
 	}
-	l.great = append(l.great[:0], l.v.spelled...)
-	l.class = slices.Grow(l.class[:0], len(l.v.Tokens))[:len(l.v.Tokens)]
+	great = append(l.great[:0], l.v.spelled...)
+	class := slices.Grow(l.class[:0], len(l.v.Tokens))[:len(l.v.Tokens)]
+	l.great, l.class = great, class
 	i := int32(0)
 	for _, x := range l.runs {
-		if x.class != great {
+		if x.class != most {
 			for _, t := range l.v.order[i:x.end] {
-				l.class[t] = x.class
-				l.great[t/64] &^= 1 << (t % 64)
+				class[t] = x.class
+				great[t/64] &^= 1 << (t % 64)
 			}
 		}
 		i = x.end
 	}
-	for i, set := range l.great {
+	for i, set := range great {
 		for others := l.v.spelled[i] &^ set; others != 0; others &= others - 1 {
 			t := int32(64*i + bits.TrailingZeros64(others))
-			if c := l.class[t]; c >= 0 {
-				left[c][0] = t
-				left[c] = left[c][1:]
+			if c := class[t]; c >= 0 {
+				all[l.fill[c]] = t
+				l.fill[c]++
 			}
 		}
 	}
-	if great >= 0 {
-		to := m[great]
-		for i, set := range l.great {
-			at := int32(64 * i)
-			if set == math.MaxUint64 {
-				for k := range to[:64] {
-					to[k] = at + int32(k)
-				}
-				to = to[64:]
-				continue
-			}
+	if most >= 0 {
+		to := m[most]
+		for i, set := range great {
 			for ; set != 0; set &= set - 1 {
-				to[0] = at + int32(bits.TrailingZeros64(set))
+				to[0] = int32(64*i + bits.TrailingZeros64(set))
 				to = to[1:]
 			}
 		}
@@ -282,8 +275,14 @@ func (l *lifter) members() (all []int32, m [][]int32) {
 	if len(l.v.Pad) > 0 {
 		copy(all[n:], l.v.Pad)
 		m = append(m, all[n:])
+		if len(l.v.Pad) > len(l.v.order) {
+			clear(great)
+			for _, t := range l.v.Pad {
+				great[t/64] |= 1 << (t % 64)
+			}
+		}
 	}
-	return all, m
+	return all, m, great
 }
 
 // extend returns the effect of the text of p followed by the byte b.
@@ -389,43 +388,71 @@ func (l *lifter) first(p *prefix) []uint8 {
 }
 
 // partitions divides byte classes into sets that act alike. A partition is stored as the first class
-// of the set of each class.
+// of the set of each class. It is refined by one shape of rows after another.
 type partitions struct {
-	single []uint8 // every class is a set
-	seen   []int   // for each shape of rows, the last call of the method of that used it
-	calls  int
+	list   [][]uint8 // partition 0 is one set; in partition 1, every class is a set
+	next   []int32   // 1 + the partition that is partition i refined by shape k, at i·shapes+k; 0 if unknown
+	shapes int
 	space  space[uint8]
 }
 
 // reset prepares for a machine.
 func (p *partitions) reset(m *Machine) {
-	p.single, p.seen, p.calls = resize(p.single, m.Classes), resize(p.seen, len(m.Rows.width)), 0
-	for c := range p.single {
-		p.single[c] = uint8(c)
-	}
 	p.space.reset()
+	p.list, p.next, p.shapes = p.list[:0], p.next[:0], len(m.Rows.width)
+	one, single := p.space.take(m.Classes), p.space.take(m.Classes)
+	clear(one)
+	for c := range single {
+		single[c] = uint8(c)
+	}
+	p.add(one)
+	p.add(single)
+}
+
+// add adds a partition and returns its number.
+func (p *partitions) add(row []uint8) int32 {
+	p.list = append(p.list, row)
+	n := len(p.next)
+	p.next = slices.Grow(p.next, p.shapes)[:n+p.shapes]
+	clear(p.next[n:])
+	return int32(len(p.list)) - 1
 }
 
 // of returns a partition of the byte classes into sets that act alike on the positions of an effect.
 func (p *partitions) of(m *Machine, effect []pair) []uint8 {
-	n := int32(m.States())
+	n, at := int32(m.States()), int32(0)
 	if len(effect) == int(n) { // the states tell all classes apart, with rare exceptions
-		return p.single
+		return p.list[1]
 	}
-	row := p.space.take(m.Classes)
-	clear(row)
-	p.calls++
 	for _, x := range effect {
 		if x.o >= n {
 			continue
 		}
-		if k := m.Rows.shape(x.o); p.seen[k] != p.calls {
-			p.seen[k] = p.calls
-			of := m.Rows.slotsOf(k)
-			refine(row, func(a, b uint8) bool { return of[a] == of[b] })
+		k := m.Rows.shape(x.o)
+		to := p.next[int(at)*p.shapes+int(k)] - 1
+		if to < 0 {
+			to = p.refined(at, m.Rows.slotsOf(k))
+			p.next[int(at)*p.shapes+int(k)] = to + 1
+		}
+		if at = to; at == 1 {
+			break
 		}
 	}
-	return row
+	return p.list[at]
+}
+
+// refined returns the partition that is partition i refined by a shape with the given slots.
+func (p *partitions) refined(i int32, slots []uint8) int32 {
+	was := p.list[i]
+	row := p.space.take(len(was))
+	copy(row, was)
+	refine(row, func(a, b uint8) bool { return slots[a] == slots[b] })
+	for _, known := range []int32{i, 1} {
+		if slices.Equal(row, p.list[known]) {
+			return known
+		}
+	}
+	return p.add(row)
 }
 
 // refine divides the sets of a partition into sets of equal classes.
@@ -657,7 +684,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	var meter poll.Meter
 	meter.Watch(ctx)
 	n := l.m.States()
-	tokens, members := l.members()
+	tokens, members, great := l.members()
 	g := &Graph{m: l.m, v: l.v, members: members,
 		levels: make([]level, l.m.Levels), starts: l.starts, local: make([]int32, n+1)}
 	b := l.build(g)
@@ -684,7 +711,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 		return cmp.Or(cmp.Compare(g.starts[x].depth, g.starts[y].depth), cmp.Compare(x, y))
 	})
 	g.plan = newPlan(g, depths(l.after))
-	g.blocks = newBlocks(g, tokens)
+	g.blocks = newBlocks(g, tokens, great)
 	return g, meter.Poll()
 }
 
