@@ -68,6 +68,7 @@ type wait struct {
 }
 
 // prefix is the effect of a text on all states. It has a number in the memory of its generation.
+// While that is the memory, the field pairs may be missing.
 type prefix struct {
 	pairs      []pair
 	id         int32
@@ -86,9 +87,12 @@ type memory struct {
 // effect holds what is known of an effect in the memory.
 type effect struct {
 	nested bool    // whether some pair leads to a wait
-	class  int32   // 1 + the class of the tokens with this effect, 0 if unknown
+	class  int32   // 2 + the class of the tokens with this effect, 0 if unknown
 	first  []uint8 // see the method first, nil if unknown
-	loop   uint64  // if some byte was seen not to change the effect, the set of the kinds of such bytes
+	asked  bool    // whether some step was computed
+	// the set of the kinds of bytes that do not change the effect, if some byte was seen not to. It
+	// contains the kind end unless the effect is nested.
+	loop uint64
 }
 
 // clear forgets all effects.
@@ -109,22 +113,28 @@ func (l *lifter) read(ctx context.Context) error {
 	for q := range root.pairs {
 		root.pairs[q] = pair{int32(q), int32(q)}
 	}
-	depth := append(l.depth[:0], root)
-	defer func() { l.depth = depth }()
+	l.depth = append(l.depth[:0], root)
+	v, m := l.v, &l.memory
 	work := 0
-	for i := 0; i < len(l.v.order); {
-		depth = depth[:l.v.shared[i]+1]
+	for i := 0; i < len(v.order); {
+		l.depth = l.depth[:v.shared[i]+1]
 		same := i + 1  // index of the first token that may have another effect than token i
 		at := int32(0) // first byte of token i that it does not share with the one before
 		if i > 0 {
-			at = l.v.upto[i-1]
+			at = v.upto[i-1]
 		}
-		for ; at < l.v.upto[i]; at++ {
-			p := &depth[len(depth)-1]
-			work += 64 + len(p.pairs)
-			depth = append(depth, l.extend(p, l.v.rest[at]))
-			if next := &depth[len(depth)-1]; l.loops(next, at) {
-				same = int(l.v.ends[at])
+		for ; at < v.upto[i]; at++ {
+			p := &l.depth[len(l.depth)-1]
+			work += 64
+			next := l.known(p, l.m.Class[v.rest[at]])
+			if next.generation < 0 {
+				work += len(l.pairsOf(p))
+				next = l.extend(p, v.rest[at])
+			}
+			l.depth = append(l.depth, next)
+			if next.generation >= 0 && v.kinds[at]&^m.effects[next.id].loop == 0 {
+				// No byte that follows changes the effect, so all tokens that begin like this have it.
+				same = int(v.ends[at])
 				break
 			}
 		}
@@ -134,9 +144,16 @@ func (l *lifter) read(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 		}
-		c, err := l.classify(l.v.order[i], &depth[len(depth)-1])
-		if err != nil {
-			return err
+		p := &l.depth[len(l.depth)-1]
+		c := int32(-2)
+		if p.generation == m.generation {
+			c = m.effects[p.id].class - 2
+		}
+		if c == -2 {
+			var err error
+			if c, err = l.classify(v.order[i], p); err != nil {
+				return err
+			}
 		}
 		if c >= 0 {
 			l.sizes[c] += int32(same - i)
@@ -151,32 +168,39 @@ func (l *lifter) read(ctx context.Context) error {
 	return nil
 }
 
-// loops reports whether no byte changes the effect p that follows, in some token, the text up to the
-// byte rest[at]. All tokens that begin with this text then have its effect, which is p.
-func (l *lifter) loops(p *prefix, at int32) bool {
-	m := &l.memory
-	if p.generation != m.generation || m.effects[p.id].nested {
-		return false
+// known returns the effect of the text of p followed by a byte of the given class, with generation −1
+// if the memory does not have it.
+func (l *lifter) known(p *prefix, class uint8) prefix {
+	if m := &l.memory; p.generation == m.generation {
+		if x := m.steps[int(p.id)*l.m.Classes+int(class)]; x > 0 {
+			return prefix{id: x - 1, generation: m.generation}
+		}
 	}
-	return l.v.kinds[at]&^m.effects[p.id].loop == 0
+	return prefix{generation: -1}
+}
+
+// pairsOf returns the pairs of the effect p.
+func (l *lifter) pairsOf(p *prefix) []pair {
+	if p.generation == l.memory.generation {
+		return l.memory.list[p.id]
+	}
+	return p.pairs
 }
 
 // classify returns the class of the tokens with the same outcomes as token t, −1 if all are dead.
 // The prefix p is the effect of the token's text.
 func (l *lifter) classify(t int32, p *prefix) (int32, error) {
-	if len(p.pairs) == 0 {
-		return -1, nil
-	}
 	l.remember(p)
 	e := &l.memory.effects[p.id]
 	if e.class > 0 {
-		return e.class - 1, nil
+		return e.class - 2, nil
 	}
-	row, h := p.pairs, l.memory.hashes[p.id]
+	row, h := l.pairsOf(p), l.memory.hashes[p.id]
 	if e.nested {
-		if row, h = l.outcomes(t, p.pairs); len(row) == 0 {
-			return -1, nil
-		}
+		row, h = l.outcomes(t, row)
+	}
+	if len(row) == 0 {
+		return -1, nil
 	}
 	c, ok := l.rows.find(h, row)
 	if !ok {
@@ -190,7 +214,7 @@ func (l *lifter) classify(t int32, p *prefix) (int32, error) {
 		}
 	}
 	if !e.nested {
-		e.class = c + 1
+		e.class = c + 2
 	}
 	return c, nil
 }
@@ -290,42 +314,49 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 	m := &l.memory
 	l.remember(p)
 	step, class := l.step(p.id), l.m.Class[b]
-	x := step[class]
-	if x == 0 {
+	if e := &m.effects[p.id]; e.asked {
+		// Most effects are asked for only one step. The others are worth finding out which classes act
+		// alike.
 		like := l.first(p)[class]
-		x = step[like]
-		step[class], class = x, like
+		step[class], class = step[like], like
+	} else {
+		e.asked = true
 	}
-	if x > 0 {
-		return prefix{m.list[x-1], x - 1, m.generation}
+	if x := step[class]; x > 0 {
+		return prefix{id: x - 1, generation: m.generation}
 	}
-	row, h, nested := l.scratch[:0], uint64(0), false
+	pairs := m.list[p.id]
+	row, h, nested := slices.Grow(l.scratch[:0], len(pairs))[:len(pairs)], uint64(0), false
+	l.scratch = row
 	to := l.column(class)
-	for _, x := range p.pairs {
+	n := 0
+	for _, x := range pairs {
 		if x.o >= l.n {
 			x.o = l.longer(x.o)
+			nested = true
 		} else if q := to[x.o]; q >= 0 {
 			x.o = q
 		} else if q == dead {
 			continue
 		} else {
 			x.o = l.wait(x.o)
+			nested = true
 		}
-		row = append(row, x)
+		row[n] = x
+		n++
 		h += x.hash()
-		nested = nested || x.o >= l.n
 	}
-	l.scratch = row
+	row = row[:n]
 	if m.kept+len(row) > l.most {
 		// remembered by the next generation, if anyone asks
 		return prefix{pairs: l.keep(row), generation: -1}
 	}
 	id := l.store(row, h, nested)
 	l.step(p.id)[class] = id + 1 // the method store may have moved the step
-	if e := &m.effects[id]; id == p.id && !nested && e.loop == 0 {
+	if e := &m.effects[id]; id == p.id && e.loop == 1<<end {
 		e.loop = l.loop(p)
 	}
-	return prefix{m.list[id], id, m.generation}
+	return prefix{id: id, generation: m.generation}
 }
 
 // step returns the part of the memory's steps for an effect.
@@ -359,7 +390,7 @@ func (l *lifter) longer(o int32) int32 {
 
 // loop returns the set of the kinds of bytes that do not change the effect p, which has no wait.
 func (l *lifter) loop(p *prefix) uint64 {
-	first := l.first(p)
+	first, pairs := l.first(p), l.pairsOf(p)
 	var known, loops [256]bool // by byte class
 	set := ^uint64(0)
 	for b, k := range kind {
@@ -369,7 +400,7 @@ func (l *lifter) loop(p *prefix) uint64 {
 		c := first[l.m.Class[b]]
 		if !known[c] {
 			to := l.column(c)
-			known[c], loops[c] = true, !slices.ContainsFunc(p.pairs, func(x pair) bool { return to[x.o] != x.o })
+			known[c], loops[c] = true, !slices.ContainsFunc(pairs, func(x pair) bool { return to[x.o] != x.o })
 		}
 		if !loops[c] {
 			set &^= 1 << k
@@ -382,7 +413,7 @@ func (l *lifter) loop(p *prefix) uint64 {
 func (l *lifter) first(p *prefix) []uint8 {
 	e := &l.memory.effects[p.id]
 	if e.first == nil {
-		e.first = l.alike.of(l.m, p.pairs)
+		e.first = l.alike.of(l.m, l.pairsOf(p))
 	}
 	return e.first
 }
@@ -477,6 +508,10 @@ func (l *lifter) remember(p *prefix) {
 		return
 	}
 	if m.kept+len(p.pairs) > l.most && m.kept > 0 {
+		for i := range l.depth { // their pairs are known only to this memory
+			x := &l.depth[i]
+			x.pairs = l.pairsOf(x)
+		}
 		m.clear()
 	}
 	h, nested := uint64(0), false
@@ -485,7 +520,7 @@ func (l *lifter) remember(p *prefix) {
 		nested = nested || x.o >= l.n
 	}
 	id := l.store(p.pairs, h, nested)
-	p.pairs, p.id, p.generation = m.list[id], id, m.generation
+	p.id, p.generation = id, m.generation
 }
 
 // store returns the number in the memory of an effect, and stores it if it is new.
@@ -494,7 +529,14 @@ func (l *lifter) store(pairs []pair, h uint64, nested bool) int32 {
 	id, ok := m.find(h, pairs)
 	if !ok {
 		m.add(h, l.keep(pairs))
-		m.effects = append(m.effects, effect{nested: nested})
+		e := effect{nested: nested}
+		if !nested {
+			e.loop = 1 << end
+		}
+		if len(pairs) == 0 {
+			e.class = 1
+		}
+		m.effects = append(m.effects, e)
 		n := len(m.steps)
 		m.steps = slices.Grow(m.steps, l.m.Classes)[:n+l.m.Classes]
 		clear(m.steps[n:])
@@ -727,13 +769,16 @@ type Vocabulary struct {
 	rest   []byte  // remaining bytes of all tokens in order, concatenated
 	upto   []int32 // for each token in order, the end of its bytes in rest
 	// for each byte in rest, the end in order of the tokens that begin with the text up to it, which
-	// are consecutive, and the kinds of bytes that follow this text in them
+	// are consecutive, and the kinds of bytes that follow this text in them, with the kind end
 	ends    []int32
 	kinds   []uint64
 	spelled []uint64 // set of the tokens in order
 }
 
-// kind divides the bytes into fewer than 64 kinds. Within a string, most states read all control
+// end is the kind of the end of a token.
+const end = 63
+
+// kind divides the bytes into fewer than 63 kinds. Within a string, most states read all control
 // characters alike, and likewise all small letters, all capital letters and all digits. Each
 // punctuation character is a kind of its own. The bytes from 0x7F on are one kind although strings
 // read them differently: the first byte of a character of several bytes always leads to another
@@ -764,10 +809,11 @@ var kind = func() (kind [256]uint8) {
 func (v *Vocabulary) prepare() {
 	v.ends, v.kinds = make([]int32, len(v.rest)), make([]uint64, len(v.rest))
 	var path []int32 // indices in rest of the bytes of the current token
-	leave := func(depth int32, end int) {
+	leave := func(depth int32, to int) {
 		for n := len(path) - 1; n >= int(depth); n-- {
 			at := path[n]
-			v.ends[at] = int32(end)
+			v.ends[at] = int32(to)
+			v.kinds[at] |= 1 << end
 			if n > 0 {
 				v.kinds[path[n-1]] |= v.kinds[at] | 1<<kind[v.rest[at]]
 			}
