@@ -13,6 +13,7 @@ type builder struct {
 	l       *lifter
 	from    []int32   // outcomes of machine state q are read[from[q]:from[q+1]]
 	fill    []int32   // end of the outcomes of each state that are known
+	at      []int32   // scratch of build
 	read    []reading // by state and class
 	seen    []int32
 	room    []int32 // for the lists of classes in the graph's weights
@@ -31,12 +32,15 @@ type reading struct{ o, class int32 }
 // state.
 type weighed struct{ w, turn int32 }
 
+// together is the number of readings that fit the cache.
+const together = 1 << 16
+
 // build returns a builder of the graph g with the outcomes that the lifter has found. It is the
 // lifter's only one.
 func (l *lifter) build(g *Graph) *builder {
 	n := l.m.States()
 	b := &l.builder
-	*b = builder{Graph: g, l: l, from: resize(b.from, n+1), fill: b.fill, read: slices.Grow(b.read[:0], l.pairs)[:l.pairs], seen: b.seen, weight: b.weight, sorted: b.sorted,
+	*b = builder{Graph: g, l: l, from: resize(b.from, n+1), fill: b.fill, at: b.at, read: slices.Grow(b.read[:0], l.pairs)[:l.pairs], seen: b.seen, weight: b.weight, sorted: b.sorted,
 		room: make([]int32, l.pairs), entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
 	for i := range b.weight {
 		b.weight[i] = b.weight[i][:0]
@@ -50,10 +54,21 @@ func (l *lifter) build(g *Graph) *builder {
 		b.from[q+1] += b.from[q]
 	}
 	b.fill = append(b.fill[:0], b.from...)
-	for c, row := range l.rows.list {
-		for _, p := range row {
-			b.read[b.fill[p.q]] = reading{o: p.o, class: int32(c)}
-			b.fill[p.q]++
+	// Some states at a time, whose outcomes stay in the cache.
+	b.at = resize(b.at, len(l.rows.list)) // number of pairs of each row that have been read
+	for end := 0; end < n; {
+		first := b.from[end]
+		for end++; end < n && b.from[end+1]-first <= together; {
+			end++
+		}
+		for c, row := range l.rows.list {
+			i := int(b.at[c])
+			for ; i < len(row) && int(row[i].q) < end; i++ {
+				p := row[i]
+				b.read[b.fill[p.q]] = reading{o: p.o, class: int32(c)}
+				b.fill[p.q]++
+			}
+			b.at[c] = int32(i)
 		}
 	}
 	b.reserve()
@@ -157,7 +172,13 @@ func (b *builder) state(lv, q int32) int32 {
 func (b *builder) edges(lv, from int32, list []reading) {
 	v, first := &b.levels[lv], int32(len(b.weights))
 	b.turn++
+	last := int32(-1)
 	for i := range list {
+		if list[i].o == last { // as often
+			list[i].o = list[i-1].o
+			continue
+		}
+		last = list[i].o
 		switch o := b.l.outcome(list[i].o); o.kind {
 		case Inside:
 			list[i].o = b.edge(&v.in, Inside, from, b.state(lv, o.a))

@@ -31,7 +31,6 @@ type lifter struct {
 	memory  memory
 	most    int         // maximum number of pairs in memory
 	depth   []prefix    // of the current token, by length
-	scratch []pair      // of extend and classify
 	space   space[pair] // of rows and effects
 	waits   []wait
 	waiting []int32 // for each state, the wait at its call or return, 0 if unknown
@@ -205,7 +204,7 @@ func (l *lifter) classify(t int32, p *prefix) (int32, error) {
 	c, ok := l.rows.find(h, row)
 	if !ok {
 		if e.nested {
-			row = l.keep(row)
+			row = l.space.take(len(row)) // it is there
 		}
 		l.rows.add(h, row)
 		l.sizes = append(l.sizes, 0)
@@ -219,9 +218,10 @@ func (l *lifter) classify(t int32, p *prefix) (int32, error) {
 	return c, nil
 }
 
-// outcomes returns the outcomes of token t, whose text has the given effect, and their hash.
+// outcomes returns the outcomes of token t, whose text has the given effect, and their hash. The
+// outcomes are in the space's next entries, which are not taken yet.
 func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
-	row = l.scratch[:0]
+	row = l.space.room(len(effect))[:0]
 	text := l.v.Tokens[t]
 	for _, x := range effect {
 		if x.o >= l.n {
@@ -239,7 +239,6 @@ func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
 		row = append(row, x)
 		h += x.hash()
 	}
-	l.scratch = row
 	return row, h
 }
 
@@ -326,8 +325,7 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 		return prefix{id: x - 1, generation: m.generation}
 	}
 	pairs := m.list[p.id]
-	row, h, nested := slices.Grow(l.scratch[:0], len(pairs))[:len(pairs)], uint64(0), false
-	l.scratch = row
+	row, h, nested := l.space.room(len(pairs)), uint64(0), false
 	to := l.column(class)
 	n := 0
 	for _, x := range pairs {
@@ -349,9 +347,13 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 	row = row[:n]
 	if m.kept+len(row) > l.most {
 		// remembered by the next generation, if anyone asks
-		return prefix{pairs: l.keep(row), generation: -1}
+		return prefix{pairs: l.space.take(n), generation: -1}
 	}
+	known := len(m.list)
 	id := l.store(row, h, nested)
+	if len(m.list) > known {
+		l.space.take(n)
+	}
 	l.step(p.id)[class] = id + 1 // the method store may have moved the step
 	if e := &m.effects[id]; id == p.id && e.loop == 1<<end {
 		e.loop = l.loop(p)
@@ -513,6 +515,7 @@ func (l *lifter) remember(p *prefix) {
 			x.pairs = l.pairsOf(x)
 		}
 		m.clear()
+		l.space = space[pair]{} // what it holds is used as long as needed
 	}
 	h, nested := uint64(0), false
 	for _, x := range p.pairs {
@@ -523,12 +526,12 @@ func (l *lifter) remember(p *prefix) {
 	p.id, p.generation = id, m.generation
 }
 
-// store returns the number in the memory of an effect, and stores it if it is new.
+// store returns the number in the memory of an effect, and stores it, without a copy, if it is new.
 func (l *lifter) store(pairs []pair, h uint64, nested bool) int32 {
 	m := &l.memory
 	id, ok := m.find(h, pairs)
 	if !ok {
-		m.add(h, l.keep(pairs))
+		m.add(h, pairs)
 		e := effect{nested: nested}
 		if !nested {
 			e.loop = 1 << end
@@ -552,35 +555,30 @@ type space[E any] struct {
 	free []E
 }
 
-// spaceSize is the number of entries that a space allocates at once.
+// spaceSize is the least number of entries that a space allocates at once.
 const spaceSize = 1 << 13
 
-// take returns n entries.
+// take returns the next n entries.
 func (s *space[E]) take(n int) []E {
-	if n > spaceSize/8 {
-		return make([]E, n)
-	}
-	if n > len(s.free) {
-		if s.used == len(s.all) {
-			s.all = append(s.all, make([]E, spaceSize))
-		}
-		s.free = s.all[s.used]
-		s.used++
-	}
-	x := s.free[:n:n]
+	x := s.room(n)
 	s.free = s.free[n:]
 	return x
 }
 
+// room returns the next n entries without taking them.
+func (s *space[E]) room(n int) []E {
+	for n > len(s.free) {
+		if s.used == len(s.all) {
+			s.all = append(s.all, make([]E, max(spaceSize, 8*n)))
+		}
+		s.free = s.all[s.used]
+		s.used++
+	}
+	return s.free[:n:n]
+}
+
 // reset takes back all entries.
 func (s *space[E]) reset() { s.used, s.free = 0, nil }
-
-// keep returns a copy of x.
-func (l *lifter) keep(x []pair) []pair {
-	y := l.space.take(len(x))
-	copy(y, x)
-	return y
-}
 
 // table numbers lists of pairs. The hash of a list is the sum of its pairs' hashes.
 type table struct {
@@ -630,8 +628,8 @@ func (t *table) clear() {
 }
 
 func (x pair) hash() uint64 {
-	h := (uint64(uint32(x.q))<<32 | uint64(uint32(x.o))) * 0x9E3779B97F4A7C15
-	return (h ^ h>>32) * 0xD6E8FEB86659FD93
+	hi, lo := bits.Mul64((uint64(uint32(x.q))<<32|uint64(uint32(x.o)))^0xD6E8FEB86659FD93, 0x9E3779B97F4A7C15)
+	return hi ^ lo
 }
 
 // number returns the number of outcome o, and assigns one if necessary.
