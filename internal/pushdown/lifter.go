@@ -36,10 +36,10 @@ type lifter struct {
 	waiting []int32 // for each state, the wait at its call or return, 0 if unknown
 	alike   partitions
 
+	fill []int32 // of reset and members
 	// scratch of members
 	class []int32  // class of each token that is not in the greatest class
 	great []uint64 // set of the tokens in the greatest class
-	fill  []int32  // end of the tokens of each class that are known
 
 	builder builder
 }
@@ -254,7 +254,7 @@ func (l *lifter) members() (all []int32, m [][]int32, great []uint64) {
 	// the tokens that are not in any other class.
 	most, count := int32(-1), int32(len(l.v.order))-n
 	all, m = make([]int32, int(n)+len(l.v.Pad)), make([][]int32, len(l.sizes), len(l.sizes)+1)
-	l.fill = l.fill[:0]
+	l.fill = l.fill[:0] // end of the tokens of each class that are known
 	n = 0
 	for c, size := range l.sizes {
 		l.fill = append(l.fill, n)
@@ -703,17 +703,21 @@ func (l *lifter) reset(m *Machine, v *Vocabulary) {
 	l.alike.reset(m)
 	l.space.reset()
 	l.next = slices.Grow(l.next[:0], n*m.Classes)[:n*m.Classes]
+	l.fill = l.fill[:0] // where the moves lead
+	for _, a := range m.Rows.moves {
+		to := int32(dead)
+		switch a.Kind {
+		case Inside:
+			to = a.To
+		case Call, Return:
+			to = leave
+		}
+		l.fill = append(l.fill, to)
+	}
 	for c := range m.Classes {
 		column := l.column(uint8(c))
-		for q := range column {
-			switch a := m.Rows.at(int32(q), uint8(c)); a.Kind {
-			case Inside:
-				column[q] = a.To
-			case Call, Return:
-				column[q] = leave
-			default:
-				column[q] = dead
-			}
+		for q, x := range m.Rows.list {
+			column[q] = l.fill[x.moves+int32(m.Rows.slots[int(x.slots)+c])]
 		}
 	}
 }
