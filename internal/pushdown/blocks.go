@@ -49,8 +49,9 @@ type part struct {
 // one by one, which is faster.
 const partSize = 16
 
-// newBlocks returns the blocks of a graph. The slice token holds the tokens of all classes in order.
-func newBlocks(g *Graph, token []int32) blocks {
+// newBlocks returns the blocks of a graph. The slice token holds the tokens of all classes in order. If
+// a class has most tokens, then most is the set of them.
+func newBlocks(g *Graph, token []int32, most []uint64) blocks {
 	b := blocks{token: token, from: []int32{0}, ones: make([]float64, blockSize)}
 	for i := range b.ones {
 		b.ones[i] = 1
@@ -75,7 +76,7 @@ func newBlocks(g *Graph, token []int32) blocks {
 	for k, tokens := range g.members {
 		b.class = append(b.class, int32(b.count()))
 		if b.stretches != nil && k == great {
-			b.addGreatest(g.class, int32(k))
+			b.addGreatest(most)
 			continue
 		}
 		for tokens := range slices.Chunk(tokens, blockSize) {
@@ -110,21 +111,16 @@ func (s *stretch) add(i int32, tokens []int32) (others []int32) {
 	return tokens[n:]
 }
 
-// addGreatest adds the blocks of the greatest class, which is number k.
-func (b *blocks) addGreatest(class []int32, k int32) {
+// addGreatest adds the blocks of the greatest class, which is the given set of tokens.
+func (b *blocks) addGreatest(set []uint64) {
 	for i := range b.stretches {
 		s := &b.stretches[i]
 		s.great = int32(b.count())
-		class := class[s.first:s.end]
-		n := 0
+		n, set := 0, set[s.first/64:]
 		for at := range s.mark {
-			m := uint32(0)
-			for _, c := range slices.Backward(class[8*at : min(8*at+8, len(class))]) {
-				d := uint32(c ^ k)
-				m = m<<1 | (d-1)&^d>>31 // 1 if d = 0, without a branch
-			}
-			s.mark[at] = uint8(m)
-			n += bits.OnesCount32(m)
+			m := uint8(set[at/8] >> (at % 8 * 8))
+			s.mark[at] = m
+			n += bits.OnesCount8(m)
 			if (at+1)%(blockSize/8) == 0 || at+1 == len(s.mark) {
 				b.add(n)
 				n = 0

@@ -17,17 +17,25 @@ func TestBlocks(t *testing.T) {
 	stretched := 0
 	for _, tokens := range []int{1, 7, 255, 256, 257, 2048, 5000, 6144} {
 		for _, share := range []float64{0, 0.4, 0.6, 1} {
-			g := &Graph{v: &Vocabulary{Tokens: make([]string, tokens)}, members: make([][]int32, 5), class: make([]int32, tokens)}
+			g := &Graph{v: &Vocabulary{Tokens: make([]string, tokens)}, members: make([][]int32, 5)}
 			for i := range tokens {
 				k := 3
 				if r.Float64() >= share {
 					k = r.IntN(6) // 5 is dead
 				}
-				if g.class[i] = int32(k); k < 5 {
+				if k < 5 {
 					g.members[k] = append(g.members[k], int32(i))
 				}
 			}
-			b := newBlocks(g, slices.Concat(g.members...))
+			most := make([]uint64, tokens/64+1)
+			for _, members := range g.members {
+				for _, i := range members {
+					if len(members) > tokens/2 {
+						most[i/64] |= 1 << (i % 64)
+					}
+				}
+			}
+			b := newBlocks(g, slices.Concat(g.members...), most)
 			if b.stretches != nil {
 				stretched++
 			}

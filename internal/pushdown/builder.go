@@ -12,11 +12,14 @@ type builder struct {
 	*Graph
 	l       *lifter
 	from    []int32   // outcomes of machine state q are read[from[q]:from[q+1]]
+	fill    []int32   // end of the outcomes of each state that are known
+	at      []int32   // scratch of build
 	read    []reading // by state and class
+	seen    []int32
+	room    []int32 // for the lists of classes in the graph's weights
 	weight  [3][]weighed
 	sorted  []int32 // scratch of edges
-	space   space[int32]
-	turn    int32 // number of states whose edges have been added
+	turn    int32   // number of states whose edges have been added
 	entered map[int32]bool
 	half    []map[outcome]int32
 }
@@ -29,11 +32,19 @@ type reading struct{ o, class int32 }
 // state.
 type weighed struct{ w, turn int32 }
 
-// newBuilder returns a builder of the graph g with the outcomes that the lifter l has found.
-func newBuilder(g *Graph, l *lifter) *builder {
+// together is the number of readings that fit the cache.
+const together = 1 << 16
+
+// build returns a builder of the graph g with the outcomes that the lifter has found. It is the
+// lifter's only one.
+func (l *lifter) build(g *Graph) *builder {
 	n := l.m.States()
-	b := &builder{Graph: g, l: l, from: make([]int32, n+1), read: make([]reading, l.pairs),
-		entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
+	b := &l.builder
+	*b = builder{Graph: g, l: l, from: resize(b.from, n+1), fill: b.fill, at: b.at, read: slices.Grow(b.read[:0], l.pairs)[:l.pairs], seen: b.seen, weight: b.weight, sorted: b.sorted,
+		room: make([]int32, l.pairs), entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
+	for i := range b.weight {
+		b.weight[i] = b.weight[i][:0]
+	}
 	for _, row := range l.rows.list {
 		for _, p := range row {
 			b.from[p.q+1]++
@@ -42,11 +53,22 @@ func newBuilder(g *Graph, l *lifter) *builder {
 	for q := range n {
 		b.from[q+1] += b.from[q]
 	}
-	fill := slices.Clone(b.from)
-	for c, row := range l.rows.list {
-		for _, p := range row {
-			b.read[fill[p.q]] = reading{o: p.o, class: int32(c)}
-			fill[p.q]++
+	b.fill = append(b.fill[:0], b.from...)
+	// Some states at a time, whose outcomes stay in the cache.
+	b.at = resize(b.at, len(l.rows.list)) // number of pairs of each row that have been read
+	for end := 0; end < n; {
+		first := b.from[end]
+		for end++; end < n && b.from[end+1]-first <= together; {
+			end++
+		}
+		for c, row := range l.rows.list {
+			i := int(b.at[c])
+			for ; i < len(row) && int(row[i].q) < end; i++ {
+				p := row[i]
+				b.read[b.fill[p.q]] = reading{o: p.o, class: int32(c)}
+				b.fill[p.q]++
+			}
+			b.at[c] = int32(i)
 		}
 	}
 	b.reserve()
@@ -58,7 +80,8 @@ func newBuilder(g *Graph, l *lifter) *builder {
 func (b *builder) reserve() {
 	n := b.l.n
 	edges, in := 0, make([]int, len(b.levels))
-	seen := make([]int32, int(n)+len(b.l.list)) // 1 + the last state with each outcome
+	b.seen = resize(b.seen, int(n)+len(b.l.list)) // 1 + the last state with each outcome
+	seen := b.seen
 	for q := range n {
 		lv := b.m.Level[q]
 		if b.m.Accept[q] { // see pad
@@ -149,7 +172,13 @@ func (b *builder) state(lv, q int32) int32 {
 func (b *builder) edges(lv, from int32, list []reading) {
 	v, first := &b.levels[lv], int32(len(b.weights))
 	b.turn++
+	last := int32(-1)
 	for i := range list {
+		if list[i].o == last { // as often
+			list[i].o = list[i-1].o
+			continue
+		}
+		last = list[i].o
 		switch o := b.l.outcome(list[i].o); o.kind {
 		case Inside:
 			list[i].o = b.edge(&v.in, Inside, from, b.state(lv, o.a))
@@ -169,7 +198,8 @@ func (b *builder) edges(lv, from int32, list []reading) {
 	for i := range n {
 		at[i+1] += at[i]
 	}
-	all := b.space.take(len(list))
+	all := b.room[:len(list)]
+	b.room = b.room[len(list):]
 	for i := range n {
 		b.weights[int(first)+i] = all[at[i]:at[i]:at[i+1]]
 	}
@@ -242,9 +272,6 @@ func (b *builder) pad() {
 		return
 	}
 	class := int32(len(b.members) - 1)
-	for _, t := range b.v.Pad {
-		b.class[t] = class
-	}
 	v := &b.levels[b.top]
 	end := b.state(b.top, int32(b.m.States()))
 	for q := range v.states {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/big"
 	"slices"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/automata"
@@ -15,7 +16,6 @@ type Graph struct {
 	m       *Machine
 	v       *Vocabulary
 	members [][]int32 // tokens of each class
-	class   []int32   // class of each token, −1 if the token is dead in every state
 	// classes of each edge weight; the weight W_j[w] at site j is the sum over the tokens of these
 	// classes
 	weights [][]int32
@@ -27,10 +27,26 @@ type Graph struct {
 	begin   int32   // number of the machine's start state within the top level
 	plan    *plan
 	blocks  blocks
+
+	once  sync.Once
+	class []int32 // see the method classes
 }
 
 // Tokens returns the number of tokens.
 func (g *Graph) Tokens() int { return len(g.v.Tokens) }
+
+// classes returns the class of each token, −1 if the token is dead in every state.
+func (g *Graph) classes() []int32 {
+	g.once.Do(func() {
+		g.class = slices.Repeat([]int32{-1}, g.Tokens())
+		for c, tokens := range g.members {
+			for _, t := range tokens {
+				g.class[t] = int32(c)
+			}
+		}
+	})
+	return g.class
+}
 
 // Size returns the number of states, token classes and edges.
 func (g *Graph) Size() (states, classes, edges int) {
@@ -45,7 +61,7 @@ func (g *Graph) Size() (states, classes, edges int) {
 // Accepts reports whether the tokens spell a text of the language, possibly followed by
 // padding.
 func (g *Graph) Accepts(x []int32) bool {
-	c, ended := g.m.Begin(), false
+	c, class, ended := g.m.Begin(), g.classes(), false
 	for _, t := range x {
 		switch {
 		case t < 0 || int(t) >= len(g.v.Tokens):
@@ -53,7 +69,7 @@ func (g *Graph) Accepts(x []int32) bool {
 		case slices.Contains(g.v.Pad, t):
 			ended = true
 			continue
-		case ended || g.class[t] < 0:
+		case ended || class[t] < 0:
 			return false
 		}
 		var ok bool
@@ -73,15 +89,16 @@ func (g *Graph) Vocabulary() *Vocabulary { return g.v }
 // Spells reports whether the token can occur in a text of the language: the token is not padding,
 // and some state can read it.
 func (g *Graph) Spells(token int32) bool {
-	return g.class[token] >= 0 && !slices.Contains(g.v.Pad, token)
+	return g.classes()[token] >= 0 && !slices.Contains(g.v.Pad, token)
 }
 
 // Classes returns the class of every token 0…levels−1, and the number of classes. Tokens of a class
 // have the same effect in every state. Tokens that no state can read share a class.
 func (g *Graph) Classes(levels int) (of []int32, n int) {
+	class := g.classes()
 	return automata.ClassesBy(levels, func(token int32) int32 {
-		if int(token) < len(g.class) {
-			return g.class[token]
+		if int(token) < len(class) {
+			return class[token]
 		}
 		return -1
 	})

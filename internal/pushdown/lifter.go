@@ -3,7 +3,9 @@ package pushdown
 import (
 	"cmp"
 	"context"
+	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
@@ -21,20 +23,30 @@ type lifter struct {
 	numbers map[outcome]int32 // of outcomes that leave the level
 	list    []outcome         // outcome n+i is list[i]; outcome q < n is to continue at state q
 	rows    table             // of the states and outcomes of each class
-	class   []int32           // class of each token, −1 if it is dead in every state
+	runs    []classRun        // of all tokens that spell a text, in the order of their texts
 	sizes   []int32           // number of tokens of each class
 	pairs   int
 
 	// cache of the effects of texts; most texts have the effect of an earlier one
 	memory  memory
 	most    int         // maximum number of pairs in memory
-	scratch []pair      // of extend and classify
+	depth   []prefix    // of the current token, by length
 	space   space[pair] // of rows and effects
-	steps   space[int32]
 	waits   []wait
 	waiting []int32 // for each state, the wait at its call or return, 0 if unknown
 	alike   partitions
+
+	fill []int32 // of reset and members
+	// scratch of members
+	class []int32  // class of each token that is not in the greatest class
+	great []uint64 // set of the tokens in the greatest class
+
+	builder builder
 }
+
+// classRun means that consecutive tokens of a vocabulary's order, up to the token with index end, have the
+// same class, −1 if they are dead in every state.
+type classRun struct{ class, end int32 }
 
 const (
 	dead  = -1 // no move
@@ -55,6 +67,7 @@ type wait struct {
 }
 
 // prefix is the effect of a text on all states. It has a number in the memory of its generation.
+// While that is the memory, the field pairs may be missing.
 type prefix struct {
 	pairs      []pair
 	id         int32
@@ -66,17 +79,27 @@ type memory struct {
 	generation int32
 	table
 	effects []effect
+	steps   []int32 // 1 + the number of the effect after one more byte, by effect and byte class; 0 if unknown
 	kept    int
 }
 
 // effect holds what is known of an effect in the memory.
 type effect struct {
-	hash   uint64
 	nested bool    // whether some pair leads to a wait
-	class  int32   // 1 + the class of the tokens with this effect, 0 if unknown
-	step   []int32 // 1 + the number of the effect after one more byte, by byte class; 0 if unknown
+	class  int32   // 2 + the class of the tokens with this effect, 0 if unknown
 	first  []uint8 // see the method first, nil if unknown
-	loop   uint64  // if some byte was seen not to change the effect, the set of the kinds of such bytes
+	asked  bool    // whether some step was computed
+	// the set of the kinds of bytes that do not change the effect, if some byte was seen not to. It
+	// contains the kind end unless the effect is nested.
+	loop uint64
+}
+
+// clear forgets all effects.
+func (m *memory) clear() {
+	m.table.clear()
+	clear(m.effects)
+	m.effects, m.steps, m.kept = m.effects[:0], m.steps[:0], 0
+	m.generation++
 }
 
 // remembered bounds the number of pairs in a memory. A memory that would exceed it is cleared.
@@ -89,21 +112,28 @@ func (l *lifter) read(ctx context.Context) error {
 	for q := range root.pairs {
 		root.pairs[q] = pair{int32(q), int32(q)}
 	}
-	depth := []prefix{root}
+	l.depth = append(l.depth[:0], root)
+	v, m := l.v, &l.memory
 	work := 0
-	for i := 0; i < len(l.v.order); {
-		depth = depth[:l.v.shared[i]+1]
+	for i := 0; i < len(v.order); {
+		l.depth = l.depth[:v.shared[i]+1]
 		same := i + 1  // index of the first token that may have another effect than token i
 		at := int32(0) // first byte of token i that it does not share with the one before
 		if i > 0 {
-			at = l.v.upto[i-1]
+			at = v.upto[i-1]
 		}
-		for ; at < l.v.upto[i]; at++ {
-			p := &depth[len(depth)-1]
-			work += 64 + len(p.pairs)
-			depth = append(depth, l.extend(p, l.v.rest[at]))
-			if next := &depth[len(depth)-1]; l.loops(next, at) {
-				same = int(l.v.ends[at])
+		for ; at < v.upto[i]; at++ {
+			p := &l.depth[len(l.depth)-1]
+			work += 64
+			next := l.known(p, l.m.Class[v.rest[at]])
+			if next.generation < 0 {
+				work += len(l.pairsOf(p))
+				next = l.extend(p, v.rest[at])
+			}
+			l.depth = append(l.depth, next)
+			if next.generation >= 0 && v.kinds[at]&^m.effects[next.id].loop == 0 {
+				// No byte that follows changes the effect, so all tokens that begin like this have it.
+				same = int(v.ends[at])
 				break
 			}
 		}
@@ -113,67 +143,85 @@ func (l *lifter) read(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 		}
-		c, err := l.classify(l.v.order[i], &depth[len(depth)-1])
-		if err != nil {
-			return err
+		p := &l.depth[len(l.depth)-1]
+		c := int32(-2)
+		if p.generation == m.generation {
+			c = m.effects[p.id].class - 2
+		}
+		if c == -2 {
+			var err error
+			if c, err = l.classify(v.order[i], p); err != nil {
+				return err
+			}
 		}
 		if c >= 0 {
-			for _, t := range l.v.order[i:same] {
-				l.class[t] = c
-			}
 			l.sizes[c] += int32(same - i)
+		}
+		if n := len(l.runs); n > 0 && l.runs[n-1].class == c {
+			l.runs[n-1].end = int32(same)
+		} else {
+			l.runs = append(l.runs, classRun{c, int32(same)})
 		}
 		i = same
 	}
 	return nil
 }
 
-// loops reports whether no byte changes the effect p that follows, in some token, the text up to the
-// byte rest[at]. All tokens that begin with this text then have its effect, which is p.
-func (l *lifter) loops(p *prefix, at int32) bool {
-	m := &l.memory
-	if p.generation != m.generation || m.effects[p.id].nested {
-		return false
+// known returns the effect of the text of p followed by a byte of the given class, with generation −1
+// if the memory does not have it.
+func (l *lifter) known(p *prefix, class uint8) prefix {
+	if m := &l.memory; p.generation == m.generation {
+		if x := m.steps[int(p.id)*l.m.Classes+int(class)]; x > 0 {
+			return prefix{id: x - 1, generation: m.generation}
+		}
 	}
-	return l.v.kinds[at]&^m.effects[p.id].loop == 0
+	return prefix{generation: -1}
+}
+
+// pairsOf returns the pairs of the effect p.
+func (l *lifter) pairsOf(p *prefix) []pair {
+	if p.generation == l.memory.generation {
+		return l.memory.list[p.id]
+	}
+	return p.pairs
 }
 
 // classify returns the class of the tokens with the same outcomes as token t, −1 if all are dead.
 // The prefix p is the effect of the token's text.
 func (l *lifter) classify(t int32, p *prefix) (int32, error) {
-	if len(p.pairs) == 0 {
-		return -1, nil
-	}
 	l.remember(p)
 	e := &l.memory.effects[p.id]
 	if e.class > 0 {
-		return e.class - 1, nil
+		return e.class - 2, nil
 	}
-	row, h := p.pairs, e.hash
+	row, h := l.pairsOf(p), l.memory.hashes[p.id]
 	if e.nested {
-		if row, h = l.outcomes(t, p.pairs); len(row) == 0 {
-			return -1, nil
-		}
+		row, h = l.outcomes(t, row)
+	}
+	if len(row) == 0 {
+		return -1, nil
 	}
 	c, ok := l.rows.find(h, row)
 	if !ok {
 		if e.nested {
-			row = l.keep(row)
+			row = l.space.take(len(row)) // it is there
 		}
-		l.rows.list, l.sizes = append(l.rows.list, row), append(l.sizes, 0)
+		l.rows.add(h, row)
+		l.sizes = append(l.sizes, 0)
 		if l.pairs += len(row); l.pairs > limit {
 			return 0, &constraint.LimitError{What: "pairs of state and token class", Value: l.pairs, Bound: limit}
 		}
 	}
 	if !e.nested {
-		e.class = c + 1
+		e.class = c + 2
 	}
 	return c, nil
 }
 
-// outcomes returns the outcomes of token t, whose text has the given effect, and their hash.
+// outcomes returns the outcomes of token t, whose text has the given effect, and their hash. The
+// outcomes are in the space's next entries, which are not taken yet.
 func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
-	row = l.scratch[:0]
+	row = l.space.room(len(effect))[:0]
 	text := l.v.Tokens[t]
 	for _, x := range effect {
 		if x.o >= l.n {
@@ -191,83 +239,131 @@ func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
 		row = append(row, x)
 		h += x.hash()
 	}
-	l.scratch = row
 	return row, h
 }
 
 // members returns the tokens of each class in ascending order, and then the padding tokens. The
-// classes are parts of the slice all.
-func (l *lifter) members() (all []int32, m [][]int32) {
+// classes are parts of the slice all. If a class has most tokens, then great is the set of its tokens,
+// which is valid until the lifter's next call.
+func (l *lifter) members() (all []int32, m [][]int32, great []uint64) {
 	n := int32(0)
-	type span struct{ from, to int32 } // of the tokens that are still missing in a class
-	left := make([]span, len(l.sizes))
-	for c, size := range l.sizes {
-		left[c] = span{n, n + size}
+	for _, size := range l.sizes {
 		n += size
 	}
-	all, m = make([]int32, int(n)+len(l.v.Pad)), make([][]int32, len(left), len(left)+1)
-	for c, x := range left {
-		m[c] = all[x.from:x.to:x.to]
-	}
-	// From both ends at once, because consecutive tokens often wait for the same entry of left.
-	for i, j := 0, len(l.class)-1; i <= j; i, j = i+1, j-1 {
-		if c := l.class[i]; c >= 0 {
-			all[left[c].from] = int32(i)
-			left[c].from++
+	// Most tokens have the class most, often that of plain text, or are dead. They are found last, as
+	// the tokens that are not in any other class.
+	most, count := int32(-1), int32(len(l.v.order))-n
+	all, m = make([]int32, int(n)+len(l.v.Pad)), make([][]int32, len(l.sizes), len(l.sizes)+1)
+	l.fill = l.fill[:0] // end of the tokens of each class that are known
+	n = 0
+	for c, size := range l.sizes {
+		l.fill = append(l.fill, n)
+		m[c] = all[n : n+size : n+size]
+		n += size
+		if size > count {
+			most, count = int32(c), size
 		}
-		if c := l.class[j]; c >= 0 && j > i {
-			left[c].to--
-			all[left[c].to] = int32(j)
+	}
+	great = append(l.great[:0], l.v.spelled...)
+	class := slices.Grow(l.class[:0], len(l.v.Tokens))[:len(l.v.Tokens)]
+	l.great, l.class = great, class
+	i := int32(0)
+	for _, x := range l.runs {
+		if x.class != most {
+			for _, t := range l.v.order[i:x.end] {
+				class[t] = x.class
+				great[t/64] &^= 1 << (t % 64)
+			}
+		}
+		i = x.end
+	}
+	for i, set := range great {
+		for others := l.v.spelled[i] &^ set; others != 0; others &= others - 1 {
+			t := int32(64*i + bits.TrailingZeros64(others))
+			if c := class[t]; c >= 0 {
+				all[l.fill[c]] = t
+				l.fill[c]++
+			}
+		}
+	}
+	if most >= 0 {
+		to := m[most]
+		for i, set := range great {
+			for ; set != 0; set &= set - 1 {
+				to[0] = int32(64*i + bits.TrailingZeros64(set))
+				to = to[1:]
+			}
 		}
 	}
 	if len(l.v.Pad) > 0 {
 		copy(all[n:], l.v.Pad)
 		m = append(m, all[n:])
+		if len(l.v.Pad) > len(l.v.order) {
+			clear(great)
+			for _, t := range l.v.Pad {
+				great[t/64] |= 1 << (t % 64)
+			}
+		}
 	}
-	return all, m
+	return all, m, great
 }
 
 // extend returns the effect of the text of p followed by the byte b.
 func (l *lifter) extend(p *prefix, b byte) prefix {
 	m := &l.memory
 	l.remember(p)
-	step, class := m.effects[p.id].step, l.m.Class[b]
-	x := step[class]
-	if x == 0 {
+	step, class := l.step(p.id), l.m.Class[b]
+	if e := &m.effects[p.id]; e.asked {
+		// Most effects are asked for only one step. The others are worth finding out which classes act
+		// alike.
 		like := l.first(p)[class]
-		x = step[like]
-		step[class], class = x, like
+		step[class], class = step[like], like
+	} else {
+		e.asked = true
 	}
-	if x > 0 {
-		return prefix{m.list[x-1], x - 1, m.generation}
+	if x := step[class]; x > 0 {
+		return prefix{id: x - 1, generation: m.generation}
 	}
-	row, h, nested := l.scratch[:0], uint64(0), false
+	pairs := m.list[p.id]
+	row, h, nested := l.space.room(len(pairs)), uint64(0), false
 	to := l.column(class)
-	for _, x := range p.pairs {
+	n := 0
+	for _, x := range pairs {
 		if x.o >= l.n {
 			x.o = l.longer(x.o)
+			nested = true
 		} else if q := to[x.o]; q >= 0 {
 			x.o = q
 		} else if q == dead {
 			continue
 		} else {
 			x.o = l.wait(x.o)
+			nested = true
 		}
-		row = append(row, x)
+		row[n] = x
+		n++
 		h += x.hash()
-		nested = nested || x.o >= l.n
 	}
-	l.scratch = row
+	row = row[:n]
 	if m.kept+len(row) > l.most {
 		// remembered by the next generation, if anyone asks
-		return prefix{pairs: l.keep(row), generation: -1}
+		return prefix{pairs: l.space.take(n), generation: -1}
 	}
+	known := len(m.list)
 	id := l.store(row, h, nested)
-	step[class] = id + 1
-	if e := &m.effects[id]; id == p.id && !nested && e.loop == 0 {
+	if len(m.list) > known {
+		l.space.take(n)
+	}
+	l.step(p.id)[class] = id + 1 // the method store may have moved the step
+	if e := &m.effects[id]; id == p.id && e.loop == 1<<end {
 		e.loop = l.loop(p)
 	}
-	return prefix{m.list[id], id, m.generation}
+	return prefix{id: id, generation: m.generation}
+}
+
+// step returns the part of the memory's steps for an effect.
+func (l *lifter) step(id int32) []int32 {
+	return l.memory.steps[int(id)*l.m.Classes:][:l.m.Classes]
 }
 
 // column returns the part of next for a byte class.
@@ -296,7 +392,7 @@ func (l *lifter) longer(o int32) int32 {
 
 // loop returns the set of the kinds of bytes that do not change the effect p, which has no wait.
 func (l *lifter) loop(p *prefix) uint64 {
-	first := l.first(p)
+	first, pairs := l.first(p), l.pairsOf(p)
 	var known, loops [256]bool // by byte class
 	set := ^uint64(0)
 	for b, k := range kind {
@@ -306,7 +402,7 @@ func (l *lifter) loop(p *prefix) uint64 {
 		c := first[l.m.Class[b]]
 		if !known[c] {
 			to := l.column(c)
-			known[c], loops[c] = true, !slices.ContainsFunc(p.pairs, func(x pair) bool { return to[x.o] != x.o })
+			known[c], loops[c] = true, !slices.ContainsFunc(pairs, func(x pair) bool { return to[x.o] != x.o })
 		}
 		if !loops[c] {
 			set &^= 1 << k
@@ -319,47 +415,77 @@ func (l *lifter) loop(p *prefix) uint64 {
 func (l *lifter) first(p *prefix) []uint8 {
 	e := &l.memory.effects[p.id]
 	if e.first == nil {
-		e.first = l.alike.of(l.m, p.pairs)
+		e.first = l.alike.of(l.m, l.pairsOf(p))
 	}
 	return e.first
 }
 
 // partitions divides byte classes into sets that act alike. A partition is stored as the first class
-// of the set of each class.
+// of the set of each class. It is refined by one shape of rows after another.
 type partitions struct {
-	single []uint8 // every class is a set
-	seen   []int   // for each shape of rows, the last call of the method of that used it
-	calls  int
+	list   [][]uint8 // partition 0 is one set; in partition 1, every class is a set
+	next   []int32   // 1 + the partition that is partition i refined by shape k, at i·shapes+k; 0 if unknown
+	shapes int
 	space  space[uint8]
 }
 
-func newPartitions(m *Machine) partitions {
-	p := partitions{single: make([]uint8, m.Classes), seen: make([]int, len(m.Rows.width))}
-	for c := range p.single {
-		p.single[c] = uint8(c)
+// reset prepares for a machine.
+func (p *partitions) reset(m *Machine) {
+	p.space.reset()
+	p.list, p.next, p.shapes = p.list[:0], p.next[:0], len(m.Rows.width)
+	one, single := p.space.take(m.Classes), p.space.take(m.Classes)
+	clear(one)
+	for c := range single {
+		single[c] = uint8(c)
 	}
-	return p
+	p.add(one)
+	p.add(single)
+}
+
+// add adds a partition and returns its number.
+func (p *partitions) add(row []uint8) int32 {
+	p.list = append(p.list, row)
+	n := len(p.next)
+	p.next = slices.Grow(p.next, p.shapes)[:n+p.shapes]
+	clear(p.next[n:])
+	return int32(len(p.list)) - 1
 }
 
 // of returns a partition of the byte classes into sets that act alike on the positions of an effect.
 func (p *partitions) of(m *Machine, effect []pair) []uint8 {
-	n := int32(m.States())
+	n, at := int32(m.States()), int32(0)
 	if len(effect) == int(n) { // the states tell all classes apart, with rare exceptions
-		return p.single
+		return p.list[1]
 	}
-	row := p.space.take(m.Classes)
-	p.calls++
 	for _, x := range effect {
 		if x.o >= n {
 			continue
 		}
-		if k := m.Rows.shape(x.o); p.seen[k] != p.calls {
-			p.seen[k] = p.calls
-			of := m.Rows.slotsOf(k)
-			refine(row, func(a, b uint8) bool { return of[a] == of[b] })
+		k := m.Rows.shape(x.o)
+		to := p.next[int(at)*p.shapes+int(k)] - 1
+		if to < 0 {
+			to = p.refined(at, m.Rows.slotsOf(k))
+			p.next[int(at)*p.shapes+int(k)] = to + 1
+		}
+		if at = to; at == 1 {
+			break
 		}
 	}
-	return row
+	return p.list[at]
+}
+
+// refined returns the partition that is partition i refined by a shape with the given slots.
+func (p *partitions) refined(i int32, slots []uint8) int32 {
+	was := p.list[i]
+	row := p.space.take(len(was))
+	copy(row, was)
+	refine(row, func(a, b uint8) bool { return slots[a] == slots[b] })
+	for _, known := range []int32{i, 1} {
+		if slices.Equal(row, p.list[known]) {
+			return known
+		}
+	}
+	return p.add(row)
 }
 
 // refine divides the sets of a partition into sets of equal classes.
@@ -384,7 +510,12 @@ func (l *lifter) remember(p *prefix) {
 		return
 	}
 	if m.kept+len(p.pairs) > l.most && m.kept > 0 {
-		*m = memory{generation: m.generation + 1}
+		for i := range l.depth { // their pairs are known only to this memory
+			x := &l.depth[i]
+			x.pairs = l.pairsOf(x)
+		}
+		m.clear()
+		l.space = space[pair]{} // what it holds is used as long as needed
 	}
 	h, nested := uint64(0), false
 	for _, x := range p.pairs {
@@ -392,74 +523,113 @@ func (l *lifter) remember(p *prefix) {
 		nested = nested || x.o >= l.n
 	}
 	id := l.store(p.pairs, h, nested)
-	p.pairs, p.id, p.generation = m.list[id], id, m.generation
+	p.id, p.generation = id, m.generation
 }
 
-// store returns the number in the memory of an effect, and stores it if it is new.
+// store returns the number in the memory of an effect, and stores it, without a copy, if it is new.
 func (l *lifter) store(pairs []pair, h uint64, nested bool) int32 {
 	m := &l.memory
 	id, ok := m.find(h, pairs)
 	if !ok {
-		m.list, m.effects = append(m.list, l.keep(pairs)), append(m.effects, effect{hash: h, nested: nested, step: l.steps.take(l.m.Classes)})
+		m.add(h, pairs)
+		e := effect{nested: nested}
+		if !nested {
+			e.loop = 1 << end
+		}
+		if len(pairs) == 0 {
+			e.class = 1
+		}
+		m.effects = append(m.effects, e)
+		n := len(m.steps)
+		m.steps = slices.Grow(m.steps, l.m.Classes)[:n+l.m.Classes]
+		clear(m.steps[n:])
 		m.kept += len(pairs)
 	}
 	return id
 }
 
-// space hands out slices of zeros that are parts of larger ones.
-type space[E any] struct{ free []E }
+// space hands out slices that are parts of larger ones. Their entries are arbitrary.
+type space[E any] struct {
+	all  [][]E
+	used int // number of slices in all of which parts were taken
+	free []E
+}
 
-// spaceSize is the number of entries that a space allocates at once.
-const spaceSize = 1 << 12
+// spaceSize is the least number of entries that a space allocates at once.
+const spaceSize = 1 << 13
 
-// take returns n zeros.
+// take returns the next n entries.
 func (s *space[E]) take(n int) []E {
-	if n > spaceSize/8 {
-		return make([]E, n)
-	}
-	if n > len(s.free) {
-		s.free = make([]E, spaceSize)
-	}
-	x := s.free[:n:n]
+	x := s.room(n)
 	s.free = s.free[n:]
 	return x
 }
 
-// keep returns a copy of x.
-func (l *lifter) keep(x []pair) []pair {
-	y := l.space.take(len(x))
-	copy(y, x)
-	return y
+// room returns the next n entries without taking them.
+func (s *space[E]) room(n int) []E {
+	for n > len(s.free) {
+		if s.used == len(s.all) {
+			s.all = append(s.all, make([]E, max(spaceSize, 8*n)))
+		}
+		s.free = s.all[s.used]
+		s.used++
+	}
+	return s.free[:n:n]
 }
 
-// table numbers lists of pairs. Numbers are kept by the hash of their list, the sum of its pairs'
-// hashes, or by the next free number after it.
+// reset takes back all entries.
+func (s *space[E]) reset() { s.used, s.free = 0, nil }
+
+// table numbers lists of pairs. The hash of a list is the sum of its pairs' hashes.
 type table struct {
-	index map[uint64]int32
-	list  [][]pair
+	list   [][]pair
+	hashes []uint64 // of the lists
+	// 1 + the number of a list, 0 if free. The number is at the place that the hash determines, or at the
+	// first free place after it. The length is a power of two.
+	places []int32
 }
 
-// find returns the number of x. If x is not in the table, find returns the number that x gets, and
-// false. The caller must then append x to the list.
+// find returns the number of x. If x is not in the table, find returns the number that x would get,
+// and false.
 func (t *table) find(h uint64, x []pair) (int32, bool) {
-	if t.index == nil {
-		t.index = map[uint64]int32{}
-	}
-	for ; ; h++ {
-		i, ok := t.index[h]
-		if !ok {
-			t.index[h] = int32(len(t.list))
-			return int32(len(t.list)), false
-		}
-		if slices.Equal(t.list[i], x) {
-			return i, true
+	if len(t.places) > 0 {
+		for at := t.place(h); t.places[at] > 0; at = (at + 1) % len(t.places) {
+			if i := t.places[at] - 1; t.hashes[i] == h && slices.Equal(t.list[i], x) {
+				return i, true
+			}
 		}
 	}
+	return int32(len(t.list)), false
+}
+
+// add adds x, which is not in the table.
+func (t *table) add(h uint64, x []pair) {
+	t.list, t.hashes = append(t.list, x), append(t.hashes, h)
+	from := len(t.list) - 1
+	if 2*len(t.list) > len(t.places) {
+		t.places, from = make([]int32, max(1<<8, 2*len(t.places))), 0
+	}
+	for i, h := range t.hashes[from:] {
+		at := t.place(h)
+		for t.places[at] > 0 {
+			at = (at + 1) % len(t.places)
+		}
+		t.places[at] = int32(from+i) + 1
+	}
+}
+
+func (t *table) place(h uint64) int { return int(h>>32) & (len(t.places) - 1) }
+
+// clear removes all lists.
+func (t *table) clear() {
+	clear(t.list)
+	clear(t.places)
+	t.list, t.hashes = t.list[:0], t.hashes[:0]
 }
 
 func (x pair) hash() uint64 {
-	h := (uint64(uint32(x.q))<<32 | uint64(uint32(x.o))) * 0x9E3779B97F4A7C15
-	return (h ^ h>>32) * 0xD6E8FEB86659FD93
+	hi, lo := bits.Mul64((uint64(uint32(x.q))<<32|uint64(uint32(x.o)))^0xD6E8FEB86659FD93, 0x9E3779B97F4A7C15)
+	return hi ^ lo
 }
 
 // number returns the number of outcome o, and assigns one if necessary.
@@ -488,32 +658,68 @@ func (l *lifter) outcome(o int32) outcome {
 // vocabulary v. The machine must have passed [Machine.Check]. The error is the cause of ctx or a
 // [*constraint.LimitError].
 func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
-	l := newLifter(m, v)
+	l := lifters.Get().(*lifter)
+	defer l.release()
+	l.reset(m, v)
 	if err := l.read(ctx); err != nil {
 		return nil, err
 	}
 	return l.trim(ctx)
 }
 
+// lifters holds lifters that are not in use. Their memory is used again by later lifts, most of which
+// are small.
+var lifters = sync.Pool{New: func() any { return new(lifter) }}
+
+// pooled bounds the number of pairs of a lift whose memory is used again.
+const pooled = 1 << 18
+
 func newLifter(m *Machine, v *Vocabulary) *lifter {
+	l := new(lifter)
+	l.reset(m, v)
+	return l
+}
+
+// release puts the lifter, which must not be used any more, among those that later lifts use.
+func (l *lifter) release() {
+	if l.pairs > pooled || l.most > pooled && l.memory.generation > 0 {
+		return
+	}
+	l.v, l.reader, l.builder.Graph, l.builder.l = nil, reader{}, nil, nil
+	lifters.Put(l)
+}
+
+// reset prepares for a lift. It keeps nothing of an earlier one but room.
+func (l *lifter) reset(m *Machine, v *Vocabulary) {
 	n := m.States()
-	l := &lifter{v: v, n: int32(n), numbers: map[outcome]int32{}, most: remembered, class: slices.Clone(v.dead), next: make([]int32, n*m.Classes), waiting: make([]int32, n),
-		alike: newPartitions(m)}
-	l.m, l.exits, l.find, l.same = m, map[exit]int32{}, map[start]int32{}, map[string]int32{}
+	l.v, l.n, l.most, l.pairs = v, int32(n), remembered, 0
+	l.reader = reader{m: m, exits: map[exit]int32{}, find: map[start]int32{}, same: map[string]int32{}}
+	l.numbers, l.list = map[outcome]int32{}, l.list[:0]
+	l.rows.clear()
+	l.memory.clear()
+	l.memory.generation = 0
+	l.runs, l.sizes, l.waits = l.runs[:0], l.sizes[:0], l.waits[:0]
+	l.waiting = resize(l.waiting, n)
+	l.alike.reset(m)
+	l.space.reset()
+	l.next = slices.Grow(l.next[:0], n*m.Classes)[:n*m.Classes]
+	l.fill = l.fill[:0] // where the moves lead
+	for _, a := range m.Rows.moves {
+		to := int32(dead)
+		switch a.Kind {
+		case Inside:
+			to = a.To
+		case Call, Return:
+			to = leave
+		}
+		l.fill = append(l.fill, to)
+	}
 	for c := range m.Classes {
 		column := l.column(uint8(c))
-		for q := range column {
-			switch a := m.Rows.at(int32(q), uint8(c)); a.Kind {
-			case Inside:
-				column[q] = a.To
-			case Call, Return:
-				column[q] = leave
-			default:
-				column[q] = dead
-			}
+		for q, x := range m.Rows.list {
+			column[q] = l.fill[x.moves+int32(m.Rows.slots[int(x.slots)+c])]
 		}
 	}
-	return l
 }
 
 // trim returns the graph of those parts that are reachable from the start. It works level by level.
@@ -522,10 +728,10 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	var meter poll.Meter
 	meter.Watch(ctx)
 	n := l.m.States()
-	tokens, members := l.members()
-	g := &Graph{m: l.m, v: l.v, members: members, class: l.class,
+	tokens, members, great := l.members()
+	g := &Graph{m: l.m, v: l.v, members: members,
 		levels: make([]level, l.m.Levels), starts: l.starts, local: make([]int32, n+1)}
-	b := newBuilder(g, l)
+	b := l.build(g)
 	for i := range g.local {
 		g.local[i] = -1
 	}
@@ -549,7 +755,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 		return cmp.Or(cmp.Compare(g.starts[x].depth, g.starts[y].depth), cmp.Compare(x, y))
 	})
 	g.plan = newPlan(g, depths(l.after))
-	g.blocks = newBlocks(g, tokens)
+	g.blocks = newBlocks(g, tokens, great)
 	return g, meter.Poll()
 }
 
@@ -565,13 +771,16 @@ type Vocabulary struct {
 	rest   []byte  // remaining bytes of all tokens in order, concatenated
 	upto   []int32 // for each token in order, the end of its bytes in rest
 	// for each byte in rest, the end in order of the tokens that begin with the text up to it, which
-	// are consecutive, and the kinds of bytes that follow this text in them
-	ends  []int32
-	kinds []uint64
-	dead  []int32 // −1 for every token, to be copied
+	// are consecutive, and the kinds of bytes that follow this text in them, with the kind end
+	ends    []int32
+	kinds   []uint64
+	spelled []uint64 // set of the tokens in order
 }
 
-// kind divides the bytes into fewer than 64 kinds. Within a string, most states read all control
+// end is the kind of the end of a token.
+const end = 63
+
+// kind divides the bytes into fewer than 63 kinds. Within a string, most states read all control
 // characters alike, and likewise all small letters, all capital letters and all digits. Each
 // punctuation character is a kind of its own. The bytes from 0x7F on are one kind although strings
 // read them differently: the first byte of a character of several bytes always leads to another
@@ -602,10 +811,11 @@ var kind = func() (kind [256]uint8) {
 func (v *Vocabulary) prepare() {
 	v.ends, v.kinds = make([]int32, len(v.rest)), make([]uint64, len(v.rest))
 	var path []int32 // indices in rest of the bytes of the current token
-	leave := func(depth int32, end int) {
+	leave := func(depth int32, to int) {
 		for n := len(path) - 1; n >= int(depth); n-- {
 			at := path[n]
-			v.ends[at] = int32(end)
+			v.ends[at] = int32(to)
+			v.kinds[at] |= 1 << end
 			if n > 0 {
 				v.kinds[path[n-1]] |= v.kinds[at] | 1<<kind[v.rest[at]]
 			}
@@ -625,10 +835,11 @@ func (v *Vocabulary) prepare() {
 // spells[t] is true, or all tokens if spells is nil. None of these tokens may be in pad, which may be
 // in any order. The result keeps a reference to the slice tokens.
 func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
-	v := &Vocabulary{Tokens: tokens, dead: slices.Repeat([]int32{-1}, len(tokens)), Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
+	v := &Vocabulary{Tokens: tokens, spelled: make([]uint64, (len(tokens)+63)/64), Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
 	for t := range tokens {
 		if spells == nil || spells[t] {
 			v.order = append(v.order, int32(t))
+			v.spelled[t/64] |= 1 << (t % 64)
 		}
 	}
 	slices.SortFunc(v.order, func(a, b int32) int {

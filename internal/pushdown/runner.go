@@ -446,7 +446,7 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 // tokens stores the log-probabilities of the tokens at site i in the slice out. For each class, the
 // slice class holds the log of the adjoint of the class sum.
 func (r *Runner) tokens(i int, out, class []float64) {
-	of, row := r.g.class, r.v[i*r.levels:(i+1)*r.levels]
+	of, row := r.g.classes(), r.v[i*r.levels:(i+1)*r.levels]
 	row, dst := row[:len(of)], out[:len(of)]
 	for t, k := range of {
 		if uint(k) < uint(len(class)) {
