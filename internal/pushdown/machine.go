@@ -45,17 +45,23 @@ type Machine struct {
 // States returns the number of states.
 func (m *Machine) States() int { return len(m.Level) }
 
-// Check returns an error if a table refers to a missing entry, or if a move leaves its
-// level.
+// Check returns an error if a table refers to a missing entry, if some class has no byte, or if a move
+// leaves its level.
 func (m *Machine) Check() error {
 	n := int32(len(m.Level))
-	if int(m.Start) >= len(m.Level) || m.Start < 0 || len(m.Accept) != len(m.Level) || !m.Rows.fit(len(m.Level), m.Classes) {
+	if m.Classes < 1 || int(m.Start) >= len(m.Level) || m.Start < 0 || len(m.Accept) != len(m.Level) || !m.Rows.fit(len(m.Level), m.Classes) {
 		return fmt.Errorf("pushdown: Machine: %d states, %d classes, %d rows, %d of Accept, start %d do not fit",
 			n, m.Classes, len(m.Rows.list), len(m.Accept), m.Start)
 	}
+	var used [256]bool
 	for _, c := range m.Class {
-		if int(c) >= m.Classes {
+		if used[c] = true; int(c) >= m.Classes {
 			return fmt.Errorf("pushdown: Machine: class %d, want < %d", c, m.Classes)
+		}
+	}
+	for c, ok := range used {
+		if !ok && c < m.Classes {
+			return fmt.Errorf("pushdown: Machine: no byte of class %d", c)
 		}
 	}
 	for q := range n {

@@ -141,7 +141,7 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 	to := &Machine{Levels: p.Levels, Start: of(p.Start)}
 	states := first[:counts[0]]
 	to.Level, to.Accept = make([]int32, len(states)), make([]bool, len(states))
-	rows, merged := NewRows(p.Classes, len(states)), newColumns(p.Machine) // classes that no state tells apart
+	rows, alike := NewRows(p.Classes, len(states)), newColumns(p.Machine) // classes that no state tells apart
 	var row []Move
 	var same Splitter[Move]
 	slots := make([]uint8, p.Classes)
@@ -167,7 +167,7 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 			}
 			known := len(rows.width)
 			if shape = rows.Shape(slots); int(shape) == known {
-				merged.split(slots)
+				alike.split(slots)
 			}
 			if len(values) == len(row) {
 				shapes[was] = shape
@@ -179,11 +179,11 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 			return nil, meter.Err()
 		}
 	}
+	merged, some := alike.merged()
 	for b, c := range p.Class {
-		to.Class[b] = merged.of[c]
+		to.Class[b] = merged[c]
 	}
-	to.Classes = len(merged.some)
-	to.Rows = rows.with(merged.some)
+	to.Classes, to.Rows = len(some), rows.with(some)
 	for _, g := range first[counts[0] : counts[0]+counts[1]] {
 		row := make([]int32, counts[2])
 		for i, r := range first[counts[0]+counts[1]:] {
@@ -197,12 +197,10 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 	return to, nil
 }
 
-// columns divides the byte classes of a machine into those that have the same moves. Its classes are
-// in the order of their first bytes.
+// columns divides the byte classes of a machine into those that have the same moves.
 type columns struct {
-	order []uint8    // classes of the machine, in the order of their first bytes
-	of    [256]uint8 // class of each class of the machine
-	some  []uint8    // first of each class
+	order []uint8 // classes of the machine, in the order of their first bytes
+	part  []uint8 // partition of order, see refine
 }
 
 func newColumns(m *Machine) *columns {
@@ -214,39 +212,27 @@ func newColumns(m *Machine) *columns {
 			c.order = append(c.order, x)
 		}
 	}
-	c.some = []uint8{c.order[0]}
+	c.part = make([]uint8, len(c.order))
 	return c
 }
 
-// split divides every class by the slots of a shape.
-func (c *columns) split(row []uint8) {
-	whole := true
-	for _, x := range c.order {
-		if row[x] != row[c.some[c.of[x]]] {
-			whole = false
-			break
+// split divides the parts by the slots of a shape.
+func (c *columns) split(slots []uint8) {
+	refine(c.part, func(a, b uint8) bool { return slots[c.order[a]] == slots[c.order[b]] })
+}
+
+// merged returns the new class of each class, and the first class of each new class. New classes are in
+// the order of their first bytes.
+func (c *columns) merged() (of [256]uint8, some []uint8) {
+	for i, x := range c.order {
+		if a := c.part[i]; int(a) < i {
+			of[x] = of[c.order[a]]
+		} else {
+			of[x] = uint8(len(some))
+			some = append(some, x)
 		}
 	}
-	if whole {
-		return
-	}
-	var of [256]uint8
-	var parts [256][]uint8 // by the class before, the first of each new class within it
-	some := make([]uint8, 0, len(c.some)+4)
-next:
-	for _, x := range c.order {
-		was := c.of[x]
-		for _, y := range parts[was] {
-			if row[x] == row[y] {
-				of[x] = of[y]
-				continue next
-			}
-		}
-		of[x] = uint8(len(some))
-		parts[was] = append(parts[was], x)
-		some = append(some, x)
-	}
-	c.of, c.some = of, some
+	return of, some
 }
 
 // living reports which states can be reached and lead to the end of a text or of their level.
@@ -278,7 +264,9 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 			case Call:
 				head[i], symbol[i] = a.To, a.Symbol
 			case Return:
-				mark(q)
+				if len(m.Resume) > 0 { // otherwise nothing was called
+					mark(q)
+				}
 			}
 			i++
 		}
@@ -372,5 +360,5 @@ func (m *Machine) leads(a Move, live []bool) bool {
 	case Call:
 		return live[a.To] && slices.ContainsFunc(m.Resume[a.Symbol], func(q int32) bool { return q >= 0 && live[q] })
 	}
-	return a.Kind == Return
+	return a.Kind == Return && len(m.Resume) > 0
 }

@@ -51,6 +51,18 @@ func TestMinimal(t *testing.T) {
 	require.Greater(t, dead, 3)
 }
 
+// A return without any call leads nowhere.
+func TestMinimalWithoutCalls(t *testing.T) {
+	m := &Machine{Classes: 2, Levels: 1, Level: []int32{0, 0}, Accept: []bool{true, false}}
+	m.Class['a'] = 1
+	m.Rows = rowsOf(2, []Move{{}, {Kind: Inside, To: 1}, {Kind: Return}, {Kind: Inside}})
+	require.NoError(t, m.Check())
+	n, err := m.Minimal(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, n.Check())
+	require.Equal(t, []Move{{}, {Kind: Inside}}, n.Rows.all(1), "the return is dead")
+}
+
 // copied returns m with every state twice, so that moves lead to either.
 func copied(r *rand.Rand, m *Machine) *Machine {
 	n := int32(len(m.Level))

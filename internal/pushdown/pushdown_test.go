@@ -289,9 +289,15 @@ func TestWeightErrors(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for name, spoil := range map[string]func(m *Machine){
-		"shape":  func(m *Machine) { m.Accept = nil },
-		"rows":   func(m *Machine) { m.Rows.moves = m.Rows.moves[1:] },
-		"class":  func(m *Machine) { m.Class[9] = 4 },
+		"shape": func(m *Machine) { m.Accept = nil },
+		"rows":  func(m *Machine) { m.Rows.moves = m.Rows.moves[1:] },
+		"class": func(m *Machine) { m.Class[9] = 4 },
+		"unused": func(m *Machine) { // no byte of class 0
+			for b, c := range m.Class {
+				m.Class[b] = max(c, 1)
+			}
+		},
+		"none":   func(m *Machine) { m.Classes, m.Rows.classes = 0, 0 },
 		"level":  func(m *Machine) { m.Rows.moves[0].To = 1 },
 		"call":   func(m *Machine) { m.Rows.moves[1].Symbol = 2 },
 		"resume": func(m *Machine) { m.Resume[0][0] = 1 },

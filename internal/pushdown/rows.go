@@ -67,9 +67,9 @@ func (r *Rows) slotsOf(shape int32) []uint8 {
 }
 
 // with returns rows with the given classes only, in the given order. The classes must meet every slot of
-// every shape. The rows r must not be used any more.
+// every shape. No rows can be added to the result, and the rows r must not be used any more.
 func (r *Rows) with(classes []uint8) Rows {
-	if len(classes) == r.classes && slices.IsSorted(classes) { // all as they are
+	if r.known = nil; len(classes) == r.classes && slices.IsSorted(classes) { // all as they are
 		return *r
 	}
 	to := NewRows(len(classes), 0)
@@ -100,6 +100,7 @@ func (r *Rows) with(classes []uint8) Rows {
 		}
 		to.list[q].slots = shapes[shape] * int32(to.classes)
 	}
+	to.known = nil
 	return to
 }
 
