@@ -55,3 +55,48 @@ func TestGroupNames(t *testing.T) {
 		require.Positive(t, accepted, schema)
 	}
 }
+
+// Objects with the same known names share the automaton that reads names, unless they restrict names
+// differently. What they require of a name stays their own.
+func TestSharedNames(t *testing.T) {
+	schema := `{"type":"object","additionalProperties":false,"properties":{
+		"one":{"properties":{"p":{"type":"null"},"q":{"type":"null"}},"required":["q"],"type":"object"},
+		"two":{"properties":{"p":{"type":"boolean"},"q":{"type":"null"}},"additionalProperties":false,"type":"object"},
+		"six":{"properties":{"p":{"type":"null"},"q":{"type":"null"}},"propertyNames":{"maxLength":2},"type":"object"}}}`
+	g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{Compact: true})
+	require.NoError(t, err)
+	readers := map[*stringAutomaton][]string{}
+	for _, v := range g.states.n.nodes {
+		if r, is := v.scalar.(*nameRun); is && len(r.o.l.names) == 2 {
+			readers[r.o.keys] = append(readers[r.o.keys], r.o.of[0].path.String())
+		}
+	}
+	require.Len(t, readers, 2, "%v", readers)
+	r, err := g.trim(t.Context(), true)
+	require.NoError(t, err)
+	_, err = r.explore(t.Context(), "", g.limits)
+	require.NoError(t, err)
+	accepts := map[string][3]bool{ // by object: whether one, two and six accept it
+		`{}`:                       {false, true, true},
+		`{"p":null}`:               {false, false, true},
+		`{"p":true}`:               {false, true, false},
+		`{"q":null}`:               {true, true, true},
+		`{"p":null,"q":null}`:      {true, false, true},
+		`{"p":true,"q":null}`:      {false, true, false},
+		`{"q":null,"xy":1}`:        {true, false, true},
+		`{"q":null,"xyz":1}`:       {true, false, false},
+		`{"\u0071":null}`:          {true, true, true},
+		`{"p":null,"\u0071":null}`: {true, false, true},
+		`{"q":null,"x\u00e9":1}`:   {true, false, true},
+		`{"q":null,"x\u00e9z":1}`:  {true, false, false},
+	}
+	for object, want := range accepts {
+		for i, name := range []string{"one", "two", "six"} {
+			text := `{"` + name + `":` + object + `}`
+			yes, err := r.read(text)
+			require.NoError(t, err)
+			require.Equal(t, want[i], yes, text)
+			require.Equal(t, want[i], g.Accepts(text), text)
+		}
+	}
+}
