@@ -16,7 +16,7 @@ type builder struct {
 	at      []int32   // scratch of build
 	read    []reading // by state and class
 	seen    []int32
-	room    []int32 // for the lists of classes in the graph's weights
+	lists   []int32 // memory for the lists of classes in the weights of the graph
 	weight  [3][]weighed
 	sorted  []int32 // scratch of edges
 	turn    int32   // number of states whose edges have been added
@@ -41,7 +41,7 @@ func (l *lifter) build(g *Graph) *builder {
 	n := l.m.States()
 	b := &l.builder
 	*b = builder{Graph: g, l: l, from: resize(b.from, n+1), fill: b.fill, at: b.at, read: slices.Grow(b.read[:0], l.pairs)[:l.pairs], seen: b.seen, weight: b.weight, sorted: b.sorted,
-		room: make([]int32, l.pairs), entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
+		lists: make([]int32, l.pairs), entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
 	for i := range b.weight {
 		b.weight[i] = b.weight[i][:0]
 	}
@@ -198,8 +198,8 @@ func (b *builder) edges(lv, from int32, list []reading) {
 	for i := range n {
 		at[i+1] += at[i]
 	}
-	all := b.room[:len(list)]
-	b.room = b.room[len(list):]
+	all := b.lists[:len(list)]
+	b.lists = b.lists[len(list):]
 	for i := range n {
 		b.weights[int(first)+i] = all[at[i]:at[i]:at[i+1]]
 	}

@@ -221,7 +221,7 @@ func (l *lifter) classify(t int32, p *prefix) (int32, error) {
 // outcomes returns the outcomes of token t, whose text has the given effect, and their hash. The
 // outcomes are in the space's next entries, which are not taken yet.
 func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
-	row = l.space.room(len(effect))[:0]
+	row = l.space.peek(len(effect))[:0]
 	text := l.v.Tokens[t]
 	for _, x := range effect {
 		if x.o >= l.n {
@@ -325,7 +325,7 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 		return prefix{id: x - 1, generation: m.generation}
 	}
 	pairs := m.list[p.id]
-	row, h, nested := l.space.room(len(pairs)), uint64(0), false
+	row, h, nested := l.space.peek(len(pairs)), uint64(0), false
 	to := l.column(class)
 	n := 0
 	for _, x := range pairs {
@@ -560,13 +560,13 @@ const spaceSize = 1 << 13
 
 // take returns the next n entries.
 func (s *space[E]) take(n int) []E {
-	x := s.room(n)
+	x := s.peek(n)
 	s.free = s.free[n:]
 	return x
 }
 
-// room returns the next n entries without taking them.
-func (s *space[E]) room(n int) []E {
+// peek returns the next n entries without taking them.
+func (s *space[E]) peek(n int) []E {
 	for n > len(s.free) {
 		if s.used == len(s.all) {
 			s.all = append(s.all, make([]E, max(spaceSize, 8*n)))
@@ -689,7 +689,7 @@ func (l *lifter) release() {
 	lifters.Put(l)
 }
 
-// reset prepares for a lift. It keeps nothing of an earlier one but room.
+// reset prepares for a lift. It keeps nothing of an earlier one but memory.
 func (l *lifter) reset(m *Machine, v *Vocabulary) {
 	n := m.States()
 	l.v, l.n, l.most, l.pairs = v, int32(n), remembered, 0

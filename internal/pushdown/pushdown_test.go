@@ -329,6 +329,33 @@ func TestForgetting(t *testing.T) {
 	require.Greater(t, classes, 600)
 }
 
+// TestLiftersAreUsedAgain lifts machines with one lifter, which must keep nothing of an earlier lift,
+// whether or not it was ended early.
+func TestLiftersAreUsedAgain(t *testing.T) {
+	r := rand.New(rand.NewPCG(45, 4))
+	used := new(lifter)
+	for i := range 200 {
+		m, v := randomMachine(r, 1+r.IntN(4)), randomTokens(r, 3, 2+r.IntN(90))
+		fresh := newLifter(m, v)
+		used.reset(m, v)
+		if i%5 == 0 {
+			used.most = r.IntN(12)
+		}
+		require.NoError(t, used.read(t.Context()))
+		if i%3 == 0 {
+			continue
+		}
+		require.NoError(t, fresh.read(t.Context()))
+		want, err := fresh.trim(t.Context())
+		require.NoError(t, err)
+		got, err := used.trim(t.Context())
+		require.NoError(t, err)
+		want.classes()
+		got.classes()
+		require.Equal(t, want, got)
+	}
+}
+
 // Tokens that are classed together with a token that begins them have the classes that reading them
 // would give.
 func TestLiftClassesSubtreesAtOnce(t *testing.T) {
