@@ -11,8 +11,12 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// limit bounds the number of pairs of a state and a token class that a lift stores.
-const limit = 1 << 24
+// limit bounds the number of pairs of a state and a token class that a lift stores, and waiting the
+// number of its waits.
+const (
+	limit   = 1 << 24
+	waiting = 1 << 22
+)
 
 // lifter reads every token from every state and groups tokens with equal outcomes into classes.
 type lifter struct {
@@ -128,7 +132,9 @@ func (l *lifter) read(ctx context.Context) error {
 			next := l.known(p, l.m.Class[v.rest[at]])
 			if next.generation < 0 {
 				work += len(l.pairsOf(p))
-				next = l.extend(p, v.rest[at])
+				if next = l.extend(p, v.rest[at]); len(l.waits) > waiting {
+					return &constraint.LimitError{What: "positions in tokens within calls", Value: len(l.waits), Bound: waiting}
+				}
 			}
 			l.depth = append(l.depth, next)
 			if next.generation >= 0 && v.kinds[at]&^m.effects[next.id].loop == 0 {
@@ -454,7 +460,7 @@ func (p *partitions) add(row []uint8) int32 {
 // of returns a partition of the byte classes into sets that act alike on the positions of an effect.
 func (p *partitions) of(m *Machine, effect []pair) []uint8 {
 	n, at := int32(m.States()), int32(0)
-	if len(effect) == int(n) { // the states tell all classes apart, with rare exceptions
+	if len(effect) == int(n) { // no state is dead; the positions then mostly tell all classes apart
 		return p.list[1]
 	}
 	for _, x := range effect {
@@ -464,6 +470,9 @@ func (p *partitions) of(m *Machine, effect []pair) []uint8 {
 		k := m.Rows.shape(x.o)
 		to := p.next[int(at)*p.shapes+int(k)] - 1
 		if to < 0 {
+			if len(p.next) > remembered {
+				return p.list[1]
+			}
 			to = p.refined(at, m.Rows.slotsOf(k))
 			p.next[int(at)*p.shapes+int(k)] = to + 1
 		}
@@ -682,7 +691,7 @@ func newLifter(m *Machine, v *Vocabulary) *lifter {
 
 // release puts the lifter, which must not be used any more, among those that later lifts use.
 func (l *lifter) release() {
-	if l.pairs > pooled || l.most > pooled && l.memory.generation > 0 {
+	if l.pairs > pooled || len(l.waits) > pooled || l.most > pooled && l.memory.generation > 0 {
 		return
 	}
 	l.v, l.reader, l.builder.Graph, l.builder.l = nil, reader{}, nil, nil

@@ -6,8 +6,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/gibbsite-go/gibbsite/internal/trellis"
@@ -327,6 +329,26 @@ func TestForgetting(t *testing.T) {
 		require.True(t, b.memory.generation > 0 || len(a.memory.list) < 12)
 	}
 	require.Greater(t, classes, 600)
+}
+
+// A lift ends before its positions within calls take more memory than its pairs may.
+func TestLiftLimitsWaits(t *testing.T) {
+	exact.SkipUnderRace(t)
+	const n = 20_000
+	m := &Machine{Classes: 2, Levels: 2, Resume: [][]int32{{0}}}
+	m.Class['b'] = 1
+	var moves []Move
+	for q := range int32(n) {
+		moves = append(moves, Move{Kind: Call, To: n}, Move{Kind: Inside, To: (q + 1) % n})
+	}
+	m.Level, m.Accept = append(make([]int32, n), 1), make([]bool, n+1)
+	m.Accept[0] = true
+	m.Rows = rowsOf(2, append(moves, Move{Kind: Inside, To: n}, Move{Kind: Return}))
+	require.NoError(t, m.Check())
+	_, err := Lift(t.Context(), m, Prepare([]string{"a", "b", strings.Repeat("a", 1000)}, nil, nil))
+	var limit *constraint.LimitError
+	require.ErrorAs(t, err, &limit)
+	require.Less(t, limit.Value, limit.Bound+n)
 }
 
 // TestLiftersAreUsedAgain lifts machines with one lifter, which must keep nothing of an earlier lift,
