@@ -310,7 +310,7 @@ func (e *PathProjection) Accepts(x []int32) bool {
 // Project replaces v by the factorised distribution that is nearest to v and whose likeliest
 // sequence is in the language: see [PathProjection.Nearest]. The returned violation is always 0.
 // The arguments sample, from, to and src are ignored.
-func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, start, end float64, src rand.Source) (violation float64, err error) {
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w, err := e.take(ctx)
 	if err != nil {

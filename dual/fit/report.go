@@ -74,18 +74,18 @@ func (f *Fit) residual(k int) float64 {
 }
 
 // Solve makes steps until the residuals of the parameters vanish within the tolerance tol. The
-// argument most limits the number of steps. Solve checks the residuals after each window of 16, 32,
+// argument limit limits the number of steps. Solve checks the residuals after each window of 16, 32,
 // 64, … steps (see [Report]). A residual vanishes if it is at most tol plus four standard errors
 // and its standard error is at most tol. Solve reports whether all residuals vanished.
-func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
-	if most < 0 {
-		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
+func (f *Fit) Solve(ctx context.Context, limit int, tol float64) (bool, error) {
+	if limit < 0 {
+		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", limit)
 	}
 	if !(tol > 0) || !check.Finite(tol) {
 		return false, fmt.Errorf("fit: Solve: tol = %v, want positive and finite", tol)
 	}
 	window, met := f.res.window, false
-	err := f.run(ctx, most, func() bool {
+	err := f.run(ctx, limit, func() bool {
 		if f.res.window == window {
 			return false
 		}

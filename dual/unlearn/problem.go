@@ -37,16 +37,16 @@ const sumSlack = 1e-9
 //
 // Formulations have further conditions. ReverseKL and DiscreteSafe need q_i > 0 wherever q > 0.
 // ForwardKL and LikelihoodRatio need q > 0 wherever q_i > 0.
-func New(q []float64, away ...[]float64) (*Problem, error) {
-	if len(away) == 0 {
+func New(q []float64, unwanted ...[]float64) (*Problem, error) {
+	if len(unwanted) == 0 {
 		return nil, fmt.Errorf("unlearn: New: no distribution to move away from")
 	}
-	u := &Problem{away: make([][]float64, len(away))}
+	u := &Problem{away: make([][]float64, len(unwanted))}
 	var err error
 	if u.q, err = checkDistribution("q", q, len(q)); err != nil {
 		return nil, err
 	}
-	for i, a := range away {
+	for i, a := range unwanted {
 		if u.away[i], err = checkDistribution(fmt.Sprintf("away[%d]", i), a, len(q)); err != nil {
 			return nil, err
 		}
@@ -355,7 +355,7 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 //
 // Ascend returns the error of ctx or of the rule. It also returns the error of [Problem.Law] if no
 // distribution exists at the multipliers of a step.
-func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, most float64, n int) ([]float64, error) {
+func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, limit float64, n int) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
 	}
@@ -373,15 +373,15 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 	if err != nil {
 		return nil, err
 	}
-	if !(most >= 0) {
-		return nil, fmt.Errorf("unlearn: Ascend: most = %v, want ≥ 0", most)
+	if !(limit >= 0) {
+		return nil, fmt.Errorf("unlearn: Ascend: most = %v, want ≥ 0", limit)
 	}
-	if f == ReverseKL && math.IsInf(most, 1) {
-		most = reverseMax
+	if f == ReverseKL && math.IsInf(limit, 1) {
+		limit = reverseMax
 	}
 	d := u.dual(f, b)
 	lambda := append([]float64(nil), u.scaled(f, start, true)...)
-	batch := dual.Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: most}
+	batch := dual.Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: limit}
 	size, path := make([]float64, m), make([]float64, 0, n*m)
 	for batch.Step = range n {
 		if err := poll.Err(ctx); err != nil {

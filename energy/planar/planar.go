@@ -28,15 +28,15 @@ type Distribution struct {
 const mostCoupling = 16
 
 // New returns the distribution of a two-level model with pair interactions, such as model.Ising.
-// The field must be zero when the energy is written in spins ±1. Site i is drawn at the point at[i]
+// The field must be zero when the energy is written in spins ±1. Site i is drawn at the point points[i]
 // of the plane, and edges are straight lines between the sites that interact.
 //
 // New returns an error in these cases:
 //
 //   - m is not such a model, or a coupling is beyond ±16 nats;
-//   - the slice at has the wrong length or a number that is not finite;
+//   - the slice points has the wrong length or a number that is not finite;
 //   - the drawing is not planar: edges meet elsewhere than at their ends.
-func New(m energy.Model, at [][2]float64) (*Distribution, error) {
+func New(m energy.Model, points [][2]float64) (*Distribution, error) {
 	sites, levels, err := check.Shape("planar: New", m, 1, 1)
 	if err != nil {
 		return nil, err
@@ -48,11 +48,11 @@ func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 	if err := b.Check(sites); err != nil {
 		return nil, fmt.Errorf("planar: New: %T: %w", m, err)
 	}
-	if len(at) != sites {
-		return nil, fmt.Errorf("planar: New: len(at) = %d, want %d", len(at), sites)
+	if len(points) != sites {
+		return nil, fmt.Errorf("planar: New: len(at) = %d, want %d", len(points), sites)
 	}
-	d := &Distribution{sites: sites, at: slices.Clone(at), around: make([][]int32, sites)}
-	for i, p := range at {
+	d := &Distribution{sites: sites, at: slices.Clone(points), around: make([][]int32, sites)}
+	for i, p := range points {
 		if !check.Finite(p[0]) || !check.Finite(p[1]) {
 			return nil, fmt.Errorf("planar: New: at[%d] = %v, want finite numbers", i, p)
 		}

@@ -205,13 +205,13 @@ func (w *Writer) Append(p *Page) {
 	}
 }
 
-// Skip records a gap in the draws of a block. The argument next is the number of the first draw
+// Skip records a gap in the draws of a block. The argument draw is the number of the first draw
 // after the gap.
-func (w *Writer) Skip(block, next int) error {
+func (w *Writer) Skip(block, draw int) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.err == nil {
-		w.write(&Page{block: block, first: next, body: make([]byte, w.head.frameHead())})
+		w.write(&Page{block: block, first: draw, body: make([]byte, w.head.frameHead())})
 	}
 	return w.err
 }

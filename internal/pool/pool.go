@@ -107,21 +107,21 @@ func (c *Pool) Stop() {
 //
 // If a job panics, jobs that have not begun are skipped, and Each panics with the first panic as
 // a *[Panic]. The pool stays usable.
-func (c *Pool) Each(from, to int, do func(worker, job int)) {
-	if c.wake == nil || to-from <= 1 {
+func (c *Pool) Each(lo, hi int, do func(worker, job int)) {
+	if c.wake == nil || hi-lo <= 1 {
 		defer func() {
 			if v := recover(); v != nil {
 				panic(panicked(v).panicked)
 			}
 		}()
-		for j := from; j < to; j++ {
+		for j := lo; j < hi; j++ {
 			do(0, j)
 		}
 		return
 	}
 	c.do = do
-	c.left.Store(int64(to - from))
-	c.jobs.Store(uint64(to)<<32 | uint64(from))
+	c.left.Store(int64(hi - lo))
+	c.jobs.Store(uint64(hi)<<32 | uint64(lo))
 	for range c.workers - 1 {
 		select {
 		case c.wake <- struct{}{}:

@@ -51,14 +51,14 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 	return nil
 }
 
-// Share divides a number of elements (the argument all), such as chains, into n parts. It returns
+// Share divides a number of elements (the argument total), such as chains, into n parts. It returns
 // the index of the first element of part k, or all if k = n. A part consists of whole blocks of the
 // given size, and the first parts may have one extra block.
-func Share(all, size, k, n int) int {
+func Share(total, size, k, n int) int {
 	if k == n {
-		return all
+		return total
 	}
-	blocks := (all-1)/size + 1
+	blocks := (total-1)/size + 1
 	return (k*(blocks/n) + min(k, blocks%n)) * size
 }
 

@@ -214,8 +214,8 @@ func (k *packed) know() {
 // Exchanges reports whether the kernel can exchange states with the other one. Both must have the
 // same numbers of sites and chains, and the same format of states. Exchanges implements
 // [sampler.Exchanger].
-func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
-	other, ok := with.(packing)
+func (k *packed) Exchanges(partner sampler.Exchanger, _ float64) bool {
+	other, ok := partner.(packing)
 	if !ok {
 		return false
 	}
@@ -225,8 +225,8 @@ func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
 
 // Energies computes the energies that the other kernel's states have at this kernel's temperature.
 // It uses the other kernel's counts of neighbours. It implements [sampler.Exchanger].
-func (k *packed) Energies(e []float64, of sampler.Exchanger) {
-	o := of.(packing).packing()
+func (k *packed) Energies(e []float64, partner sampler.Exchanger) {
+	o := partner.(packing).packing()
 	if o == k {
 		copy(e, k.energies(0, k.chains))
 		return
@@ -245,8 +245,8 @@ func (k *packed) Energies(e []float64, of sampler.Exchanger) {
 
 // Exchange swaps the states and counts of the given chains with those of the other kernel. It
 // implements [sampler.Exchanger].
-func (k *packed) Exchange(with sampler.Exchanger, chains []int, moved []int) {
-	o := with.(packing).packing()
+func (k *packed) Exchange(partner sampler.Exchanger, chains []int, moved []int) {
+	o := partner.(packing).packing()
 	k.know()
 	o.know()
 	for i, a := range k.since {

@@ -25,11 +25,11 @@ type List struct {
 	depth  int // depth of nested Maximize calls, see limit
 }
 
-// New returns an empty list of states with n inequalities at temperature beta. The slice free
+// New returns an empty list of states with n inequalities at temperature beta. The slice signed
 // marks the multipliers of equalities, which may have either sign. If free is nil, there are no
 // equalities.
-func New(beta float64, n int, free []bool) *List {
-	return &List{beta: beta, n: n, free: free, low: math.Inf(1)}
+func New(beta float64, n int, signed []bool) *List {
+	return &List{beta: beta, n: n, free: signed, low: math.Inf(1)}
 }
 
 // Append adds a state with value f0 and inequality values g. All numbers must be finite.

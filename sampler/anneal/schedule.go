@@ -21,15 +21,15 @@ type Schedule func(t float64) float64
 //
 // Both arguments must be positive. This schedule is the usual choice when nothing is known about
 // the landscape.
-func Geometric(from, to float64) Schedule {
-	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
+func Geometric(start, end float64) Schedule {
+	return func(t float64) float64 { return start * simd.Exp(t*simd.Log(end/start)) }
 }
 
 // Linear returns the schedule that changes at a constant rate,
 //
 //	β(t) = from + (to−from)·t.
-func Linear(from, to float64) Schedule {
-	return func(t float64) float64 { return from + float64((to-from)*t) }
+func Linear(start, end float64) Schedule {
+	return func(t float64) float64 { return start + float64((end-start)*t) }
 }
 
 // Power returns the schedule β(t) = t^a from 0 to 1, for a > 0. If a > 1, most of the temperatures

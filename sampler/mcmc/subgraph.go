@@ -451,8 +451,8 @@ func (k *subgraphs) hold(g int, x []int32) {
 // Exchanges reports whether the kernel can exchange states with the other one. Both must draw
 // forests of pair models and have the same numbers of sites and chains. It implements
 // [sampler.Exchanger].
-func (k *subgraphs) Exchanges(with sampler.Exchanger, _ float64) bool {
-	o, ok := with.(*subgraphs)
+func (k *subgraphs) Exchanges(partner sampler.Exchanger, _ float64) bool {
+	o, ok := partner.(*subgraphs)
 	return ok && k.pairs != nil && o.pairs != nil && k.Sites == o.Sites && len(k.E) == len(o.E) && len(k.own) == len(o.own)
 }
 
@@ -483,8 +483,8 @@ func (k *subgraphs) Show(x []int32) {
 
 // Exchange swaps the states of the given chains with those of the other kernel. It implements
 // [sampler.Exchanger].
-func (k *subgraphs) Exchange(with sampler.Exchanger, chains []int, moved []int) {
-	o := with.(*subgraphs)
+func (k *subgraphs) Exchange(partner sampler.Exchanger, chains []int, moved []int) {
+	o := partner.(*subgraphs)
 	for _, s := range chains {
 		k.E[s], o.E[s] = math.NaN(), math.NaN() // the next step computes them
 		if k.own == nil {
@@ -522,8 +522,8 @@ func (k *subgraphs) Exchange(with sampler.Exchanger, chains []int, moved []int) 
 
 // Energies computes the energies that the other kernel's states have under this kernel's model. It
 // implements [sampler.Exchanger].
-func (k *subgraphs) Energies(e []float64, of sampler.Exchanger) {
-	o := of.(*subgraphs)
+func (k *subgraphs) Energies(e []float64, partner sampler.Exchanger) {
+	o := partner.(*subgraphs)
 	if k.own == nil {
 		for s := range e {
 			e[s] = k.constant + k.pairs.Energy(o.State(s))

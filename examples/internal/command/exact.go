@@ -44,8 +44,8 @@ const (
 )
 
 // Changed returns the text for a run that the argument text describes, except that something (the
-// argument by, such as guidance) changes the predictions.
-func Changed(by, text string) string { return by + " changes predictions; " + text }
+// argument cause, such as guidance) changes the predictions.
+func Changed(cause, text string) string { return cause + " changes predictions; " + text }
 
 // Excluding returns the text for a run that the argument text describes, except that no sample may
 // repeat an earlier one.
