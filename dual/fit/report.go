@@ -79,7 +79,7 @@ func (f *Fit) residual(k int) float64 {
 // and its standard error is at most tol. Solve reports whether all residuals vanished.
 func (f *Fit) Solve(ctx context.Context, limit int, tol float64) (bool, error) {
 	if limit < 0 {
-		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", limit)
+		return false, fmt.Errorf("fit: Solve: limit = %d, want ≥ 0", limit)
 	}
 	if !(tol > 0) || !check.Finite(tol) {
 		return false, fmt.Errorf("fit: Solve: tol = %v, want positive and finite", tol)

@@ -64,17 +64,17 @@ type ErasureConfig struct {
 }
 
 // NewErasure returns an erasure whose multipliers λ are 0. The denoiser q is for the original
-// distribution. The slice unwanted holds the denoisers for the unwanted distributions q_i. The slice b
+// distribution. The slice away holds the denoisers for the unwanted distributions q_i. The slice b
 // holds the bounds b_i on KL(p‖q_i).
 //
 // NewErasure returns an error if a denoiser is nil, if shapes differ, or if the bounds are invalid.
 // It also returns an error if the mask is not a level, or differs from the mask of a denoiser that
 // is [energy.Masking].
-func NewErasure(q energy.Denoiser[int32], unwanted []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
-	if check.Nil(q) || len(unwanted) == 0 || len(b) != len(unwanted) {
-		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(unwanted), len(b))
+func NewErasure(q energy.Denoiser[int32], away []energy.Denoiser[int32], b []float64, cfg ErasureConfig) (*Erasure, error) {
+	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
+		return nil, fmt.Errorf("unlearn: NewErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))
 	}
-	e := &Erasure{base: q, away: slices.Clone(unwanted), mask: cfg.Mask, lambda: make([]float64, len(b)), bound: slices.Clone(b), slot: map[int]int{}, tables: make([][]float32, len(b))}
+	e := &Erasure{base: q, away: slices.Clone(away), mask: cfg.Mask, lambda: make([]float64, len(b)), bound: slices.Clone(b), slot: map[int]int{}, tables: make([][]float32, len(b))}
 	e.sites, e.levels = q.Shape()
 	if e.sites < 1 || cfg.Mask < 0 || int(cfg.Mask) >= e.levels || e.levels < 2 {
 		return nil, fmt.Errorf("unlearn: NewErasure: Mask = %d of %d levels and %d sites, want a level, ≥ 2 levels and ≥ 1 site", cfg.Mask, e.levels, e.sites)
@@ -82,7 +82,7 @@ func NewErasure(q energy.Denoiser[int32], unwanted []energy.Denoiser[int32], b [
 	if err := e.masked("q", q); err != nil {
 		return nil, err
 	}
-	for i, a := range unwanted {
+	for i, a := range away {
 		if check.Nil(a) {
 			return nil, fmt.Errorf("unlearn: NewErasure: away[%d] is nil", i)
 		}

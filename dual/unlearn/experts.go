@@ -43,23 +43,23 @@ type Experts struct {
 }
 
 // NewExperts returns the product of experts at λ = 0. The argument q is the model of the original
-// distribution. The slice unwanted holds the models of the unwanted distributions q_i, and the slice b
+// distribution. The slice away holds the models of the unwanted distributions q_i, and the slice b
 // holds the bounds b_i. For a model m with the energy E_m, the function logZ must return log Σ_x
 // e^{−E_m(x)}, by any method. NewExperts calls logZ once for every model in away, and SetLambda
 // calls it once.
 //
 // NewExperts returns an error if an argument is nil, if shapes differ, if the bounds are invalid,
 // or if logZ returns an error.
-func NewExperts(q energy.Model, unwanted []energy.Model, b []float64, logZ func(energy.Model) (float64, error)) (*Experts, error) {
+func NewExperts(q energy.Model, away []energy.Model, b []float64, logZ func(energy.Model) (float64, error)) (*Experts, error) {
 	if _, _, err := check.Model("unlearn", "NewExperts", "q", q); err != nil {
 		return nil, err
 	}
-	if len(unwanted) == 0 || len(b) != len(unwanted) || logZ == nil {
-		return nil, fmt.Errorf("unlearn: NewExperts: %d distributions, %d bounds and logZ set = %t, want as many bounds as distributions, ≥ 1, and logZ", len(unwanted), len(b), logZ != nil)
+	if len(away) == 0 || len(b) != len(away) || logZ == nil {
+		return nil, fmt.Errorf("unlearn: NewExperts: %d distributions, %d bounds and logZ set = %t, want as many bounds as distributions, ≥ 1, and logZ", len(away), len(b), logZ != nil)
 	}
-	m := &Experts{away: slices.Clone(unwanted), weight: make([]float64, 1+len(b)), lambda: make([]float64, len(b)), bound: slices.Clone(b), logZ: make([]float64, len(b)), find: logZ}
+	m := &Experts{away: slices.Clone(away), weight: make([]float64, 1+len(b)), lambda: make([]float64, len(b)), bound: slices.Clone(b), logZ: make([]float64, len(b)), find: logZ}
 	m.sites, m.levels = q.Shape()
-	for i, a := range unwanted {
+	for i, a := range away {
 		if _, _, err := check.Model("unlearn", "NewExperts", fmt.Sprintf("away[%d]", i), a); err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func NewExperts(q energy.Model, unwanted []energy.Model, b []float64, logZ func(
 		}
 	}
 	var err error
-	if m.sum, m.weigh, err = energy.NewAffine(q, unwanted...); err != nil {
+	if m.sum, m.weigh, err = energy.NewAffine(q, away...); err != nil {
 		return nil, fmt.Errorf("unlearn: NewExperts: %w", err)
 	}
 	return m, m.SetLambda(m.lambda)

@@ -37,16 +37,16 @@ const sumSlack = 1e-9
 //
 // Formulations have further conditions. ReverseKL and DiscreteSafe need q_i > 0 wherever q > 0.
 // ForwardKL and LikelihoodRatio need q > 0 wherever q_i > 0.
-func New(q []float64, unwanted ...[]float64) (*Problem, error) {
-	if len(unwanted) == 0 {
+func New(q []float64, away ...[]float64) (*Problem, error) {
+	if len(away) == 0 {
 		return nil, fmt.Errorf("unlearn: New: no distribution to move away from")
 	}
-	u := &Problem{away: make([][]float64, len(unwanted))}
+	u := &Problem{away: make([][]float64, len(away))}
 	var err error
 	if u.q, err = checkDistribution("q", q, len(q)); err != nil {
 		return nil, err
 	}
-	for i, a := range unwanted {
+	for i, a := range away {
 		if u.away[i], err = checkDistribution(fmt.Sprintf("away[%d]", i), a, len(q)); err != nil {
 			return nil, err
 		}
@@ -374,7 +374,7 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 		return nil, err
 	}
 	if !(limit >= 0) {
-		return nil, fmt.Errorf("unlearn: Ascend: most = %v, want ≥ 0", limit)
+		return nil, fmt.Errorf("unlearn: Ascend: limit = %v, want ≥ 0", limit)
 	}
 	if f == ReverseKL && math.IsInf(limit, 1) {
 		limit = reverseMax

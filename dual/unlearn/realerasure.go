@@ -58,21 +58,21 @@ type realRecord struct {
 }
 
 // NewRealErasure returns an erasure whose multipliers λ are 0. The denoiser q is for the original
-// distribution. The slice unwanted holds the denoisers for the unwanted distributions q_i. The bounds
+// distribution. The slice away holds the denoisers for the unwanted distributions q_i. The bounds
 // are KL(p‖q_i) ≥ b[i], in nats.
 //
 // NewRealErasure returns an error if a denoiser is nil or has more than one level, or if shapes
 // differ. It also returns an error if the number of bounds is wrong or a bound is not finite.
-func NewRealErasure(q energy.Denoiser[float32], unwanted []energy.Denoiser[float32], b []float64) (*RealErasure, error) {
-	if check.Nil(q) || len(unwanted) == 0 || len(b) != len(unwanted) {
-		return nil, fmt.Errorf("unlearn: NewRealErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(unwanted), len(b))
+func NewRealErasure(q energy.Denoiser[float32], away []energy.Denoiser[float32], b []float64) (*RealErasure, error) {
+	if check.Nil(q) || len(away) == 0 || len(b) != len(away) {
+		return nil, fmt.Errorf("unlearn: NewRealErasure: q set = %t, %d distributions, %d bounds, want q and as many bounds as distributions, ≥ 1", !check.Nil(q), len(away), len(b))
 	}
-	e := &RealErasure{base: q, away: slices.Clone(unwanted), lambda: make([]float64, len(b)), bound: slices.Clone(b), slot: map[int]int{}, tables: make([][]float32, len(b))}
+	e := &RealErasure{base: q, away: slices.Clone(away), lambda: make([]float64, len(b)), bound: slices.Clone(b), slot: map[int]int{}, tables: make([][]float32, len(b))}
 	levels := 0
 	if e.sites, levels = q.Shape(); e.sites < 1 || levels != 1 {
 		return nil, fmt.Errorf("unlearn: NewRealErasure: q has %d sites and %d levels, want ≥ 1 and 1", e.sites, levels)
 	}
-	for i, a := range unwanted {
+	for i, a := range away {
 		if check.Nil(a) {
 			return nil, fmt.Errorf("unlearn: NewRealErasure: away[%d] is nil", i)
 		}

@@ -162,7 +162,7 @@ func (m *Potts) Locals(d []float64, x []int32) {
 // table holds running sums, so rounding errors may grow to a few units in the last place over many
 // moves. With integer parameters the table stays exact. It implements [energy.Local].
 func (m *Potts) Move(d []float64, site int, level int32, x []int32) {
-	check.Index("model", "to", int(level), len(m.field))
+	check.Index("model", "level", int(level), len(m.field))
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.field))
 	check.Len("model", "x", len(x), m.graph.Sites())

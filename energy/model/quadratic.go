@@ -262,7 +262,7 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 // The table holds running sums, so rounding errors may grow to a few units in the last place over
 // many moves. With integer parameters the table stays exact. It implements [energy.Local].
 func (m *Quadratic) Move(d []float64, site int, level int32, x []int32) {
-	check.Index("model", "to", int(level), len(m.values))
+	check.Index("model", "level", int(level), len(m.values))
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.values))
 	check.Len("model", "x", len(x), len(m.linear))
@@ -643,7 +643,7 @@ func (m denseQuadratic) FieldFrom(e []float64, h []float32, newCache []float64, 
 	rows := check.Rows("model", "y", len(y), len(m.linear))
 	check.Len("model", "e", len(e), rows)
 	check.Len("model", "h", len(h), len(y))
-	check.Len("model", "next", len(newCache), rows*m.CacheLen())
+	check.Len("model", "newCache", len(newCache), rows*m.CacheLen())
 	if x != nil {
 		check.Len("model", "x", len(x), len(y))
 		check.Len("model", "cache", len(cache), len(newCache))

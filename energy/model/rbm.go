@@ -261,7 +261,7 @@ func (m *RBM) checkFrom(h []float32, next []float64, y []int32, cache []float64,
 }
 
 func (m *RBM) checkCaches(next []float64, y []int32, cache []float64, x []int32) {
-	check.Len("model", "next", len(next), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.panels.origin))
+	check.Len("model", "newCache", len(next), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.panels.origin))
 	if x != nil {
 		check.Len("model", "x", len(x), len(y))
 		check.Len("model", "cache", len(cache), len(next))

@@ -49,12 +49,12 @@ func New(m energy.Model, points [][2]float64) (*Distribution, error) {
 		return nil, fmt.Errorf("planar: New: %T: %w", m, err)
 	}
 	if len(points) != sites {
-		return nil, fmt.Errorf("planar: New: len(at) = %d, want %d", len(points), sites)
+		return nil, fmt.Errorf("planar: New: len(points) = %d, want %d", len(points), sites)
 	}
 	d := &Distribution{sites: sites, at: slices.Clone(points), around: make([][]int32, sites)}
 	for i, p := range points {
 		if !check.Finite(p[0]) || !check.Finite(p[1]) {
-			return nil, fmt.Errorf("planar: New: at[%d] = %v, want finite numbers", i, p)
+			return nil, fmt.Errorf("planar: New: points[%d] = %v, want finite numbers", i, p)
 		}
 	}
 	e := make([]float64, 1)
@@ -120,7 +120,7 @@ func (d *Distribution) draw() error {
 		})
 		for k := 1; k < len(ends); k++ {
 			if angle[ends[k]] == angle[ends[k-1]] {
-				return fmt.Errorf("planar: New: at: two edges leave site %d in the same direction, to sites %d and %d, want a planar drawing", i, d.far(ends[k-1]), d.far(ends[k]))
+				return fmt.Errorf("planar: New: points: two edges leave site %d in the same direction, to sites %d and %d, want a planar drawing", i, d.far(ends[k-1]), d.far(ends[k]))
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func (d *Distribution) crossings() error {
 	for k, e := range d.ends {
 		a, b := d.at[e[0]], d.at[e[1]]
 		if a == b {
-			return fmt.Errorf("planar: New: at[%d] = at[%d] = %v, want different places for sites that interact", e[0], e[1], a)
+			return fmt.Errorf("planar: New: points[%d] = points[%d] = %v, want different places for sites that interact", e[0], e[1], a)
 		}
 		all[k] = segment{int32(k), min(a[0], b[0]), max(a[0], b[0]), min(a[1], b[1]), max(a[1], b[1])}
 	}
@@ -164,7 +164,7 @@ func (d *Distribution) crossings() error {
 			keep = append(keep, o)
 			if o.low <= s.high && s.low <= o.high && d.cross(o.edge, s.edge) {
 				a, b := d.ends[o.edge], d.ends[s.edge]
-				return fmt.Errorf("planar: New: at: the edges %d–%d and %d–%d cross, want a planar drawing; a torus has none", a[0], a[1], b[0], b[1])
+				return fmt.Errorf("planar: New: points: the edges %d–%d and %d–%d cross, want a planar drawing; a torus has none", a[0], a[1], b[0], b[1])
 			}
 		}
 		open = append(keep, s)

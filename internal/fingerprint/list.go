@@ -169,8 +169,8 @@ func Compare(saved, here *List) error {
 //
 // Pass least = 0 for energies that were computed from scratch. Pass least = 1 for energies that
 // were updated as the state changed, because their terms may have cancelled.
-func Energies(name string, saved, present []float64, floor float64) error {
-	return rows(name, saved, present, singles, floor)
+func Energies(name string, saved, here []float64, floor float64) error {
+	return rows(name, saved, here, singles, floor)
 }
 
 // rows compares two rows of numbers. They may differ by within times the largest magnitude, or

@@ -174,7 +174,7 @@ func TorusBits(count *Counts, sites []uint64, pad, first int, torus *BitTorus, r
 	for _, d := range torus.ends {
 		lo := pad + (first+d)>>6
 		if lo < 0 || lo+len(rows)+1 > len(sites) {
-			panic(fmt.Sprintf("simd: TorusBits: words %d … %d of own, which has %d", lo, lo+len(rows), len(sites)))
+			panic(fmt.Sprintf("simd: TorusBits: words %d … %d of sites, which has %d", lo, lo+len(rows), len(sites)))
 		}
 	}
 	if len(rows) > 0 {
@@ -225,8 +225,8 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 //
 // TallyTorus panics unless len(newBits) = len(oldBits) is a multiple of 8 and at most 512.
 func TallyTorus(newBits, oldBits []uint64, count *Counts) (up, moved, bonds int) {
-	checkBits("now", len(newBits), len(count[0]))
-	checkLen("old", len(oldBits), len(newBits))
+	checkBits("newBits", len(newBits), len(count[0]))
+	checkLen("oldBits", len(oldBits), len(newBits))
 	return tallyTorus(newBits, oldBits, count)
 }
 

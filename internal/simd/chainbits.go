@@ -34,7 +34,7 @@ type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 // n·degree, and own has all these lanes.
 func GraphBits(count *Counts, lanes []uint64, neighbours []int32, n, degree int) {
 	if degree < 0 || degree > 7 || n < 0 || n%16 != 0 || n > 2*len(count[0]) || len(neighbours) != n*degree {
-		panic(fmt.Sprintf("simd: GraphBits: n = %d, degree = %d and len(near) = %d, want a multiple of 16 up to %d, 0 … 7 and their product", n, degree, len(neighbours), 2*len(count[0])))
+		panic(fmt.Sprintf("simd: GraphBits: n = %d, degree = %d and len(neighbours) = %d, want a multiple of 16 up to %d, 0 … 7 and their product", n, degree, len(neighbours), 2*len(count[0])))
 	}
 	graphBits(count, lanes, neighbours, n, degree)
 }
@@ -45,8 +45,8 @@ func GraphBits(count *Counts, lanes []uint64, neighbours []int32, n, degree int)
 // change from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. TallyBits panics unless len(newBits) =
 // len(oldBits) is a multiple of 8 and at most 512.
 func TallyBits(t *ChainTally, newBits, oldBits []uint64, count *Counts) {
-	checkBits("now", len(newBits), len(count[0]))
-	checkLen("old", len(oldBits), len(newBits))
+	checkBits("newBits", len(newBits), len(count[0]))
+	checkLen("oldBits", len(oldBits), len(newBits))
 	if best < tallyBitsLevel {
 		refTallyBits(t, newBits, oldBits, count)
 		return

@@ -75,8 +75,8 @@ func (s *flipTerms) addTo(t *FlipTally) {
 // 3·len(dst).
 func FlipBits(dst, sites, counts []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), maxBits/64)
-	checkLen("own", len(sites), len(dst))
-	checkLen("near", len(counts), planes*len(dst))
+	checkLen("sites", len(sites), len(dst))
+	checkLen("counts", len(counts), planes*len(dst))
 	if ars {
 		flipBitsARS(dst, sites, counts, o, key, stream, group)
 	} else {
@@ -96,10 +96,10 @@ func FlipBits(dst, sites, counts []uint64, o *FlipOdds, ars bool, key, stream, g
 // unless len(x) is a multiple of 8 and at most 512, len(y) = len(valid) = len(x), and
 // len(countX) = len(countY) = 3·len(x).
 func TallyFlips(tx, ty *FlipTally, x, y, countX, countY, valid []uint64) {
-	checkBits("from", len(x), maxBits/64)
-	checkLen("to", len(y), len(x))
-	checkLen("before", len(countX), planes*len(x))
-	checkLen("after", len(countY), planes*len(x))
+	checkBits("x", len(x), maxBits/64)
+	checkLen("y", len(y), len(x))
+	checkLen("countX", len(countX), planes*len(x))
+	checkLen("countY", len(countY), planes*len(x))
 	checkLen("valid", len(valid), len(x))
 	a, b := tallyFlips(x, y, countX, countY, valid)
 	a.addTo(tx)
@@ -121,11 +121,11 @@ func TallyFlips(tx, ty *FlipTally, x, y, countX, countY, valid []uint64) {
 func GridBits(counts, sites []uint64, pad, first int, t *BitTorus, a, b []uint64) {
 	checkBits("a", len(a), maxBits/64)
 	checkLen("b", len(b), len(a))
-	checkLen("near", len(counts), planes*len(a))
+	checkLen("counts", len(counts), planes*len(a))
 	for _, d := range t.ends {
 		lo := pad + (first+d)>>6
 		if lo < 0 || lo+len(a)+1 > len(sites) {
-			panic(fmt.Sprintf("simd: GridBits: words %d … %d of own, which has %d", lo, lo+len(a), len(sites)))
+			panic(fmt.Sprintf("simd: GridBits: words %d … %d of sites, which has %d", lo, lo+len(a), len(sites)))
 		}
 	}
 	if len(a) > 0 {

@@ -89,7 +89,7 @@ func Raise(v []float64, factor, floor float64) (low bool) {
 func checkPieces(size, n int, at []int32) {
 	for i, a := range at {
 		if a < 0 || int(a) > size-n {
-			panic(fmt.Sprintf("simd: at[%d] = %d, want 0 to %d", i, a, size-n))
+			panic(fmt.Sprintf("simd: offsets[%d] = %d, want 0 to %d", i, a, size-n))
 		}
 	}
 }

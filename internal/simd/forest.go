@@ -192,7 +192,7 @@ func EightColumns(dst, src []uint32, ld int) {
 // panics unless both slices have the same length, which must be a multiple of 64.
 func ForestMoved(moved *[ForestChains]int64, oldLevels, levels []uint8) {
 	if len(oldLevels) != len(levels) || len(levels)%64 != 0 {
-		panic(fmt.Sprintf("simd: ForestMoved: len(old) = %d, len(own) = %d, want the same multiple of 64", len(oldLevels), len(levels)))
+		panic(fmt.Sprintf("simd: ForestMoved: len(oldLevels) = %d, len(levels) = %d, want the same multiple of 64", len(oldLevels), len(levels)))
 	}
 	for len(levels) > 0 {
 		n := min(len(levels), forestTerms)
@@ -234,7 +234,7 @@ func SpreadForest(x []int32, levels []uint8, n int) {
 	}
 	chains := len(x) / n
 	if chains > ForestChains || len(x)%n != 0 || len(levels) < (n+15)&^15 {
-		panic(fmt.Sprintf("simd: SpreadForest: len(x) = %d, len(own) = %d, want up to %d rows of %d and space for whole registers", len(x), len(levels), ForestChains, n))
+		panic(fmt.Sprintf("simd: SpreadForest: len(x) = %d, len(levels) = %d, want up to %d rows of %d and space for whole registers", len(x), len(levels), ForestChains, n))
 	}
 	if best < spreadForestLevel {
 		refSpreadForest(x, levels, n)

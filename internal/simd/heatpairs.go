@@ -19,7 +19,7 @@ func PairOfRows() bool { return hasHeatEights() }
 // states are bits c and 32 + c. The arrays valid, t, stream and group have one entry per block.
 func HeatPairs(rows []Row, lanes []uint64, visits []RowVisit, neighbours []int32, odds []RowOdds, valid [2]uint32, t *[2]RowTally, w *PairScratch, ars bool, key uint64, stream, group [2]uint64) {
 	if len(visits) > RowVisits || len(neighbours) > RowNear {
-		panic(fmt.Sprintf("simd: HeatPairs: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(neighbours), RowVisits, RowNear))
+		panic(fmt.Sprintf("simd: HeatPairs: len(visits) = %d and len(neighbours) = %d, want ≤ %d and ≤ %d", len(visits), len(neighbours), RowVisits, RowNear))
 	}
 	draw := Philox
 	if ars {

@@ -171,7 +171,7 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 // tables, entries of near and sums (0 … RowCounts−1) must be valid; they are not checked.
 func HeatRows(rows []Row, lanes []uint64, visits []RowVisit, neighbours []int32, odds []RowOdds, valid uint32, t *RowTally, sums []Row, w *RowScratch, ars bool, key, stream, group uint64) {
 	if len(visits) > RowVisits || len(neighbours) > RowNear {
-		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(neighbours), RowVisits, RowNear))
+		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(neighbours) = %d, want ≤ %d and ≤ %d", len(visits), len(neighbours), RowVisits, RowNear))
 	}
 	draw := Philox
 	if ars {

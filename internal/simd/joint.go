@@ -88,7 +88,7 @@ func (j *Joint) Moved(sum []int) {
 // lanes. Call Moved before it has to count more than 2³¹ changes in a block.
 func (j *Joint) Heat(lanes []uint32, lane, n int, neighbours []int32, stride, degree int, o *Odds, ahead uint64) {
 	if degree < 0 || degree > 7 || n < 0 || n > stride || len(neighbours) < (degree-1)*stride+n && degree > 0 {
-		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(near) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(neighbours)))
+		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(neighbours) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(neighbours)))
 	}
 	if lane < 0 || (lane+n)*JointBlocks > len(lanes) {
 		panic(fmt.Sprintf("simd: Joint.Heat: lanes %d … %d of %d", lane, lane+n-1, len(lanes)/JointBlocks))

@@ -14,7 +14,7 @@ const joinTerms = 1 << 10
 // entries of start and adj must be valid indices; they are not checked.
 func Join(marks, allowed []Marks, start, adj []int32, reverse bool) (changed bool) {
 	sites := len(marks)
-	checkLen("may", len(allowed), sites)
+	checkLen("allowed", len(allowed), sites)
 	checkLen("start", len(start), sites+1)
 	var grew Marks
 	for done := 0; done < sites; {
