@@ -221,9 +221,8 @@ func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32,
 }
 
 // AppendEdgesOf lists the transitions that leave each of the given states, one state after the
-// other. For each transition it appends the token to tokens and the target state to the slice named
-// to. After each state, it appends len(tokens) to the slice named ends. For a single state, use
-// [Lexicon.AppendEdges].
+// other. For each transition it appends the token to tokens and the target state to targets. After
+// each state, it appends len(tokens) to ends. For a single state, use [Lexicon.AppendEdges].
 func (l *Lexicon) AppendEdgesOf(tokens []int32, targets, ends, states []int) ([]int32, []int, []int) {
 	const crowd = 64
 	var heads [crowd]node

@@ -672,9 +672,9 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d that Locals stored, for a change of one site. The argument level is the new
-// level. Move adds the weighted sum of the updates of the summed models. At a fixed site only one
-// entry is finite, and the update adds a constant to this entry. It implements [Local].
+// Move updates the table d that Locals stored, for a change of one site to the given level. Move
+// adds the weighted sum of the updates of the summed models. At a fixed site only one entry is
+// finite, and the update adds a constant to this entry. It implements [Local].
 func (a affineLocal) Move(d []float64, site int, level int32, x []int32) {
 	if a.factor == 1 {
 		a.move(d, site, level, x)

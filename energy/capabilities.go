@@ -77,11 +77,10 @@ type Local interface {
 	// +Inf. No entry is −Inf. The length of d is sites·levels.
 	Locals(d []float64, x []int32)
 
-	// Move updates the table d of [Local.Locals] for a change of x_site to the level given by the
-	// argument level. Call it before changing x; Move does not modify x. In the rows of the other
-	// sites it adds the changes of the energies, up to a constant per row. It leaves the row of
-	// x_site as it is. Because Move only adds, d may also be the sum of the tables of several
-	// models.
+	// Move updates the table d of [Local.Locals] for a change of x_site to the given level. Call it
+	// before changing x; Move does not modify x. In the rows of the other sites it adds the changes
+	// of the energies, up to a constant per row. It leaves the row of x_site as it is. Because Move
+	// only adds, d may also be the sum of the tables of several models.
 	Move(d []float64, site int, level int32, x []int32)
 }
 
@@ -254,10 +253,10 @@ type Incremental interface {
 
 	// FieldFrom evaluates the states y, given the same number of earlier states x. It stores in e
 	// and h what [Binary.Field] would store for y, bit for bit. It stores intermediate results for
-	// y in next, which has states × CacheLen() entries. The argument cache holds the results for x,
-	// as an earlier call stored them in its argument newCache. If x is nil, FieldFrom ignores cache and
-	// evaluates y from scratch. The slice newCache must not overlap x and cache, which FieldFrom does
-	// not modify.
+	// y in newCache, which has states × CacheLen() entries. In the same way, cache holds the
+	// results for x: it was the newCache of an earlier call. If x is nil, FieldFrom ignores cache
+	// and evaluates y from scratch. FieldFrom does not modify x and cache, and newCache must not
+	// overlap them.
 	FieldFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32)
 }
 

@@ -32,8 +32,7 @@ type Prices struct {
 //   - The four channels are not distinct channels of the series.
 //   - Tick is negative or not finite.
 //   - A price is not finite, or is too large to distinguish its ticks.
-//   - A price would have to move further than the argument limit. Such a price is wrong, not
-//     merely rounded.
+//   - A price would have to move further than limit. Such a price is wrong, not merely rounded.
 func (p Prices) Finish(raw []float64, channels int, limit float64) (moved float64, err error) {
 	at := [4]int{p.Open, p.High, p.Low, p.Close}
 	for k, c := range at {

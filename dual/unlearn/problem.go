@@ -350,8 +350,8 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 // multipliers after each step. The multipliers approach the optimum of [Problem.Solve].
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. Every
-// multiplier stays within [0, most], where most = +Inf means no limit. For ReverseKL this limit
-// must keep the sum of the multipliers below 1, and +Inf means 0.99.
+// multiplier stays within [0, limit]; +Inf means no limit. For ReverseKL this limit must keep the
+// sum of the multipliers below 1, and +Inf means 0.99.
 //
 // Ascend returns the error of ctx or of the rule. It also returns the error of [Problem.Law] if no
 // distribution exists at the multipliers of a step.

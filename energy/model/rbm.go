@@ -139,9 +139,9 @@ func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	m.evaluate(e, h, nil, nil, x, nil, nil, nil)
 }
 
-// Gradient stores the energies in e. It stores in g first-order approximations of the energy
-// differences of all single-site changes. The entries of g are (l − x_i)·h_i for sites i and levels
-// l, where h is the field from Field. Gradient implements [energy.Differentiable].
+// Gradient stores the energies in e. It stores in g the energy differences of all single-site
+// changes, to first order. The entries of g are (l − x_i)·h_i for sites i and levels l, where h is
+// the field from Field. Gradient implements [energy.Differentiable].
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "g", len(g), 2*len(x))

@@ -28,13 +28,13 @@ type Distribution struct {
 const mostCoupling = 16
 
 // New returns the distribution of a two-level model with pair interactions, such as model.Ising.
-// The field must be zero when the energy is written in spins ±1. Site i is drawn at the point points[i]
-// of the plane, and edges are straight lines between the sites that interact.
+// The field must be zero when the energy is written in spins ±1. Site i is drawn at points[i] in
+// the plane, and edges are straight lines between the sites that interact.
 //
 // New returns an error in these cases:
 //
 //   - m is not such a model, or a coupling is beyond ±16 nats;
-//   - the slice points has the wrong length or a number that is not finite;
+//   - points has the wrong length or a number that is not finite;
 //   - the drawing is not planar: edges meet elsewhere than at their ends.
 func New(m energy.Model, points [][2]float64) (*Distribution, error) {
 	sites, levels, err := check.Shape("planar: New", m, 1, 1)

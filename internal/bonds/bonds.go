@@ -87,7 +87,7 @@ const (
 
 // Integers returns the weights and fields as multiples of their largest common unit, up to
 // rounding. If all numbers are 0, the unit is 1. The result ok is false if there is no common unit,
-// or if [Bonds.Reach] divided by the unit exceeds the argument limit.
+// or if [Bonds.Reach] divided by the unit exceeds limit.
 func (b *Bonds) Integers(limit int) (weight, field []int32, unit float64, ok bool) {
 	reach := b.Reach()
 	if !(reach <= math.MaxFloat64) {

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Len panics unless a slice has the required length. The message begins with the name of the
-// calling package (who) and contains the name of the slice (name).
+// Len panics unless a slice has the required length. The message begins with caller, the name of
+// the calling package, and contains the name of the slice.
 func Len(caller, name string, got, want int) {
 	if got != want {
 		panic(fmt.Sprintf("%s: len(%s) = %d, want %d", caller, name, got, want))
@@ -21,8 +21,8 @@ func Len(caller, name string, got, want int) {
 }
 
 // Rows returns got/n, the number of rows of n entries in a slice of length got. Rows panics unless
-// n ≥ 1 and n divides got. The message begins with the name of the calling package (who) and
-// contains the name of the slice (name).
+// n ≥ 1 and n divides got. The message begins with caller, the name of the calling package, and
+// contains the name of the slice.
 func Rows(caller, name string, got, n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", caller, name, n))
@@ -82,8 +82,8 @@ func Nil(v any) bool {
 
 // Shape returns the numbers of sites and levels of a model. It returns an error if the model is nil
 // or has no sites or levels. It also returns an error if the number of chains is not in 1 … most,
-// or if chains × sites × levels exceeds [MaxEntries]. Errors begin with the argument caller, such as
-// "mcmc: DMALA".
+// or if chains × sites × levels exceeds [MaxEntries]. Errors begin with caller, such as "mcmc:
+// DMALA".
 func Shape(caller string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: model = nil", caller)
@@ -101,7 +101,7 @@ func Shape(caller string, m interface{ Shape() (sites, levels int) }, chains, mo
 }
 
 // Given returns an error if a required argument v is nil or an interface that holds a nil pointer.
-// The message begins with the text caller, such as "mcmc: Swap", and contains the name of v (name).
+// The message begins with caller, such as "mcmc: Swap", and contains the name of v.
 func Given(caller, name string, v any) error {
 	if !Nil(v) {
 		return nil
@@ -214,7 +214,7 @@ func Refuse(prefix string, rules ...Refusal) error {
 }
 
 // Model returns the shape of m, or an error if m is nil or has no sites or levels. The error
-// message contains the strings who (a package), caller (its constructor) and name (the
+// message contains the strings pkg (a package), caller (its constructor) and name (the
 // constructor's argument that holds m).
 func Model(pkg, caller, name string, m interface{ Shape() (sites, levels int) }) (sites, levels int, err error) {
 	if Nil(m) {
@@ -232,7 +232,7 @@ func Model(pkg, caller, name string, m interface{ Shape() (sites, levels int) })
 const rowTolerance = 1e-6
 
 // Probabilities returns an error unless p consists of rows of the given length whose entries are ≥
-// 0 and sum to 1 within 1e-6. The error message contains the strings who (a package), caller (its
+// 0 and sum to 1 within 1e-6. The error message contains the strings pkg (a package), caller (its
 // constructor) and name (the constructor's argument that holds p).
 func Probabilities(pkg, caller, name string, p []float64, length int) error {
 	for r := 0; r < len(p); r += length {

@@ -72,7 +72,7 @@ func newPoint(n int) *point {
 }
 
 // Maximize maximises f from the given start over λ_j ≥ 0. If signed[j] is true, λ_j may have either
-// sign. If free is nil, no λ_j may be negative. The argument unit is the typical size of a change
+// sign. If signed is nil, no λ_j may be negative. The argument unit is the typical size of a change
 // in f that matters. The result does not depend on the units of the multipliers.
 //
 // Every step goes from the current λ towards the maximum of a quadratic model of f. The curvature
@@ -246,8 +246,8 @@ func (c *climb) probe(t float64) float64 {
 
 // Residual measures how far λ is from a maximum. It returns the largest absolute value of grad[j] /
 // size[j], where 0/0 counts as 0. A component does not count if λ_j is at its bound 0 and the
-// component would decrease λ_j. The slice signed marks the coordinates that may be negative. If free
-// is nil, no coordinate may be negative.
+// component would decrease λ_j. The coordinates with signed[j] = true may be negative. If signed is
+// nil, no coordinate may be negative.
 //
 // The size of a component must be on the scale of its rounding error. If the gradient is the mean
 // of functions g_j of a random state, the size is the mean deviation E|g_j − E g_j|. The standard
@@ -281,8 +281,8 @@ func Within(lambda, violation, unit []float64, tol float64) bool {
 }
 
 // Projected returns the largest absolute value of a gradient component. A component does not count
-// if λ_j is at its bound 0 and the component would decrease λ_j. The slice signed marks the
-// coordinates that may be negative. If free is nil, no coordinate may be negative.
+// if λ_j is at its bound 0 and the component would decrease λ_j. The coordinates with signed[j] =
+// true may be negative. If signed is nil, no coordinate may be negative.
 func Projected(lambda, grad []float64, signed []bool) float64 {
 	r := 0.0
 	for j, g := range grad {

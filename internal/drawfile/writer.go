@@ -205,8 +205,7 @@ func (w *Writer) Append(p *Page) {
 	}
 }
 
-// Skip records a gap in the draws of a block. The argument draw is the number of the first draw
-// after the gap.
+// Skip records a gap in the draws of a block. The first draw after the gap has the number draw.
 func (w *Writer) Skip(block, draw int) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -26,8 +26,8 @@ const settingsLimit = 1 << 20
 
 // Write writes a checkpoint of a run to w. The first frame holds the settings l of the run. The
 // next frames hold the state of the run; the argument frames is their number. The function state
-// appends the contents of frame i to body and returns the result. The function nested, unless nil,
-// then writes the checkpoints of nested runs.
+// appends the contents of frame i to body and returns the result. If nested is not nil, it then
+// writes the checkpoints of nested runs.
 func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), nested func(io.Writer) error) error {
 	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
 		return err
@@ -70,15 +70,14 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 	return saved.Sum(), nil
 }
 
-// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The argument present
+// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The list present
 // holds the settings of the present run. If the settings in the checkpoint differ, the error is a
 // [*fingerprint.Mismatch].
 //
 // The function frames returns the number of frames. It is called before every frame, so that an
 // early frame can contain the number. The function state reads the body of frame i and returns the
 // bytes left over; it is an error if there are any. A body has at most limit bytes, not counting
-// its digest and number. The function nested, unless nil, then reads the checkpoints of nested
-// runs.
+// its digest and number. If nested is not nil, it then reads the checkpoints of nested runs.
 func Read(ctx context.Context, r io.Reader, magic string, present *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), nested func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, present)
 	if err != nil {

@@ -56,8 +56,8 @@ func (m *Rugged) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Neighbour returns the index of the state that differs from state k at one site. The levels of
-// that site are from (in state k) and to (in the result).
+// Neighbour returns the index of the state that differs from state k at one site. That site has
+// oldLevel in state k, and newLevel in the result.
 func (m *Rugged) Neighbour(k, site, oldLevel, newLevel int) int {
 	step := 1
 	for range site {

@@ -165,9 +165,9 @@ func Compare(saved, here *List) error {
 // Energies compares the saved energies of a run with the energies of the present run. It returns a
 // *[Mismatch] for the first energy that differs by more than
 //
-//	1e-6·max(largest finite |energy|, least).
+//	1e-6·max(largest finite |energy|, floor).
 //
-// Pass least = 0 for energies that were computed from scratch. Pass least = 1 for energies that
+// Pass floor = 0 for energies that were computed from scratch. Pass floor = 1 for energies that
 // were updated as the state changed, because their terms may have cancelled.
 func Energies(name string, saved, here []float64, floor float64) error {
 	return rows(name, saved, here, singles, floor)

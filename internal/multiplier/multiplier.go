@@ -11,7 +11,7 @@ import (
 
 // Check returns an error if a Lagrange multiplier is not finite or is negative. The slice equal
 // marks the multipliers of equalities, which may be negative. If equal is nil, there are no
-// equalities. The error begins with the argument caller.
+// equalities. The error begins with caller.
 func Check(caller string, lambda []float64, equal []bool) error {
 	for j, v := range lambda {
 		if equal != nil && equal[j] {
@@ -33,7 +33,7 @@ func Check(caller string, lambda []float64, equal []bool) error {
 // *bound, or +Inf if bound is nil.
 //
 // Entries of start must lie in [0, *bound]. For equalities, which the slice equal marks, they must
-// lie in [−*bound, *bound]. If equal is nil, there are no equalities. The error begins with who,
+// lie in [−*bound, *bound]. If equal is nil, there are no equalities. The error begins with caller,
 // the name of the configuration.
 func Range(caller string, n int, start []float64, bound *float64, equal []bool) ([]float64, float64, error) {
 	most := math.Inf(1)

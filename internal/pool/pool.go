@@ -102,8 +102,8 @@ func (c *Pool) Stop() {
 	}
 }
 
-// Each calls the function do for the jobs in the range [from, to) and returns when all are done.
-// The results must not depend on which worker runs a job.
+// Each calls the function do for the jobs lo, …, hi−1 and returns when all are done. The results
+// must not depend on which worker runs a job.
 //
 // If a job panics, jobs that have not begun are skipped, and Each panics with the first panic as
 // a *[Panic]. The pool stays usable.

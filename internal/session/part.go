@@ -51,9 +51,9 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 	return nil
 }
 
-// Share divides a number of elements (the argument total), such as chains, into n parts. It returns
-// the index of the first element of part k, or all if k = n. A part consists of whole blocks of the
-// given size, and the first parts may have one extra block.
+// Share divides a total of elements, such as chains, into n parts. It returns the index of the
+// first element of part k, or total if k = n. A part consists of whole blocks of the given size,
+// and the first parts may have one extra block.
 func Share(total, size, k, n int) int {
 	if k == n {
 		return total

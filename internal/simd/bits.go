@@ -115,17 +115,17 @@ type BitTorus struct {
 	asm  [6][4]int // for each neighbour: offset in bytes, right shift and left shift
 }
 
-// NewBitTorus returns a BitTorus for neighbours at the positions near, relative to a site's
-// position in a bit string. In [TorusBits], a site has neighbours at offsets[0], at offsets[1] and at its
-// own position in the string of the other colour. The fourth neighbour depends on the site's bits
-// in the masks rows, a and b of TorusBits:
+// NewBitTorus returns a BitTorus for neighbours at the given offsets from a site's position in a
+// bit string. In [TorusBits], a site has neighbours at offsets[0], at offsets[1] and at its own
+// position in the string of the other colour. The fourth neighbour depends on the site's bits in
+// the masks rows, a and b of TorusBits:
 //
 //	offsets[2] if the bits in rows and a are 1,
 //	offsets[3] if the bit in rows is 1 and the bit in a is 0,
 //	offsets[4] if the bit in rows is 0 and the bit in b is 1,
 //	offsets[5] if the bits in rows and b are 0.
 //
-// [GridBits] documents its own use of near.
+// [GridBits] documents its own use of the offsets.
 func NewBitTorus(offsets [6]int) *BitTorus {
 	t := &BitTorus{near: offsets, ends: [2]int{slices.Min(offsets[:]), slices.Max(offsets[:])}}
 	for j, at := range offsets {
@@ -160,13 +160,13 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 }
 
 // TorusBits visits 64·len(rows) sites of a torus, all of one colour, beginning with site first. It
-// stores in count the number of neighbours in state 1 of each site. The string sites holds the sites
-// of the other colour: site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The argument torus holds
-// the positions of the neighbours in own. The masks a, b and rows (see [NewBitTorus]) start at site
-// first, a multiple of 64.
+// stores in count the number of neighbours in state 1 of each site. The string sites holds the
+// sites of the other colour: site i of sites is bit i mod 64 of word pad + ⌊i/64⌋. The positions of
+// the neighbours in sites are given by torus. The masks a, b and rows (see [NewBitTorus]) start at
+// site first, a multiple of 64.
 //
 // TorusBits panics unless a, b and rows have the same length, which must be a multiple of 8 and at
-// most 512. It also panics unless own reaches 64 bits beyond all positions.
+// most 512. It also panics unless sites reaches 64 bits beyond all positions.
 func TorusBits(count *Counts, sites []uint64, pad, first int, torus *BitTorus, rows, a, b []uint64) {
 	checkBits("rows", len(rows), len(count[0]))
 	checkLen("a", len(a), len(rows))
@@ -215,8 +215,8 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	}
 }
 
-// TallyTorus compares the new states of sites (now) with their earlier states (old). It returns
-// three counts:
+// TallyTorus compares the new states of sites (newBits) with their earlier states (oldBits). It
+// returns three counts:
 //
 //   - up is the number of sites that are now in state 1;
 //   - moved is the number of sites that differ;

@@ -25,13 +25,13 @@ type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 // holds the states in lanes (see [ChainBits]); lanes 2i and 2i+1 are the lower and upper half of
 // word i. For each chain, lane p of count receives the sum over k = 0, …, degree−1 of
 //
-//	lane neighbours[k·n + p] & (2³¹−1) of own.
+//	lane neighbours[k·n + p] & (2³¹−1) of lanes.
 //
-// If neighbours[k·n + p] is negative, all bits of the lane are flipped first. Lanes from n on are not
-// changed.
+// If neighbours[k·n + p] is negative, all bits of the lane are flipped first. Lanes from n on are
+// not changed.
 //
 // GraphBits panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024, len(neighbours) =
-// n·degree, and own has all these lanes.
+// n·degree, and the lanes of all neighbours exist.
 func GraphBits(count *Counts, lanes []uint64, neighbours []int32, n, degree int) {
 	if degree < 0 || degree > 7 || n < 0 || n%16 != 0 || n > 2*len(count[0]) || len(neighbours) != n*degree {
 		panic(fmt.Sprintf("simd: GraphBits: n = %d, degree = %d and len(neighbours) = %d, want a multiple of 16 up to %d, 0 … 7 and their product", n, degree, len(neighbours), 2*len(count[0])))
@@ -39,11 +39,11 @@ func GraphBits(count *Counts, lanes []uint64, neighbours []int32, n, degree int)
 	graphBits(count, lanes, neighbours, n, degree)
 }
 
-// TallyBits compares the new states (now) with the earlier ones (old), and adds the changes in
-// every chain to t. Both slices consist of lanes (see [ChainBits]), and count holds each site's
+// TallyBits compares the new states (newBits) with the earlier ones (oldBits), and adds the changes
+// in every chain to t. Both slices consist of lanes (see [ChainBits]), and count holds each site's
 // number m of neighbours in state 1. A change from 0 to 1 adds 1 to Up, 1 to Moved and m to Sum. A
-// change from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. TallyBits panics unless len(newBits) =
-// len(oldBits) is a multiple of 8 and at most 512.
+// change from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. TallyBits panics unless len(newBits)
+// = len(oldBits) is a multiple of 8 and at most 512.
 func TallyBits(t *ChainTally, newBits, oldBits []uint64, count *Counts) {
 	checkBits("newBits", len(newBits), len(count[0]))
 	checkLen("oldBits", len(oldBits), len(newBits))
@@ -63,7 +63,7 @@ func TallyBits(t *ChainTally, newBits, oldBits []uint64, count *Counts) {
 //	x[c·n + i] = bit c of lane place[i] in the slice lanes.
 //
 // A lane is described at [ChainBits]. SpreadChains panics unless len(x) is a multiple of n and at
-// most ChainBits·n, and the slice lanes has all these lanes.
+// most ChainBits·n, and all lanes place[i] exist.
 func SpreadChains(x []int32, lanes []uint64, place []int32) {
 	n := len(place)
 	if n == 0 || len(x)%n != 0 || len(x) > ChainBits*n {

@@ -64,15 +64,15 @@ func (s *flipTerms) addTo(t *FlipTally) {
 	}
 }
 
-// FlipBits flips each site of the string sites with a probability that depends on its neighbours in
-// own. It stores the new states in dst. For each site i, the slice counts holds the number k_i ≤ 4 of
-// neighbours in state 1, in the layout of [GridBits]. The new state of site i is
+// FlipBits flips each site of the string sites with a probability that depends on its neighbours
+// there. It stores the new states in dst. For each site i, the slice counts holds the number k_i ≤
+// 4 of neighbours in state 1, in the layout of [GridBits]. The new state of site i is
 //
-//	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i.
+//	dst_i = 1 − s_i if u_i < p[s_i][k_i], else s_i.
 //
-// Here p is the argument of [FlipOdds.Set], and u_i is the random integer of [HeatBits]. FlipBits
-// panics unless len(dst) is a multiple of 8 and at most 512, len(sites) = len(dst), and len(counts) =
-// 3·len(dst).
+// Here s_i is the present state of site i, p is the argument of [FlipOdds.Set], and u_i is the
+// random integer of [HeatBits]. FlipBits panics unless len(dst) is a multiple of 8 and at most 512,
+// len(sites) = len(dst), and len(counts) = 3·len(dst).
 func FlipBits(dst, sites, counts []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), maxBits/64)
 	checkLen("sites", len(sites), len(dst))
@@ -84,17 +84,17 @@ func FlipBits(dst, sites, counts []uint64, o *FlipOdds, ars bool, key, stream, g
 	}
 }
 
-// TallyFlips compares two strings, x = from and y = to. It counts sites by state and number of
-// neighbours in state 1 (see [FlipTally]). The sites at which x and y differ are the flips.
+// TallyFlips compares two strings x and y. It counts sites by state and number of neighbours in
+// state 1 (see [FlipTally]). The sites at which x and y differ are the flips.
 //
-//   - The flips are added to the tally forth, by state and number of neighbours in x.
-//   - All sites, and the flips among them, are added to the tally back, by state and number of
+//   - The flips are added to the tally tx, by state and number of neighbours in x.
+//   - All sites, and the flips among them, are added to the tally ty, by state and number of
 //     neighbours in y.
 //
-// Only sites whose bit in valid is 1 count. The slices countX and after hold the numbers of
+// Only sites whose bit in valid is 1 count. The slices countX and countY hold the numbers of
 // neighbours in x and in y, in the layout of [GridBits]. The numbers must be ≤ 4. TallyFlips panics
-// unless len(x) is a multiple of 8 and at most 512, len(y) = len(valid) = len(x), and
-// len(countX) = len(countY) = 3·len(x).
+// unless len(x) is a multiple of 8 and at most 512, len(y) = len(valid) = len(x), and len(countX) =
+// len(countY) = 3·len(x).
 func TallyFlips(tx, ty *FlipTally, x, y, countX, countY, valid []uint64) {
 	checkBits("x", len(x), maxBits/64)
 	checkLen("y", len(y), len(x))
@@ -107,17 +107,17 @@ func TallyFlips(tx, ty *FlipTally, x, y, countX, countY, valid []uint64) {
 }
 
 // GridBits counts the neighbours in state 1 of 64·len(a) sites of a torus, beginning with site
-// first. The string sites holds all sites of the torus: site i is bit i mod 64 of word pad + ⌊i/64⌋.
-// The word counts[24r + 8p + w] receives binary digit p of the number of neighbours, for 64 sites.
-// These are the sites of word 8r + w, counted from the word of site first.
+// first. The string sites holds all sites of the torus: site i is bit i mod 64 of word pad +
+// ⌊i/64⌋. The word counts[24r + 8p + w] receives binary digit p of the number of neighbours, for 64
+// sites. These are the sites of word 8r + w, counted from the word of site first.
 //
-// The positions of the neighbours in own, relative to the site, are the six entries d_0, …, d_5 of
-// the array from which [NewBitTorus] made t. Every site has neighbours at d_0 and d_1. The third is
-// at d_2 if the site's bit in a is 1, and otherwise at d_3. The fourth is at d_4 if the site's bit
-// in b is 1, and otherwise at d_5. The masks a and b start at site first, a multiple of 64.
+// The positions of the neighbours in sites, relative to the site, are the six entries d_0, …, d_5
+// of the array from which [NewBitTorus] made t. Every site has neighbours at d_0 and d_1. The third
+// is at d_2 if the site's bit in a is 1, and otherwise at d_3. The fourth is at d_4 if the site's
+// bit in b is 1, and otherwise at d_5. The masks a and b start at site first, a multiple of 64.
 //
-// GridBits panics unless len(a) is a multiple of 8 and at most 512, and b and near have matching
-// lengths. It also panics unless own reaches 64 bits beyond all positions.
+// GridBits panics unless len(a) is a multiple of 8 and at most 512, and b and counts have matching
+// lengths. It also panics unless sites reaches 64 bits beyond all positions.
 func GridBits(counts, sites []uint64, pad, first int, t *BitTorus, a, b []uint64) {
 	checkBits("a", len(a), maxBits/64)
 	checkLen("b", len(b), len(a))

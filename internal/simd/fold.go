@@ -25,8 +25,9 @@ func Fold(dst []float64, n int, m []float64, offsets []int32, coef []float64) {
 }
 
 // FoldMax is like [Fold] for a single row, but with the maximum of sums in place of the sum of
-// products. Each dst[j] becomes the maximum of itself and of all coef[i] + m[offsets[i] + j]. Terms that
-// are NaN are ignored. FoldMax panics unless len(coef) = len(offsets) and all pieces lie within m.
+// products. Each dst[j] becomes the maximum of itself and of all coef[i] + m[offsets[i] + j]. Terms
+// that are NaN are ignored. FoldMax panics unless len(coef) = len(offsets) and all pieces lie
+// within m.
 func FoldMax(dst, m []float64, offsets []int32, coef []float64) {
 	checkLen("coef", len(coef), len(offsets))
 	checkPieces(len(m), len(dst), offsets)
@@ -74,7 +75,7 @@ func Dots(dst []float64, n int, m []float64, offsets []int32, x []float64) {
 }
 
 // Raise multiplies the entries of v, which must be ≥ 0, by factor. It then raises every result
-// between 0 and least, both exclusive, to least, and reports whether there were any. NaNs are kept.
+// between 0 and floor, both exclusive, to floor, and reports whether there were any. NaNs are kept.
 func Raise(v []float64, factor, floor float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)

@@ -98,7 +98,7 @@ func (f *Forest) part(lo, hi int) int {
 }
 
 // Draw draws the levels at the places 0, …, len(links)−1, in pairs from the last to the first, and
-// stores them in own. The slice links holds an even number of links; the last one may be unused.
+// stores them in levels. The slice links holds an even number of links; the last one may be unused.
 // [Forest.Odds] must have computed odds.
 //
 // In chain c, pair k uses words[8k + c]: the lower 16 bits for its later place, and the upper 16
@@ -141,7 +141,7 @@ type ForestPendant struct {
 }
 
 // DrawPendants draws the levels of an even number of sites in pairs, parents first, and stores them
-// in own. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first site, and the
+// in levels. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first site, and the
 // upper 16 bits for its second site. A site has level 1 if these bits are below the upper 16 bits
 // of its High.
 //
@@ -187,9 +187,9 @@ func EightColumns(dst, src []uint32, ld int) {
 	}
 }
 
-// ForestMoved adds to moved[c] the number of sites at which old and own differ in chain c. Byte i
-// of old or own belongs to site i, and bit c of the byte is the level in chain c. ForestMoved
-// panics unless both slices have the same length, which must be a multiple of 64.
+// ForestMoved adds to moved[c] the number of sites at which oldLevels and levels differ in chain c.
+// Byte i of either slice belongs to site i, and bit c of the byte is the level in chain c.
+// ForestMoved panics unless both slices have the same length, which must be a multiple of 64.
 func ForestMoved(moved *[ForestChains]int64, oldLevels, levels []uint8) {
 	if len(oldLevels) != len(levels) || len(levels)%64 != 0 {
 		panic(fmt.Sprintf("simd: ForestMoved: len(oldLevels) = %d, len(levels) = %d, want the same multiple of 64", len(oldLevels), len(levels)))
@@ -211,8 +211,8 @@ type SpinBond struct {
 	V    int64
 }
 
-// SpinEnergies adds to sum[c] the energies of all bonds in chain c. Bit c of levels[i] is the level of
-// site i in chain c.
+// SpinEnergies adds to sum[c] the energies of all bonds in chain c. Bit c of levels[i] is the level
+// of site i in chain c.
 func SpinEnergies(sum *[ForestChains]int64, levels []uint8, bonds []SpinBond) {
 	for len(bonds) > 0 {
 		n := min(len(bonds), forestTerms)

@@ -89,8 +89,8 @@ const (
 	// 8 and 16 bits from overflowing.
 	RowVisits = 128
 
-	// RowNear is the largest number of entries of near that a call of HeatRows reads in all its
-	// visits together.
+	// RowNear is the largest number of entries of neighbours that a call of HeatRows reads in all
+	// its visits together.
 	RowNear = 1 << 13
 
 	// groupTies is the number of ties that a group of random words decides.
@@ -142,8 +142,8 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //
 // where u is a random integer of 64 bits, and p is 2⁶⁴ times the probability of state 1. The
 // visit's table of odds gives p for a sum over neighbours. That sum is v.Bias, plus
-// rows[neighbours[k]/32][c] for each of the next v.Plus entries of near, minus rows[neighbours[k]/32][c] for
-// each of the v.Minus entries after them.
+// rows[neighbours[k]/32][c] for each of the next v.Plus entries of neighbours, minus
+// rows[neighbours[k]/32][c] for each of the v.Minus entries after them.
 //
 // The bits of u come from a random stream, from the given group on. [ARS] generates the stream if
 // ars is true, and otherwise [Philox]. Only as many bits are used as are needed to decide whether u
@@ -159,16 +159,17 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //     chains. The visit's first tie uses 48 bits from the high end of its words, after the eight
 //     bits above; all others use 56.
 //
-// Lane v.Row of own (see [ChainBits]) must hold the same states as the row: bit c equals byte c.
+// Lane v.Row of lanes (see [ChainBits]) must hold the same states as the row: bit c equals byte c.
 // HeatRows changes both.
 //
-// If kept is not nil, sums[v.Row] must hold the sums of the visit (see [CountRows]). HeatRows then
+// If sums is not nil, sums[v.Row] must hold the sums of the visit (see [CountRows]). HeatRows then
 // updates the sums of the neighbours of every site that changes. This is faster if few visits
 // change a chain. The results have the same bits if the neighbour relation is symmetric, with equal
 // signs in both directions.
 //
-// HeatRows panics if there are more than RowVisits visits or RowNear entries of near. Row numbers,
-// tables, entries of near and sums (0 … RowCounts−1) must be valid; they are not checked.
+// HeatRows panics if there are more than RowVisits visits or RowNear entries of neighbours. Row
+// numbers, tables, entries of neighbours and sums (0 … RowCounts−1) must be valid; they are not
+// checked.
 func HeatRows(rows []Row, lanes []uint64, visits []RowVisit, neighbours []int32, odds []RowOdds, valid uint32, t *RowTally, sums []Row, w *RowScratch, ars bool, key, stream, group uint64) {
 	if len(visits) > RowVisits || len(neighbours) > RowNear {
 		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(neighbours) = %d, want ≤ %d and ≤ %d", len(visits), len(neighbours), RowVisits, RowNear))

@@ -73,19 +73,19 @@ func (j *Joint) Moved(sum []int) {
 	j.asm.moved = [JointBlocks]uint32{}
 }
 
-// Heat redraws the sites of n lanes by heat bath in every block of own, beginning with the given
+// Heat redraws the sites of n lanes by heat bath in every block of lanes, beginning with the given
 // lane. Let p = 0, …, n−1 number these lanes. Lane p uses the random bits that [HeatBits] uses for
 // bits 32p, …, 32p+31 of a string. They come from the block's stream, beginning at the group set by
 // Begin plus the argument ahead. The number of neighbours in state 1 is the sum over k = 0, …,
 // degree−1 of
 //
-//	lane neighbours[k·stride + p] & (2³¹−1) of own.
+//	lane neighbours[k·stride + p] & (2³¹−1) of lanes.
 //
-// If neighbours[k·stride + p] is negative, all bits of the lane are flipped first. No lane of a neighbour
-// may be redrawn in the same call. Lanes of blocks that do not exist may change.
+// If neighbours[k·stride + p] is negative, all bits of the lane are flipped first. No lane of a
+// neighbour may be redrawn in the same call. Lanes of blocks that do not exist may change.
 //
-// Heat panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these
-// lanes. Call Moved before it has to count more than 2³¹ changes in a block.
+// Heat panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, and neighbours and lanes have these entries
+// and lanes. Call Moved before it has to count more than 2³¹ changes in a block.
 func (j *Joint) Heat(lanes []uint32, lane, n int, neighbours []int32, stride, degree int, o *Odds, ahead uint64) {
 	if degree < 0 || degree > 7 || n < 0 || n > stride || len(neighbours) < (degree-1)*stride+n && degree > 0 {
 		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(neighbours) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(neighbours)))

@@ -20,7 +20,7 @@ type Absorbing struct {
 }
 
 // NewAbsorbing returns an Absorbing for the given number of sites and levels. The error begins with
-// the argument caller and names the setting that is invalid.
+// caller and names the setting that is invalid.
 func NewAbsorbing(caller string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
 	c, err := noise.Resolve(caller, schedule)
 	if err := cmp.Or(

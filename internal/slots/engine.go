@@ -163,7 +163,7 @@ func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
 // Model returns the numbers of sites and levels of a denoiser. It returns an error if the denoiser
 // is nil or has no sites or levels. If the denoiser is a [noise.Checked], Model also returns the
-// error of its Check method. Messages begin with the argument caller.
+// error of its Check method. Messages begin with caller.
 func Model[S energy.Site](caller string, model energy.Denoiser[S]) (sites, levels int, err error) {
 	if check.Nil(model) {
 		return 0, 0, fmt.Errorf("%s: model = nil", caller)
@@ -180,29 +180,29 @@ func Model[S energy.Site](caller string, model energy.Denoiser[S]) (sites, level
 }
 
 // Leads reports whether a denoiser has guidance that is applied to the steps instead of to the
-// predictions. Guidance pushes samples towards a condition, by comparison with an unconditional
-// denoiser or by a classifier (see diffusion.Guide). The type parameter G is diffusion.Guide, and C
-// is the type of its classifier.
+// predictions. Guidance pushes samples towards a condition. To do so, it compares two denoisers,
+// one with and one without the condition, or asks a classifier (see diffusion.Guide). The type
+// parameter G is diffusion.Guide, and C is the type of its classifier.
 func Leads[G interface {
-	Guidance() (scale float64, unconditional energy.Denoiser[int32], by C)
+	Guidance() (scale float64, unconditional energy.Denoiser[int32], classifier C)
 }, C any](d any) bool {
 	g, ok := energy.As[G](d)
 	if !ok {
 		return false
 	}
-	_, unconditional, by := g.Guidance()
-	return unconditional != nil || any(by) != nil
+	_, unconditional, classifier := g.Guidance()
+	return unconditional != nil || any(classifier) != nil
 }
 
-// Process is a copy of the interface diffusion.Process for steps of type T.
+// Process has the method of the interface diffusion.Process, for steps of type T.
 type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)
 }
 
 // Bind returns the steps of n slots. It calls the method Bind of a process for each slot, with the
 // numbers of sites and levels of a model. It returns an error if the process is nil, if its Bind
-// fails, or if the model was made for another kind of noise. Messages begin with the argument caller,
-// except messages from the process.
+// fails, or if the model was made for another kind of noise. Messages begin with caller, except
+// messages from the process.
 func Bind[T any](ctx context.Context, caller string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
 		return nil, fmt.Errorf("%s: process = nil", caller)
@@ -239,9 +239,8 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes (clamps) sites of slot i at given values. The slice shared holds values for all slots.
-// The slice slot holds values for slot i, which take precedence. A blank entry leaves its site free
-// (see [Blank]).
+// Clamp fixes (clamps) sites of slot i at the values in shared, which are for all slots, and in
+// slot, which are for slot i and take precedence. A blank entry leaves its site free (see [Blank]).
 func (e *Engine[S]) Clamp(i int, shared, slot []S) {
 	if i == 0 {
 		e.clamped = false
@@ -261,8 +260,8 @@ func (e *Engine[S]) Clamp(i int, shared, slot []S) {
 }
 
 // CheckClamp checks a clamp, which fixes the levels of some sites. A nil clamp is valid. Otherwise
-// the clamp must have one entry per site: a level, or −1 for a free site. The error begins with the
-// argument prefix.
+// the clamp must have one entry per site: a level, or −1 for a free site. The error begins with
+// prefix.
 func CheckClamp(prefix string, clamp []int32, sites, levels int) error {
 	if clamp != nil && len(clamp) != sites {
 		return fmt.Errorf("%s = (%d entries), want %d entries", prefix, len(clamp), sites)
@@ -318,16 +317,16 @@ func (s *Slot[S]) Goes(t float64) error {
 	return nil
 }
 
-// Moved records that a step has taken slot i to time t. The argument change tells whether the step
-// changed the state. The slot's prediction stays valid only if the state is unchanged and the
-// predictions of the model do not depend on time.
+// Moved records that a step has taken slot i to time t. If the step changed the state, change is
+// true. The slot's prediction stays valid only if the state is unchanged and the predictions of the
+// model do not depend on time.
 func (e *Engine[S]) Moved(i int, t float64, change bool) {
 	e.Slots[i].Time = t
 	e.Slots[i].Known = e.TimeFree && !change
 }
 
-// Run makes rounds for the slots with indices in [from, to) until none of them has a sample in
-// progress. It returns any error of ctx, the denoiser or the policy.
+// Run makes rounds for the slots lo, …, hi−1 until none of them has a sample in progress. It
+// returns any error of ctx, the denoiser or the policy.
 func (e *Engine[S]) Run(ctx context.Context, lo, hi int) error {
 	e.Ctx, e.Step = ctx, 0
 	for ; ; e.Step++ {

@@ -33,9 +33,9 @@ type Joint interface {
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
-// Drawer is a copy of the interface diffusion.Drawer, for a projection onto a constraint set. Draw
-// draws a sample from the prediction v under the condition that the constraint holds. LogZ returns
-// the log of the probability of the constraint under v.
+// Drawer has the methods of the interface diffusion.Drawer, for a projection onto a constraint set.
+// Draw draws a sample from the prediction v under the condition that the constraint holds. LogZ
+// returns the log of the probability of the constraint under v.
 type Drawer interface {
 	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 	LogZ(ctx context.Context, v []float32) (float64, error)
@@ -49,7 +49,7 @@ type committer interface {
 
 // DrawerOf returns a projection as a Drawer, or an error if it is not a Drawer. It also returns an
 // error if the projection remembers earlier samples, because the weights of [Paths] cannot account
-// for these. Errors begin with the argument caller.
+// for these. Errors begin with caller.
 func DrawerOf(caller string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
 	_, keeps := projection.(committer)
@@ -60,8 +60,7 @@ func DrawerOf(caller string, projection any) (Drawer, error) {
 }
 
 // Joints returns the steps of a process as values of type [Joint], for the weights of [Paths]. It
-// returns an error if a step does not implement diffusion.Joint. The error begins with the prefix
-// who.
+// returns an error if a step does not implement diffusion.Joint. The error begins with caller.
 func Joints[T any](caller string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
@@ -317,7 +316,7 @@ func undefined(row []float32) int {
 const Defence = 1.0 / 16
 
 // Mix copies the rows of v to dst and gives some probability to tokens that a row excludes. Row i
-// is the prediction for site i. Suppose that unknown(i) is true and that row i, called p, gives
+// is the prediction for site i. Suppose that hidden(i) is true and that row i, called p, gives
 // probability 0 to n > 0 tokens. Mix replaces p by the defensive mixture
 //
 //	p'(l) = (1−δ)·p(l) if p(l) > 0,  p'(l) = δ/n if p(l) = 0,

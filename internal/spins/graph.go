@@ -175,9 +175,8 @@ func (g *Graph) NewChains() *Chains {
 	return c
 }
 
-// Redraw redraws the sites of part number at, given all other sites. It draws [Graph.Groups] groups
-// of random words from the Source. It adds the changes to delta[k], where k is the kind of the
-// part's sites.
+// Redraw redraws the sites of a part, given all other sites. It draws [Graph.Groups] groups of
+// random words from src. It adds the changes to delta[k], where k is the kind of the part's sites.
 func (c *Chains) Redraw(part int, delta []simd.ChainTally, src Source, w *Scratch) {
 	now, old := c.drawn(part, src, w)
 	simd.TallyBits(&delta[c.parts[part].kind], now, old, &w.count)
@@ -278,7 +277,7 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states that c and from hold for each chain s in the slice chains. If moved is
+// Swap exchanges the states that c and other hold for each chain s in the slice chains. If moved is
 // not nil, Swap adds to moved[s] the number of sites at which these two states differ.
 func (c *Chains) Swap(other *Chains, chains []int, moved []int) {
 	swapLanes(c.bits, other.bits, chains, moved)
@@ -334,8 +333,8 @@ func (j *Joint) Give(b int, c *Chains) {
 	}
 }
 
-// Sweep redraws all sites of all blocks once. The argument streams holds one stream of random words
-// per block. Sweep begins by skipping 64·ahead words of each stream.
+// Sweep redraws all sites of all blocks once. Each block has one of the streams of random words.
+// Sweep begins by skipping 64·ahead words of each stream.
 func (j *Joint) Sweep(streams *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]

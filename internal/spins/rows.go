@@ -176,7 +176,7 @@ func (g *RowGraph) NewChains(chains int) *RowChains {
 }
 
 // Redraw redraws the sites of a part, one after the other. It draws [RowGraph.Groups] groups of
-// random words from the Source, and adds the changes to t.
+// random words from src, and adds the changes to t.
 func (c *RowChains) Redraw(part int, t *simd.RowTally, src Source, w *simd.RowScratch) {
 	p := &c.parts[part]
 	simd.HeatRows(c.rows, c.own, c.visits[p.visit:p.visit+p.visits], c.near[p.near:p.near+p.entries], c.odds, c.valid, t, c.kept, w,
@@ -240,7 +240,7 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states that c and from hold for each chain s in the slice chains. If moved is
+// Swap exchanges the states that c and other hold for each chain s in the slice chains. If moved is
 // not nil, Swap adds to moved[s] the number of sites at which these two states differ. Swap turns
 // off [RowChains.Keep] for both.
 func (c *RowChains) Swap(other *RowChains, chains []int, moved []int) {
@@ -437,8 +437,8 @@ func (p *RowPair) Give(first, second *RowChains) {
 	first.kept, second.kept = nil, nil
 }
 
-// Sweep redraws all sites of both blocks once, and adds the changes of block b to t[b]. Each block
-// draws from its own source. The two sources may differ only in Chain and Group.
+// Sweep redraws all sites of both blocks once, and adds the changes of block b to t[b]. Block b
+// draws from src[b]. The two sources may differ only in Chain and Group.
 func (p *RowPair) Sweep(t *[2]simd.RowTally, src [2]Source) {
 	stream, group := [2]uint64{src[0].Chain, src[1].Chain}, [2]uint64{src[0].Group, src[1].Group}
 	for at := range p.parts {

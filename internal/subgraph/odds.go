@@ -130,8 +130,8 @@ func (p *Pairs) Energy(x []int32) float64 {
 }
 
 // Energies stores in sum[c] the energy of chain c without the constant, for eight chains. Bit c of
-// levels[i] is the level of site i in chain c. The slice levels has one more entry than there are sites;
-// the last entry is 0.
+// levels[i] is the level of site i in chain c. The slice levels has one more entry than there are
+// sites; the last entry is 0.
 func (p *Pairs) Energies(sum *[simd.ForestChains]float64, levels []uint8) {
 	var n [simd.ForestChains]int64
 	simd.SpinEnergies(&n, levels, p.bonds)
@@ -155,7 +155,8 @@ type Forest struct {
 	bonds []simd.ForestBond // neighbours outside the forest, with 1 and e^−w; one more at the end
 	from  []int32           // bonds of place k are bonds[from[k]:from[k+1]]
 	eight simd.Forest       // the same plan for eight chains at a time
-	// sites of pendant trees, parents first; an odd number is followed by a site that does not exist
+	// sites of pendant trees, parents first; an odd number is followed by a site that does not
+	// exist
 	pendants []simd.ForestPendant
 	hung     int         // number of pendant sites
 	chance   [][2]uint64 // probability of level 1 of a pendant site by the level of its parent, times 2⁶⁴
@@ -268,8 +269,8 @@ func chanceOf(o float64) uint64 {
 }
 
 // byHeight orders a set of width 1 so that leaves come first, then sites above leaves only, and so
-// on, and of equal heights those with few neighbours outside first. Successive sites hardly depend on
-// each other and have loops of equal length, so that processors work on several at once.
+// on, and of equal heights those with few neighbours outside first. Successive sites hardly depend
+// on each other and have loops of equal length, so that processors work on several at once.
 func (p *Pairs) byHeight(set []int32) []int32 {
 	type rank struct{ height, outside int }
 	ranks := make(map[int32]rank, len(set))
@@ -342,7 +343,7 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 //
 // A site has level 1 if a uniform number is below the probability of that level. Each entry of
 // words holds the highest 16 bits of the numbers of two sites, the first site in its lower half. If
-// these bits do not decide, the next bits are the highest bits of more().
+// these bits do not decide, the next bits are the highest bits of random().
 //
 // Outside pendant trees, the probability follows from the odds that [Forest.Forward] has computed.
 func (f *Forest) Draw(x []int32, words []uint32, odds []float64, random func() uint64) (moved int) {
@@ -371,9 +372,9 @@ func tieOf(w uint32, odds float64, more uint64) uint8 {
 // drawPendants draws the levels of the sites of pendant trees, and stores them in x. It returns the
 // number of sites whose level changed.
 //
-// A site has level 1 if a random number of 64 bits is below its chance. The words have the highest 16
-// bits of the number. If these equal the highest bits of the chance, the highest 48 bits of more()
-// follow.
+// A site has level 1 if a random number of 64 bits is below its chance. The words have the highest
+// 16 bits of the number. If these equal the highest bits of the chance, the highest 48 bits of
+// more() follow.
 func (f *Forest) drawPendants(x []int32, words []uint32, more func() uint64) (moved int) {
 	for k := 0; k < f.hung; k++ {
 		if k&1 == 0 { // pairs have fewer instructions per site
@@ -430,7 +431,7 @@ func (f *Forest) tie(k int, above uint8, more uint64) uint8 {
 // DrawEight draws like [Forest.Draw] in up to eight chains. Chain c is live if bit c of the
 // argument live is 1. Bit c of levels[i] is the level of site i in chain c. In chains that are not
 // live, levels change arbitrarily. Chain c uses the random words words[8k + c] for k = 0, 1, …. If
-// these do not decide, the next bits come from more(c).
+// these do not decide, the next bits come from random(c).
 func (f *Forest) DrawEight(levels []uint8, words []uint32, odds []float64, live uint8, random func(chain int) uint64) {
 	top := len(f.links)
 	for k := 0; k < top; k += 2 {

@@ -23,11 +23,10 @@ type Coupler interface {
 // Laddered is a kernel that consists of several kernels, one for each temperature, as in parallel
 // tempering.
 type Laddered interface {
-	// CoupleRungs lets c exchange states between this kernel and a second Laddered kernel, at the
-	// temperatures whose index is from + k·by for some k ≥ 0. The argument partner is the second
-	// kernel. The slices x and y hold the states of this kernel and of the second one. CoupleRungs
-	// returns the new energies e of x and f of y, valid until the next step. If the temperatures of
-	// the two kernels differ, ok is false.
+	// CoupleRungs lets c exchange states between this kernel and partner, a second Laddered kernel,
+	// at the temperatures whose index is first + k·stride for some k ≥ 0. The slices x and y hold
+	// the states of this kernel and of partner. CoupleRungs returns the new energies e of x and f
+	// of y, valid until the next step. If the temperatures of the two kernels differ, ok is false.
 	CoupleRungs(partner sampler.Kernel, x, y []int32, r []sampler.Stream, first, stride int, c Coupler) (e, f []float64, ok bool)
 
 	// SwapRungs swaps states between neighbouring temperatures, like the last part of a step. Call
@@ -40,8 +39,7 @@ type Laddered interface {
 	// Rungs returns the number of temperatures.
 	Rungs() int
 
-	// Align sets the temperatures of a second kernel to those of this kernel. The argument partner is
-	// the second kernel.
+	// Align sets the temperatures of partner, a second kernel, to those of this kernel.
 	Align(partner sampler.Kernel)
 }
 

@@ -247,8 +247,8 @@ func (u *unroller) columns(l *layer, t int) {
 }
 
 // Unroll checks a language that a user has supplied, and compiles it to a [Graph]; see [Compile].
-// The argument caller names the caller; errors begin with it and the name of the language. The error
-// wraps constraint.ErrInfeasible if the language has no sequence with the given number of sites.
+// Errors begin with caller and the name of the language. The error wraps constraint.ErrInfeasible
+// if the language has no sequence with the given number of sites.
 func Unroll(ctx context.Context, caller string, a constraint.Automaton, sites, levels int) (*Graph, error) {
 	if err := automata.Validate(a); err != nil {
 		return nil, fmt.Errorf("%s: %w", caller, err)

@@ -51,9 +51,9 @@ type Proposals struct {
 	Among float64
 }
 
-// Mean summarises the n proposals of one step of a block of chains. The function outcome returns, for
-// proposal i, the acceptance probability and the number of sites that moved. A proposal counts as
-// one that changes nothing if its probability is 1 and no site moved.
+// Mean summarises the n proposals of one step of a block of chains. For proposal i, outcome returns
+// the acceptance probability and the number of sites that moved. A proposal counts as one that
+// changes nothing if its probability is 1 and no site moved.
 func Mean(n int, outcome func(i int) (accept float64, moved int)) Proposals {
 	p, changing := Proposals{}, 0
 	for i := range n {
@@ -75,7 +75,7 @@ func Mean(n int, outcome func(i int) (accept float64, moved int)) Proposals {
 var minLogAlpha, maxLogAlpha = simd.Log(1e-4), simd.Log(1e4)
 
 // New returns a tuner that starts at step size alpha; a target of 0 means [Target]. It returns an
-// error if the target is not within (0, 1). The message begins with who, such as "sampler:
+// error if the target is not within (0, 1). The message begins with caller, such as "sampler:
 // DMALA".
 func New(caller string, alpha, target float64) (*Tuner, error) {
 	if target == 0 {

@@ -135,9 +135,9 @@ func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 	}
 }
 
-// Project replaces the series v by its projection. The arguments start and to are the diffusion
-// times before and after the step, and determine γ and the metric. Project returns the largest
-// violation before rounding to float32, in the units of the rows. In the last step (to = 0), curved
+// Project replaces the series v by its projection. The step goes from the diffusion time start to
+// the time end; these times determine γ and the metric. Project returns the largest violation
+// before rounding to float32, in the units of the rows. In the last step (end = 0), curved
 // inequalities hold, or Project returns a *[projection.NotConverged]. In all other steps they are
 // linearised four times, and may be violated by the returned amount.
 func (p *Projection) Project(_ context.Context, sample int, v []float32, start, end float64, _ rand.Source) (violation float64, err error) {

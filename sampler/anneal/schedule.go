@@ -17,7 +17,7 @@ type Schedule func(t float64) float64
 
 // Geometric returns the schedule that changes by equal factors in equal times,
 //
-//	β(t) = from·(to/from)^t.
+//	β(t) = start·(end/start)^t.
 //
 // Both arguments must be positive. This schedule is the usual choice when nothing is known about
 // the landscape.
@@ -27,7 +27,7 @@ func Geometric(start, end float64) Schedule {
 
 // Linear returns the schedule that changes at a constant rate,
 //
-//	β(t) = from + (to−from)·t.
+//	β(t) = start + (end−start)·t.
 func Linear(start, end float64) Schedule {
 	return func(t float64) float64 { return start + float64((end-start)*t) }
 }

@@ -57,7 +57,8 @@ const defaultRungs = 8
 // Name returns "tempering"; it implements [sampler.Named].
 func (Tempering) Name() string { return "tempering" }
 
-// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements
+// [sampler.Method].
 func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Tempering", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -579,10 +580,10 @@ func (k *tempering) show() {
 	}
 }
 
-// CoupleRungs lets c exchange states between two kernels: this one and the argument partner. States
-// are exchanged separately on each of the rungs j = from + k·by, k = 0, 1, …. CoupleRungs returns
-// the energies of the states x and y, or ok = false if the temperatures of the two kernels differ.
-// It implements [sweep.Laddered].
+// CoupleRungs lets c exchange states between this kernel and partner. States are exchanged
+// separately on each of the rungs first + k·stride for k = 0, 1, …. CoupleRungs returns the
+// energies of the states x and y, or ok = false if the temperatures of the two kernels differ. It
+// implements [sweep.Laddered].
 func (k *tempering) CoupleRungs(partner sampler.Kernel, x, y []int32, r []sampler.Stream, first, stride int, c sweep.Coupler) (e, f []float64, ok bool) {
 	o, ok := sampler.As[*tempering](partner)
 	if !ok || !slices.Equal(k.betas, o.betas) || k.behind || o.behind {
@@ -655,8 +656,8 @@ func (k *tempering) showCold(x []int32) {
 	}
 }
 
-// Align sets the inverse temperatures of the other kernel (the argument partner) to those of this one.
-// It implements [sweep.Laddered].
+// Align sets the inverse temperatures of partner to those of this kernel. It implements
+// [sweep.Laddered].
 func (k *tempering) Align(partner sampler.Kernel) {
 	o, ok := sampler.As[*tempering](partner)
 	if !ok || slices.Equal(k.betas, o.betas) {

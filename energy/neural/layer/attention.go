@@ -201,8 +201,9 @@ func (a Attention) hide(p []float32) {
 	}
 }
 
-// Backward adds to dqkv the gradient with respect to the input qkv of one state. It is given the
-// gradient of the output (do) and the softmax that Forward stored for all heads (probs).
+// Backward adds to dqkv the gradient with respect to the input qkv of one state. It is given dout,
+// the gradient with respect to the output, and probs, the softmax that Forward stored for all
+// heads.
 func (a Attention) Backward(dqkv, dout, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads

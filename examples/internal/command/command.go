@@ -114,9 +114,9 @@ type Output struct {
 	flags *flag.FlagSet
 }
 
-// Define adds the flags -json and -out to f. The page will list all flags of f as settings. If the
-// argument files is not "", it names the files that the program writes to the folder in addition to
-// the page, for the help text of -out.
+// Define adds the flags -json and -out to f. The page will list all flags of f as settings. If
+// files is not "", it names the files that the program writes to the folder in addition to the
+// page, for the help text of -out.
 func (o *Output) Define(f *flag.FlagSet, files string) {
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object and nothing else on standard output")
 	what := "write a page (index.html) and its pictures"
@@ -174,7 +174,7 @@ func repeat(name string, args []string) string {
 }
 
 // Choose parses the value of -run, a comma-separated list of names, and returns the set of names.
-// It returns an error for a name that is not in the slice names.
+// It returns an error for a name that is not in names.
 func Choose(list string, names []string) (map[string]bool, error) {
 	chosen := make(map[string]bool)
 	for name := range strings.SplitSeq(list, ",") {

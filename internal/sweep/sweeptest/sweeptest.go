@@ -54,8 +54,8 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, field))
 }
 
-// Ring returns an Ising model on a ring. The argument reach is the number of neighbours on either
-// side of a site. The sign of a coupling alternates with the distance.
+// Ring returns an Ising model on a ring, in which a site has reach neighbours on either side. The
+// sign of a coupling alternates with the distance.
 func Ring(t *testing.T, sites, reach int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
@@ -102,7 +102,7 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 }
 
 // ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. It calls
-// the function hook at the start of every step.
+// hook at the start of every step.
 func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, hook func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()

@@ -71,8 +71,8 @@ func (c *Claim) UnmarshalText(name []byte) error {
 type ProcessOptions struct {
 	Claim Claim
 
-	// Step returns the documented step of one site from time t to time s. The arguments alphaT and as
-	// are the signal levels at these two times. The step maps the level of the site and the
+	// Step returns the documented step of one site from time t to time s. The signal levels at
+	// these two times are alphaT and alphaS. The step maps the level of the site and the
 	// distribution p of its clean token to the distribution of its next level.
 	//
 	// If Step is nil and the prior is all masks, the step is [MaskedStep] without remasking. If

@@ -41,8 +41,8 @@ type Tabulated interface {
 
 // Resolve returns the schedule that a process uses if its field Schedule is c. A nil c means
 // LogLinear{}. A [Tabulated] c is replaced by its table. Resolve returns an error if a [Checked]
-// schedule is invalid, if α(0) ≠ 1, or if α(1) is outside [0, 1). Error messages begin with the
-// string caller, which names the process, such as "diffusion: Masked".
+// schedule is invalid, if α(0) ≠ 1, or if α(1) is outside [0, 1). Error messages begin with caller,
+// which names the process, such as "diffusion: Masked".
 func Resolve(caller string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil

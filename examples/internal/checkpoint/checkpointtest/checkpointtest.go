@@ -14,9 +14,9 @@ import (
 
 // Interrupted runs a program with args and -checkpoint, and cancels the context after a certain
 // number of calls of its Err method. It repeats this with -resume and larger numbers until the
-// program ends normally, and returns the program's report. During the test, programs save at
-// every opportunity. Finally, Interrupted checks that a run without -resume rejects the existing
-// files, and that a run with -resume and the additional arguments extra rejects them too.
+// program ends normally, and returns the program's report. During the test, programs save at every
+// opportunity. Finally, Interrupted checks that a run without -resume rejects the existing files,
+// and that a run with -resume and the arguments in extra rejects them too.
 func Interrupted[R, O any](t testing.TB, parse func(args []string) (O, error), run func(ctx context.Context, o O) (R, error), args []string, extra ...string) R {
 	t.Helper()
 	every := checkpoint.Every
