@@ -81,10 +81,10 @@ func Nil(v any) bool {
 }
 
 // Shape returns the numbers of sites and levels of a model. It returns an error if the model is nil
-// or has no sites or levels. It also returns an error if the number of chains is not in 1 … most,
+// or has no sites or levels. It also returns an error if the number of chains is not in 1 … limit,
 // or if chains × sites × levels exceeds [MaxEntries]. Errors begin with caller, such as "mcmc:
 // DMALA".
-func Shape(caller string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
+func Shape(caller string, m interface{ Shape() (sites, levels int) }, chains, limit int) (sites, levels int, err error) {
 	if Nil(m) {
 		return 0, 0, fmt.Errorf("%s: model = nil", caller)
 	}
@@ -94,8 +94,8 @@ func Shape(caller string, m interface{ Shape() (sites, levels int) }, chains, mo
 		return 0, 0, fmt.Errorf("%s: sites = %d, want ≥ 1", caller, sites)
 	case levels < 1:
 		return 0, 0, fmt.Errorf("%s: levels = %d, want ≥ 1", caller, levels)
-	case chains < 1 || chains > most:
-		return 0, 0, fmt.Errorf("%s: chains = %d, want 1 … %d", caller, chains, most)
+	case chains < 1 || chains > limit:
+		return 0, 0, fmt.Errorf("%s: chains = %d, want 1 … %d", caller, chains, limit)
 	}
 	return sites, levels, Entries(caller, "chains × sites × levels", chains, sites, levels)
 }
@@ -168,10 +168,10 @@ type Setting struct {
 	least, usual int
 }
 
-// Number describes the integer setting *value by its name, its smallest valid value (least) and its
-// default (usual). A *value of 0 selects the default.
-func Number(name string, value *int, least, usual int) Setting {
-	return Setting{name, value, least, usual}
+// Number describes the integer setting *value by its name, its smallest valid value and its usual
+// value, the default. A *value of 0 selects the default.
+func Number(name string, value *int, smallest, usual int) Setting {
+	return Setting{name, value, smallest, usual}
 }
 
 // Defaults replaces zeros by the defaults. It returns an error for the first setting that is out of

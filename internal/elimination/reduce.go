@@ -109,8 +109,8 @@ func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	return left
 }
 
-// Spread undoes the reduction of a table: it returns a table over the whole original scope. Spread
-// puts the remaining entries back in their original positions. All other entries are 0.
+// Spread undoes the reduction of a table: it returns a table over the whole original scope. It puts
+// the given entries, those that remain, back in their original positions. All other entries are 0.
 func (r *Reduced) Spread(cards, scope []int32, entries []float64) []float64 {
 	size := 1
 	for _, v := range scope {

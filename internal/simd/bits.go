@@ -161,9 +161,9 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 
 // TorusBits visits 64·len(rows) sites of a torus, all of one colour, beginning with site first. It
 // stores in count the number of neighbours in state 1 of each site. The string sites holds the
-// sites of the other colour: site i of sites is bit i mod 64 of word pad + ⌊i/64⌋. The positions of
-// the neighbours in sites are given by torus. The masks a, b and rows (see [NewBitTorus]) start at
-// site first, a multiple of 64.
+// sites of the other colour: its site i is bit i mod 64 of word pad + ⌊i/64⌋. The positions of the
+// neighbours in sites are given by torus. The masks a, b and rows (see [NewBitTorus]) start at site
+// first, a multiple of 64.
 //
 // TorusBits panics unless a, b and rows have the same length, which must be a multiple of 8 and at
 // most 512. It also panics unless sites reaches 64 bits beyond all positions.

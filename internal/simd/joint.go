@@ -84,8 +84,8 @@ func (j *Joint) Moved(sum []int) {
 // If neighbours[k·stride + p] is negative, all bits of the lane are flipped first. No lane of a
 // neighbour may be redrawn in the same call. Lanes of blocks that do not exist may change.
 //
-// Heat panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, and neighbours and lanes have these entries
-// and lanes. Call Moved before it has to count more than 2³¹ changes in a block.
+// Heat panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, and the entries and lanes named above exist.
+// Call Moved before it has to count more than 2³¹ changes in a block.
 func (j *Joint) Heat(lanes []uint32, lane, n int, neighbours []int32, stride, degree int, o *Odds, ahead uint64) {
 	if degree < 0 || degree > 7 || n < 0 || n > stride || len(neighbours) < (degree-1)*stride+n && degree > 0 {
 		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(neighbours) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(neighbours)))

@@ -239,8 +239,8 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes (clamps) sites of slot i at the values in shared, which are for all slots, and in
-// slot, which are for slot i and take precedence. A blank entry leaves its site free (see [Blank]).
+// Clamp fixes (clamps) sites of slot i. The values in shared are for all slots. The values in slot
+// are for slot i only, and take precedence. A blank entry leaves its site free (see [Blank]).
 func (e *Engine[S]) Clamp(i int, shared, slot []S) {
 	if i == 0 {
 		e.clamped = false

@@ -43,12 +43,12 @@ const (
 	Chains = "the chains have the model given the constraint as their stationary distribution; the MCSE is the error of a mean"
 )
 
-// Changed returns the text for a run that text describes, except that a cause, such as guidance,
-// changes the predictions.
+// Changed returns the text for a run that the given text describes, except that a cause, such as
+// guidance, changes the predictions.
 func Changed(cause, text string) string { return cause + " changes predictions; " + text }
 
-// Excluding returns the text for a run that text describes, except that no sample may repeat an
-// earlier one.
+// Excluding returns the text for a run that the given text describes, except that no sample may
+// repeat an earlier one.
 func Excluding(text string) string { return text + "; each sample excludes the earlier ones, too" }
 
 // WriteExact writes which distribution the samples of each run follow, one line for all runs that
