@@ -196,10 +196,10 @@ type Refusal struct {
 	want  string
 }
 
-// Rule returns a Refusal of the setting with the given name and value if bad is true, and an
-// empty Refusal otherwise. The argument want describes the valid values.
-func Rule(bad bool, name string, value any, want string) Refusal {
-	return Refusal{bad, name, value, want}
+// Rule returns a Refusal of the setting with the given name and value if bad is true, and an empty
+// Refusal otherwise. The text valid describes the valid values.
+func Rule(bad bool, name string, value any, valid string) Refusal {
+	return Refusal{bad, name, value, valid}
 }
 
 // Refuse returns an error for the first setting that is rejected. Its message begins with prefix,

@@ -53,9 +53,9 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 }
 
 // ReadSettings reads the first frame of a checkpoint, which holds settings, and returns their
-// digest. The argument here holds the settings of the present run. If the settings differ, the
-// error is a [*fingerprint.Mismatch].
-func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64, err error) {
+// digest. The list present holds the settings of the present run. If the settings differ, the error
+// is a [*fingerprint.Mismatch].
+func ReadSettings(r io.Reader, magic string, present *fingerprint.List) (sum uint64, err error) {
 	body, err := wire.Read(r, magic, settingsLimit)
 	if err != nil {
 		return 0, err
@@ -64,7 +64,7 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 	if err != nil {
 		return 0, err
 	}
-	if err := fingerprint.Compare(saved, here); err != nil {
+	if err := fingerprint.Compare(saved, present); err != nil {
 		return 0, err
 	}
 	return saved.Sum(), nil
@@ -128,23 +128,23 @@ type Checkpointer interface {
 
 // SaveFile saves a run in the file at path by [Save]. If path is a symbolic link, the link's target
 // is replaced. If another run has locked the file, SaveFile returns the error of [Acquire]. Error
-// messages begin with the argument who.
-func SaveFile(who, path string, c Checkpointer) error {
+// messages begin with caller.
+func SaveFile(caller, path string, c Checkpointer) error {
 	l, err := Acquire(path)
 	if err != nil {
-		return fmt.Errorf("%s: SaveFile: %w", who, err)
+		return fmt.Errorf("%s: SaveFile: %w", caller, err)
 	}
 	defer l.Release()
-	return l.SaveFile(who, c)
+	return l.SaveFile(caller, c)
 }
 
 // SaveFile saves a run in the locked file, like the function [SaveFile] but without locking.
-func (l *Lock) SaveFile(who string, c Checkpointer) error {
+func (l *Lock) SaveFile(caller string, c Checkpointer) error {
 	if at, err := os.Stat(l.target); err == nil && !at.Mode().IsRegular() {
-		return fmt.Errorf("%s: SaveFile: %s is not a file (%v), want a new path or a file", who, l.target, at.Mode().Type())
+		return fmt.Errorf("%s: SaveFile: %s is not a file (%v), want a new path or a file", caller, l.target, at.Mode().Type())
 	}
 	if err := Save(OS{}, l.target, c.Save); err != nil {
-		return fmt.Errorf("%s: SaveFile: %w", who, err)
+		return fmt.Errorf("%s: SaveFile: %w", caller, err)
 	}
 	return nil
 }
@@ -158,13 +158,13 @@ func (l *Lock) Replace(write func(io.Writer) error) error {
 // LoadFile restores a run saved by [SaveFile]. It loads the previous generation of the file if the
 // file is missing or damaged. It returns an error if the settings in the checkpoint differ from
 // those of the run.
-func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
+func LoadFile(ctx context.Context, caller, path string, c Checkpointer) error {
 	target, err := Target(path)
 	if err == nil {
 		err = Load(OS{}, target, func(r io.Reader) error { return c.Load(ctx, r) }, Foreign)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: LoadFile: %w", who, err)
+		return fmt.Errorf("%s: LoadFile: %w", caller, err)
 	}
 	return nil
 }

@@ -62,11 +62,11 @@ func Share(total, size, k, n int) int {
 	return (k*(blocks/n) + min(k, blocks%n)) * size
 }
 
-// Count returns the number of chains in a part of a run. The argument first is the index of the
-// part's first chain. If the argument count is positive, it is the result. If it is 0, the part
-// extends to the last chain of the run. The argument size is the number of chains in a block. Count
-// returns an error if first or count is out of range, or if the part would not consist of whole
-// blocks. Errors begin with config, the name of the configuration.
+// Count returns the number of chains in a part of a run that begins with chain first. If the
+// argument count is positive, it is the result. If it is 0, the part extends to the last chain of
+// the run. A block has size chains. Count returns an error if first or count is out of range, or if
+// the part would not consist of whole blocks. Errors begin with config, the name of the
+// configuration.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first
 	count = cmp.Or(count, rest)
