@@ -54,7 +54,7 @@ func (c Count) String() string {
 
 // Counts returns c.Levels and the bounds on the count. A negative bound is replaced by 0. It
 // implements [Counting].
-func (c Count) Counts() (levels []int32, least, most int) {
+func (c Count) Counts() (levels []int32, lower, upper int) {
 	return c.Levels, max(c.Min, 0), max(c.Max, 0)
 }
 
@@ -156,9 +156,9 @@ type Counting interface {
 	// Counts returns a set of levels and two bounds. A sequence x is in the language if and
 	// only if
 	//
-	//	least ≤ #{i : x_i ∈ levels} ≤ most.
+	//	lower ≤ #{i : x_i ∈ levels} ≤ upper.
 	//
 	// The slice levels may contain duplicates and levels that the model does not have; it must not
-	// be modified. Without a lower bound, least is 0. Without an upper bound, most is [Unbounded].
-	Counts() (levels []int32, least, most int)
+	// be modified. Without a lower bound, lower is 0. Without an upper bound, upper is [Unbounded].
+	Counts() (levels []int32, lower, upper int)
 }

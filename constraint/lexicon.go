@@ -221,10 +221,9 @@ func (l *Lexicon) AppendEdges(tokens []int32, states []int, state int) ([]int32,
 }
 
 // AppendEdgesOf lists the transitions that leave each of the given states, one state after the
-// other. For each transition it appends the token to tokens and the target state to the slice named
-// to. After each state, it appends len(tokens) to the slice named ends. For a single state, use
-// [Lexicon.AppendEdges].
-func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int) {
+// other. For each transition it appends the token to tokens and the target state to targets. After
+// each state, it appends len(tokens) to ends. For a single state, use [Lexicon.AppendEdges].
+func (l *Lexicon) AppendEdgesOf(tokens []int32, targets, ends, states []int) ([]int32, []int, []int) {
 	const crowd = 64
 	var heads [crowd]node
 	var first [crowd]edge
@@ -244,16 +243,16 @@ func (l *Lexicon) AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32
 		}
 		for i := range n {
 			if k := heads[i].edges; k > 0 {
-				tokens, to = append(tokens, first[i].token), append(to, int(first[i].to))
+				tokens, targets = append(tokens, first[i].token), append(targets, int(first[i].to))
 				for _, e := range l.edge[heads[i].at+1 : heads[i].at+k] {
-					tokens, to = append(tokens, e.token), append(to, int(e.to))
+					tokens, targets = append(tokens, e.token), append(targets, int(e.to))
 				}
 			}
 			ends = append(ends, len(tokens))
 		}
 		states = states[n:]
 	}
-	return tokens, to, ends
+	return tokens, targets, ends
 }
 
 // nodes are the states of a lexicon and their transitions.

@@ -598,13 +598,13 @@ func (a affineChanges) CacheLen() int { return a.cache }
 // FieldFrom stores the energies of the states y in e and the fields of y in h. Exactly one of the
 // summed models is Incremental. FieldFrom evaluates this model with the cache of the earlier states
 // x, and all other models from scratch. It implements [Incremental].
-func (a affineChanges) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+func (a affineChanges) FieldFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32) {
 	if a.at > 0 && a.weight[a.at] == 0 { // addTables skips a part of weight 0
-		a.from(e, h, next, y, cache, x)
+		a.from(e, h, newCache, y, cache, x)
 	}
 	a.addTables(e, h, func(k int, e []float64, h []float32) {
 		if k == a.at {
-			a.from(e, h, next, y, cache, x)
+			a.from(e, h, newCache, y, cache, x)
 			return
 		}
 		a.m[k].Field(e, h, y)
@@ -672,15 +672,15 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 	}
 }
 
-// Move updates the table d that Locals stored, for a change of one site. The argument to is the new
-// level. Move adds the weighted sum of the updates of the summed models. At a fixed site only one
-// entry is finite, and the update adds a constant to this entry. It implements [Local].
-func (a affineLocal) Move(d []float64, site int, to int32, x []int32) {
+// Move updates the table d that Locals stored, for a change of one site to the given level. Move
+// adds the weighted sum of the updates of the summed models. At a fixed site only one entry is
+// finite, and the update adds a constant to this entry. It implements [Local].
+func (a affineLocal) Move(d []float64, site int, level int32, x []int32) {
 	if a.factor == 1 {
-		a.move(d, site, to, x)
+		a.move(d, site, level, x)
 		return
 	}
-	a.times(a.factor, a.whole, d, site, func(d []float64) { a.move(d, site, to, x) })
+	a.times(a.factor, a.whole, d, site, func(d []float64) { a.move(d, site, level, x) })
 }
 
 // move adds the weighted updates of all parts to d, without the factor c.
@@ -1361,10 +1361,10 @@ func (a affineLayerChanges) CacheLen() int { return a.m.CacheLen() }
 // units given y. Exactly one of the summed models is [Bipartite]. HiddenFieldFrom evaluates this
 // model with the cache of the earlier states x, and all other models from scratch. It implements
 // [IncrementalBipartite].
-func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
+func (a affineLayerChanges) HiddenFieldFrom(e []float64, f []float32, newCache []float64, y []int32, cache []float64, x []int32) {
 	a.add64(e, a.offset, func(k int, e []float64) {
 		if k == a.hidden.at {
-			a.m.HiddenFieldFrom(e, f, next, y, cache, x)
+			a.m.HiddenFieldFrom(e, f, newCache, y, cache, x)
 			return
 		}
 		a.parts[k].Energy(e, y)

@@ -77,12 +77,11 @@ type Local interface {
 	// +Inf. No entry is −Inf. The length of d is sites·levels.
 	Locals(d []float64, x []int32)
 
-	// Move updates the table d of [Local.Locals] for a change of x_site to the level given by the
-	// argument to. Call it before changing x; Move does not modify x. In the rows of the other
-	// sites it adds the changes of the energies, up to a constant per row. It leaves the row of
-	// x_site as it is. Because Move only adds, d may also be the sum of the tables of several
-	// models.
-	Move(d []float64, site int, to int32, x []int32)
+	// Move updates the table d of [Local.Locals] for a change of x_site to the given level. Call it
+	// before changing x; Move does not modify x. In the rows of the other sites it adds the changes
+	// of the energies, up to a constant per row. It leaves the row of x_site as it is. Because Move
+	// only adds, d may also be the sum of the tables of several models.
+	Move(d []float64, site int, level int32, x []int32)
 }
 
 // Graphical is implemented by models that can list which sites interact.
@@ -254,11 +253,11 @@ type Incremental interface {
 
 	// FieldFrom evaluates the states y, given the same number of earlier states x. It stores in e
 	// and h what [Binary.Field] would store for y, bit for bit. It stores intermediate results for
-	// y in next, which has states × CacheLen() entries. The argument cache holds the results for x,
-	// as an earlier call stored them in its argument next. If x is nil, FieldFrom ignores cache and
-	// evaluates y from scratch. The slice next must not overlap x and cache, which FieldFrom does
-	// not modify.
-	FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
+	// y in newCache, which has states × CacheLen() entries. In the same way, cache holds the
+	// results for x: it was the newCache of an earlier call. If x is nil, FieldFrom ignores cache
+	// and evaluates y from scratch. FieldFrom does not modify x and cache, and newCache must not
+	// overlap them.
+	FieldFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32)
 }
 
 // Bipartite is implemented by models that have binary hidden units and binary sites, here called
@@ -293,8 +292,8 @@ type IncrementalBipartite interface {
 	CacheLen() int
 
 	// HiddenFieldFrom stores in e and f what Energy and HiddenField would store for the states y,
-	// bit for bit. The arguments next, cache and x are as in [Incremental.FieldFrom].
-	HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32)
+	// bit for bit. The arguments newCache, cache and x are as in [Incremental.FieldFrom].
+	HiddenFieldFrom(e []float64, f []float32, newCache []float64, y []int32, cache []float64, x []int32)
 }
 
 // Parametric is implemented by models with real parameters θ that can change. Package dual/fit fits

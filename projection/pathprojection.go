@@ -270,8 +270,8 @@ func until(ctx context.Context, seq iter.Seq2[[]int32, float64]) iter.Seq2[[]int
 
 // Ascending yields the sequences of the language in ascending order of cost, each with its total
 // cost Σ_i cost[i,x_i]. A cost may be any number, and +Inf forbids the token. The yielded slice is
-// overwritten by the next step. The table cost must not change during the iteration. The iteration
-// stops early if ctx ends.
+// overwritten by the next step. Do not change cost during the iteration. The iteration stops early
+// if ctx ends.
 func (e *PathProjection) Ascending(ctx context.Context, cost []float64) (iter.Seq2[[]int32, float64], error) {
 	check.Len("projection", "cost", len(cost), e.sites*e.levels)
 	w, err := e.take(ctx)
@@ -309,8 +309,8 @@ func (e *PathProjection) Accepts(x []int32) bool {
 
 // Project replaces v by the factorised distribution that is nearest to v and whose likeliest
 // sequence is in the language: see [PathProjection.Nearest]. The returned violation is always 0.
-// The arguments sample, from, to and src are ignored.
-func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+// The arguments sample, start, end and src are ignored.
+func (e *PathProjection) Project(ctx context.Context, sample int, v []float32, start, end float64, src rand.Source) (violation float64, err error) {
 	check.Len("projection", "v", len(v), e.sites*e.levels)
 	w, err := e.take(ctx)
 	if err != nil {

@@ -174,13 +174,13 @@ func (p *SpansProjection) each(v []float32, do func(c part, v []float32) (float6
 
 // Project replaces the rows of every span by the nearest rows for the language of the span: see
 // [PathProjection.Project]. Other rows do not change.
-func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+func (p *SpansProjection) Project(ctx context.Context, sample int, v []float32, start, end float64, src rand.Source) (violation float64, err error) {
 	check.Len("projection", "v", len(v), p.sites*p.levels)
 	return p.each(v, func(c part, v []float32) (float64, error) {
 		if c.name == "" {
 			return 0, nil
 		}
-		return c.e.Project(ctx, sample, v, from, to, src)
+		return c.e.Project(ctx, sample, v, start, end, src)
 	})
 }
 

@@ -92,9 +92,9 @@ type System[S energy.Site] interface {
 	Start(x []S, r []Stream, kernel Transition[S]) error
 
 	// Check returns an error if an entry of x is not a possible value of a site. The slice x holds
-	// the states of consecutive chains. The argument first is the number of the first of these
-	// chains. The error names the chain.
-	Check(x []S, first int) error
+	// the states of consecutive chains, of which the first has the given number. The error names
+	// the chain.
+	Check(x []S, number int) error
 
 	// Energy stores the energies of the states x in e, one per state.
 	Energy(e []float64, x []S)

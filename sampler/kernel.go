@@ -312,24 +312,24 @@ type Companion interface {
 type Exchanger interface {
 	Lazy[int32]
 
-	// Exchanges reports whether this kernel can exchange states with the given one. The caller
-	// ensures that this kernel's target is proportional to the beta-th power of the given kernel's
-	// target. If the result is true, this kernel can also exchange with all kernels that the given
-	// one can exchange with. The methods below are called only for such kernels.
-	Exchanges(with Exchanger, beta float64) bool
+	// Exchanges reports whether this kernel can exchange states with partner. The caller ensures
+	// that this kernel's target is proportional to the beta-th power of the partner's target. If
+	// the result is true, this kernel can also exchange with all kernels that partner can exchange
+	// with. The methods below are called only for such kernels.
+	Exchanges(partner Exchanger, beta float64) bool
 
 	// Hold converts the states x to the kernel's private format and keeps them, unless the
 	// kernel already holds them. A later call of Show stores them in x.
 	Hold(x []int32)
 
-	// Exchange swaps the states of the listed chains with those of the given kernel. If moved is
-	// not nil, Exchange adds to moved[c] the number of sites at which the two states of chain c
-	// differ. A later call of Show on either kernel stores its new states.
-	Exchange(with Exchanger, chains []int, moved []int)
+	// Exchange swaps the states of the listed chains with those of partner. If moved is not nil,
+	// Exchange adds to moved[c] the number of sites at which the two states of chain c differ. A
+	// later call of Show on either kernel stores its new states.
+	Exchange(partner Exchanger, chains []int, moved []int)
 
-	// Energies evaluates the states of the given kernel under this kernel's model, and stores the
-	// energies in e. The given kernel may be this kernel itself.
-	Energies(e []float64, of Exchanger)
+	// Energies evaluates the partner's states under this kernel's model, and stores the energies in
+	// e. The partner may be this kernel itself.
+	Energies(e []float64, partner Exchanger)
 }
 
 // Info is a kernel's report on the last step of one chain.
@@ -375,17 +375,17 @@ type Observer func(chain, draw int, x []int32, info *Info)
 // RealObserver is an [Observer] of chains whose states are real-valued.
 type RealObserver func(chain, draw int, x []float32, info *Info)
 
-// And returns an observer that calls o and then next. Either may be nil.
-func (o Observer) And(next Observer) Observer {
+// And returns an observer that calls o and then p. Either may be nil.
+func (o Observer) And(p Observer) Observer {
 	switch {
 	case o == nil:
-		return next
-	case next == nil:
+		return p
+	case p == nil:
 		return o
 	}
 	return func(chain, draw int, x []int32, info *Info) {
 		o(chain, draw, x, info)
-		next(chain, draw, x, info)
+		p(chain, draw, x, info)
 	}
 }
 

@@ -77,11 +77,11 @@ func (b *Builder) MeanChange(c int, value float64) {
 	}
 }
 
-// Sum fixes the sum of channel c to the given value. The sum runs over the times t with from ≤ t <
-// to.
-func (b *Builder) Sum(c, from, to int, value float64) {
-	if b.within("Sum", c, from, to) {
-		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(from, to), value), b.total(c, from, to, 1), value)
+// Sum fixes the sum of channel c to the given value. The sum runs over the times t with start ≤ t <
+// end.
+func (b *Builder) Sum(c, start, end int, value float64) {
+	if b.within("Sum", c, start, end) {
+		b.equal(fmt.Sprintf("sum of %s, %s = %v", b.shape.channel(c), span(start, end), value), b.total(c, start, end, 1), value)
 	}
 }
 
@@ -145,13 +145,13 @@ func (b *Builder) OHLC(open, high, low, close int) {
 	}
 }
 
-// Trend requires channel c to be non-decreasing over the times t with from ≤ t < to. If down is
+// Trend requires channel c to be non-decreasing over the times t with start ≤ t < end. If down is
 // true, the channel must be non-increasing instead.
-func (b *Builder) Trend(c, from, to int, down bool) {
-	if !b.within("Trend", c, from, to) {
+func (b *Builder) Trend(c, start, end int, down bool) {
+	if !b.within("Trend", c, start, end) {
 		return
 	}
-	for t := from; t+1 < to; t++ {
+	for t := start; t+1 < end; t++ {
 		if down {
 			b.order(c, t+1, c, t)
 		} else {
@@ -262,9 +262,9 @@ func (b *Builder) unit(a constraint.Row) float64 {
 	return unit
 }
 
-// total returns the row factor·Σ x[c,t] over from ≤ t < to.
-func (b *Builder) total(c, from, to int, factor float64) (r constraint.Row) {
-	for t := from; t < to; t++ {
+// total returns the row factor·Σ x[c,t] over start ≤ t < end.
+func (b *Builder) total(c, start, end int, factor float64) (r constraint.Row) {
+	for t := start; t < end; t++ {
 		r.Index, r.Value = append(r.Index, int32(t*b.shape.Channels+c)), append(r.Value, factor)
 	}
 	return r
@@ -288,11 +288,11 @@ func (b *Builder) at(method string, c, t int) bool {
 	return b.err == nil
 }
 
-// within reports whether from ≤ t < to is a nonempty range of times of channel c, and records
-// an error if it is not.
-func (b *Builder) within(method string, c, from, to int) bool {
-	if b.at(method, c, from) && (to <= from || to > b.shape.Length) {
-		b.refuse(method+": to", to, fmt.Sprintf("%d…%d", from+1, b.shape.Length))
+// within reports whether start ≤ t < end is a nonempty range of times of channel c, and records an
+// error if it is not.
+func (b *Builder) within(method string, c, start, end int) bool {
+	if b.at(method, c, start) && (end <= start || end > b.shape.Length) {
+		b.refuse(method+": end", end, fmt.Sprintf("%d…%d", start+1, b.shape.Length))
 	}
 	return b.err == nil
 }

@@ -32,9 +32,8 @@ type Prices struct {
 //   - The four channels are not distinct channels of the series.
 //   - Tick is negative or not finite.
 //   - A price is not finite, or is too large to distinguish its ticks.
-//   - A price would have to move further than the argument most. Such a price is wrong, not
-//     merely rounded.
-func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64, err error) {
+//   - A price would have to move further than limit. Such a price is wrong, not merely rounded.
+func (p Prices) Finish(raw []float64, channels int, limit float64) (moved float64, err error) {
 	at := [4]int{p.Open, p.High, p.Low, p.Close}
 	for k, c := range at {
 		if c < 0 || c >= channels {
@@ -68,9 +67,9 @@ func (p Prices) Finish(raw []float64, channels int, most float64) (moved float64
 		v[2] = min(v[2], v[0], v[3])
 		for k, c := range at {
 			d := math.Abs(v[k] - row[c])
-			if moved = max(moved, d); !(d <= most) {
+			if moved = max(moved, d); !(d <= limit) {
 				return 0, fmt.Errorf("series: Prices: at %d open %v, high %v, low %v, close %v: one would move by %v, want ≤ %v",
-					t, row[at[0]], row[at[1]], row[at[2]], row[at[3]], d, most)
+					t, row[at[0]], row[at[1]], row[at[2]], row[at[3]], d, limit)
 			}
 		}
 		done = append(done, v[:]...)

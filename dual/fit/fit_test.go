@@ -315,7 +315,7 @@ func TestSolve(t *testing.T) {
 	assert.False(t, met)
 	for want, call := range map[string]func() error{
 		"tol = 0, want positive": func() error { _, err := f.Solve(ctx, 1, 0); return err },
-		"most = -1, want ≥ 0":    func() error { _, err := f.Solve(ctx, -1, 1); return err },
+		"limit = -1, want ≥ 0":   func() error { _, err := f.Solve(ctx, -1, 1); return err },
 		"Run: n = -1, want ≥ 0":  func() error { return f.Run(ctx, -1) },
 		"fit: Run: ctx = nil":    func() error { var none context.Context; return f.Run(none, 1) },
 	} {

@@ -14,9 +14,9 @@ import (
 //
 //	E_data[∂E/∂θ_k] − E_θ[∂E/∂θ_k] + λ₁c_k·sign(θ_k) + λ₂c_kθ_k,
 //
-// where λ₁ and λ₂ are the weights of the penalties and c_k their factors (Config.L1, L2 and
-// Penalty). If θ_k = 0, the residual is max(0, |m_k| − λ₁c_k) instead, where m_k is the mean of the
-// first two terms. The report uses the last complete window.
+// where λ₁ and λ₂ are the weights of the two penalties (Config.L1 and L2), and c_k is the factor of
+// parameter k in both penalties (Config.Penalty). If θ_k = 0, the residual is max(0, |m_k| − λ₁c_k)
+// instead, where m_k is the mean of the first two terms. The report uses the last complete window.
 type Report struct {
 	Steps int // number of steps made so far
 	// number of steps in the window over which the residuals are averaged; 0 before step 16
@@ -73,19 +73,19 @@ func (f *Fit) residual(k int) float64 {
 	return math.Abs(v)
 }
 
-// Solve makes steps until the residuals of the parameters vanish within the tolerance tol. The
-// argument most limits the number of steps. Solve checks the residuals after each window of 16, 32,
-// 64, … steps (see [Report]). A residual vanishes if it is at most tol plus four standard errors
-// and its standard error is at most tol. Solve reports whether all residuals vanished.
-func (f *Fit) Solve(ctx context.Context, most int, tol float64) (bool, error) {
-	if most < 0 {
-		return false, fmt.Errorf("fit: Solve: most = %d, want ≥ 0", most)
+// Solve makes steps until the residuals of the parameters vanish within the tolerance tol, but at
+// most limit steps. Solve checks the residuals after each window of 16, 32, 64, … steps (see
+// [Report]). A residual vanishes if it is at most tol plus four standard errors and its standard
+// error is at most tol. Solve reports whether all residuals vanished.
+func (f *Fit) Solve(ctx context.Context, limit int, tol float64) (bool, error) {
+	if limit < 0 {
+		return false, fmt.Errorf("fit: Solve: limit = %d, want ≥ 0", limit)
 	}
 	if !(tol > 0) || !check.Finite(tol) {
 		return false, fmt.Errorf("fit: Solve: tol = %v, want positive and finite", tol)
 	}
 	window, met := f.res.window, false
-	err := f.run(ctx, most, func() bool {
+	err := f.run(ctx, limit, func() bool {
 		if f.res.window == window {
 			return false
 		}

@@ -64,8 +64,8 @@ type ErasureConfig struct {
 }
 
 // NewErasure returns an erasure whose multipliers λ are 0. The denoiser q is for the original
-// distribution. The slice away holds the denoisers for the unwanted distributions q_i. The slice b
-// holds the bounds b_i on KL(p‖q_i).
+// distribution. For each unwanted distribution q_i, away[i] is its denoiser and b[i] is the bound
+// b_i on KL(p‖q_i).
 //
 // NewErasure returns an error if a denoiser is nil, if shapes differ, or if the bounds are invalid.
 // It also returns an error if the mask is not a level, or differs from the mask of a denoiser that

@@ -43,10 +43,9 @@ type Experts struct {
 }
 
 // NewExperts returns the product of experts at λ = 0. The argument q is the model of the original
-// distribution. The slice away holds the models of the unwanted distributions q_i, and the slice b
-// holds the bounds b_i. For a model m with the energy E_m, the function logZ must return log Σ_x
-// e^{−E_m(x)}, by any method. NewExperts calls logZ once for every model in away, and SetLambda
-// calls it once.
+// distribution. For each unwanted distribution q_i, away[i] is its model and b[i] is the bound b_i.
+// For a model m with the energy E_m, the function logZ must return log Σ_x e^{−E_m(x)}, by any
+// method. NewExperts calls logZ once for each of the models away[i], and SetLambda calls it once.
 //
 // NewExperts returns an error if an argument is nil, if shapes differ, if the bounds are invalid,
 // or if logZ returns an error.

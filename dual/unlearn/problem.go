@@ -350,12 +350,12 @@ func (f *Formulation) UnmarshalText(name []byte) error {
 // multipliers after each step. The multipliers approach the optimum of [Problem.Solve].
 //
 // The bounds b are as in Solve. A nil rule means [dual.Auto], and a nil start means zeros. Every
-// multiplier stays within [0, most], where most = +Inf means no limit. For ReverseKL this limit
-// must keep the sum of the multipliers below 1, and +Inf means 0.99.
+// multiplier stays within [0, limit]; +Inf means no limit. For ReverseKL this limit must keep the
+// sum of the multipliers below 1, and +Inf means 0.99.
 //
 // Ascend returns the error of ctx or of the rule. It also returns the error of [Problem.Law] if no
 // distribution exists at the multipliers of a step.
-func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, most float64, n int) ([]float64, error) {
+func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule dual.Rule, start []float64, limit float64, n int) ([]float64, error) {
 	if err := u.check(f); err != nil {
 		return nil, err
 	}
@@ -373,15 +373,15 @@ func (u *Problem) Ascend(ctx context.Context, f Formulation, b []float64, rule d
 	if err != nil {
 		return nil, err
 	}
-	if !(most >= 0) {
-		return nil, fmt.Errorf("unlearn: Ascend: most = %v, want ≥ 0", most)
+	if !(limit >= 0) {
+		return nil, fmt.Errorf("unlearn: Ascend: limit = %v, want ≥ 0", limit)
 	}
-	if f == ReverseKL && math.IsInf(most, 1) {
-		most = reverseMax
+	if f == ReverseKL && math.IsInf(limit, 1) {
+		limit = reverseMax
 	}
 	d := u.dual(f, b)
 	lambda := append([]float64(nil), u.scaled(f, start, true)...)
-	batch := dual.Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: most}
+	batch := dual.Batch{States: len(u.q), Beta: 1, Mean: make([]float64, m), Cov: make([]float64, m*m), Max: limit}
 	size, path := make([]float64, m), make([]float64, 0, n*m)
 	for batch.Step = range n {
 		if err := poll.Err(ctx); err != nil {

@@ -58,8 +58,8 @@ type realRecord struct {
 }
 
 // NewRealErasure returns an erasure whose multipliers λ are 0. The denoiser q is for the original
-// distribution. The slice away holds the denoisers for the unwanted distributions q_i. The bounds
-// are KL(p‖q_i) ≥ b[i], in nats.
+// distribution. For each unwanted distribution q_i, away[i] is its denoiser, and the bound is
+// KL(p‖q_i) ≥ b[i], in nats.
 //
 // NewRealErasure returns an error if a denoiser is nil or has more than one level, or if shapes
 // differ. It also returns an error if the number of bounds is wrong or a bound is not finite.

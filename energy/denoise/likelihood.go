@@ -42,7 +42,8 @@ type Likelihood struct {
 //
 // NewLikelihood returns an error in these cases:
 //
-//   - d is nil, or its predictions do not depend on the states alone (energy.TimeFree);
+//   - d is nil, or its predictions also depend on something other than the states (see
+//     energy.TimeFree);
 //   - mask is not a level, or not the mask of d;
 //   - orders < 1, or there are too many orders to store.
 func NewLikelihood(d energy.Denoiser[int32], mask int32, orders int, seed uint64) (*Likelihood, error) {

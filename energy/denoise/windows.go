@@ -24,7 +24,7 @@ import (
 // Let ᾱ be the signal level and u = ᾱh² + 1 − ᾱ. The prediction of the clean state x_0 from the
 // noisy state x_t is
 //
-//	E[x_0 | x_t] = Σ_j p_j·(w_j + √ᾱh²/u·(x_t − √ᾱ·w_j)),
+//	E[x_0 | x_t] = Σ_j p_j·(w_j + √ᾱ·h²/u·(x_t − √ᾱ·w_j)),
 //	p_j ∝ exp(−‖x_t − √ᾱ·w_j‖²/2u).
 //
 // Windows with p_j below e⁻⁴⁰ times the largest p_j are omitted. The result is the same on every

@@ -76,9 +76,10 @@ type subject struct {
 //   - energies: Shape is stable. An energy is a number or +Inf and has the same bits in every batch
 //     and every call. Energy does not modify x.
 //   - lengths: methods panic, with a message, for slices of wrong lengths.
-//   - tables: Gradient, Field and Window store the same energies as Energy, bit for bit. An entry
-//     is 0 at the current level and +Inf where a level does not exist. Entries depend on the state
-//     alone. Unless Options.FirstOrder is set, they are exact differences.
+//   - tables: Gradient, Field and Window store the same energies as Energy, bit for bit. In a table
+//     of energy differences, the entry for a site's current level is 0, and the entry for a level
+//     that does not exist is +Inf. The table for a state depends on that state alone. Unless
+//     Options.FirstOrder is set, the differences are exact.
 //   - singles: Conditional and Locals store exact differences, and Move keeps them exact.
 //   - graphs: neighbour lists are sorted and symmetric, and sites that are not neighbours do not
 //     interact. Torus, Matching, Pairs and Factors describe the energy.

@@ -271,7 +271,7 @@ func (m localIndependent) Locals(d []float64, x []int32) {
 }
 
 // Move changes nothing, because no site depends on another. It implements [energy.Local].
-func (m localIndependent) Move(d []float64, site int, to int32, x []int32) {
+func (m localIndependent) Move(d []float64, site int, level int32, x []int32) {
 	check.Len("model", "x", len(x), len(m.start)-1)
 	check.Len("model", "d", len(d), len(m.costs))
 }

@@ -183,10 +183,10 @@ func (m *Ising) Locals(d []float64, x []int32) {
 // Move updates the table d that [Ising.Locals] stored, for one site that is about to change. The
 // table holds running sums, so rounding errors may grow to a few units in the last place over many
 // moves. With integer parameters the table stays exact. It implements [energy.Local].
-func (m *Ising) Move(d []float64, site int, to int32, x []int32) {
+func (m *Ising) Move(d []float64, site int, level int32, x []int32) {
 	check.Len("model", "x", len(x), m.sites)
 	check.Len("model", "d", len(d), 2*len(x))
-	c := -4 * m.coupling * float64(to-x[site])
+	c := -4 * m.coupling * float64(level-x[site])
 	adj, weight := m.bonds.graph().Neighbors(site)
 	for k, j := range adj {
 		d[2*j+1] += float64(c * weight[k])

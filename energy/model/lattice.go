@@ -9,8 +9,8 @@ import (
 // Lattice is a hypercubic lattice with periodic boundaries, given by the lengths of its sides. For
 // instance, Lattice{50, 50} is a torus of 2500 sites, and Lattice{10} is a ring. Sites are numbered
 // row-major, so the last coordinate varies fastest. Along each side, every site is joined to the
-// next and the last site to the first, with weight 1. A side of length 2 has one edge per pair of
-// sites, and a side of length 1 has none.
+// next one, and the last site to the first one. All these edges have weight 1. A side of length 2
+// has one edge per pair of sites, and a side of length 1 has none.
 type Lattice []int
 
 // FreeLattice is a hypercubic lattice like [Lattice] but with open boundaries: the last site along

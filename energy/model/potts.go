@@ -161,14 +161,14 @@ func (m *Potts) Locals(d []float64, x []int32) {
 // Move updates the table d that [Potts.Locals] stored, for one site that is about to change. The
 // table holds running sums, so rounding errors may grow to a few units in the last place over many
 // moves. With integer parameters the table stays exact. It implements [energy.Local].
-func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
-	check.Index("model", "to", int(to), len(m.field))
+func (m *Potts) Move(d []float64, site int, level int32, x []int32) {
+	check.Index("model", "level", int(level), len(m.field))
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.field))
 	check.Len("model", "x", len(x), m.graph.Sites())
 	check.Len("model", "d", len(d), len(x)*m.levels)
 	from := x[site]
-	if from == to {
+	if from == level {
 		return
 	}
 	adj, weight := m.graph.Neighbors(site)
@@ -176,7 +176,7 @@ func (m *Potts) Move(d []float64, site int, to int32, x []int32) {
 		row := d[int(j)*m.levels : (int(j)+1)*m.levels]
 		c := float64(m.coupling * weight[k]) // not fused with the additions
 		raise(row, from, c)
-		raise(row, to, -c)
+		raise(row, level, -c)
 	}
 }
 

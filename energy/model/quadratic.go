@@ -261,13 +261,13 @@ func (m *Quadratic) Locals(d []float64, x []int32) {
 // Move updates the table d that [Quadratic.Locals] stored, for one site that is about to change.
 // The table holds running sums, so rounding errors may grow to a few units in the last place over
 // many moves. With integer parameters the table stays exact. It implements [energy.Local].
-func (m *Quadratic) Move(d []float64, site int, to int32, x []int32) {
-	check.Index("model", "to", int(to), len(m.values))
+func (m *Quadratic) Move(d []float64, site int, level int32, x []int32) {
+	check.Index("model", "level", int(level), len(m.values))
 	check.Index("model", "site", site, len(x))
 	defer check.States("model", x, len(m.values))
 	check.Len("model", "x", len(x), len(m.linear))
 	check.Len("model", "d", len(d), len(x)*len(m.values))
-	if dv := m.values[to] - m.values[x[site]]; dv != 0 {
+	if dv := m.values[level] - m.values[x[site]]; dv != 0 {
 		m.couplings.move(d, site, dv, m.values)
 	}
 }
@@ -639,16 +639,16 @@ func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 // FieldFrom stores in e the energies and in h the fields of the states y. The slice cache holds the
 // sums of couplings for the earlier states x. Each site that differs between x and y costs one pass
 // over its couplings. It implements [energy.Incremental].
-func (m denseQuadratic) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
+func (m denseQuadratic) FieldFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32) {
 	rows := check.Rows("model", "y", len(y), len(m.linear))
 	check.Len("model", "e", len(e), rows)
 	check.Len("model", "h", len(h), len(y))
-	check.Len("model", "next", len(next), rows*m.CacheLen())
+	check.Len("model", "newCache", len(newCache), rows*m.CacheLen())
 	if x != nil {
 		check.Len("model", "x", len(x), len(y))
-		check.Len("model", "cache", len(cache), len(next))
+		check.Len("model", "cache", len(cache), len(newCache))
 	}
-	m.evaluate(e, h, next, y, cache, x)
+	m.evaluate(e, h, newCache, y, cache, x)
 }
 
 // forces computes F_i = Σ_j A_ij v_j for dense couplings of two levels. It stores the contribution

@@ -139,9 +139,9 @@ func (m *RBM) Field(e []float64, h []float32, x []int32) {
 	m.evaluate(e, h, nil, nil, x, nil, nil, nil)
 }
 
-// Gradient stores the energies in e. It stores in g first-order approximations of the energy
-// differences of all single-site changes. The entries of g are (l − x_i)·h_i for sites i and levels
-// l, where h is the field from Field. Gradient implements [energy.Differentiable].
+// Gradient stores the energies in e. It stores in g the energy differences of all single-site
+// changes, to first order. The entries of g are (l − x_i)·h_i for sites i and levels l, where h is
+// the field from Field. Gradient implements [energy.Differentiable].
 func (m *RBM) Gradient(e []float64, g []float32, x []int32) {
 	check.Rows("model", "x", len(x), len(m.bias.visible))
 	check.Len("model", "g", len(g), 2*len(x))
@@ -241,18 +241,18 @@ func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 // FieldFrom stores in e the energies and in h the fields of the states y. The slice cache holds the
 // activations for the earlier states x. Each site that differs between x and y costs one pass over
 // the activations, and the fields cost a matrix product. It implements [energy.Incremental].
-func (m *RBM) FieldFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
-	m.checkFrom(h, next, y, cache, x)
-	m.evaluate(e, h, nil, next, y, cache, x, nil)
+func (m *RBM) FieldFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32) {
+	m.checkFrom(h, newCache, y, cache, x)
+	m.evaluate(e, h, nil, newCache, y, cache, x, nil)
 }
 
 // HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of the hidden
 // units given y. The slice cache holds the activations for the earlier states x. It implements
 // [energy.IncrementalBipartite].
-func (m *RBM) HiddenFieldFrom(e []float64, f []float32, next []float64, y []int32, cache []float64, x []int32) {
+func (m *RBM) HiddenFieldFrom(e []float64, f []float32, newCache []float64, y []int32, cache []float64, x []int32) {
 	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))
-	m.checkCaches(next, y, cache, x)
-	m.evaluate(e, nil, f, next, y, cache, x, nil)
+	m.checkCaches(newCache, y, cache, x)
+	m.evaluate(e, nil, f, newCache, y, cache, x, nil)
 }
 
 func (m *RBM) checkFrom(h []float32, next []float64, y []int32, cache []float64, x []int32) {
@@ -261,7 +261,7 @@ func (m *RBM) checkFrom(h []float32, next []float64, y []int32, cache []float64,
 }
 
 func (m *RBM) checkCaches(next []float64, y []int32, cache []float64, x []int32) {
-	check.Len("model", "next", len(next), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.panels.origin))
+	check.Len("model", "newCache", len(next), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.panels.origin))
 	if x != nil {
 		check.Len("model", "x", len(x), len(y))
 		check.Len("model", "cache", len(cache), len(next))

@@ -124,7 +124,7 @@ func TestRBMFieldFromPanics(t *testing.T) {
 		"model: len(x) = 2, want a multiple of 3": func() { m.FieldFrom(e, h[:2], c, x[:2], nil, nil) },
 		"model: len(h) = 2, want 3":               func() { m.FieldFrom(e, h[:2], c, x, nil, nil) },
 		"model: len(e) = 0, want 1":               func() { m.FieldFrom(nil, h, c, x, nil, nil) },
-		"model: len(next) = 1, want 128":          func() { m.FieldFrom(e, h, c[:1], x, nil, nil) },
+		"model: len(newCache) = 1, want 128":      func() { m.FieldFrom(e, h, c[:1], x, nil, nil) },
 		"model: len(x) = 0, want 3":               func() { m.FieldFrom(e, h, c, x, c, x[:0]) },
 		"model: len(f) = 3, want 2":               func() { m.HiddenFieldFrom(e, h, c, x, nil, nil) },
 		"model: len(cache) = 0, want 128":         func() { m.FieldFrom(e, h, c, x, nil, x) },

@@ -102,16 +102,16 @@ func (m *Posterior) Shape() (sites, levels int) { return (m.inputs+2)*m.hidden +
 // implements [energy.Model].
 func (m *Posterior) Energy(e []float64, x []int32) { m.evaluate(e, nil, x) }
 
-// Field stores the energies in e. It stores in h first-order approximations of the energy
-// differences between levels 1 and 0. It implements [energy.Binary].
+// Field stores the energies in e. It stores in h the energy differences between levels 1 and 0, to
+// first order. It implements [energy.Binary].
 func (m *Posterior) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, x)
 }
 
-// Gradient stores the energies in e. It stores in g first-order approximations of the energy
-// differences of all single-site changes. For sites i and levels l they are g[i,l] = (l −
-// x_i)·h_i, where h is the field of [Posterior.Field]. It implements [energy.Differentiable].
+// Gradient stores the energies in e. It stores in g the energy differences of all single-site
+// changes, to first order. For sites i and levels l they are g[i,l] = (l − x_i)·h_i, where h is the
+// field of [Posterior.Field]. It implements [energy.Differentiable].
 func (m *Posterior) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), 2*len(x))
 	m.evaluate(e, g[len(x):], x)

@@ -112,9 +112,8 @@ func (m *Potential) Shape() (sites, levels int) { return m.sites, m.levels }
 // Energy stores in e the energies of the states x; it implements [energy.Model].
 func (m *Potential) Energy(e []float64, x []int32) { m.evaluate(e, nil, nil, x, nil) }
 
-// Gradient stores the energies in e. It stores in g first-order approximations of the energy
-// differences of all single-site changes, computed by backpropagation. It implements
-// [energy.Differentiable].
+// Gradient stores the energies in e. It stores in g the energy differences of all single-site
+// changes, to first order, computed by backpropagation. It implements [energy.Differentiable].
 func (m *Potential) Gradient(e []float64, g []float32, x []int32) {
 	check.Len("neural", "g", len(g), len(x)*m.levels)
 	b := scratch.Float32s.Get(len(x) / m.sites * m.in)
@@ -142,9 +141,8 @@ func (m *Potential) As(target any) bool {
 // binaryPotential adds [energy.Binary] to a Potential of two levels.
 type binaryPotential struct{ *Potential }
 
-// Field stores the energies in e. In h it stores first-order approximations of the energy
-// differences between levels 1 and 0: h_i = 2 ∂E/∂v_i, where v_i = 2x_i − 1. It implements
-// [energy.Binary].
+// Field stores the energies in e. In h it stores the energy differences between levels 1 and 0, to
+// first order: h_i = 2 ∂E/∂v_i, where v_i = 2x_i − 1. It implements [energy.Binary].
 func (m binaryPotential) Field(e []float64, h []float32, x []int32) {
 	check.Len("neural", "h", len(h), len(x))
 	m.evaluate(e, h, nil, x, nil)

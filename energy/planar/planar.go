@@ -28,15 +28,15 @@ type Distribution struct {
 const mostCoupling = 16
 
 // New returns the distribution of a two-level model with pair interactions, such as model.Ising.
-// The field must be zero when the energy is written in spins ±1. Site i is drawn at the point at[i]
-// of the plane, and edges are straight lines between the sites that interact.
+// The field must be zero when the energy is written in spins ±1. Site i is drawn at points[i] in
+// the plane, and edges are straight lines between the sites that interact.
 //
 // New returns an error in these cases:
 //
 //   - m is not such a model, or a coupling is beyond ±16 nats;
-//   - the slice at has the wrong length or a number that is not finite;
+//   - points has the wrong length or a number that is not finite;
 //   - the drawing is not planar: edges meet elsewhere than at their ends.
-func New(m energy.Model, at [][2]float64) (*Distribution, error) {
+func New(m energy.Model, points [][2]float64) (*Distribution, error) {
 	sites, levels, err := check.Shape("planar: New", m, 1, 1)
 	if err != nil {
 		return nil, err
@@ -48,13 +48,13 @@ func New(m energy.Model, at [][2]float64) (*Distribution, error) {
 	if err := b.Check(sites); err != nil {
 		return nil, fmt.Errorf("planar: New: %T: %w", m, err)
 	}
-	if len(at) != sites {
-		return nil, fmt.Errorf("planar: New: len(at) = %d, want %d", len(at), sites)
+	if len(points) != sites {
+		return nil, fmt.Errorf("planar: New: len(points) = %d, want %d", len(points), sites)
 	}
-	d := &Distribution{sites: sites, at: slices.Clone(at), around: make([][]int32, sites)}
-	for i, p := range at {
+	d := &Distribution{sites: sites, at: slices.Clone(points), around: make([][]int32, sites)}
+	for i, p := range points {
 		if !check.Finite(p[0]) || !check.Finite(p[1]) {
-			return nil, fmt.Errorf("planar: New: at[%d] = %v, want finite numbers", i, p)
+			return nil, fmt.Errorf("planar: New: points[%d] = %v, want finite numbers", i, p)
 		}
 	}
 	e := make([]float64, 1)
@@ -120,7 +120,7 @@ func (d *Distribution) draw() error {
 		})
 		for k := 1; k < len(ends); k++ {
 			if angle[ends[k]] == angle[ends[k-1]] {
-				return fmt.Errorf("planar: New: at: two edges leave site %d in the same direction, to sites %d and %d, want a planar drawing", i, d.far(ends[k-1]), d.far(ends[k]))
+				return fmt.Errorf("planar: New: points: two edges leave site %d in the same direction, to sites %d and %d, want a planar drawing", i, d.far(ends[k-1]), d.far(ends[k]))
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func (d *Distribution) crossings() error {
 	for k, e := range d.ends {
 		a, b := d.at[e[0]], d.at[e[1]]
 		if a == b {
-			return fmt.Errorf("planar: New: at[%d] = at[%d] = %v, want different places for sites that interact", e[0], e[1], a)
+			return fmt.Errorf("planar: New: points[%d] = points[%d] = %v, want different places for sites that interact", e[0], e[1], a)
 		}
 		all[k] = segment{int32(k), min(a[0], b[0]), max(a[0], b[0]), min(a[1], b[1]), max(a[1], b[1])}
 	}
@@ -164,7 +164,7 @@ func (d *Distribution) crossings() error {
 			keep = append(keep, o)
 			if o.low <= s.high && s.low <= o.high && d.cross(o.edge, s.edge) {
 				a, b := d.ends[o.edge], d.ends[s.edge]
-				return fmt.Errorf("planar: New: at: the edges %d–%d and %d–%d cross, want a planar drawing; a torus has none", a[0], a[1], b[0], b[1])
+				return fmt.Errorf("planar: New: points: the edges %d–%d and %d–%d cross, want a planar drawing; a torus has none", a[0], a[1], b[0], b[1])
 			}
 		}
 		open = append(keep, s)

@@ -133,8 +133,8 @@ func TestRefuses(t *testing.T) {
 		want string
 	}{
 		{exact.Must(model.NewPotts(model.Lattice{4}, 3, 1, nil)), at, "of 3 levels"},
-		{square, at[:3], "len(at) = 3, want 4"},
-		{square, [][2]float64{{0, 0}, {0, math.NaN()}, {1, 0}, {1, 1}}, "at[1] = [0 NaN]"},
+		{square, at[:3], "len(points) = 3, want 4"},
+		{square, [][2]float64{{0, 0}, {0, math.NaN()}, {1, 0}, {1, 1}}, "points[1] = [0 NaN]"},
 		{exact.Must(model.NewIsing(model.FreeLattice{2, 2}, 1, 0.5)), at, "field of site 0"},
 		{exact.Must(energy.Scale(square, 17)), at, "want at most ±16"},
 		{ising(4, both), at, "cross"},

@@ -375,11 +375,11 @@ func (s *Solver) refineInside() {
 // holds, for every row, the penalty per unit of violation, from 0 to +Inf.
 //
 // Tolerances are relative to the scale of the data. The scale is the largest of three numbers: the
-// largest absolute value in v, the largest violation of a row at v, and the argument least. The
-// slices x and v may be the same.
-func (s *Solver) Solve(x, u, v, limit []float64, m int, least float64) Status {
+// largest absolute value in v, the largest violation of a row at v, and minScale. The slices x and
+// v may be the same.
+func (s *Solver) Solve(x, u, v, limit []float64, m int, minScale float64) Status {
 	s.v, s.u, s.limit, s.m = v, u, limit, m
-	s.begin(least)
+	s.begin(minScale)
 	status := Solved
 	for {
 		e, ok := s.pick()

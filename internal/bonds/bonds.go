@@ -87,15 +87,15 @@ const (
 
 // Integers returns the weights and fields as multiples of their largest common unit, up to
 // rounding. If all numbers are 0, the unit is 1. The result ok is false if there is no common unit,
-// or if [Bonds.Reach] divided by the unit exceeds the argument most.
-func (b *Bonds) Integers(most int) (weight, field []int32, unit float64, ok bool) {
+// or if [Bonds.Reach] divided by the unit exceeds limit.
+func (b *Bonds) Integers(limit int) (weight, field []int32, unit float64, ok bool) {
 	reach := b.Reach()
 	if !(reach <= math.MaxFloat64) {
 		return nil, nil, 0, false
 	}
 	for _, row := range [][]float64{b.Weight, b.Field} {
 		for _, v := range row {
-			if unit = common(unit, math.Abs(v), float64(reach*crumb)); unit > 0 && reach/unit > float64(most)+0.5 {
+			if unit = common(unit, math.Abs(v), float64(reach*crumb)); unit > 0 && reach/unit > float64(limit)+0.5 {
 				return nil, nil, 0, false
 			}
 		}

@@ -12,23 +12,23 @@ import (
 	"unicode/utf8"
 )
 
-// Len panics unless a slice has the required length. The message begins with the name of the
-// calling package (who) and contains the name of the slice (name).
-func Len(who, name string, got, want int) {
+// Len panics unless a slice has the required length. The message begins with caller, the name of
+// the calling package, and contains the name of the slice.
+func Len(caller, name string, got, want int) {
 	if got != want {
-		panic(fmt.Sprintf("%s: len(%s) = %d, want %d", who, name, got, want))
+		panic(fmt.Sprintf("%s: len(%s) = %d, want %d", caller, name, got, want))
 	}
 }
 
 // Rows returns got/n, the number of rows of n entries in a slice of length got. Rows panics unless
-// n ≥ 1 and n divides got. The message begins with the name of the calling package (who) and
-// contains the name of the slice (name).
-func Rows(who, name string, got, n int) int {
+// n ≥ 1 and n divides got. The message begins with caller, the name of the calling package, and
+// contains the name of the slice.
+func Rows(caller, name string, got, n int) int {
 	if n < 1 {
-		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", who, name, n))
+		panic(fmt.Sprintf("%s: rows of %s have %d entries, want ≥ 1", caller, name, n))
 	}
 	if got%n != 0 {
-		panic(fmt.Sprintf("%s: len(%s) = %d, want a multiple of %d", who, name, got, n))
+		panic(fmt.Sprintf("%s: len(%s) = %d, want a multiple of %d", caller, name, got, n))
 	}
 	return got / n
 }
@@ -81,56 +81,56 @@ func Nil(v any) bool {
 }
 
 // Shape returns the numbers of sites and levels of a model. It returns an error if the model is nil
-// or has no sites or levels. It also returns an error if the number of chains is not in 1 … most,
-// or if chains × sites × levels exceeds [MaxEntries]. Errors begin with the argument who, such as
-// "mcmc: DMALA".
-func Shape(who string, m interface{ Shape() (sites, levels int) }, chains, most int) (sites, levels int, err error) {
+// or has no sites or levels. It also returns an error if the number of chains is not in 1 … limit,
+// or if chains × sites × levels exceeds [MaxEntries]. Errors begin with caller, such as "mcmc:
+// DMALA".
+func Shape(caller string, m interface{ Shape() (sites, levels int) }, chains, limit int) (sites, levels int, err error) {
 	if Nil(m) {
-		return 0, 0, fmt.Errorf("%s: model = nil", who)
+		return 0, 0, fmt.Errorf("%s: model = nil", caller)
 	}
 	sites, levels = m.Shape()
 	switch {
 	case sites < 1:
-		return 0, 0, fmt.Errorf("%s: sites = %d, want ≥ 1", who, sites)
+		return 0, 0, fmt.Errorf("%s: sites = %d, want ≥ 1", caller, sites)
 	case levels < 1:
-		return 0, 0, fmt.Errorf("%s: levels = %d, want ≥ 1", who, levels)
-	case chains < 1 || chains > most:
-		return 0, 0, fmt.Errorf("%s: chains = %d, want 1 … %d", who, chains, most)
+		return 0, 0, fmt.Errorf("%s: levels = %d, want ≥ 1", caller, levels)
+	case chains < 1 || chains > limit:
+		return 0, 0, fmt.Errorf("%s: chains = %d, want 1 … %d", caller, chains, limit)
 	}
-	return sites, levels, Entries(who, "chains × sites × levels", chains, sites, levels)
+	return sites, levels, Entries(caller, "chains × sites × levels", chains, sites, levels)
 }
 
 // Given returns an error if a required argument v is nil or an interface that holds a nil pointer.
-// The message begins with the text who, such as "mcmc: Swap", and contains the name of v (name).
-func Given(who, name string, v any) error {
+// The message begins with caller, such as "mcmc: Swap", and contains the name of v.
+func Given(caller, name string, v any) error {
 	if !Nil(v) {
 		return nil
 	}
 	if v == nil {
-		return fmt.Errorf("%s: %s = nil", who, name)
+		return fmt.Errorf("%s: %s = nil", caller, name)
 	}
-	return fmt.Errorf("%s: %s = (%T)(nil), want a value", who, name, v)
+	return fmt.Errorf("%s: %s = (%T)(nil), want a value", caller, name, v)
 }
 
 // Optional is like [Given], but for optional arguments, so nil itself is not an error.
-func Optional(who, name string, v any) error {
+func Optional(caller, name string, v any) error {
 	if v == nil {
 		return nil
 	}
-	return Given(who, name, v)
+	return Given(caller, name, v)
 }
 
 // Must is like [Given], but panics on an error.
-func Must(who, name string, v any) {
-	if err := Given(who, name, v); err != nil {
+func Must(caller, name string, v any) {
+	if err := Given(caller, name, v); err != nil {
 		panic(err.Error())
 	}
 }
 
 // Index panics unless 0 ≤ i < n.
-func Index(who, name string, i, n int) {
+func Index(caller, name string, i, n int) {
 	if uint(i) >= uint(n) {
-		panic(fmt.Sprintf("%s: %s = %d, want 0 … %d", who, name, i, n-1))
+		panic(fmt.Sprintf("%s: %s = %d, want 0 … %d", caller, name, i, n-1))
 	}
 }
 
@@ -140,11 +140,11 @@ const MaxEntries = min(math.MaxInt/16, 1<<36)
 
 // Entries returns an error unless each factor is ≥ 0 and the product of all factors is at most
 // MaxEntries. The argument names describes the factors in the error, for instance "sites × states".
-func Entries(who, names string, factors ...int) error {
+func Entries(caller, names string, factors ...int) error {
 	n := 1
 	for _, f := range factors {
 		if f < 0 || f > 0 && n > MaxEntries/f {
-			return fmt.Errorf("%s: %s = %v, want a product of 0 … %d", who, names, factors, MaxEntries)
+			return fmt.Errorf("%s: %s = %v, want a product of 0 … %d", caller, names, factors, MaxEntries)
 		}
 		n *= f
 	}
@@ -168,10 +168,10 @@ type Setting struct {
 	least, usual int
 }
 
-// Number describes the integer setting *value by its name, its smallest valid value (least) and its
-// default (usual). A *value of 0 selects the default.
-func Number(name string, value *int, least, usual int) Setting {
-	return Setting{name, value, least, usual}
+// Number describes the integer setting *value by its name, its smallest valid value and its usual
+// value, the default. A *value of 0 selects the default.
+func Number(name string, value *int, smallest, usual int) Setting {
+	return Setting{name, value, smallest, usual}
 }
 
 // Defaults replaces zeros by the defaults. It returns an error for the first setting that is out of
@@ -196,10 +196,10 @@ type Refusal struct {
 	want  string
 }
 
-// Rule returns a Refusal of the setting with the given name and value if bad is true, and an
-// empty Refusal otherwise. The argument want describes the valid values.
-func Rule(bad bool, name string, value any, want string) Refusal {
-	return Refusal{bad, name, value, want}
+// Rule returns a Refusal of the setting with the given name and value if bad is true, and an empty
+// Refusal otherwise. The text valid describes the valid values.
+func Rule(bad bool, name string, value any, valid string) Refusal {
+	return Refusal{bad, name, value, valid}
 }
 
 // Refuse returns an error for the first setting that is rejected. Its message begins with prefix,
@@ -214,15 +214,15 @@ func Refuse(prefix string, rules ...Refusal) error {
 }
 
 // Model returns the shape of m, or an error if m is nil or has no sites or levels. The error
-// message contains the strings who (a package), caller (its constructor) and name (the
+// message contains the strings pkg (a package), caller (its constructor) and name (the
 // constructor's argument that holds m).
-func Model(who, caller, name string, m interface{ Shape() (sites, levels int) }) (sites, levels int, err error) {
+func Model(pkg, caller, name string, m interface{ Shape() (sites, levels int) }) (sites, levels int, err error) {
 	if Nil(m) {
-		return 0, 0, fmt.Errorf("%s: %s: %s is nil", who, caller, name)
+		return 0, 0, fmt.Errorf("%s: %s: %s is nil", pkg, caller, name)
 	}
 	sites, levels = m.Shape()
 	if sites < 1 || levels < 1 {
-		return 0, 0, fmt.Errorf("%s: %s: %s has %d sites and %d levels, want both ≥ 1", who, caller, name, sites, levels)
+		return 0, 0, fmt.Errorf("%s: %s: %s has %d sites and %d levels, want both ≥ 1", pkg, caller, name, sites, levels)
 	}
 	return sites, levels, nil
 }
@@ -232,19 +232,19 @@ func Model(who, caller, name string, m interface{ Shape() (sites, levels int) })
 const rowTolerance = 1e-6
 
 // Probabilities returns an error unless p consists of rows of the given length whose entries are ≥
-// 0 and sum to 1 within 1e-6. The error message contains the strings who (a package), caller (its
+// 0 and sum to 1 within 1e-6. The error message contains the strings pkg (a package), caller (its
 // constructor) and name (the constructor's argument that holds p).
-func Probabilities(who, caller, name string, p []float64, length int) error {
+func Probabilities(pkg, caller, name string, p []float64, length int) error {
 	for r := 0; r < len(p); r += length {
 		sum := 0.0
 		for k, v := range p[r : r+length] {
 			if !(v >= 0) {
-				return fmt.Errorf("%s: %s: %s[%d] = %v, want ≥ 0", who, caller, name, r+k, v)
+				return fmt.Errorf("%s: %s: %s[%d] = %v, want ≥ 0", pkg, caller, name, r+k, v)
 			}
 			sum += v
 		}
 		if !(math.Abs(sum-1) <= rowTolerance) {
-			return fmt.Errorf("%s: %s: %s[%d:%d] sums to %v, want 1 within %g", who, caller, name, r, r+length, sum, rowTolerance)
+			return fmt.Errorf("%s: %s: %s[%d:%d] sums to %v, want 1 within %g", pkg, caller, name, r, r+length, sum, rowTolerance)
 		}
 	}
 	return nil
@@ -254,14 +254,14 @@ func Probabilities(who, caller, name string, p []float64, length int) error {
 // function that indexes a table by the levels of a state x must defer States. If the function
 // panics and x has a level outside 0 … levels−1, the new panic names that level. Otherwise the
 // panic continues unchanged.
-func States(who string, x []int32, levels int) {
+func States(caller string, x []int32, levels int) {
 	p := recover()
 	if p == nil {
 		return
 	}
 	for i, l := range x {
 		if l < 0 || int(l) >= levels {
-			panic(fmt.Sprintf("%s: x[%d] = %d, want 0 … %d", who, i, l, levels-1))
+			panic(fmt.Sprintf("%s: x[%d] = %d, want 0 … %d", caller, i, l, levels-1))
 		}
 	}
 	panic(p)

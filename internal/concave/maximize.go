@@ -71,8 +71,8 @@ func newPoint(n int) *point {
 	return &point{make([]float64, n), make([]float64, n), make([]float64, n*n), make([]float64, n), math.Inf(-1)}
 }
 
-// Maximize maximises f from the given start over λ_j ≥ 0. If free[j] is true, λ_j may have either
-// sign. If free is nil, no λ_j may be negative. The argument unit is the typical size of a change
+// Maximize maximises f from the given start over λ_j ≥ 0. If signed[j] is true, λ_j may have either
+// sign. If signed is nil, no λ_j may be negative. The argument unit is the typical size of a change
 // in f that matters. The result does not depend on the units of the multipliers.
 //
 // Every step goes from the current λ towards the maximum of a quadratic model of f. The curvature
@@ -82,9 +82,9 @@ func newPoint(n int) *point {
 //
 // Maximize returns the error of ctx, an error if the start is outside the domain, or an
 // [*Unbounded] if f returned +Inf.
-func Maximize(ctx context.Context, f Func, start []float64, unit float64, free []bool) (*Top, error) {
+func Maximize(ctx context.Context, f Func, start []float64, unit float64, signed []bool) (*Top, error) {
 	n := len(start)
-	c := &climb{f: f, unit: unit, free: free, at: newPoint(n), next: newPoint(n), low: newPoint(n), q: newQuadrant(free, n, unit), to: make([]float64, n)}
+	c := &climb{f: f, unit: unit, free: signed, at: newPoint(n), next: newPoint(n), low: newPoint(n), q: newQuadrant(signed, n, unit), to: make([]float64, n)}
 	copy(c.at.lambda, start)
 	c.at.value = f(c.at.lambda, c.at.grad, c.at.curv, c.at.size)
 	if math.IsInf(c.at.value, -1) || math.IsNaN(c.at.value) {
@@ -99,7 +99,7 @@ func Maximize(ctx context.Context, f Func, start []float64, unit float64, free [
 		if math.IsInf(c.at.value, 1) {
 			return nil, &Unbounded{c.at.lambda, c.at.grad}
 		}
-		r := Residual(c.at.lambda, c.at.grad, c.at.size, free)
+		r := Residual(c.at.lambda, c.at.grad, c.at.size, signed)
 		if since++; r < top.Residual {
 			copy(top.Lambda, c.at.lambda)
 			top.Residual, since = r, 0
@@ -246,16 +246,16 @@ func (c *climb) probe(t float64) float64 {
 
 // Residual measures how far λ is from a maximum. It returns the largest absolute value of grad[j] /
 // size[j], where 0/0 counts as 0. A component does not count if λ_j is at its bound 0 and the
-// component would decrease λ_j. The slice free marks the coordinates that may be negative. If free
-// is nil, no coordinate may be negative.
+// component would decrease λ_j. The coordinates with signed[j] = true may be negative. If signed is
+// nil, no coordinate may be negative.
 //
 // The size of a component must be on the scale of its rounding error. If the gradient is the mean
 // of functions g_j of a random state, the size is the mean deviation E|g_j − E g_j|. The standard
 // deviation is unsuitable, because a rare state with a large g_j dominates it.
-func Residual(lambda, grad, size []float64, free []bool) float64 {
+func Residual(lambda, grad, size []float64, signed []bool) float64 {
 	r := 0.0
 	for j, g := range grad {
-		if lambda[j] > 0 || free != nil && free[j] {
+		if lambda[j] > 0 || signed != nil && signed[j] {
 			g = math.Abs(g)
 		}
 		if g > 0 {
@@ -281,12 +281,12 @@ func Within(lambda, violation, unit []float64, tol float64) bool {
 }
 
 // Projected returns the largest absolute value of a gradient component. A component does not count
-// if λ_j is at its bound 0 and the component would decrease λ_j. The slice free marks the
-// coordinates that may be negative. If free is nil, no coordinate may be negative.
-func Projected(lambda, grad []float64, free []bool) float64 {
+// if λ_j is at its bound 0 and the component would decrease λ_j. The coordinates with signed[j] =
+// true may be negative. If signed is nil, no coordinate may be negative.
+func Projected(lambda, grad []float64, signed []bool) float64 {
 	r := 0.0
 	for j, g := range grad {
-		if lambda[j] > 0 || free != nil && free[j] {
+		if lambda[j] > 0 || signed != nil && signed[j] {
 			g = math.Abs(g)
 		}
 		r = max(r, g)

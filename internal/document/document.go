@@ -213,7 +213,8 @@ func (v *Value) Get(key string) *Value {
 // Is reports whether v is a value of kind k. It returns false for nil.
 func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
 
-// Float returns the value of a number, and whether v is a number that fits in a finite float64.
+// Float returns the value of v and true. If v is not a number, or too large for a finite float64,
+// it returns false.
 func (v *Value) Float() (float64, bool) {
 	if !v.Is(Number) {
 		return 0, false
@@ -222,8 +223,8 @@ func (v *Value) Float() (float64, bool) {
 	return f, err == nil
 }
 
-// Int returns the value of a number, and whether v is a number written as an integer that fits
-// in an int.
+// Int returns the value of v and true. If v is not a number written as an integer, or does not fit
+// in an int, it returns false.
 func (v *Value) Int() (int, bool) {
 	if !v.Is(Number) {
 		return 0, false

@@ -205,13 +205,12 @@ func (w *Writer) Append(p *Page) {
 	}
 }
 
-// Skip records a gap in the draws of a block. The argument next is the number of the first draw
-// after the gap.
-func (w *Writer) Skip(block, next int) error {
+// Skip records a gap in the draws of a block. The first draw after the gap has the number draw.
+func (w *Writer) Skip(block, draw int) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	if w.err == nil {
-		w.write(&Page{block: block, first: next, body: make([]byte, w.head.frameHead())})
+		w.write(&Page{block: block, first: draw, body: make([]byte, w.head.frameHead())})
 	}
 	return w.err
 }

@@ -26,9 +26,9 @@ const settingsLimit = 1 << 20
 
 // Write writes a checkpoint of a run to w. The first frame holds the settings l of the run. The
 // next frames hold the state of the run; the argument frames is their number. The function state
-// appends the contents of frame i to body and returns the result. The function inside, unless nil,
-// then writes the checkpoints of nested runs.
-func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), inside func(io.Writer) error) error {
+// appends the contents of frame i to body and returns the result. If nested is not nil, it then
+// writes the checkpoints of nested runs.
+func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), nested func(io.Writer) error) error {
 	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
 		return err
 	}
@@ -44,8 +44,8 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 			return err
 		}
 	}
-	if inside != nil {
-		if err := inside(w); err != nil {
+	if nested != nil {
+		if err := nested(w); err != nil {
 			return err
 		}
 	}
@@ -53,9 +53,9 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 }
 
 // ReadSettings reads the first frame of a checkpoint, which holds settings, and returns their
-// digest. The argument here holds the settings of the present run. If the settings differ, the
-// error is a [*fingerprint.Mismatch].
-func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64, err error) {
+// digest. The list present holds the settings of the present run. If the settings differ, the error
+// is a [*fingerprint.Mismatch].
+func ReadSettings(r io.Reader, magic string, present *fingerprint.List) (sum uint64, err error) {
 	body, err := wire.Read(r, magic, settingsLimit)
 	if err != nil {
 		return 0, err
@@ -64,23 +64,22 @@ func ReadSettings(r io.Reader, magic string, here *fingerprint.List) (sum uint64
 	if err != nil {
 		return 0, err
 	}
-	if err := fingerprint.Compare(saved, here); err != nil {
+	if err := fingerprint.Compare(saved, present); err != nil {
 		return 0, err
 	}
 	return saved.Sum(), nil
 }
 
-// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The argument here
+// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The list present
 // holds the settings of the present run. If the settings in the checkpoint differ, the error is a
 // [*fingerprint.Mismatch].
 //
 // The function frames returns the number of frames. It is called before every frame, so that an
 // early frame can contain the number. The function state reads the body of frame i and returns the
 // bytes left over; it is an error if there are any. A body has at most limit bytes, not counting
-// its digest and number. The function inside, unless nil, then reads the checkpoints of nested
-// runs.
-func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), inside func(io.Reader) error) error {
-	sum, err := ReadSettings(r, magic, here)
+// its digest and number. If nested is not nil, it then reads the checkpoints of nested runs.
+func Read(ctx context.Context, r io.Reader, magic string, present *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), nested func(io.Reader) error) error {
+	sum, err := ReadSettings(r, magic, present)
 	if err != nil {
 		return err
 	}
@@ -106,8 +105,8 @@ func Read(ctx context.Context, r io.Reader, magic string, here *fingerprint.List
 			return err
 		}
 	}
-	if inside != nil {
-		if err := inside(r); err != nil {
+	if nested != nil {
+		if err := nested(r); err != nil {
 			return err
 		}
 	}
@@ -129,23 +128,23 @@ type Checkpointer interface {
 
 // SaveFile saves a run in the file at path by [Save]. If path is a symbolic link, the link's target
 // is replaced. If another run has locked the file, SaveFile returns the error of [Acquire]. Error
-// messages begin with the argument who.
-func SaveFile(who, path string, c Checkpointer) error {
+// messages begin with caller.
+func SaveFile(caller, path string, c Checkpointer) error {
 	l, err := Acquire(path)
 	if err != nil {
-		return fmt.Errorf("%s: SaveFile: %w", who, err)
+		return fmt.Errorf("%s: SaveFile: %w", caller, err)
 	}
 	defer l.Release()
-	return l.SaveFile(who, c)
+	return l.SaveFile(caller, c)
 }
 
 // SaveFile saves a run in the locked file, like the function [SaveFile] but without locking.
-func (l *Lock) SaveFile(who string, c Checkpointer) error {
+func (l *Lock) SaveFile(caller string, c Checkpointer) error {
 	if at, err := os.Stat(l.target); err == nil && !at.Mode().IsRegular() {
-		return fmt.Errorf("%s: SaveFile: %s is not a file (%v), want a new path or a file", who, l.target, at.Mode().Type())
+		return fmt.Errorf("%s: SaveFile: %s is not a file (%v), want a new path or a file", caller, l.target, at.Mode().Type())
 	}
 	if err := Save(OS{}, l.target, c.Save); err != nil {
-		return fmt.Errorf("%s: SaveFile: %w", who, err)
+		return fmt.Errorf("%s: SaveFile: %w", caller, err)
 	}
 	return nil
 }
@@ -159,13 +158,13 @@ func (l *Lock) Replace(write func(io.Writer) error) error {
 // LoadFile restores a run saved by [SaveFile]. It loads the previous generation of the file if the
 // file is missing or damaged. It returns an error if the settings in the checkpoint differ from
 // those of the run.
-func LoadFile(ctx context.Context, who, path string, c Checkpointer) error {
+func LoadFile(ctx context.Context, caller, path string, c Checkpointer) error {
 	target, err := Target(path)
 	if err == nil {
 		err = Load(OS{}, target, func(r io.Reader) error { return c.Load(ctx, r) }, Foreign)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: LoadFile: %w", who, err)
+		return fmt.Errorf("%s: LoadFile: %w", caller, err)
 	}
 	return nil
 }

@@ -109,16 +109,15 @@ func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	return left
 }
 
-// Spread undoes the reduction of a table: it returns a table over the whole original scope. The
-// argument left holds the remaining entries, which Spread puts back in their original positions.
-// All other entries are 0.
-func (r *Reduced) Spread(cards, scope []int32, left []float64) []float64 {
+// Spread undoes the reduction of a table: it returns a table over the whole original scope. It puts
+// the given entries, those that remain, back in their original positions. All other entries are 0.
+func (r *Reduced) Spread(cards, scope []int32, entries []float64) []float64 {
 	size := 1
 	for _, v := range scope {
 		size *= int(cards[v])
 	}
 	table := make([]float64, size)
-	r.each(cards, scope, func(k, at int) { table[at] = left[k] })
+	r.each(cards, scope, func(k, at int) { table[at] = entries[k] })
 	return table
 }
 

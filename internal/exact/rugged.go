@@ -56,14 +56,14 @@ func (m *Rugged) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Neighbour returns the index of the state that differs from state k at one site. The levels of
-// that site are from (in state k) and to (in the result).
-func (m *Rugged) Neighbour(k, site, from, to int) int {
+// Neighbour returns the index of the state that differs from state k at one site. That site has
+// oldLevel in state k, and newLevel in the result.
+func (m *Rugged) Neighbour(k, site, oldLevel, newLevel int) int {
 	step := 1
 	for range site {
 		step *= m.levels
 	}
-	return k + (to-from)*step
+	return k + (newLevel-oldLevel)*step
 }
 
 func (m *Rugged) Gradient(e []float64, g []float32, x []int32) {

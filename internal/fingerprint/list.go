@@ -165,12 +165,12 @@ func Compare(saved, here *List) error {
 // Energies compares the saved energies of a run with the energies of the present run. It returns a
 // *[Mismatch] for the first energy that differs by more than
 //
-//	1e-6·max(largest finite |energy|, least).
+//	1e-6·max(largest finite |energy|, scale).
 //
-// Pass least = 0 for energies that were computed from scratch. Pass least = 1 for energies that
+// Pass scale = 0 for energies that were computed from scratch. Pass scale = 1 for energies that
 // were updated as the state changed, because their terms may have cancelled.
-func Energies(name string, saved, here []float64, least float64) error {
-	return rows(name, saved, here, singles, least)
+func Energies(name string, saved, here []float64, scale float64) error {
+	return rows(name, saved, here, singles, scale)
 }
 
 // rows compares two rows of numbers. They may differ by within times the largest magnitude, or

@@ -11,17 +11,17 @@ import (
 
 // Check returns an error if a Lagrange multiplier is not finite or is negative. The slice equal
 // marks the multipliers of equalities, which may be negative. If equal is nil, there are no
-// equalities. The error begins with the argument who.
-func Check(who string, lambda []float64, equal []bool) error {
+// equalities. The error begins with caller.
+func Check(caller string, lambda []float64, equal []bool) error {
 	for j, v := range lambda {
 		if equal != nil && equal[j] {
 			if !check.Finite(v) {
-				return fmt.Errorf("%s: lambda[%d] = %v, want a finite number", who, j, v)
+				return fmt.Errorf("%s: lambda[%d] = %v, want a finite number", caller, j, v)
 			}
 			continue
 		}
 		if !(v >= 0) || !check.Finite(v) {
-			return fmt.Errorf("%s: lambda[%d] = %v, want a finite number ≥ 0", who, j, v)
+			return fmt.Errorf("%s: lambda[%d] = %v, want a finite number ≥ 0", caller, j, v)
 		}
 	}
 	return nil
@@ -33,21 +33,21 @@ func Check(who string, lambda []float64, equal []bool) error {
 // *bound, or +Inf if bound is nil.
 //
 // Entries of start must lie in [0, *bound]. For equalities, which the slice equal marks, they must
-// lie in [−*bound, *bound]. If equal is nil, there are no equalities. The error begins with who,
+// lie in [−*bound, *bound]. If equal is nil, there are no equalities. The error begins with caller,
 // the name of the configuration.
-func Range(who string, n int, start []float64, bound *float64, equal []bool) ([]float64, float64, error) {
+func Range(caller string, n int, start []float64, bound *float64, equal []bool) ([]float64, float64, error) {
 	most := math.Inf(1)
 	if bound != nil {
 		most = *bound
 	}
 	if !(most >= 0) {
-		return nil, 0, fmt.Errorf("%s.Max = %v, want ≥ 0", who, most)
+		return nil, 0, fmt.Errorf("%s.Max = %v, want ≥ 0", caller, most)
 	}
 	if start == nil {
 		return make([]float64, n), most, nil
 	}
 	if len(start) != n {
-		return nil, 0, fmt.Errorf("%s.Start has %d numbers, want %d", who, len(start), n)
+		return nil, 0, fmt.Errorf("%s.Start has %d numbers, want %d", caller, len(start), n)
 	}
 	for j, v := range start {
 		low := 0.0
@@ -55,7 +55,7 @@ func Range(who string, n int, start []float64, bound *float64, equal []bool) ([]
 			low = -most
 		}
 		if !(v >= low && v <= most) || !check.Finite(v) {
-			return nil, 0, fmt.Errorf("%s.Start[%d] = %v, want %v … %v", who, j, v, low, most)
+			return nil, 0, fmt.Errorf("%s.Start[%d] = %v, want %v … %v", caller, j, v, low, most)
 		}
 	}
 	return slices.Clone(start), most, nil

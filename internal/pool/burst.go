@@ -87,19 +87,19 @@ func await(ready func() bool) bool {
 	return true
 }
 
-// Each calls the function do for the jobs 0, …, jobs−1 and returns when all are done. If a job
-// panics, this method panics in the same way as the function [Each].
-func (b *Burst) Each(jobs int, do func(worker, job int)) {
+// Each calls task for the jobs 0, …, jobs−1 and returns when all are done. If a job panics, this
+// method panics in the same way as the function [Each].
+func (b *Burst) Each(jobs int, task func(worker, job int)) {
 	helpers := min(len(b.help), max(jobs-1, 0))
 	if helpers == 0 {
 		try(func() {
 			for j := range jobs {
-				do(0, j)
+				task(0, j)
 			}
 		}).resume()
 		return
 	}
-	b.do, b.jobs = do, int64(jobs)
+	b.do, b.jobs = task, int64(jobs)
 	b.next.Store(0)
 	b.first.Store(nil)
 	b.left.Store(int64(helpers))

@@ -102,26 +102,26 @@ func (c *Pool) Stop() {
 	}
 }
 
-// Each calls the function do for the jobs in the range [from, to) and returns when all are done.
-// The results must not depend on which worker runs a job.
+// Each calls task for the jobs lo, …, hi−1 and returns when all are done. The results must not
+// depend on which worker runs a job.
 //
 // If a job panics, jobs that have not begun are skipped, and Each panics with the first panic as
 // a *[Panic]. The pool stays usable.
-func (c *Pool) Each(from, to int, do func(worker, job int)) {
-	if c.wake == nil || to-from <= 1 {
+func (c *Pool) Each(lo, hi int, task func(worker, job int)) {
+	if c.wake == nil || hi-lo <= 1 {
 		defer func() {
 			if v := recover(); v != nil {
 				panic(panicked(v).panicked)
 			}
 		}()
-		for j := from; j < to; j++ {
-			do(0, j)
+		for j := lo; j < hi; j++ {
+			task(0, j)
 		}
 		return
 	}
-	c.do = do
-	c.left.Store(int64(to - from))
-	c.jobs.Store(uint64(to)<<32 | uint64(from))
+	c.do = task
+	c.left.Store(int64(hi - lo))
+	c.jobs.Store(uint64(hi)<<32 | uint64(lo))
 	for range c.workers - 1 {
 		select {
 		case c.wake <- struct{}{}:
@@ -136,17 +136,17 @@ func (c *Pool) Each(from, to int, do func(worker, job int)) {
 	}
 }
 
-// Each calls the function do for the jobs 0, …, jobs−1 and returns when all are done. It uses at
-// most the given number of workers (goroutines), including the caller. It is meant for rare calls.
-// For frequent calls use a [Pool], which does not allocate.
+// Each calls task for the jobs 0, …, jobs−1 and returns when all are done. It uses at most the
+// given number of workers (goroutines), including the caller. It is meant for rare calls. For
+// frequent calls use a [Pool], which does not allocate.
 //
 // If a job panics, no further jobs begin. When the running jobs are done, Each panics with the
 // first panic as a *[Panic], for any number of workers.
-func Each(workers, jobs int, do func(job int)) {
+func Each(workers, jobs int, task func(job int)) {
 	if workers = min(workers, jobs); workers <= 1 {
 		defer repanic()
 		for j := range jobs {
-			do(j)
+			task(j)
 		}
 		return
 	}
@@ -170,7 +170,7 @@ func Each(workers, jobs int, do func(job int)) {
 				if j >= jobs || first.Load() != nil {
 					return
 				}
-				do(j)
+				task(j)
 			}
 		})
 		returned = true

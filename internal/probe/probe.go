@@ -112,10 +112,9 @@ func sample(g []float32) []float64 {
 	return Spread([]float64{sum}, g, shown)
 }
 
-// Spread appends evenly spaced entries of g to v. The argument most is the maximum number of
-// entries that it appends.
-func Spread(v []float64, g []float32, most int) []float64 {
-	for i := 0; i < len(g); i += (len(g) + most - 1) / most {
+// Spread appends at most limit evenly spaced entries of g to v.
+func Spread(v []float64, g []float32, limit int) []float64 {
+	for i := 0; i < len(g); i += (len(g) + limit - 1) / limit {
 		v = append(v, float64(g[i]))
 	}
 	return v

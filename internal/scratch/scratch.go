@@ -42,13 +42,13 @@ type Stock[T any] struct {
 }
 
 // Take removes a value from the stock and returns it, in the state in which its last user left it.
-// If the stock is empty, Take returns a new value that the function fresh creates.
-func (s *Stock[T]) Take(fresh func() *T) *T {
+// If the stock is empty, Take returns the result of create, which is a new value.
+func (s *Stock[T]) Take(create func() *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.idle)
 	if n == 0 {
-		return fresh()
+		return create()
 	}
 	v := s.idle[n-1]
 	s.idle = s.idle[:n-1]

@@ -51,22 +51,22 @@ func Cut(config string, chains, first, count *int, usual, size, k, n int) error 
 	return nil
 }
 
-// Share divides a number of elements (the argument all), such as chains, into n parts. It returns
-// the index of the first element of part k, or all if k = n. A part consists of whole blocks of the
-// given size, and the first parts may have one extra block.
-func Share(all, size, k, n int) int {
+// Share divides a total of elements, such as chains, into n parts. It returns the index of the
+// first element of part k, or total if k = n. A part consists of whole blocks of the given size,
+// and the first parts may have one extra block.
+func Share(total, size, k, n int) int {
 	if k == n {
-		return all
+		return total
 	}
-	blocks := (all-1)/size + 1
+	blocks := (total-1)/size + 1
 	return (k*(blocks/n) + min(k, blocks%n)) * size
 }
 
-// Count returns the number of chains in a part of a run. The argument first is the index of the
-// part's first chain. If the argument count is positive, it is the result. If it is 0, the part
-// extends to the last chain of the run. The argument size is the number of chains in a block. Count
-// returns an error if first or count is out of range, or if the part would not consist of whole
-// blocks. Errors begin with config, the name of the configuration.
+// Count returns the number of chains in a part of a run that begins with chain first. If the
+// argument count is positive, it is the result. If it is 0, the part extends to the last chain of
+// the run. A block has size chains. Count returns an error if first or count is out of range, or if
+// the part would not consist of whole blocks. Errors begin with config, the name of the
+// configuration.
 func Count(config string, chains, size, first, count int) (int, error) {
 	rest := chains - first
 	count = cmp.Or(count, rest)

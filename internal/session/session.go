@@ -58,9 +58,9 @@ type Session struct {
 	// returns the number of steps made so far, in all Runs together
 	Len func() int
 
-	// Progress, if not nil, is called during a Run. The argument done is the number of steps made
-	// so far in this Run. The argument total is the number of steps that this Run is to make.
-	Progress func(done, total int)
+	// Progress, if not nil, is called during a Run. The arguments are the number of steps made so
+	// far in this Run, and the total that this Run is to make.
+	Progress func(steps, total int)
 
 	// Write writes a checkpoint. Read reads a checkpoint and replaces the state of the run;
 	// if Read returns an error, it has changed nothing.

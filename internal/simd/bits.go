@@ -115,20 +115,20 @@ type BitTorus struct {
 	asm  [6][4]int // for each neighbour: offset in bytes, right shift and left shift
 }
 
-// NewBitTorus returns a BitTorus for neighbours at the positions near, relative to a site's
-// position in a bit string. In [TorusBits], a site has neighbours at near[0], at near[1] and at its
-// own position in the string of the other colour. The fourth neighbour depends on the site's bits
-// in the masks rows, a and b of TorusBits:
+// NewBitTorus returns a BitTorus for neighbours at the given offsets from a site's position in a
+// bit string. In [TorusBits], a site has neighbours at offsets[0], at offsets[1] and at its own
+// position in the string of the other colour. The fourth neighbour depends on the site's bits in
+// the masks rows, a and b of TorusBits:
 //
-//	near[2] if the bits in rows and a are 1,
-//	near[3] if the bit in rows is 1 and the bit in a is 0,
-//	near[4] if the bit in rows is 0 and the bit in b is 1,
-//	near[5] if the bits in rows and b are 0.
+//	offsets[2] if the bits in rows and a are 1,
+//	offsets[3] if the bit in rows is 1 and the bit in a is 0,
+//	offsets[4] if the bit in rows is 0 and the bit in b is 1,
+//	offsets[5] if the bits in rows and b are 0.
 //
-// [GridBits] documents its own use of near.
-func NewBitTorus(near [6]int) *BitTorus {
-	t := &BitTorus{near: near, ends: [2]int{slices.Min(near[:]), slices.Max(near[:])}}
-	for j, at := range near {
+// [GridBits] documents its own use of the offsets.
+func NewBitTorus(offsets [6]int) *BitTorus {
+	t := &BitTorus{near: offsets, ends: [2]int{slices.Min(offsets[:]), slices.Max(offsets[:])}}
+	for j, at := range offsets {
 		shift := at & 63
 		t.asm[j] = [4]int{(at - shift) / 8, shift, 64 - shift}
 	}
@@ -160,25 +160,25 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 }
 
 // TorusBits visits 64·len(rows) sites of a torus, all of one colour, beginning with site first. It
-// stores in count the number of neighbours in state 1 of each site. The string own holds the sites
-// of the other colour: site i of own is bit i mod 64 of word pad + ⌊i/64⌋. The argument near holds
-// the positions of the neighbours in own. The masks a, b and rows (see [NewBitTorus]) start at site
+// stores in count the number of neighbours in state 1 of each site. The string sites holds the
+// sites of the other colour: its site i is bit i mod 64 of word pad + ⌊i/64⌋. The positions of the
+// neighbours in sites are given by torus. The masks a, b and rows (see [NewBitTorus]) start at site
 // first, a multiple of 64.
 //
 // TorusBits panics unless a, b and rows have the same length, which must be a multiple of 8 and at
-// most 512. It also panics unless own reaches 64 bits beyond all positions.
-func TorusBits(count *Counts, own []uint64, pad, first int, near *BitTorus, rows, a, b []uint64) {
+// most 512. It also panics unless sites reaches 64 bits beyond all positions.
+func TorusBits(count *Counts, sites []uint64, pad, first int, torus *BitTorus, rows, a, b []uint64) {
 	checkBits("rows", len(rows), len(count[0]))
 	checkLen("a", len(a), len(rows))
 	checkLen("b", len(b), len(rows))
-	for _, d := range near.ends {
+	for _, d := range torus.ends {
 		lo := pad + (first+d)>>6
-		if lo < 0 || lo+len(rows)+1 > len(own) {
-			panic(fmt.Sprintf("simd: TorusBits: words %d … %d of own, which has %d", lo, lo+len(rows), len(own)))
+		if lo < 0 || lo+len(rows)+1 > len(sites) {
+			panic(fmt.Sprintf("simd: TorusBits: words %d … %d of sites, which has %d", lo, lo+len(rows), len(sites)))
 		}
 	}
 	if len(rows) > 0 {
-		torusBits(count, own, pad+first/64, near, rows, a, b)
+		torusBits(count, sites, pad+first/64, torus, rows, a, b)
 	}
 }
 
@@ -215,19 +215,19 @@ func SpreadBits(x []int32, even, odd []uint64, first, n int) {
 	}
 }
 
-// TallyTorus compares the new states of sites (now) with their earlier states (old). It returns
-// three counts:
+// TallyTorus compares the new states of sites (newBits) with their earlier states (oldBits). It
+// returns three counts:
 //
 //   - up is the number of sites that are now in state 1;
 //   - moved is the number of sites that differ;
 //   - bonds is the number of neighbours in state 1, as stored in count, summed over the sites that
 //     are now in state 1.
 //
-// TallyTorus panics unless len(now) = len(old) is a multiple of 8 and at most 512.
-func TallyTorus(now, old []uint64, count *Counts) (up, moved, bonds int) {
-	checkBits("now", len(now), len(count[0]))
-	checkLen("old", len(old), len(now))
-	return tallyTorus(now, old, count)
+// TallyTorus panics unless len(newBits) = len(oldBits) is a multiple of 8 and at most 512.
+func TallyTorus(newBits, oldBits []uint64, count *Counts) (up, moved, bonds int) {
+	checkBits("newBits", len(newBits), len(count[0]))
+	checkLen("oldBits", len(oldBits), len(newBits))
+	return tallyTorus(newBits, oldBits, count)
 }
 
 func refHeatBits(dst []uint64, count *Counts, o *Odds, key, stream, group uint64) {

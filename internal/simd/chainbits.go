@@ -21,61 +21,61 @@ const TallyDown = 7
 // the changed sites, defined by [TallyBits].
 type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
-// GraphBits counts, for each of n sites, its neighbours in state 1 in every chain. The slice own
+// GraphBits counts, for each of n sites, its neighbours in state 1 in every chain. The slice lanes
 // holds the states in lanes (see [ChainBits]); lanes 2i and 2i+1 are the lower and upper half of
 // word i. For each chain, lane p of count receives the sum over k = 0, …, degree−1 of
 //
-//	lane near[k·n + p] & (2³¹−1) of own.
+//	lane neighbours[k·n + p] & (2³¹−1) of lanes.
 //
-// If near[k·n + p] is negative, all bits of the lane are flipped first. Lanes from n on are not
-// changed.
+// If neighbours[k·n + p] is negative, all bits of the lane are flipped first. Lanes from n on are
+// not changed.
 //
-// GraphBits panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024, len(near) =
-// n·degree, and own has all these lanes.
-func GraphBits(count *Counts, own []uint64, near []int32, n, degree int) {
-	if degree < 0 || degree > 7 || n < 0 || n%16 != 0 || n > 2*len(count[0]) || len(near) != n*degree {
-		panic(fmt.Sprintf("simd: GraphBits: n = %d, degree = %d and len(near) = %d, want a multiple of 16 up to %d, 0 … 7 and their product", n, degree, len(near), 2*len(count[0])))
+// GraphBits panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024, len(neighbours) =
+// n·degree, and the lanes of all neighbours exist.
+func GraphBits(count *Counts, lanes []uint64, neighbours []int32, n, degree int) {
+	if degree < 0 || degree > 7 || n < 0 || n%16 != 0 || n > 2*len(count[0]) || len(neighbours) != n*degree {
+		panic(fmt.Sprintf("simd: GraphBits: n = %d, degree = %d and len(neighbours) = %d, want a multiple of 16 up to %d, 0 … 7 and their product", n, degree, len(neighbours), 2*len(count[0])))
 	}
-	graphBits(count, own, near, n, degree)
+	graphBits(count, lanes, neighbours, n, degree)
 }
 
-// TallyBits compares the new states (now) with the earlier ones (old), and adds the changes in
-// every chain to t. Both slices consist of lanes (see [ChainBits]), and count holds each site's
+// TallyBits compares the new states (newBits) with the earlier ones (oldBits), and adds the changes
+// in every chain to t. Both slices consist of lanes (see [ChainBits]), and count holds each site's
 // number m of neighbours in state 1. A change from 0 to 1 adds 1 to Up, 1 to Moved and m to Sum. A
-// change from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. TallyBits panics unless len(now) =
-// len(old) is a multiple of 8 and at most 512.
-func TallyBits(t *ChainTally, now, old []uint64, count *Counts) {
-	checkBits("now", len(now), len(count[0]))
-	checkLen("old", len(old), len(now))
+// change from 1 to 0 adds 1 to Moved and TallyDown − m to Sum. TallyBits panics unless len(newBits)
+// = len(oldBits) is a multiple of 8 and at most 512.
+func TallyBits(t *ChainTally, newBits, oldBits []uint64, count *Counts) {
+	checkBits("newBits", len(newBits), len(count[0]))
+	checkLen("oldBits", len(oldBits), len(newBits))
 	if best < tallyBitsLevel {
-		refTallyBits(t, now, old, count)
+		refTallyBits(t, newBits, oldBits, count)
 		return
 	}
-	for at := 0; at < len(now); at += byteLanes / 2 {
-		end := min(at+byteLanes/2, len(now))
-		tallyBitsRun(t, now[at:end], old[at:end], count[0][at:])
+	for at := 0; at < len(newBits); at += byteLanes / 2 {
+		end := min(at+byteLanes/2, len(newBits))
+		tallyBitsRun(t, newBits[at:end], oldBits[at:end], count[0][at:])
 	}
 }
 
 // SpreadChains stores the states of chains as values 0 or 1, with one row of n = len(place) sites
 // per chain:
 //
-//	x[c·n + i] = bit c of lane place[i] in the slice own.
+//	x[c·n + i] = bit c of lane place[i] in the slice lanes.
 //
 // A lane is described at [ChainBits]. SpreadChains panics unless len(x) is a multiple of n and at
-// most ChainBits·n, and the slice own has all these lanes.
-func SpreadChains(x []int32, own []uint64, place []int32) {
+// most ChainBits·n, and all lanes place[i] exist.
+func SpreadChains(x []int32, lanes []uint64, place []int32) {
 	n := len(place)
 	if n == 0 || len(x)%n != 0 || len(x) > ChainBits*n {
 		panic(fmt.Sprintf("simd: SpreadChains: len(x) = %d, want a multiple of %d up to %d times", len(x), n, ChainBits))
 	}
 	if best < spreadChainsLevel {
-		refSpreadChains(x, own, place)
+		refSpreadChains(x, lanes, place)
 		return
 	}
 	chains := len(x) / n
 	for at, most := 0, max(16, chainTerms/max(1, chains)); at < n && chains > 0; at += most {
-		spreadChainsRun(x[at:], own, place[at:min(at+most, n)], chains, n)
+		spreadChainsRun(x[at:], lanes, place[at:min(at+most, n)], chains, n)
 	}
 }
 

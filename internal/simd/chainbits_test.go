@@ -53,7 +53,7 @@ func TestGraphBits(t *testing.T) {
 	}
 	for _, bad := range [][3]int{{16, 8, 128}, {8, 1, 8}, {16, 2, 31}, {1040, 1, 1040}, {-16, 0, 0}, {16, -1, 0}} {
 		assert.PanicsWithValue(t,
-			fmt.Sprintf("simd: GraphBits: n = %d, degree = %d and len(near) = %d, want a multiple of 16 up to 1024, 0 … 7 and their product", bad[0], bad[1], bad[2]),
+			fmt.Sprintf("simd: GraphBits: n = %d, degree = %d and len(neighbours) = %d, want a multiple of 16 up to 1024, 0 … 7 and their product", bad[0], bad[1], bad[2]),
 			func() { GraphBits(new(Counts), make([]uint64, 8), make([]int32, bad[2]), bad[0], bad[1]) })
 	}
 }
@@ -145,8 +145,8 @@ func TestTallyBits(t *testing.T) {
 			})
 		}
 	}
-	assert.PanicsWithValue(t, "simd: len(now) = 4, want a multiple of 8, at most 512", func() { TallyBits(new(ChainTally), make([]uint64, 4), make([]uint64, 4), new(Counts)) })
-	assert.PanicsWithValue(t, "simd: len(old) = 16, want 8", func() { TallyBits(new(ChainTally), make([]uint64, 8), make([]uint64, 16), new(Counts)) })
+	assert.PanicsWithValue(t, "simd: len(newBits) = 4, want a multiple of 8, at most 512", func() { TallyBits(new(ChainTally), make([]uint64, 4), make([]uint64, 4), new(Counts)) })
+	assert.PanicsWithValue(t, "simd: len(oldBits) = 16, want 8", func() { TallyBits(new(ChainTally), make([]uint64, 8), make([]uint64, 16), new(Counts)) })
 }
 
 func TestOddsAt(t *testing.T) {

@@ -64,90 +64,90 @@ func (s *flipTerms) addTo(t *FlipTally) {
 	}
 }
 
-// FlipBits flips each site of the string own with a probability that depends on its neighbours in
-// own. It stores the new states in dst. For each site i, the slice near holds the number k_i ≤ 4 of
-// neighbours in state 1, in the layout of [GridBits]. The new state of site i is
+// FlipBits flips each site of the string sites with a probability that depends on its neighbours
+// there. It stores the new states in dst. For each site i, the slice counts holds the number k_i ≤
+// 4 of neighbours in state 1, in the layout of [GridBits]. The new state of site i is
 //
-//	dst_i = 1 − own_i if u_i < p[own_i][k_i], else own_i.
+//	dst_i = 1 − s_i if u_i < p[s_i][k_i], else s_i.
 //
-// Here p is the argument of [FlipOdds.Set], and u_i is the random integer of [HeatBits]. FlipBits
-// panics unless len(dst) is a multiple of 8 and at most 512, len(own) = len(dst), and len(near) =
-// 3·len(dst).
-func FlipBits(dst, own, near []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
+// Here s_i is the present state of site i, p is the argument of [FlipOdds.Set], and u_i is the
+// random integer of [HeatBits]. FlipBits panics unless len(dst) is a multiple of 8 and at most 512,
+// len(sites) = len(dst), and len(counts) = 3·len(dst).
+func FlipBits(dst, sites, counts []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), maxBits/64)
-	checkLen("own", len(own), len(dst))
-	checkLen("near", len(near), planes*len(dst))
+	checkLen("sites", len(sites), len(dst))
+	checkLen("counts", len(counts), planes*len(dst))
 	if ars {
-		flipBitsARS(dst, own, near, o, key, stream, group)
+		flipBitsARS(dst, sites, counts, o, key, stream, group)
 	} else {
-		flipBits(dst, own, near, o, key, stream, group)
+		flipBits(dst, sites, counts, o, key, stream, group)
 	}
 }
 
-// TallyFlips compares two strings, x = from and y = to. It counts sites by state and number of
-// neighbours in state 1 (see [FlipTally]). The sites at which x and y differ are the flips.
+// TallyFlips compares two strings x and y. It counts sites by state and number of neighbours in
+// state 1 (see [FlipTally]). The sites at which x and y differ are the flips.
 //
-//   - The flips are added to the tally forth, by state and number of neighbours in x.
-//   - All sites, and the flips among them, are added to the tally back, by state and number of
+//   - The flips are added to the tally tx, by state and number of neighbours in x.
+//   - All sites, and the flips among them, are added to the tally ty, by state and number of
 //     neighbours in y.
 //
-// Only sites whose bit in valid is 1 count. The slices before and after hold the numbers of
+// Only sites whose bit in valid is 1 count. The slices countX and countY hold the numbers of
 // neighbours in x and in y, in the layout of [GridBits]. The numbers must be ≤ 4. TallyFlips panics
-// unless len(from) is a multiple of 8 and at most 512, len(to) = len(valid) = len(from), and
-// len(before) = len(after) = 3·len(from).
-func TallyFlips(forth, back *FlipTally, from, to, before, after, valid []uint64) {
-	checkBits("from", len(from), maxBits/64)
-	checkLen("to", len(to), len(from))
-	checkLen("before", len(before), planes*len(from))
-	checkLen("after", len(after), planes*len(from))
-	checkLen("valid", len(valid), len(from))
-	a, b := tallyFlips(from, to, before, after, valid)
-	a.addTo(forth)
-	b.addTo(back)
+// unless len(x) is a multiple of 8 and at most 512, len(y) = len(valid) = len(x), and len(countX) =
+// len(countY) = 3·len(x).
+func TallyFlips(tx, ty *FlipTally, x, y, countX, countY, valid []uint64) {
+	checkBits("x", len(x), maxBits/64)
+	checkLen("y", len(y), len(x))
+	checkLen("countX", len(countX), planes*len(x))
+	checkLen("countY", len(countY), planes*len(x))
+	checkLen("valid", len(valid), len(x))
+	a, b := tallyFlips(x, y, countX, countY, valid)
+	a.addTo(tx)
+	b.addTo(ty)
 }
 
 // GridBits counts the neighbours in state 1 of 64·len(a) sites of a torus, beginning with site
-// first. The string own holds all sites of the torus: site i is bit i mod 64 of word pad + ⌊i/64⌋.
-// The word near[24r + 8p + w] receives binary digit p of the number of neighbours, for 64 sites.
-// These are the sites of word 8r + w, counted from the word of site first.
+// first. The string sites holds all sites of the torus: site i is bit i mod 64 of word pad +
+// ⌊i/64⌋. The word counts[24r + 8p + w] receives binary digit p of the number of neighbours, for 64
+// sites. These are the sites of word 8r + w, counted from the word of site first.
 //
-// The positions of the neighbours in own, relative to the site, are the six entries d_0, …, d_5 of
-// the array from which [NewBitTorus] made t. Every site has neighbours at d_0 and d_1. The third is
-// at d_2 if the site's bit in a is 1, and otherwise at d_3. The fourth is at d_4 if the site's bit
-// in b is 1, and otherwise at d_5. The masks a and b start at site first, a multiple of 64.
+// The positions of the neighbours in sites, relative to the site, are the six entries d_0, …, d_5
+// of the array from which [NewBitTorus] made t. Every site has neighbours at d_0 and d_1. The third
+// is at d_2 if the site's bit in a is 1, and otherwise at d_3. The fourth is at d_4 if the site's
+// bit in b is 1, and otherwise at d_5. The masks a and b start at site first, a multiple of 64.
 //
-// GridBits panics unless len(a) is a multiple of 8 and at most 512, and b and near have matching
-// lengths. It also panics unless own reaches 64 bits beyond all positions.
-func GridBits(near, own []uint64, pad, first int, t *BitTorus, a, b []uint64) {
+// GridBits panics unless len(a) is a multiple of 8 and at most 512, and b and counts have matching
+// lengths. It also panics unless sites reaches 64 bits beyond all positions.
+func GridBits(counts, sites []uint64, pad, first int, t *BitTorus, a, b []uint64) {
 	checkBits("a", len(a), maxBits/64)
 	checkLen("b", len(b), len(a))
-	checkLen("near", len(near), planes*len(a))
+	checkLen("counts", len(counts), planes*len(a))
 	for _, d := range t.ends {
 		lo := pad + (first+d)>>6
-		if lo < 0 || lo+len(a)+1 > len(own) {
-			panic(fmt.Sprintf("simd: GridBits: words %d … %d of own, which has %d", lo, lo+len(a), len(own)))
+		if lo < 0 || lo+len(a)+1 > len(sites) {
+			panic(fmt.Sprintf("simd: GridBits: words %d … %d of sites, which has %d", lo, lo+len(a), len(sites)))
 		}
 	}
 	if len(a) > 0 {
-		gridBits(near, own, pad+first/64, t, a, b)
+		gridBits(counts, sites, pad+first/64, t, a, b)
 	}
 }
 
-// UnpackBits stores bit i of the slice own in x[i]. It panics unless the slice has at least len(x)
+// UnpackBits stores bit i of the slice bits in x[i]. It panics unless the slice has at least len(x)
 // bits.
-func UnpackBits(x []int32, own []uint64) {
-	if len(x) > 64*len(own) {
-		panic(fmt.Sprintf("simd: UnpackBits: len(x) = %d, want ≤ 64·%d", len(x), len(own)))
+func UnpackBits(x []int32, bits []uint64) {
+	if len(x) > 64*len(bits) {
+		panic(fmt.Sprintf("simd: UnpackBits: len(x) = %d, want ≤ 64·%d", len(x), len(bits)))
 	}
 	for len(x) > 0 {
 		n := min(len(x), maxBits)
 		done := 0
 		if best >= unpackBitsLevel && n >= 32 {
 			done = n &^ 31
-			unpackBitsRun(x[:done], own)
+			unpackBitsRun(x[:done], bits)
 		}
-		refUnpackBits(x[done:n], own, done)
-		x, own = x[n:], own[(n+63)/64:]
+		refUnpackBits(x[done:n], bits, done)
+		x, bits = x[n:], bits[(n+63)/64:]
 	}
 }
 

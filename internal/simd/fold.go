@@ -6,82 +6,83 @@ import (
 )
 
 // Fold adds multiples of pieces of m to the rows of dst, which have n columns each. A piece is n
-// consecutive entries of m, and piece i begins at index at[i]:
+// consecutive entries of m, and piece i begins at index offsets[i]:
 //
-//	dst[r·n + j] += Σ_i coef[r·len(at) + i] · m[at[i] + j].
+//	dst[r·n + j] += Σ_i coef[r·len(offsets) + i] · m[offsets[i] + j].
 //
 // Terms are added in ascending order of i, with every product and every sum rounded to float64.
 // Fold panics unless n ≥ 1, len(dst) is a multiple of n, coef has an entry for every row and piece,
 // and all pieces lie within m.
-func Fold(dst []float64, n int, m []float64, at []int32, coef []float64) {
+func Fold(dst []float64, n int, m []float64, offsets []int32, coef []float64) {
 	if n < 1 || len(dst)%n != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, n = %d, want n ≥ 1 and a multiple of it", len(dst), n))
 	}
-	checkLen("coef", len(coef), len(dst)/n*len(at))
-	checkPieces(len(m), n, at)
-	if len(at) > 0 {
-		foldRows(dst, n, m, at, coef)
+	checkLen("coef", len(coef), len(dst)/n*len(offsets))
+	checkPieces(len(m), n, offsets)
+	if len(offsets) > 0 {
+		foldRows(dst, n, m, offsets, coef)
 	}
 }
 
 // FoldMax is like [Fold] for a single row, but with the maximum of sums in place of the sum of
-// products. Each dst[j] becomes the maximum of itself and of all coef[i] + m[at[i] + j]. Terms that
-// are NaN are ignored. FoldMax panics unless len(coef) = len(at) and all pieces lie within m.
-func FoldMax(dst, m []float64, at []int32, coef []float64) {
-	checkLen("coef", len(coef), len(at))
-	checkPieces(len(m), len(dst), at)
-	for best >= foldMaxLevel && len(dst) >= 16 && len(at) > 0 {
+// products. Each dst[j] becomes the maximum of itself and of all coef[i] + m[offsets[i] + j]. Terms
+// that are NaN are ignored. FoldMax panics unless len(coef) = len(offsets) and all pieces lie
+// within m.
+func FoldMax(dst, m []float64, offsets []int32, coef []float64) {
+	checkLen("coef", len(coef), len(offsets))
+	checkPieces(len(m), len(dst), offsets)
+	for best >= foldMaxLevel && len(dst) >= 16 && len(offsets) > 0 {
 		cols := min(len(dst)&^15, foldTerms)
 		step := max(1, foldTerms/cols)
-		for i := 0; i < len(at); i += step {
-			foldMaxRun(dst[:cols], m, at[i:min(i+step, len(at))], coef[i:])
+		for i := 0; i < len(offsets); i += step {
+			foldMaxRun(dst[:cols], m, offsets[i:min(i+step, len(offsets))], coef[i:])
 		}
 		dst, m = dst[cols:], m[cols:]
 	}
 	if len(dst) > 0 {
-		refFoldMax(dst, m, at, coef)
+		refFoldMax(dst, m, offsets, coef)
 	}
 }
 
 // Dots computes the inner products of the rows of x with pieces of m. Rows have n columns, and
 // pieces are as in [Fold]:
 //
-//	dst[r·len(at) + i] += Σ_j x[r·n + j] · m[at[i] + j],
+//	dst[r·len(offsets) + i] += Σ_j x[r·n + j] · m[offsets[i] + j],
 //
 // where each sum is taken in 16 lanes as in [Sum]. Dots panics unless n is a positive multiple of
 // 16, len(x) is a multiple of n, dst has an entry for every row and piece, and all pieces lie
 // within m.
-func Dots(dst []float64, n int, m []float64, at []int32, x []float64) {
+func Dots(dst []float64, n int, m []float64, offsets []int32, x []float64) {
 	if n < 1 || n%lanes != 0 || len(x)%n != 0 {
 		panic(fmt.Sprintf("simd: len(x) = %d, n = %d, want n ≥ 1, a multiple of 16, and len(x) one of n", len(x), n))
 	}
-	checkLen("dst", len(dst), len(x)/n*len(at))
-	checkPieces(len(m), n, at)
+	checkLen("dst", len(dst), len(x)/n*len(offsets))
+	checkPieces(len(m), n, offsets)
 	if best < dotsLevel || n > foldTerms {
-		refDots(dst, n, m, at, x)
+		refDots(dst, n, m, offsets, x)
 		return
 	}
-	step, terms := foldTerms/n/2, len(at)
+	step, terms := foldTerms/n/2, len(offsets)
 	if len(x) > 2*n {
 		step = foldNear / n
 	}
 	step = max(1, step)
 	for i := 0; i < terms; i += step {
 		for r := 0; r < len(x)/n; r += 2 {
-			dotsRun(min(2, len(x)/n-r), dst[r*terms+i:], m, at[i:min(i+step, terms)], x[r*n:], terms, n)
+			dotsRun(min(2, len(x)/n-r), dst[r*terms+i:], m, offsets[i:min(i+step, terms)], x[r*n:], terms, n)
 		}
 	}
 }
 
 // Raise multiplies the entries of v, which must be ≥ 0, by factor. It then raises every result
-// between 0 and least, both exclusive, to least, and reports whether there were any. NaNs are kept.
-func Raise(v []float64, factor, least float64) (low bool) {
+// between 0 and floor, both exclusive, to floor, and reports whether there were any. NaNs are kept.
+func Raise(v []float64, factor, floor float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)
-		low = raiseRun(v[:n], factor, least) != 0 || low
+		low = raiseRun(v[:n], factor, floor) != 0 || low
 		v = v[n:]
 	}
-	return refRaise(v, factor, least) || low
+	return refRaise(v, factor, floor) || low
 }
 
 // checkPieces panics unless the pieces of n entries, which begin at the given offsets, lie within a
@@ -89,7 +90,7 @@ func Raise(v []float64, factor, least float64) (low bool) {
 func checkPieces(size, n int, at []int32) {
 	for i, a := range at {
 		if a < 0 || int(a) > size-n {
-			panic(fmt.Sprintf("simd: at[%d] = %d, want 0 to %d", i, a, size-n))
+			panic(fmt.Sprintf("simd: offsets[%d] = %d, want 0 to %d", i, a, size-n))
 		}
 	}
 }

@@ -106,13 +106,13 @@ func TestFold(t *testing.T) {
 	d := make([]float64, 48)
 	assert.PanicsWithValue(t, "simd: len(x) = 48, n = 24, want n ≥ 1, a multiple of 16, and len(x) one of n", func() { Dots(d, 24, d, nil, d) })
 	assert.PanicsWithValue(t, "simd: len(dst) = 1, want 6", func() { Dots(d[:1], 16, d, []int32{0, 32}, d) })
-	assert.PanicsWithValue(t, "simd: at[1] = 33, want 0 to 32", func() { Dots(d[:6], 16, d, []int32{0, 33}, d) })
+	assert.PanicsWithValue(t, "simd: offsets[1] = 33, want 0 to 32", func() { Dots(d[:6], 16, d, []int32{0, 33}, d) })
 	d = d[:4]
 	Fold(d, 2, nil, nil, nil)
 	assert.PanicsWithValue(t, "simd: len(dst) = 4, n = 3, want n ≥ 1 and a multiple of it", func() { Fold(d, 3, d, nil, nil) })
-	assert.PanicsWithValue(t, "simd: at[0] = 3, want 0 to 2", func() { Fold(d, 2, d, []int32{3}, d[:2]) })
+	assert.PanicsWithValue(t, "simd: offsets[0] = 3, want 0 to 2", func() { Fold(d, 2, d, []int32{3}, d[:2]) })
 	assert.PanicsWithValue(t, "simd: len(coef) = 1, want 2", func() { Fold(d, 2, d, []int32{1}, d[:1]) })
-	assert.PanicsWithValue(t, "simd: at[0] = -1, want 0 to 0", func() { FoldMax(d, d, []int32{-1}, d[:1]) })
+	assert.PanicsWithValue(t, "simd: offsets[0] = -1, want 0 to 0", func() { FoldMax(d, d, []int32{-1}, d[:1]) })
 }
 
 func TestRaise(t *testing.T) {

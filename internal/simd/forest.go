@@ -45,11 +45,11 @@ const forestTerms = 1 << 12
 
 // Odds computes the odds of level 1 at the places lo, …, hi−1, in ForestChains chains. The odds at
 // a place are the place's entry of Field, times one factor for each child and one for each
-// neighbour outside the forest. The slice own holds the levels of all sites.
+// neighbour outside the forest. The slice levels holds the levels of all sites.
 //
 // Call Odds for consecutive ranges of places, beginning with lo = 0. The slice odds has
 // ForestChains entries for each place, and for one extra place with odds 0.
-func (f *Forest) Odds(odds []float64, own []uint8, lo, hi int) {
+func (f *Forest) Odds(odds []float64, levels []uint8, lo, hi int) {
 	n := len(f.Links)
 	checkLen("odds", len(odds), ForestChains*(n+1))
 	if lo < 0 || hi < lo || hi > n {
@@ -71,9 +71,9 @@ func (f *Forest) Odds(odds []float64, own []uint8, lo, hi int) {
 	for at := lo; at < hi; { // all bonds before any child, as for one chain
 		end := f.part(at, hi)
 		if terms := int(f.From[end] - f.From[at]); best < forestOddsLevel || terms > forestTerms {
-			refForestOdds(odds, own, f.Field, f.Bonds, f.From, at, end, first)
+			refForestOdds(odds, levels, f.Field, f.Bonds, f.From, at, end, first)
 		} else {
-			forestOddsRun(odds, own, f.Field, f.Bonds, f.From, at, end, first)
+			forestOddsRun(odds, levels, f.Field, f.Bonds, f.From, at, end, first)
 		}
 		at = end
 	}
@@ -98,7 +98,7 @@ func (f *Forest) part(lo, hi int) int {
 }
 
 // Draw draws the levels at the places 0, …, len(links)−1, in pairs from the last to the first, and
-// stores them in own. The slice links holds an even number of links; the last one may be unused.
+// stores them in levels. The slice links holds an even number of links; the last one may be unused.
 // [Forest.Odds] must have computed odds.
 //
 // In chain c, pair k uses words[8k + c]: the lower 16 bits for its later place, and the upper 16
@@ -110,7 +110,7 @@ func (f *Forest) part(lo, hi int) int {
 // Chain c is live if bit c of the argument live is 1. Draw stops before a pair that needs more than
 // 16 bits of u in a live chain. It may then have drawn the later place of the pair. Draw returns
 // the number of pairs drawn.
-func (f *Forest) Draw(own []uint8, words []uint32, odds []float64, links []ForestLink, live uint8) (pairs int) {
+func (f *Forest) Draw(levels []uint8, words []uint32, odds []float64, links []ForestLink, live uint8) (pairs int) {
 	n := len(links) / 2
 	if n == 0 {
 		return 0
@@ -122,9 +122,9 @@ func (f *Forest) Draw(own []uint8, words []uint32, odds []float64, links []Fores
 		most := min(n-pairs, forestTerms/8)
 		left := most
 		if hi := 2 * (n - pairs); best < forestDrawLevel {
-			refForestDraw(own, words[ForestChains*pairs:], odds, links[:hi], live, &left)
+			refForestDraw(levels, words[ForestChains*pairs:], odds, links[:hi], live, &left)
 		} else {
-			forestDrawRun(own, words[ForestChains*pairs:], odds, links[:hi], live, &left)
+			forestDrawRun(levels, words[ForestChains*pairs:], odds, links[:hi], live, &left)
 		}
 		if pairs += most - left; left > 0 {
 			break
@@ -141,14 +141,14 @@ type ForestPendant struct {
 }
 
 // DrawPendants draws the levels of an even number of sites in pairs, parents first, and stores them
-// in own. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first site, and the
+// in levels. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first site, and the
 // upper 16 bits for its second site. A site has level 1 if these bits are below the upper 16 bits
 // of its High.
 //
 // If the two are equal, more bits are needed. Chain c is live if bit c of the argument live is 1.
 // DrawPendants stops before a pair that needs more bits in a live chain. It may then have drawn the
 // first site of the pair. DrawPendants returns the number of pairs drawn.
-func DrawPendants(own []uint8, words []uint32, pendants []ForestPendant, live uint8) (pairs int) {
+func DrawPendants(levels []uint8, words []uint32, pendants []ForestPendant, live uint8) (pairs int) {
 	n := len(pendants) / 2
 	if n == 0 {
 		return 0
@@ -160,9 +160,9 @@ func DrawPendants(own []uint8, words []uint32, pendants []ForestPendant, live ui
 		most := min(n-pairs, forestTerms/8)
 		left := most
 		if best < drawPendantsLevel {
-			refDrawPendants(own, words[ForestChains*pairs:], pendants[2*pairs:], live, &left)
+			refDrawPendants(levels, words[ForestChains*pairs:], pendants[2*pairs:], live, &left)
 		} else {
-			drawPendantsRun(own, words[ForestChains*pairs:], pendants[2*pairs:], live, &left)
+			drawPendantsRun(levels, words[ForestChains*pairs:], pendants[2*pairs:], live, &left)
 		}
 		if pairs += most - left; left > 0 {
 			break
@@ -187,21 +187,21 @@ func EightColumns(dst, src []uint32, ld int) {
 	}
 }
 
-// ForestMoved adds to moved[c] the number of sites at which old and own differ in chain c. Byte i
-// of old or own belongs to site i, and bit c of the byte is the level in chain c. ForestMoved
-// panics unless both slices have the same length, which must be a multiple of 64.
-func ForestMoved(moved *[ForestChains]int64, old, own []uint8) {
-	if len(old) != len(own) || len(own)%64 != 0 {
-		panic(fmt.Sprintf("simd: ForestMoved: len(old) = %d, len(own) = %d, want the same multiple of 64", len(old), len(own)))
+// ForestMoved adds to moved[c] the number of sites at which oldLevels and levels differ in chain c.
+// Byte i of either slice belongs to site i, and bit c of the byte is the level in chain c.
+// ForestMoved panics unless both slices have the same length, which must be a multiple of 64.
+func ForestMoved(moved *[ForestChains]int64, oldLevels, levels []uint8) {
+	if len(oldLevels) != len(levels) || len(levels)%64 != 0 {
+		panic(fmt.Sprintf("simd: ForestMoved: len(oldLevels) = %d, len(levels) = %d, want the same multiple of 64", len(oldLevels), len(levels)))
 	}
-	for len(own) > 0 {
-		n := min(len(own), forestTerms)
+	for len(levels) > 0 {
+		n := min(len(levels), forestTerms)
 		if best < forestMovedLevel {
-			refForestMoved(moved, old[:n], own[:n])
+			refForestMoved(moved, oldLevels[:n], levels[:n])
 		} else {
-			forestMovedRun(moved, old[:n], own[:n])
+			forestMovedRun(moved, oldLevels[:n], levels[:n])
 		}
-		old, own = old[n:], own[n:]
+		oldLevels, levels = oldLevels[n:], levels[n:]
 	}
 }
 
@@ -211,37 +211,37 @@ type SpinBond struct {
 	V    int64
 }
 
-// SpinEnergies adds to sum[c] the energies of all bonds in chain c. Bit c of own[i] is the level of
-// site i in chain c.
-func SpinEnergies(sum *[ForestChains]int64, own []uint8, bonds []SpinBond) {
+// SpinEnergies adds to sum[c] the energies of all bonds in chain c. Bit c of levels[i] is the level
+// of site i in chain c.
+func SpinEnergies(sum *[ForestChains]int64, levels []uint8, bonds []SpinBond) {
 	for len(bonds) > 0 {
 		n := min(len(bonds), forestTerms)
 		if best < spinEnergiesLevel {
-			refSpinEnergies(sum, own, bonds[:n])
+			refSpinEnergies(sum, levels, bonds[:n])
 		} else {
-			spinEnergiesRun(sum, own, bonds[:n])
+			spinEnergiesRun(sum, levels, bonds[:n])
 		}
 		bonds = bonds[n:]
 	}
 }
 
 // SpreadForest stores the levels of n sites as numbers, one row per chain: x[c·n + i] is bit c of
-// own[i]. It panics unless x consists of at most eight rows, and len(own) ≥ n rounded up to a
+// levels[i]. It panics unless x consists of at most eight rows, and len(levels) ≥ n rounded up to a
 // multiple of 16.
-func SpreadForest(x []int32, own []uint8, n int) {
+func SpreadForest(x []int32, levels []uint8, n int) {
 	if n == 0 {
 		return
 	}
 	chains := len(x) / n
-	if chains > ForestChains || len(x)%n != 0 || len(own) < (n+15)&^15 {
-		panic(fmt.Sprintf("simd: SpreadForest: len(x) = %d, len(own) = %d, want up to %d rows of %d and space for whole registers", len(x), len(own), ForestChains, n))
+	if chains > ForestChains || len(x)%n != 0 || len(levels) < (n+15)&^15 {
+		panic(fmt.Sprintf("simd: SpreadForest: len(x) = %d, len(levels) = %d, want up to %d rows of %d and space for whole registers", len(x), len(levels), ForestChains, n))
 	}
 	if best < spreadForestLevel {
-		refSpreadForest(x, own, n)
+		refSpreadForest(x, levels, n)
 		return
 	}
 	for at := 0; at < n && chains > 0; at += forestTerms {
-		spreadForestRun(x[at:], own[at:], min(forestTerms, n-at), chains, n)
+		spreadForestRun(x[at:], levels[at:], min(forestTerms, n-at), chains, n)
 	}
 }
 

@@ -15,11 +15,11 @@ func PairOfRows() bool { return hasHeatEights() }
 
 // HeatPairs redraws two blocks of chains on one graph. The results have the same bits as two calls
 // of [HeatRows]. The blocks are stored together. Byte c of a row holds two states of chain c: the
-// first block's in bit 0, and the second block's in bit 4. In own[v.Row], for a visit v, the two
+// first block's in bit 0, and the second block's in bit 4. In lanes[v.Row], for a visit v, the two
 // states are bits c and 32 + c. The arrays valid, t, stream and group have one entry per block.
-func HeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid [2]uint32, t *[2]RowTally, w *PairScratch, ars bool, key uint64, stream, group [2]uint64) {
-	if len(visits) > RowVisits || len(near) > RowNear {
-		panic(fmt.Sprintf("simd: HeatPairs: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))
+func HeatPairs(rows []Row, lanes []uint64, visits []RowVisit, neighbours []int32, odds []RowOdds, valid [2]uint32, t *[2]RowTally, w *PairScratch, ars bool, key uint64, stream, group [2]uint64) {
+	if len(visits) > RowVisits || len(neighbours) > RowNear {
+		panic(fmt.Sprintf("simd: HeatPairs: len(visits) = %d and len(neighbours) = %d, want ≤ %d and ≤ %d", len(visits), len(neighbours), RowVisits, RowNear))
 	}
 	draw := Philox
 	if ars {
@@ -33,11 +33,11 @@ func HeatPairs(rows []Row, own []uint64, visits []RowVisit, near []int32, odds [
 		draw(w.words[b][:(first+1)*GroupWords], key, stream[b], group[b])
 	}
 	for made, decided := 0, false; ; decided = true {
-		done, walked := heatPairs(rows, own, visits[made:], near, odds, [2][]uint32{words[0][rowWords*made:], words[1][rowWords*made:]}, next, made, uint64(valid[1])<<32|uint64(valid[0]), decided, t, &w.stop)
+		done, walked := heatPairs(rows, lanes, visits[made:], neighbours, odds, [2][]uint32{words[0][rowWords*made:], words[1][rowWords*made:]}, next, made, uint64(valid[1])<<32|uint64(valid[0]), decided, t, &w.stop)
 		if made += done; made == len(visits) {
 			return
 		}
-		near = near[walked:]
+		neighbours = neighbours[walked:]
 		o := &odds[visits[made].Odds/RowTable]
 		for b := range words {
 			shift := uint(32 * b)

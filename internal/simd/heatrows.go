@@ -89,8 +89,8 @@ const (
 	// 8 and 16 bits from overflowing.
 	RowVisits = 128
 
-	// RowNear is the largest number of entries of near that a call of HeatRows reads in all its
-	// visits together.
+	// RowNear is the largest number of entries of neighbours that a call of HeatRows reads in all
+	// its visits together.
 	RowNear = 1 << 13
 
 	// groupTies is the number of ties that a group of random words decides.
@@ -142,8 +142,8 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //
 // where u is a random integer of 64 bits, and p is 2⁶⁴ times the probability of state 1. The
 // visit's table of odds gives p for a sum over neighbours. That sum is v.Bias, plus
-// rows[near[k]/32][c] for each of the next v.Plus entries of near, minus rows[near[k]/32][c] for
-// each of the v.Minus entries after them.
+// rows[neighbours[k]/32][c] for each of the next v.Plus entries of neighbours, minus
+// rows[neighbours[k]/32][c] for each of the v.Minus entries after them.
 //
 // The bits of u come from a random stream, from the given group on. [ARS] generates the stream if
 // ars is true, and otherwise [Philox]. Only as many bits are used as are needed to decide whether u
@@ -159,19 +159,20 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //     chains. The visit's first tie uses 48 bits from the high end of its words, after the eight
 //     bits above; all others use 56.
 //
-// Lane v.Row of own (see [ChainBits]) must hold the same states as the row: bit c equals byte c.
+// Lane v.Row of lanes (see [ChainBits]) must hold the same states as the row: bit c equals byte c.
 // HeatRows changes both.
 //
-// If kept is not nil, kept[v.Row] must hold the sums of the visit (see [CountRows]). HeatRows then
+// If sums is not nil, sums[v.Row] must hold the sums of the visit (see [CountRows]). HeatRows then
 // updates the sums of the neighbours of every site that changes. This is faster if few visits
 // change a chain. The results have the same bits if the neighbour relation is symmetric, with equal
 // signs in both directions.
 //
-// HeatRows panics if there are more than RowVisits visits or RowNear entries of near. Row numbers,
-// tables, entries of near and sums (0 … RowCounts−1) must be valid; they are not checked.
-func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []RowOdds, valid uint32, t *RowTally, kept []Row, w *RowScratch, ars bool, key, stream, group uint64) {
-	if len(visits) > RowVisits || len(near) > RowNear {
-		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(near) = %d, want ≤ %d and ≤ %d", len(visits), len(near), RowVisits, RowNear))
+// HeatRows panics if there are more than RowVisits visits or RowNear entries of neighbours. Row
+// numbers, tables, entries of neighbours and sums (0 … RowCounts−1) must be valid; they are not
+// checked.
+func HeatRows(rows []Row, lanes []uint64, visits []RowVisit, neighbours []int32, odds []RowOdds, valid uint32, t *RowTally, sums []Row, w *RowScratch, ars bool, key, stream, group uint64) {
+	if len(visits) > RowVisits || len(neighbours) > RowNear {
+		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(neighbours) = %d, want ≤ %d and ≤ %d", len(visits), len(neighbours), RowVisits, RowNear))
 	}
 	draw := Philox
 	if ars {
@@ -180,7 +181,7 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 	// Leading visits that come in groups of eight are redrawn in one call, which may also draw
 	// their random words.
 	eights, drawn := 0, 0
-	for kept != nil && hasHeatEights() && eights < len(visits) && visits[eights].Eight == 1 {
+	for sums != nil && hasHeatEights() && eights < len(visits) && visits[eights].Eight == 1 {
 		eights += eight
 	}
 	if !ars {
@@ -193,16 +194,16 @@ func HeatRows(rows []Row, own []uint64, visits []RowVisit, near []int32, odds []
 	for made, used, alone := 0, 0, false; made < len(visits); {
 		end, done, n := eights, 0, 0
 		if made < eights && !alone {
-			done, n = heatEightsRun(rows, own, visits[made:end], near[:min(len(near), RowNear)], odds, words[rowWords*made:], next, made, ties, valid, t, kept, !ars, key, stream, group+uint64(made/eight))
+			done, n = heatEightsRun(rows, lanes, visits[made:end], neighbours[:min(len(neighbours), RowNear)], odds, words[rowWords*made:], next, made, ties, valid, t, sums, !ars, key, stream, group+uint64(made/eight))
 			done *= eight
 		} else {
 			if end = len(visits); made < eights {
 				end = made/eight*eight + eight
 			}
-			done, n = heatRows(rows, own, visits[made:end], near, odds, words[rowWords*made:], next, made, ties, valid, t, kept)
+			done, n = heatRows(rows, lanes, visits[made:end], neighbours, odds, words[rowWords*made:], next, made, ties, valid, t, sums)
 			alone = alone && made+done < end
 		}
-		near = behind(near, visits[made:made+done])
+		neighbours = behind(neighbours, visits[made:made+done])
 		made, used = made+done, used+n
 		switch {
 		case made == end:
@@ -233,12 +234,12 @@ func SumRows(sum *[ChainBits]int32, rows []Row) {
 	}
 }
 
-// CountRows stores in kept[v.Row], for each visit v, the sum over the neighbours in each chain, as
+// CountRows stores in sums[v.Row], for each visit v, the sum over the neighbours in each chain, as
 // [HeatRows] computes it.
-func CountRows(kept, rows []Row, visits []RowVisit, near []int32) {
+func CountRows(sums, rows []Row, visits []RowVisit, neighbours []int32) {
 	for _, v := range visits {
-		kept[v.Row] = refCountRow(rows, near[:v.Plus+v.Minus], v)
-		near = near[v.Plus+v.Minus:]
+		sums[v.Row] = refCountRow(rows, neighbours[:v.Plus+v.Minus], v)
+		neighbours = neighbours[v.Plus+v.Minus:]
 	}
 }
 

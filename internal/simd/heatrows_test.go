@@ -317,8 +317,8 @@ func TestHeatRowsPanics(t *testing.T) {
 			HeatRows(nil, nil, make([]RowVisit, visits), make([]int32, near), nil, 0, nil, nil, new(RowScratch), false, 0, 0, 0)
 		}
 	}
-	assert.PanicsWithValue(t, "simd: HeatRows: len(visits) = 129 and len(near) = 0, want ≤ 128 and ≤ 8192", call(129, 0))
-	assert.PanicsWithValue(t, "simd: HeatRows: len(visits) = 1 and len(near) = 8193, want ≤ 128 and ≤ 8192", call(1, 8193))
+	assert.PanicsWithValue(t, "simd: HeatRows: len(visits) = 129 and len(neighbours) = 0, want ≤ 128 and ≤ 8192", call(129, 0))
+	assert.PanicsWithValue(t, "simd: HeatRows: len(visits) = 1 and len(neighbours) = 8193, want ≤ 128 and ≤ 8192", call(1, 8193))
 	assert.EqualValues(t, RowTable, unsafe.Sizeof(RowOdds{})) // as the assembly has them
 	assert.EqualValues(t, 32, unsafe.Sizeof(RowVisit{}))
 	assert.PanicsWithValue(t, "simd: NewRowOdds: len(p) = 129, want ≤ 128", func() { NewRowOdds(make([]uint64, 129)) })

@@ -73,25 +73,25 @@ func (j *Joint) Moved(sum []int) {
 	j.asm.moved = [JointBlocks]uint32{}
 }
 
-// Heat redraws the sites of n lanes by heat bath in every block of own, beginning with the given
+// Heat redraws the sites of n lanes by heat bath in every block of lanes, beginning with the given
 // lane. Let p = 0, …, n−1 number these lanes. Lane p uses the random bits that [HeatBits] uses for
 // bits 32p, …, 32p+31 of a string. They come from the block's stream, beginning at the group set by
 // Begin plus the argument ahead. The number of neighbours in state 1 is the sum over k = 0, …,
 // degree−1 of
 //
-//	lane near[k·stride + p] & (2³¹−1) of own.
+//	lane neighbours[k·stride + p] & (2³¹−1) of lanes.
 //
-// If near[k·stride + p] is negative, all bits of the lane are flipped first. No lane of a neighbour
-// may be redrawn in the same call. Lanes of blocks that do not exist may change.
+// If neighbours[k·stride + p] is negative, all bits of the lane are flipped first. No lane of a
+// neighbour may be redrawn in the same call. Lanes of blocks that do not exist may change.
 //
-// Heat panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, near has these entries and own has these
-// lanes. Call Moved before it has to count more than 2³¹ changes in a block.
-func (j *Joint) Heat(own []uint32, lane, n int, near []int32, stride, degree int, o *Odds, ahead uint64) {
-	if degree < 0 || degree > 7 || n < 0 || n > stride || len(near) < (degree-1)*stride+n && degree > 0 {
-		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(near) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(near)))
+// Heat panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, and the entries and lanes named above exist.
+// Call Moved before it has to count more than 2³¹ changes in a block.
+func (j *Joint) Heat(lanes []uint32, lane, n int, neighbours []int32, stride, degree int, o *Odds, ahead uint64) {
+	if degree < 0 || degree > 7 || n < 0 || n > stride || len(neighbours) < (degree-1)*stride+n && degree > 0 {
+		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(neighbours) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(neighbours)))
 	}
-	if lane < 0 || (lane+n)*JointBlocks > len(own) {
-		panic(fmt.Sprintf("simd: Joint.Heat: lanes %d … %d of %d", lane, lane+n-1, len(own)/JointBlocks))
+	if lane < 0 || (lane+n)*JointBlocks > len(lanes) {
+		panic(fmt.Sprintf("simd: Joint.Heat: lanes %d … %d of %d", lane, lane+n-1, len(lanes)/JointBlocks))
 	}
 	ahead *= 16 // from groups to counters
 	width := jointWidth()
@@ -99,17 +99,17 @@ func (j *Joint) Heat(own []uint32, lane, n int, near []int32, stride, degree int
 		width = jointWidthARS()
 	}
 	if best < jointHeatLevel || j.ars && !hasArs() {
-		refJointHeat(j, own, lane, n, near, stride, degree, o, ahead)
+		refJointHeat(j, lanes, lane, n, neighbours, stride, degree, o, ahead)
 		return
 	}
 	philox, aes := philoxKeys(j.key), arsKeys(j.key)
 	for at := 0; at < n; at += jointTerms {
 		var from *int32
 		if degree > 0 {
-			from = &near[at]
+			from = &neighbours[at]
 		}
 		for first := 0; first < j.blocks; first += width {
-			jointHeatRun(j, own, own[(lane+at)*JointBlocks:], from, min(jointTerms, n-at), stride, degree, o, &philox, &aes, ahead+uint64(16*at*BitGroups/16), first, width)
+			jointHeatRun(j, lanes, lanes[(lane+at)*JointBlocks:], from, min(jointTerms, n-at), stride, degree, o, &philox, &aes, ahead+uint64(16*at*BitGroups/16), first, width)
 		}
 	}
 }

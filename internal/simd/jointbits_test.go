@@ -115,7 +115,7 @@ func TestJointRefuses(t *testing.T) {
 	o := NewOdds([]uint64{1})
 	for _, bad := range [][4]int{{4, 2, 1, 16}, {1, 2, 8, 16}, {2, 2, 2, 3}, {-1, 2, 1, 2}} {
 		assert.PanicsWithValue(t,
-			fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(near) = %d, want n ≤ stride, degree ≤ 7 and their product", bad[0], bad[1], bad[2], bad[3]),
+			fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(neighbours) = %d, want n ≤ stride, degree ≤ 7 and their product", bad[0], bad[1], bad[2], bad[3]),
 			func() { j.Heat(make([]uint32, 1024), 0, bad[0], make([]int32, bad[3]), bad[1], bad[2], o, 0) })
 	}
 	assert.PanicsWithValue(t, "simd: Joint.Heat: lanes 3 … 4 of 4", func() { j.Heat(make([]uint32, 64), 3, 2, nil, 2, 0, o, 0) })

@@ -6,23 +6,23 @@ type Marks [8]uint64
 // joinTerms bounds the sites of a call of assembly.
 const joinTerms = 1 << 10
 
-// Join passes marks on from sites to their neighbours. Entry i of the first argument holds the
-// marks of site i, whose neighbours are the sites adj[start[i]:start[i+1]]. Join visits all sites
-// in ascending order, or in descending order if back is true. At a visit, site i gets the current
-// marks of its neighbours, and then keeps only the marks whose bit in may[i] is set. Join reports
-// whether a mark changed. It panics unless len(may) = len(in) and len(start) = len(in) + 1. The
-// entries of start and adj must be valid indices; they are not checked.
-func Join(in, may []Marks, start, adj []int32, back bool) (changed bool) {
-	sites := len(in)
-	checkLen("may", len(may), sites)
+// Join passes marks on from sites to their neighbours. Entry i of marks holds the marks of site i,
+// whose neighbours are the sites adj[start[i]:start[i+1]]. Join visits all sites in ascending
+// order, or in descending order if reverse is true. At a visit, site i gets the current marks of
+// its neighbours, and then keeps only the marks whose bit in allowed[i] is set. Join reports
+// whether a mark changed. It panics unless len(allowed) = len(marks) and len(start) = len(marks) +
+// 1. The entries of start and adj must be valid indices; they are not checked.
+func Join(marks, allowed []Marks, start, adj []int32, reverse bool) (changed bool) {
+	sites := len(marks)
+	checkLen("allowed", len(allowed), sites)
 	checkLen("start", len(start), sites+1)
 	var grew Marks
 	for done := 0; done < sites; {
 		n := min(joinTerms, sites-done)
-		if back {
-			joinMarks(&grew, in, may, start, adj, sites-1-done, n, -1)
+		if reverse {
+			joinMarks(&grew, marks, allowed, start, adj, sites-1-done, n, -1)
 		} else {
-			joinMarks(&grew, in, may, start, adj, done, n, 1)
+			joinMarks(&grew, marks, allowed, start, adj, done, n, 1)
 		}
 		done += n
 	}

@@ -64,7 +64,7 @@ func TestHeatPairs(t *testing.T) {
 		})
 	}
 	assert.EqualValues(t, 64, unsafe.Offsetof(pairStop{}.sums)) // as the assembly has it
-	assert.PanicsWithValue(t, "simd: HeatPairs: len(visits) = 129 and len(near) = 0, want ≤ 128 and ≤ 8192", func() {
+	assert.PanicsWithValue(t, "simd: HeatPairs: len(visits) = 129 and len(neighbours) = 0, want ≤ 128 and ≤ 8192", func() {
 		HeatPairs(nil, nil, make([]RowVisit, 129), nil, nil, [2]uint32{}, nil, nil, false, 0, [2]uint64{}, [2]uint64{})
 	})
 }

@@ -20,14 +20,14 @@ type Absorbing struct {
 }
 
 // NewAbsorbing returns an Absorbing for the given number of sites and levels. The error begins with
-// the argument who and names the setting that is invalid.
-func NewAbsorbing(who string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
-	c, err := noise.Resolve(who, schedule)
+// caller and names the setting that is invalid.
+func NewAbsorbing(caller string, mask int32, schedule noise.Schedule, sites, levels int) (Absorbing, error) {
+	c, err := noise.Resolve(caller, schedule)
 	if err := cmp.Or(
-		check.If(sites < 1 || levels < 1, "%s: Bind: sites = %d, levels = %d, want both ≥ 1", who, sites, levels),
-		check.Entries(who+": Bind", "sites × levels", sites, levels),
-		check.If(mask < 0 || int(mask) >= levels, "%s: Mask = %d, want 0 … %d", who, mask, levels-1),
-		check.If(levels < 2, "%s: levels = %d, want ≥ 2: a mask and a token", who, levels),
+		check.If(sites < 1 || levels < 1, "%s: Bind: sites = %d, levels = %d, want both ≥ 1", caller, sites, levels),
+		check.Entries(caller+": Bind", "sites × levels", sites, levels),
+		check.If(mask < 0 || int(mask) >= levels, "%s: Mask = %d, want 0 … %d", caller, mask, levels-1),
+		check.If(levels < 2, "%s: levels = %d, want ≥ 2: a mask and a token", caller, levels),
 		err,
 	); err != nil {
 		return Absorbing{}, err

@@ -163,10 +163,10 @@ func Batch(entries int) int { return min(max(1, 1<<28/4/entries), 64) }
 
 // Model returns the numbers of sites and levels of a denoiser. It returns an error if the denoiser
 // is nil or has no sites or levels. If the denoiser is a [noise.Checked], Model also returns the
-// error of its Check method. Messages begin with the argument who.
-func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels int, err error) {
+// error of its Check method. Messages begin with caller.
+func Model[S energy.Site](caller string, model energy.Denoiser[S]) (sites, levels int, err error) {
 	if check.Nil(model) {
-		return 0, 0, fmt.Errorf("%s: model = nil", who)
+		return 0, 0, fmt.Errorf("%s: model = nil", caller)
 	}
 	if c, ok := energy.As[noise.Checked](model); ok {
 		if err := c.Check(); err != nil {
@@ -174,38 +174,38 @@ func Model[S energy.Site](who string, model energy.Denoiser[S]) (sites, levels i
 		}
 	}
 	if sites, levels = model.Shape(); sites < 1 || levels < 1 {
-		return 0, 0, fmt.Errorf("%s: the model has %d sites and %d levels, want both ≥ 1", who, sites, levels)
+		return 0, 0, fmt.Errorf("%s: the model has %d sites and %d levels, want both ≥ 1", caller, sites, levels)
 	}
 	return sites, levels, nil
 }
 
 // Leads reports whether a denoiser has guidance that is applied to the steps instead of to the
-// predictions. Guidance pushes samples towards a condition, by comparison with an unconditional
-// denoiser or by a classifier (see diffusion.Guide). The type parameter G is diffusion.Guide, and C
-// is the type of its classifier.
+// predictions. Guidance pushes samples towards a condition. To do so, it compares two denoisers,
+// one with and one without the condition, or asks a classifier (see diffusion.Guide). The type
+// parameter G is diffusion.Guide, and C is the type of its classifier.
 func Leads[G interface {
-	Guidance() (scale float64, unconditional energy.Denoiser[int32], by C)
+	Guidance() (scale float64, unconditional energy.Denoiser[int32], classifier C)
 }, C any](d any) bool {
 	g, ok := energy.As[G](d)
 	if !ok {
 		return false
 	}
-	_, unconditional, by := g.Guidance()
-	return unconditional != nil || any(by) != nil
+	_, unconditional, classifier := g.Guidance()
+	return unconditional != nil || any(classifier) != nil
 }
 
-// Process is a copy of the interface diffusion.Process for steps of type T.
+// Process has the method of the interface diffusion.Process, for steps of type T.
 type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)
 }
 
 // Bind returns the steps of n slots. It calls the method Bind of a process for each slot, with the
 // numbers of sites and levels of a model. It returns an error if the process is nil, if its Bind
-// fails, or if the model was made for another kind of noise. Messages begin with the argument who,
-// except messages from the process.
-func Bind[T any](ctx context.Context, who string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
+// fails, or if the model was made for another kind of noise. Messages begin with caller, except
+// messages from the process.
+func Bind[T any](ctx context.Context, caller string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
 	if check.Nil(process) {
-		return nil, fmt.Errorf("%s: process = nil", who)
+		return nil, fmt.Errorf("%s: process = nil", caller)
 	}
 	sites, levels := model.Shape()
 	steps := make([]T, n)
@@ -215,7 +215,7 @@ func Bind[T any](ctx context.Context, who string, model interface{ Shape() (site
 			return nil, err
 		}
 		if err := corruption.Check(model, steps[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", who, err)
+			return nil, fmt.Errorf("%s: %w", caller, err)
 		}
 	}
 	return steps, nil
@@ -239,16 +239,15 @@ func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
 	e.Begin(i)
 }
 
-// Clamp fixes (clamps) sites of slot i at given values. The slice every holds values for all slots.
-// The slice own holds values for slot i, which take precedence. A blank entry leaves its site free
-// (see [Blank]).
-func (e *Engine[S]) Clamp(i int, every, own []S) {
+// Clamp fixes (clamps) sites of slot i. The values in shared are for all slots. The values in slot
+// are for slot i only, and take precedence. A blank entry leaves its site free (see [Blank]).
+func (e *Engine[S]) Clamp(i int, shared, slot []S) {
 	if i == 0 {
 		e.clamped = false
 	}
 	s := &e.Slots[i]
 	clear(s.Clean)
-	for _, given := range [2][]S{every, own} {
+	for _, given := range [2][]S{shared, slot} {
 		for j, v := range given {
 			if !Blank(v) {
 				s.Given[j], s.Clean[j], e.clamped = v, true, true
@@ -261,15 +260,15 @@ func (e *Engine[S]) Clamp(i int, every, own []S) {
 }
 
 // CheckClamp checks a clamp, which fixes the levels of some sites. A nil clamp is valid. Otherwise
-// the clamp must have one entry per site: a level, or −1 for a free site. The error begins with the
-// argument who.
-func CheckClamp(who string, clamp []int32, sites, levels int) error {
+// the clamp must have one entry per site: a level, or −1 for a free site. The error begins with
+// prefix.
+func CheckClamp(prefix string, clamp []int32, sites, levels int) error {
 	if clamp != nil && len(clamp) != sites {
-		return fmt.Errorf("%s = (%d entries), want %d entries", who, len(clamp), sites)
+		return fmt.Errorf("%s = (%d entries), want %d entries", prefix, len(clamp), sites)
 	}
 	for i, l := range clamp {
 		if l < -1 || int(l) >= levels {
-			return fmt.Errorf("%s[%d] = %d, want -1 … %d", who, i, l, levels-1)
+			return fmt.Errorf("%s[%d] = %d, want -1 … %d", prefix, i, l, levels-1)
 		}
 	}
 	return nil
@@ -318,30 +317,30 @@ func (s *Slot[S]) Goes(t float64) error {
 	return nil
 }
 
-// Moved records that a step has taken slot i to time t. The argument changed tells whether the step
-// changed the state. The slot's prediction stays valid only if the state is unchanged and the
-// predictions of the model do not depend on time.
-func (e *Engine[S]) Moved(i int, t float64, changed bool) {
+// Moved records that a step has taken slot i to time t. If the step changed the state, change is
+// true. The slot's prediction stays valid only if the state is unchanged and the predictions of the
+// model do not depend on time.
+func (e *Engine[S]) Moved(i int, t float64, change bool) {
 	e.Slots[i].Time = t
-	e.Slots[i].Known = e.TimeFree && !changed
+	e.Slots[i].Known = e.TimeFree && !change
 }
 
-// Run makes rounds for the slots with indices in [from, to) until none of them has a sample in
-// progress. It returns any error of ctx, the denoiser or the policy.
-func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
+// Run makes rounds for the slots lo, …, hi−1 until none of them has a sample in progress. It
+// returns any error of ctx, the denoiser or the policy.
+func (e *Engine[S]) Run(ctx context.Context, lo, hi int) error {
 	e.Ctx, e.Step = ctx, 0
 	for ; ; e.Step++ {
 		if e.Most > 0 && e.Step == e.Most {
-			e.late(from, to)
+			e.late(lo, hi)
 		}
 		left := 0
-		for e.from = from; e.from < to; e.from = e.to {
+		for e.from = lo; e.from < hi; e.from = e.to {
 			if err := poll.Err(ctx); err != nil {
 				return err
 			}
-			e.to = to
+			e.to = hi
 			if !e.Keep {
-				e.to = min(to, e.from+e.Tables)
+				e.to = min(hi, e.from+e.Tables)
 			}
 			n, err := e.predict()
 			if err == nil && n > 0 {
@@ -355,7 +354,7 @@ func (e *Engine[S]) Run(ctx context.Context, from, to int) error {
 		if left == 0 {
 			return nil
 		}
-		if e.from = from; e.Judge != nil {
+		if e.from = lo; e.Judge != nil {
 			if err := e.Judge(); err != nil {
 				return err
 			}

@@ -33,9 +33,9 @@ type Joint interface {
 	Reweight(v []float32, xt, xs []int32, t, s float64)
 }
 
-// Drawer is a copy of the interface diffusion.Drawer, for a projection onto a constraint set. Draw
-// draws a sample from the prediction v under the condition that the constraint holds. LogZ returns
-// the log of the probability of the constraint under v.
+// Drawer has the methods of the interface diffusion.Drawer, for a projection onto a constraint set.
+// Draw draws a sample from the prediction v under the condition that the constraint holds. LogZ
+// returns the log of the probability of the constraint under v.
 type Drawer interface {
 	Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error)
 	LogZ(ctx context.Context, v []float32) (float64, error)
@@ -49,25 +49,24 @@ type committer interface {
 
 // DrawerOf returns a projection as a Drawer, or an error if it is not a Drawer. It also returns an
 // error if the projection remembers earlier samples, because the weights of [Paths] cannot account
-// for these. Errors begin with the argument who.
-func DrawerOf(who string, projection any) (Drawer, error) {
+// for these. Errors begin with caller.
+func DrawerOf(caller string, projection any) (Drawer, error) {
 	d, draws := projection.(Drawer)
 	_, keeps := projection.(committer)
 	return d, cmp.Or(
-		check.If(!draws, "%s: the projection is a %T, want a diffusion.Drawer, which draws samples with their probabilities: use another Projector", who, projection),
-		check.If(keeps, "%s: the projection %T has a memory of earlier samples, which the weights of paths would ignore: use one without", who, projection),
+		check.If(!draws, "%s: the projection is a %T, want a diffusion.Drawer, which draws samples with their probabilities: use another Projector", caller, projection),
+		check.If(keeps, "%s: the projection %T has a memory of earlier samples, which the weights of paths would ignore: use one without", caller, projection),
 	)
 }
 
 // Joints returns the steps of a process as values of type [Joint], for the weights of [Paths]. It
-// returns an error if a step does not implement diffusion.Joint. The error begins with the prefix
-// who.
-func Joints[T any](who string, process any, steps []T) ([]Joint, error) {
+// returns an error if a step does not implement diffusion.Joint. The error begins with caller.
+func Joints[T any](caller string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
 		var ok bool
 		if joint[i], ok = any(s).(Joint); !ok {
-			return nil, fmt.Errorf("%s: %T cannot be weighed, because its steps have no joint probabilities (they are no diffusion.Joint): use another process, such as diffusion.Masked", who, process)
+			return nil, fmt.Errorf("%s: %T cannot be weighed, because its steps have no joint probabilities (they are no diffusion.Joint): use another process, such as diffusion.Masked", caller, process)
 		}
 	}
 	return joint, nil
@@ -317,21 +316,21 @@ func undefined(row []float32) int {
 const Defence = 1.0 / 16
 
 // Mix copies the rows of v to dst and gives some probability to tokens that a row excludes. Row i
-// is the prediction for site i. Suppose that unknown(i) is true and that row i, called p, gives
+// is the prediction for site i. Suppose that hidden(i) is true and that row i, called p, gives
 // probability 0 to n > 0 tokens. Mix replaces p by the defensive mixture
 //
 //	p'(l) = (1−δ)·p(l) if p(l) > 0,  p'(l) = δ/n if p(l) = 0,
 //
 // where l is a token and δ is [Defence]. A row without any weight becomes uniform. Rows with a NaN
-// or +Inf are copied unchanged. The function unknown reports whether the token of a site is not yet
+// or +Inf are copied unchanged. The function hidden reports whether the token of a site is not yet
 // known. The argument mask is the level that is not a token, or −1. Mix sets mixed[i] for each site
 // i whose row it changes, and reports whether it changed any row. If not, the content of dst is
 // undefined.
-func Mix(dst, v []float32, mixed []bool, unknown func(i int) bool, mask int32) bool {
+func Mix(dst, v []float32, mixed []bool, hidden func(i int) bool, mask int32) bool {
 	levels, some := len(v)/len(mixed), false
 	for i := range mixed {
 		mixed[i] = false
-		if !unknown(i) {
+		if !hidden(i) {
 			continue
 		}
 		row, zeros := v[i*levels:(i+1)*levels], 0

@@ -69,9 +69,8 @@ func (b *Basis) Rank() int { return len(b.Lead) }
 
 // Solve solves the equations rows·x = y, where rows is the matrix given to [New]. It returns c =
 // U·x, the coordinates of x in the basis. If the rows are linearly dependent, c may violate some of
-// the equations. The result off is the largest violation, relative to the size of the equation's
-// terms.
-func (b *Basis) Solve(y []float64) (c []float64, off float64) {
+// the equations. The largest violation is returned, relative to the size of the equation's terms.
+func (b *Basis) Solve(y []float64) (c []float64, violation float64) {
 	q := b.Rank()
 	c = make([]float64, q)
 	k := 0
@@ -87,10 +86,10 @@ func (b *Basis) Solve(y []float64) (c []float64, off float64) {
 			continue
 		}
 		if v != 0 {
-			off = max(off, math.Abs(v)/size)
+			violation = max(violation, math.Abs(v)/size)
 		}
 	}
-	return c, off
+	return c, violation
 }
 
 // LogVolume returns Σ_k log T[Lead[k], k], the logarithm of a change of volume. The q rows with

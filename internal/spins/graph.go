@@ -175,12 +175,11 @@ func (g *Graph) NewChains() *Chains {
 	return c
 }
 
-// Redraw redraws the sites of part number at, given all other sites. It draws [Graph.Groups] groups
-// of random words from the Source. It adds the changes to delta[k], where k is the kind of the
-// part's sites.
-func (c *Chains) Redraw(at int, delta []simd.ChainTally, from Source, w *Scratch) {
-	now, old := c.drawn(at, from, w)
-	simd.TallyBits(&delta[c.parts[at].kind], now, old, &w.count)
+// Redraw redraws the sites of a part, given all other sites. It draws [Graph.Groups] groups of
+// random words from src. It adds the changes to delta[k], where k is the kind of the part's sites.
+func (c *Chains) Redraw(part int, delta []simd.ChainTally, src Source, w *Scratch) {
+	now, old := c.drawn(part, src, w)
+	simd.TallyBits(&delta[c.parts[part].kind], now, old, &w.count)
 	copy(old, now)
 }
 
@@ -278,10 +277,10 @@ func (g *Graph) Share(h *Graph) bool {
 	return alike
 }
 
-// Swap exchanges the states that c and from hold for each chain s in the slice chains. If moved is
+// Swap exchanges the states that c and other hold for each chain s in the slice chains. If moved is
 // not nil, Swap adds to moved[s] the number of sites at which these two states differ.
-func (c *Chains) Swap(from *Chains, chains []int, moved []int) {
-	swapLanes(c.bits, from.bits, chains, moved)
+func (c *Chains) Swap(other *Chains, chains []int, moved []int) {
+	swapLanes(c.bits, other.bits, chains, moved)
 }
 
 // swapLanes swaps the given chains between a and b, which hold two lanes of 32 chains per word.
@@ -334,12 +333,12 @@ func (j *Joint) Give(b int, c *Chains) {
 	}
 }
 
-// Sweep redraws all sites of all blocks once. The argument from holds one stream of random words
-// per block. Sweep begins by skipping 64·ahead words of each stream.
-func (j *Joint) Sweep(from *simd.Joint, ahead uint64) {
+// Sweep redraws all sites of all blocks once. Each block has one of the streams of random words.
+// Sweep begins by skipping 64·ahead words of each stream.
+func (j *Joint) Sweep(streams *simd.Joint, ahead uint64) {
 	for at := range j.parts {
 		p := &j.parts[at]
-		from.Heat(j.bits, p.lane, p.sites, p.near, whole(p.sites), p.degree, j.odds[p.kind], ahead)
+		streams.Heat(j.bits, p.lane, p.sites, p.near, whole(p.sites), p.degree, j.odds[p.kind], ahead)
 		ahead += j.Groups(at)
 	}
 }

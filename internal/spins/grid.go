@@ -72,34 +72,33 @@ func (g *Grid) strip(job int) (lo, hi int) { return job * strip, min(job*strip+s
 // own returns the words lo … hi−1 of the sites.
 func (s *GridState) own(lo, hi int) []uint64 { return s.bits[s.pad+lo : s.pad+hi] }
 
-// Propose draws which sites flip in the strip with index job, and stores the new states in the
-// argument next. Each draw depends only on the present state s. Call next.Close when all strips are
-// done.
-func (s *GridState) Propose(next *GridState, job int, o *simd.FlipOdds, from Source) {
+// Propose draws which sites flip in the strip with index job, and stores the new states in dst.
+// Each draw depends only on the present state s. Call dst.Close when all strips are done.
+func (s *GridState) Propose(dst *GridState, job int, o *simd.FlipOdds, src Source) {
 	lo, hi := s.strip(job)
-	now, old := next.own(lo, hi), s.own(lo, hi)
-	simd.FlipBits(now, old, s.near[3*lo:3*hi], o, from.ARS, from.Seed, from.Chain, from.Group+groups(lo))
+	now, old := dst.own(lo, hi), s.own(lo, hi)
+	simd.FlipBits(now, old, s.near[3*lo:3*hi], o, src.ARS, src.Seed, src.Chain, src.Group+groups(lo))
 	keep(now, old, s.fixed, lo)
 }
 
 // Count counts, for each site of the strip with index job, the neighbours in state 1, and stores
-// the number in s. It also updates three tallies for a proposal that led from a state y to s. The
-// argument from holds y. The tallies determine the probability of this proposal and of its reverse:
+// the number in s. It also updates three tallies for a proposal that led from a state y, the
+// origin, to s. The tallies determine the probability of this proposal and of its reverse:
 //
-//   - forth counts the sites at which y and s differ, by state and number of neighbours in y;
-//   - back counts all sites, by state and number of neighbours in s, and counts as flips the sites
-//     at which y and s differ;
-//   - still counts the fixed sites, by state and number of neighbours in s.
+//   - forward counts the sites at which y and s differ, by state and number of neighbours in y;
+//   - reverse counts all sites, by state and number of neighbours in s, and counts as flips the
+//     sites at which y and s differ;
+//   - fixed counts the sites that cannot flip, by state and number of neighbours in s.
 //
 // Count must have been called for y before, unless y is s itself.
-func (s *GridState) Count(forth, back, still *simd.FlipTally, from *GridState, job int) {
+func (s *GridState) Count(forward, reverse, fixed *simd.FlipTally, origin *GridState, job int) {
 	lo, hi := s.strip(job)
 	own, near := s.own(lo, hi), s.near[3*lo:3*hi]
 	simd.GridBits(near, s.bits, s.pad, 64*lo, s.Grid.near, s.first[lo:hi], s.last[lo:hi])
-	simd.TallyFlips(forth, back, from.own(lo, hi), own, from.near[3*lo:3*hi], near, s.valid[lo:hi])
+	simd.TallyFlips(forward, reverse, origin.own(lo, hi), own, origin.near[3*lo:3*hi], near, s.valid[lo:hi])
 	if s.fixed != nil {
 		var none simd.FlipTally
-		simd.TallyFlips(&none, still, own, own, near, near, s.fixed[lo:hi])
+		simd.TallyFlips(&none, fixed, own, own, near, near, s.fixed[lo:hi])
 	}
 }
 

@@ -176,11 +176,11 @@ func (g *RowGraph) NewChains(chains int) *RowChains {
 }
 
 // Redraw redraws the sites of a part, one after the other. It draws [RowGraph.Groups] groups of
-// random words from the Source, and adds the changes to t.
-func (c *RowChains) Redraw(part int, t *simd.RowTally, from Source, w *simd.RowScratch) {
+// random words from src, and adds the changes to t.
+func (c *RowChains) Redraw(part int, t *simd.RowTally, src Source, w *simd.RowScratch) {
 	p := &c.parts[part]
 	simd.HeatRows(c.rows, c.own, c.visits[p.visit:p.visit+p.visits], c.near[p.near:p.near+p.entries], c.odds, c.valid, t, c.kept, w,
-		from.ARS, from.Seed, from.Chain, from.Group)
+		src.ARS, src.Seed, src.Chain, src.Group)
 }
 
 // Keep selects how redraws compute the sum over a site's neighbours. With on = true, redraws keep
@@ -240,11 +240,11 @@ func (g *RowGraph) Share(h *RowGraph) bool {
 	return alike
 }
 
-// Swap exchanges the states that c and from hold for each chain s in the slice chains. If moved is
+// Swap exchanges the states that c and other hold for each chain s in the slice chains. If moved is
 // not nil, Swap adds to moved[s] the number of sites at which these two states differ. Swap turns
 // off [RowChains.Keep] for both.
-func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
-	swapLanes(c.own, from.own, chains, moved)
+func (c *RowChains) Swap(other *RowChains, chains []int, moved []int) {
+	swapLanes(c.own, other.own, chains, moved)
 	mask := simd.Row{}
 	for _, s := range chains {
 		mask[s] = 0xff
@@ -254,13 +254,13 @@ func (c *RowChains) Swap(from *RowChains, chains []int, moved []int) {
 		m[at] = binary.LittleEndian.Uint64(mask[8*at:])
 	}
 	for i := range c.rows[:c.sites] {
-		a, b := &c.rows[i], &from.rows[i]
+		a, b := &c.rows[i], &other.rows[i]
 		swapBytes(a[0:8:8], b[0:8:8], m[0])
 		swapBytes(a[8:16:16], b[8:16:16], m[1])
 		swapBytes(a[16:24:24], b[16:24:24], m[2])
 		swapBytes(a[24:32:32], b[24:32:32], m[3])
 	}
-	c.kept, from.kept = nil, nil
+	c.kept, other.kept = nil, nil
 }
 
 // swapBytes exchanges those of the first eight bytes of a and b that mask selects.
@@ -437,14 +437,14 @@ func (p *RowPair) Give(first, second *RowChains) {
 	first.kept, second.kept = nil, nil
 }
 
-// Sweep redraws all sites of both blocks once, and adds the changes of block b to t[b]. Each block
-// draws from its own source. The two sources may differ only in Chain and Group.
-func (p *RowPair) Sweep(t *[2]simd.RowTally, from [2]Source) {
-	stream, group := [2]uint64{from[0].Chain, from[1].Chain}, [2]uint64{from[0].Group, from[1].Group}
+// Sweep redraws all sites of both blocks once, and adds the changes of block b to t[b]. Block b
+// draws from src[b]. The two sources may differ only in Chain and Group.
+func (p *RowPair) Sweep(t *[2]simd.RowTally, src [2]Source) {
+	stream, group := [2]uint64{src[0].Chain, src[1].Chain}, [2]uint64{src[0].Group, src[1].Group}
 	for at := range p.parts {
 		part := &p.parts[at]
 		simd.HeatPairs(p.rows, p.own, p.visits[part.visit:part.visit+part.visits], p.near[part.near:part.near+part.entries], p.odds, p.valid, t, &p.work,
-			from[0].ARS, from[0].Seed, stream, group)
+			src[0].ARS, src[0].Seed, stream, group)
 		for b := range group {
 			group[b] += p.Groups(at)
 		}

@@ -130,11 +130,11 @@ func (p *Pairs) Energy(x []int32) float64 {
 }
 
 // Energies stores in sum[c] the energy of chain c without the constant, for eight chains. Bit c of
-// own[i] is the level of site i in chain c. The slice own has one more entry than there are sites;
-// the last entry is 0.
-func (p *Pairs) Energies(sum *[simd.ForestChains]float64, own []uint8) {
+// levels[i] is the level of site i in chain c. The slice levels has one more entry than there are
+// sites; the last entry is 0.
+func (p *Pairs) Energies(sum *[simd.ForestChains]float64, levels []uint8) {
 	var n [simd.ForestChains]int64
-	simd.SpinEnergies(&n, own, p.bonds)
+	simd.SpinEnergies(&n, levels, p.bonds)
 	for c, v := range n {
 		sum[c] = float64(float64(v) * p.unit)
 	}
@@ -155,7 +155,8 @@ type Forest struct {
 	bonds []simd.ForestBond // neighbours outside the forest, with 1 and e^−w; one more at the end
 	from  []int32           // bonds of place k are bonds[from[k]:from[k+1]]
 	eight simd.Forest       // the same plan for eight chains at a time
-	// sites of pendant trees, parents first; an odd number is followed by a site that does not exist
+	// sites of pendant trees, parents first; an odd number is followed by a site that does not
+	// exist
 	pendants []simd.ForestPendant
 	hung     int         // number of pendant sites
 	chance   [][2]uint64 // probability of level 1 of a pendant site by the level of its parent, times 2⁶⁴
@@ -268,8 +269,8 @@ func chanceOf(o float64) uint64 {
 }
 
 // byHeight orders a set of width 1 so that leaves come first, then sites above leaves only, and so
-// on, and of equal heights those with few neighbours outside first. Successive sites hardly depend on
-// each other and have loops of equal length, so that processors work on several at once.
+// on, and of equal heights those with few neighbours outside first. Successive sites hardly depend
+// on each other and have loops of equal length, so that processors work on several at once.
 func (p *Pairs) byHeight(set []int32) []int32 {
 	type rank struct{ height, outside int }
 	ranks := make(map[int32]rank, len(set))
@@ -342,10 +343,10 @@ func (f *Forest) Forward(odds []float64, x []int32, lo, hi int) {
 //
 // A site has level 1 if a uniform number is below the probability of that level. Each entry of
 // words holds the highest 16 bits of the numbers of two sites, the first site in its lower half. If
-// these bits do not decide, the next bits are the highest bits of more().
+// these bits do not decide, the next bits are the highest bits of random().
 //
 // Outside pendant trees, the probability follows from the odds that [Forest.Forward] has computed.
-func (f *Forest) Draw(x []int32, words []uint32, odds []float64, more func() uint64) (moved int) {
+func (f *Forest) Draw(x []int32, words []uint32, odds []float64, random func() uint64) (moved int) {
 	n, top := f.open, len(f.links)
 	for k := top - n; k < top; k++ {
 		place := top - 1 - k
@@ -353,12 +354,12 @@ func (f *Forest) Draw(x []int32, words []uint32, odds []float64, more func() uin
 		o := float64(odds[place] * l.Couple[x[l.Parent]&1]) // a root's couple is 1
 		level, tie := simd.ForestLevel(w, o)
 		if tie != 0 {
-			level = tieOf(w, o, more())
+			level = tieOf(w, o, random())
 		}
 		moved += int(x[l.Site] ^ int32(level))
 		x[l.Site] = int32(level)
 	}
-	return moved + f.drawPendants(x, words[top/2:], more)
+	return moved + f.drawPendants(x, words[top/2:], random)
 }
 
 // tieOf returns the level of a site with the given odds, given the highest 16 bits w of a uniform
@@ -371,9 +372,9 @@ func tieOf(w uint32, odds float64, more uint64) uint8 {
 // drawPendants draws the levels of the sites of pendant trees, and stores them in x. It returns the
 // number of sites whose level changed.
 //
-// A site has level 1 if a random number of 64 bits is below its chance. The words have the highest 16
-// bits of the number. If these equal the highest bits of the chance, the highest 48 bits of more()
-// follow.
+// A site has level 1 if a random number of 64 bits is below its chance. The words have the highest
+// 16 bits of the number. If these equal the highest bits of the chance, the highest 48 bits of
+// more() follow.
 func (f *Forest) drawPendants(x []int32, words []uint32, more func() uint64) (moved int) {
 	for k := 0; k < f.hung; k++ {
 		if k&1 == 0 { // pairs have fewer instructions per site
@@ -428,49 +429,49 @@ func (f *Forest) tie(k int, above uint8, more uint64) uint8 {
 }
 
 // DrawEight draws like [Forest.Draw] in up to eight chains. Chain c is live if bit c of the
-// argument live is 1. Bit c of own[i] is the level of site i in chain c. In chains that are not
+// argument live is 1. Bit c of levels[i] is the level of site i in chain c. In chains that are not
 // live, levels change arbitrarily. Chain c uses the random words words[8k + c] for k = 0, 1, …. If
-// these do not decide, the next bits come from more(c).
-func (f *Forest) DrawEight(own []uint8, words []uint32, odds []float64, live uint8, more func(chain int) uint64) {
+// these do not decide, the next bits come from random(c).
+func (f *Forest) DrawEight(levels []uint8, words []uint32, odds []float64, live uint8, random func(chain int) uint64) {
 	top := len(f.links)
 	for k := 0; k < top; k += 2 {
-		if k += 2 * f.eight.Draw(own, words[simd.ForestChains*(k/2):], odds, f.links[:top-k], live); k == top {
+		if k += 2 * f.eight.Draw(levels, words[simd.ForestChains*(k/2):], odds, f.links[:top-k], live); k == top {
 			break
 		}
 		for at := max(k, top-f.open); at < k+2; at++ { // one of these sites has a tie
 			place := top - 1 - at
 			l, drawn := &f.links[place], uint8(0)
-			parent := own[l.Parent]
+			parent := levels[l.Parent]
 			for c, o := range odds[simd.ForestChains*place : simd.ForestChains*(place+1)] {
 				w := words[simd.ForestChains*(at/2)+c] >> (at & 1 * 16) & 0xffff
 				o = float64(o * l.Couple[parent>>c&1])
 				level, tie := simd.ForestLevel(w, o)
 				if tie&(live>>c) != 0 {
-					level = tieOf(w, o, more(c))
+					level = tieOf(w, o, random(c))
 				}
 				drawn |= level << c
 			}
-			own[l.Site] = drawn
+			levels[l.Site] = drawn
 		}
 	}
 	words = words[simd.ForestChains*(top/2):]
 	for k := 0; k < len(f.pendants); k += 2 {
-		if k += 2 * simd.DrawPendants(own, words[simd.ForestChains*(k/2):], f.pendants[k:], live); k == len(f.pendants) {
+		if k += 2 * simd.DrawPendants(levels, words[simd.ForestChains*(k/2):], f.pendants[k:], live); k == len(f.pendants) {
 			break
 		}
 		for at := k; at < min(k+2, f.hung); at++ { // one of these sites has a tie
 			p, drawn := &f.pendants[at], uint8(0)
-			parent := own[p.Parent]
+			parent := levels[p.Parent]
 			for c := range simd.ForestChains {
 				above := parent >> c & 1
 				w, t := words[simd.ForestChains*(k/2)+c]>>(at&1*16)&0xffff, p.High[above]>>16
 				level := uint8((w - t) >> 31)
 				if w == t && live>>c&1 != 0 {
-					level = f.tie(at, above, more(c))
+					level = f.tie(at, above, random(c))
 				}
 				drawn |= level << c
 			}
-			own[p.Site] = drawn
+			levels[p.Site] = drawn
 		}
 	}
 }

@@ -23,12 +23,11 @@ type Coupler interface {
 // Laddered is a kernel that consists of several kernels, one for each temperature, as in parallel
 // tempering.
 type Laddered interface {
-	// CoupleRungs lets c exchange states between this kernel and a second Laddered kernel, at the
-	// temperatures whose index is from + k·by for some k ≥ 0. The argument with is the second
-	// kernel. The slices x and y hold the states of this kernel and of the second one. CoupleRungs
-	// returns the new energies e of x and f of y, valid until the next step. If the temperatures of
-	// the two kernels differ, ok is false.
-	CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, from, by int, c Coupler) (e, f []float64, ok bool)
+	// CoupleRungs lets c exchange states between this kernel and partner, a second Laddered kernel,
+	// at the temperatures whose index is first + k·stride for some k ≥ 0. The slices x and y hold
+	// the states of this kernel and of partner. CoupleRungs returns the new energies e of x and f
+	// of y, valid until the next step. If the temperatures of the two kernels differ, ok is false.
+	CoupleRungs(partner sampler.Kernel, x, y []int32, r []sampler.Stream, first, stride int, c Coupler) (e, f []float64, ok bool)
 
 	// SwapRungs swaps states between neighbouring temperatures, like the last part of a step. Call
 	// it between two steps, after CoupleRungs. The slices x and r hold the states and the random
@@ -40,9 +39,8 @@ type Laddered interface {
 	// Rungs returns the number of temperatures.
 	Rungs() int
 
-	// Align sets the temperatures of a second kernel to those of this kernel. The argument with is
-	// the second kernel.
-	Align(with sampler.Kernel)
+	// Align sets the temperatures of partner, a second kernel, to those of this kernel.
+	Align(partner sampler.Kernel)
 }
 
 // Paired is a kernel that holds two states of every chain and moves each of the two by its own

@@ -212,8 +212,8 @@ func (k *denseGibbs) addEnergies(e []float64, more [][]int) {
 	}
 }
 
-// Cost estimates the time in nanoseconds of a step, which visits every site and passes over the
-// neighbours of each changed site. It implements [sampler.Costed].
+// Cost estimates the time in nanoseconds of a step. A step visits every site, and also the
+// neighbours of each site that changes. It implements [sampler.Costed].
 func (k *denseGibbs) Cost(info []sampler.Info) float64 {
 	m := k.price.Of(k.model)
 	return float64(float64(len(info))*float64(denseCost*float64(k.sites))) + float64(Moves(info)*float64(nearCost*m.Degree))

@@ -211,11 +211,11 @@ func (k *packed) know() {
 	}
 }
 
-// Exchanges reports whether the kernel can exchange states with the other one. Both must have the
-// same numbers of sites and chains, and the same format of states. Exchanges implements
+// Exchanges reports whether the kernel can exchange states with partner. Both must have the same
+// numbers of sites and chains, and the same format of states. Exchanges implements
 // [sampler.Exchanger].
-func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
-	other, ok := with.(packing)
+func (k *packed) Exchanges(partner sampler.Exchanger, _ float64) bool {
+	other, ok := partner.(packing)
 	if !ok {
 		return false
 	}
@@ -223,10 +223,10 @@ func (k *packed) Exchanges(with sampler.Exchanger, _ float64) bool {
 	return o.chains == k.chains && o.sites == k.sites && o.width == k.width && len(o.since) == len(k.since) && k.alike(o.holder)
 }
 
-// Energies computes the energies that the other kernel's states have at this kernel's temperature.
-// It uses the other kernel's counts of neighbours. It implements [sampler.Exchanger].
-func (k *packed) Energies(e []float64, of sampler.Exchanger) {
-	o := of.(packing).packing()
+// Energies computes the energies that the partner's states have at this kernel's temperature. It
+// uses the partner's counts of neighbours. It implements [sampler.Exchanger].
+func (k *packed) Energies(e []float64, partner sampler.Exchanger) {
+	o := partner.(packing).packing()
 	if o == k {
 		copy(e, k.energies(0, k.chains))
 		return
@@ -243,10 +243,10 @@ func (k *packed) Energies(e []float64, of sampler.Exchanger) {
 	k.addEnergies(e, k.more)
 }
 
-// Exchange swaps the states and counts of the given chains with those of the other kernel. It
-// implements [sampler.Exchanger].
-func (k *packed) Exchange(with sampler.Exchanger, chains []int, moved []int) {
-	o := with.(packing).packing()
+// Exchange swaps the states and counts of the given chains with those of partner. It implements
+// [sampler.Exchanger].
+func (k *packed) Exchange(partner sampler.Exchanger, chains []int, moved []int) {
+	o := partner.(packing).packing()
 	k.know()
 	o.know()
 	for i, a := range k.since {

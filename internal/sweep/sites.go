@@ -207,18 +207,18 @@ func fraction(p float64) uint64 {
 	return uint64(math.Ldexp(p, 64))
 }
 
-// Accept returns the Metropolis–Hastings acceptance probability min(1, exp(drop + back − forth)) of
-// a proposed move. Here drop is the decrease of the energy, forth is the log-probability of
-// proposing the move, and back is the log-probability of proposing its reverse. If the probability
-// is not defined, a is 0 and ok is false.
-func Accept(drop, forth, back float64) (a float64, ok bool) {
-	if math.IsInf(drop, -1) {
+// Accept returns the Metropolis–Hastings acceptance probability min(1, exp(decrease + logReverse −
+// logForward)) of a proposed move. Here decrease is the decrease of the energy, logForward is the
+// log-probability of proposing the move, and logReverse is the log-probability of proposing its
+// reverse. If the probability is not defined, a is 0 and ok is false.
+func Accept(decrease, logForward, logReverse float64) (a float64, ok bool) {
+	if math.IsInf(decrease, -1) {
 		return 0, true // the new state has probability zero, so its table is meaningless
 	}
-	if math.IsInf(drop, 1) || math.IsNaN(drop) || math.IsNaN(forth) || math.IsNaN(back) {
+	if math.IsInf(decrease, 1) || math.IsNaN(decrease) || math.IsNaN(logForward) || math.IsNaN(logReverse) {
 		return 0, false
 	}
-	if l := drop + (back - forth); l < 0 {
+	if l := decrease + (logReverse - logForward); l < 0 {
 		return simd.Exp(l), true
 	}
 	return 1, true
@@ -253,11 +253,11 @@ func (k *sitewise) sited() *sitewise { return k }
 // siting is a kernel that embeds a sitewise.
 type siting interface{ sited() *sitewise }
 
-// Exchanges reports whether the kernel can exchange states with the other one. Both must be of the
-// same kind (sitewise) and have the same numbers of sites, levels and chains. Exchanges implements
+// Exchanges reports whether the kernel can exchange states with partner. Both must be of the same
+// kind (sitewise) and have the same numbers of sites, levels and chains. Exchanges implements
 // [sampler.Exchanger].
-func (k *sitewise) Exchanges(with sampler.Exchanger, beta float64) bool {
-	other, ok := with.(siting)
+func (k *sitewise) Exchanges(partner sampler.Exchanger, beta float64) bool {
+	other, ok := partner.(siting)
 	if !ok {
 		return false
 	}
@@ -274,19 +274,19 @@ func (k *sitewise) Hold(x []int32) { k.X = x }
 // [sampler.Lazy].
 func (k *sitewise) Show(x []int32) { Store(x, k.X) }
 
-// Energies computes the energies that the other kernel's states have at this kernel's temperature,
-// by scaling the other kernel's energies. It implements [sampler.Exchanger].
-func (k *sitewise) Energies(e []float64, of sampler.Exchanger) {
-	o := of.(siting).sited()
+// Energies computes the energies that the partner's states have at this kernel's temperature, by
+// scaling the partner's energies. It implements [sampler.Exchanger].
+func (k *sitewise) Energies(e []float64, partner sampler.Exchanger) {
+	o := partner.(siting).sited()
 	for s, v := range o.E {
 		e[s] = tempered(v, k.beta, o.beta)
 	}
 }
 
-// Exchange swaps states with the other kernel, and rescales energies and caches to the other
-// temperature. It implements [sampler.Exchanger].
-func (k *sitewise) Exchange(with sampler.Exchanger, chains []int, moved []int) {
-	o := with.(siting).sited()
+// Exchange swaps states with partner, and rescales energies and caches to the other temperature. It
+// implements [sampler.Exchanger].
+func (k *sitewise) Exchange(partner sampler.Exchanger, chains []int, moved []int) {
+	o := partner.(siting).sited()
 	for _, s := range chains {
 		k.Swap(o.Locals, s, moved)
 		k.E[s], o.E[s] = tempered(o.E[s], k.beta, o.beta), tempered(k.E[s], o.beta, k.beta)

@@ -25,11 +25,11 @@ type List struct {
 	depth  int // depth of nested Maximize calls, see limit
 }
 
-// New returns an empty list of states with n inequalities at temperature beta. The slice free
-// marks the multipliers of equalities, which may have either sign. If free is nil, there are no
+// New returns an empty list of states with n inequalities at temperature beta. The slice equal
+// marks the multipliers of equalities, which may have either sign. If equal is nil, there are no
 // equalities.
-func New(beta float64, n int, free []bool) *List {
-	return &List{beta: beta, n: n, free: free, low: math.Inf(1)}
+func New(beta float64, n int, equal []bool) *List {
+	return &List{beta: beta, n: n, free: equal, low: math.Inf(1)}
 }
 
 // Append adds a state with value f0 and inequality values g. All numbers must be finite.
@@ -109,8 +109,8 @@ func (t *List) Value(lambda, grad, curv, size []float64) float64 {
 // cannot change a sum of 2²² terms whose sizes differ by a factor of less than 10²⁰⁰.
 const negligible = 1e-250
 
-// weigh stores in t.p the probabilities of the states under λ and returns log Z for the energies f0 −
-// t.low. Without this shift, large energies would round away the effect of λ. The result proven
+// weigh stores in t.p the probabilities of the states under λ and returns log Z for the energies f0
+// − t.low. Without this shift, large energies would round away the effect of λ. The result proven
 // reports whether λᵀg > 0 in every state, by more than the rounding error of λᵀg.
 func (t *List) weigh(lambda []float64) (logZ float64, proven bool) {
 	t.p = slices.Grow(t.p[:0], len(t.f0))[:len(t.f0)]

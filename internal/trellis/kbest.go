@@ -10,8 +10,8 @@ import (
 
 // Ascending yields the accepted sequences of finite cost with their costs, in ascending order. The
 // cost of a sequence x is Σ_i cost[i,x_i], as in [Runner.Cheapest]. The order of sequences of equal
-// cost is the same in every run. The next iteration overwrites the yielded slice. The table cost
-// must not change during the iteration. Errors are the same as for Cheapest.
+// cost is the same in every run. The next iteration overwrites the yielded slice. Do not change
+// cost during the iteration. Errors are the same as for Cheapest.
 //
 // Sequences are found by recursive enumeration (Jiménez and Marzal 1999). After the first one, each
 // takes O(sites) memory and O(sites·log h) time, where h is the size of the largest heap.

@@ -671,10 +671,10 @@ var ErrStopped = errors.New("trellis: stopped")
 
 // FilterUntil is like [Runner.Filter], but a [Stopper] can end it early with the error
 // [ErrStopped]. If stop is nil, FilterUntil runs to the end. After ErrStopped, the runner has no
-// results, and those of earlier filters are lost. A call with again = true continues where the last
-// call was stopped; the log-weights v must be unchanged.
-func (r *Runner) FilterUntil(v []float32, stop Stopper, again bool) (logZ float64, err error) {
-	return r.until(scaled, v, stop, again, false)
+// results, and those of earlier filters are lost. A call with resume = true continues where the
+// last call was stopped; the log-weights v must be unchanged.
+func (r *Runner) FilterUntil(v []float32, stop Stopper, resume bool) (logZ float64, err error) {
+	return r.until(scaled, v, stop, resume, false)
 }
 
 func (r *Runner) until(m method, v []float32, stop Stopper, again, exact bool) (logZ float64, err error) {

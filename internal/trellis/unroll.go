@@ -247,11 +247,11 @@ func (u *unroller) columns(l *layer, t int) {
 }
 
 // Unroll checks a language that a user has supplied, and compiles it to a [Graph]; see [Compile].
-// The argument who names the caller; errors begin with it and the name of the language. The error
-// wraps constraint.ErrInfeasible if the language has no sequence with the given number of sites.
-func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, levels int) (*Graph, error) {
+// Errors begin with caller and the name of the language. The error wraps constraint.ErrInfeasible
+// if the language has no sequence with the given number of sites.
+func Unroll(ctx context.Context, caller string, a constraint.Automaton, sites, levels int) (*Graph, error) {
 	if err := automata.Validate(a); err != nil {
-		return nil, fmt.Errorf("%s: %w", who, err)
+		return nil, fmt.Errorf("%s: %w", caller, err)
 	}
 	g, err := Compile(ctx, a, Config{Sites: sites, Levels: levels})
 	if changed := automata.Validate(a); changed != nil { // a file, meanwhile
@@ -260,9 +260,9 @@ func Unroll(ctx context.Context, who string, a constraint.Automaton, sites, leve
 	var dead *DeadError
 	switch {
 	case errors.As(err, &dead):
-		return nil, fmt.Errorf("%s: %s allows no sequence of %d sites (it ends at site %d): %w: loosen the constraint, or change the number of sites", who, automata.Name(a), sites, dead.Site, constraint.ErrInfeasible)
+		return nil, fmt.Errorf("%s: %s allows no sequence of %d sites (it ends at site %d): %w: loosen the constraint, or change the number of sites", caller, automata.Name(a), sites, dead.Site, constraint.ErrInfeasible)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %s: %w", who, automata.Name(a), err)
+		return nil, fmt.Errorf("%s: %s: %w", caller, automata.Name(a), err)
 	}
 	return g, nil
 }

@@ -51,13 +51,13 @@ type Proposals struct {
 	Among float64
 }
 
-// Mean summarises the n proposals of one step of a block of chains. The function at returns, for
-// proposal i, the acceptance probability and the number of sites that moved. A proposal counts as
-// one that changes nothing if its probability is 1 and no site moved.
-func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
+// Mean summarises the n proposals of one step of a block of chains. For proposal i, outcome returns
+// the acceptance probability and the number of sites that moved. A proposal counts as one that
+// changes nothing if its probability is 1 and no site moved.
+func Mean(n int, outcome func(i int) (accept float64, moved int)) Proposals {
 	p, changing := Proposals{}, 0
 	for i := range n {
-		accept, moved := at(i)
+		accept, moved := outcome(i)
 		p.Accept += accept
 		if accept < 1 || moved > 0 {
 			p.Among += accept
@@ -75,14 +75,14 @@ func Mean(n int, at func(i int) (accept float64, moved int)) Proposals {
 var minLogAlpha, maxLogAlpha = simd.Log(1e-4), simd.Log(1e4)
 
 // New returns a tuner that starts at step size alpha; a target of 0 means [Target]. It returns an
-// error if the target is not within (0, 1). The message begins with who, such as "sampler:
+// error if the target is not within (0, 1). The message begins with caller, such as "sampler:
 // DMALA".
-func New(who string, alpha, target float64) (*Tuner, error) {
+func New(caller string, alpha, target float64) (*Tuner, error) {
 	if target == 0 {
 		target = Target
 	}
 	if !(target > 0 && target < 1) {
-		return nil, fmt.Errorf("%s: Target = %v, want within (0, 1)", who, target)
+		return nil, fmt.Errorf("%s: Target = %v, want within (0, 1)", caller, target)
 	}
 	return &Tuner{target: target, logAlpha: simd.Log(alpha)}, nil
 }
@@ -90,11 +90,11 @@ func New(who string, alpha, target float64) (*Tuner, error) {
 // Start returns the initial step size of a method. If alpha is not 0, the step size is fixed at
 // alpha and the tuner is nil. Otherwise the initial step size is the argument usual, and the tuner
 // adapts it. Start returns the same error as [New].
-func Start(who string, alpha, usual, target float64) (float64, *Tuner, error) {
+func Start(caller string, alpha, usual, target float64) (float64, *Tuner, error) {
 	if alpha != 0 {
 		return alpha, nil, nil
 	}
-	t, err := New(who, usual, target)
+	t, err := New(caller, usual, target)
 	return usual, t, err
 }
 

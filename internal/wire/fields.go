@@ -46,10 +46,10 @@ func read[T any](f *Fields, v []T, from func([]byte, []T) ([]byte, error)) {
 	f.body, f.err = from(f.body, v)
 }
 
-// Int appends or reads *v in eight bytes. A value that is read must be in [least, most], where
-// least ≥ 0. The first argument names the value in errors.
-func (f *Fields) Int(what string, v *int, least, most int) {
-	*v = int(f.word(what, uint64(*v), uint64(least), uint64(most)))
+// Int appends or reads *v in eight bytes. A value that is read must be in [lo, hi], where lo ≥ 0.
+// The first argument names the value in errors.
+func (f *Fields) Int(what string, v *int, lo, hi int) {
+	*v = int(f.word(what, uint64(*v), uint64(lo), uint64(hi)))
 }
 
 // Uint32 appends or reads *v in eight bytes.

@@ -35,7 +35,7 @@ func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 // describe the best attempt. After any other error, v is unchanged. The error is an
 // *[projection.InfeasibleError] if no sequence is in the language of the field Path. Otherwise it
 // wraps the error of ctx, or names a value of the constraint that is NaN.
-func (a *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+func (a *Projection) Project(ctx context.Context, sample int, v []float32, start, end float64, src rand.Source) (violation float64, err error) {
 	m := a.smooth.Len()
 	if sample < 0 || (sample+1)*m > len(a.lambda) {
 		panic(fmt.Sprintf("lagrange: sample = %d, want one of %d", sample, len(a.lambda)/m))

@@ -51,7 +51,7 @@ func (s *Projection) Seen() Seen { return s.seen }
 // Project replaces v by the nearest distribution whose likeliest sequence is new; see
 // [Projection.Nearest]. The returned violation is always 0. Project does not add to the set, so
 // samples of one batch may be equal. Commit resolves such conflicts.
-func (s *Projection) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+func (s *Projection) Project(ctx context.Context, sample int, v []float32, start, end float64, src rand.Source) (violation float64, err error) {
 	check.Len("novelty", "v", len(v), s.sites*s.levels)
 	w := s.take()
 	defer s.give(w)

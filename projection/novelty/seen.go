@@ -70,8 +70,8 @@ type Crowded interface {
 	Sparse
 
 	// AppendEdgesOf lists the transitions that leave each of the given states, one state after the
-	// other. For each transition it appends the token to tokens and the target state to the slice
-	// named to. After each state, it appends len(tokens) to the slice named ends.
+	// other. For each transition it appends the token to tokens and the target state to targets.
+	// After each state, it appends len(tokens) to ends.
 	AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int)
 }
 

@@ -204,7 +204,7 @@ func (c *Conditional) Advance(ctx context.Context, dst []float64, prefix []int32
 // distributions y, the product of these marginals has the smallest KL(P‖y). The likeliest sequence
 // under y need not be in the language, but draws from P always are. The returned violation is
 // always 0.
-func (c *Conditional) Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error) {
+func (c *Conditional) Project(ctx context.Context, sample int, v []float32, start, end float64, src rand.Source) (violation float64, err error) {
 	check.Len("prior", "v", len(v), c.sites*c.levels)
 	dst := make([]float64, len(v))
 	if err := c.LogMarginals(ctx, dst, v); err != nil {

@@ -11,7 +11,7 @@ import (
 // given the times before and after the step. Both times are in [0, 1], and the second is smaller. A
 // larger γ gives smaller violations. The choice of schedule matters little (Narasimhan et al. 2025,
 // section 5).
-type Gamma func(from, to float64) float64
+type Gamma func(start, end float64) float64
 
 // ExpGamma returns the schedule of Narasimhan et al. (2025) for the penalty weight γ,
 //
@@ -61,11 +61,11 @@ func ConstantGamma(gamma float64) Gamma {
 }
 
 // at returns γ for a step. It returns +Inf if g is nil, which means the hard form.
-func (g Gamma) at(from, to float64) float64 {
+func (g Gamma) at(start, end float64) float64 {
 	if g == nil {
 		return math.Inf(1)
 	}
-	return g(from, to)
+	return g(start, end)
 }
 
 // SoftGamma is the value of γ for inequalities that contradict each other. [Solver.Solve] then

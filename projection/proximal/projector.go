@@ -135,12 +135,12 @@ func newProjection(s *Solver, gamma Gamma, samples int) *Projection {
 	}
 }
 
-// Project replaces the series v by its projection. The arguments from and to are the diffusion
-// times before and after the step, and determine γ and the metric. Project returns the largest
-// violation before rounding to float32, in the units of the rows. In the last step (to = 0), curved
+// Project replaces the series v by its projection. The step goes from the diffusion time start to
+// the time end; these times determine γ and the metric. Project returns the largest violation
+// before rounding to float32, in the units of the rows. In the last step (end = 0), curved
 // inequalities hold, or Project returns a *[projection.NotConverged]. In all other steps they are
 // linearised four times, and may be violated by the returned amount.
-func (p *Projection) Project(_ context.Context, sample int, v []float32, from, to float64, _ rand.Source) (violation float64, err error) {
+func (p *Projection) Project(_ context.Context, sample int, v []float32, start, end float64, _ rand.Source) (violation float64, err error) {
 	check.Len("proximal", "v", len(v), p.sites)
 	d := p.take()
 	defer p.give(d)
@@ -150,11 +150,11 @@ func (p *Projection) Project(_ context.Context, sample int, v []float32, from, t
 	s := d.solver
 	dual := p.dual(sample)
 	copy(s.iter.y, dual)
-	s.At(from)
-	s.rough = to > 0
-	c, err := s.Penalised(d.z, d.z, p.gamma.at(from, to))
+	s.At(start)
+	s.rough = end > 0
+	c, err := s.Penalised(d.z, d.z, p.gamma.at(start, end))
 	copy(dual, s.iter.y)
-	if _, not := err.(*projection.NotConverged); err != nil && !(not && s.curves != nil && to > 0) {
+	if _, not := err.(*projection.NotConverged); err != nil && !(not && s.curves != nil && end > 0) {
 		return c.Violation, err
 	}
 	for i, x := range d.z {

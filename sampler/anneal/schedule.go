@@ -17,19 +17,19 @@ type Schedule func(t float64) float64
 
 // Geometric returns the schedule that changes by equal factors in equal times,
 //
-//	β(t) = from·(to/from)^t.
+//	β(t) = start·(end/start)^t.
 //
 // Both arguments must be positive. This schedule is the usual choice when nothing is known about
 // the landscape.
-func Geometric(from, to float64) Schedule {
-	return func(t float64) float64 { return from * simd.Exp(t*simd.Log(to/from)) }
+func Geometric(start, end float64) Schedule {
+	return func(t float64) float64 { return start * simd.Exp(t*simd.Log(end/start)) }
 }
 
 // Linear returns the schedule that changes at a constant rate,
 //
-//	β(t) = from + (to−from)·t.
-func Linear(from, to float64) Schedule {
-	return func(t float64) float64 { return from + float64((to-from)*t) }
+//	β(t) = start + (end−start)·t.
+func Linear(start, end float64) Schedule {
+	return func(t float64) float64 { return start + float64((end-start)*t) }
 }
 
 // Power returns the schedule β(t) = t^a from 0 to 1, for a > 0. If a > 1, most of the temperatures
@@ -62,7 +62,7 @@ const (
 // The small rise is the 5 % quantile of the magnitudes of non-zero differences. Cooling also finds
 // the smallest rise of each site near local minima. If the 5 % quantile of these rises is much
 // smaller, it replaces the first quantile.
-func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
+func Cooling(m energy.Model, seed uint64) (start, end float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {
 		return 0, 0, err
@@ -111,9 +111,9 @@ func Cooling(m energy.Model, seed uint64) (from, to float64, err error) {
 	if l := least[int(coolingSmall*float64(sites))]; l < float64(coolingRatio*small) {
 		small = l
 	}
-	from = -simd.Log(coolingHot) / most
-	to = simd.Log(float64(sites)/coolingCold) / small
-	return from, max(from, to), nil
+	start = -simd.Log(coolingHot) / most
+	end = simd.Log(float64(sites)/coolingCold) / small
+	return start, max(start, end), nil
 }
 
 // descend sets the sites of x in turn to their best levels, until none is better than the present

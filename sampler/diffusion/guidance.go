@@ -27,7 +27,7 @@ type Guide interface {
 	// [ClassifierFree] this model is a denoiser without the condition. For [ClassifierGuided] it is
 	// a classifier. The second result is the denoiser and the third is the classifier; the one that
 	// does not apply is nil. Both are nil if the predictions are already steered.
-	Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier)
+	Guidance() (scale float64, unconditional energy.Denoiser[int32], classifier Classifier)
 }
 
 // Classifier computes the log-probability that a state has a property y, such as a label. It
@@ -357,7 +357,7 @@ func (g ClassifierFree) As(target any) bool {
 
 // Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Unconditional, which the
 // runner uses to steer the reverse step. Otherwise it returns zero values.
-func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
+func (g ClassifierFree) Guidance() (scale float64, unconditional energy.Denoiser[int32], classifier Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
 	}
@@ -455,7 +455,7 @@ func (g ClassifierGuided) As(target any) bool {
 
 // Guidance implements [Guide]. If AtPosterior is set, it returns Scale and Classifier, which the
 // runner uses to steer the reverse step. Otherwise it returns zero values.
-func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], by Classifier) {
+func (g ClassifierGuided) Guidance() (scale float64, unconditional energy.Denoiser[int32], classifier Classifier) {
 	if !g.AtPosterior {
 		return 0, nil, nil
 	}

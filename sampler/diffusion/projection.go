@@ -10,9 +10,9 @@ type Projection = interface {
 	// Project replaces the prediction v for one sample by one that satisfies the constraint, and
 	// returns the violation that remains. The slice v holds sites × levels log-weights for tokens,
 	// or one number per site for reals. The samples made at the same time are numbered from 0, and
-	// the argument sample is this number. The arguments from and to are the times before and after
-	// the step. Calls for different samples can be concurrent, but not calls for the same sample.
-	Project(ctx context.Context, sample int, v []float32, from, to float64, src rand.Source) (violation float64, err error)
+	// the argument sample is this number. The step goes from the time start to the time end. Calls
+	// for different samples can be concurrent, but not calls for the same sample.
+	Project(ctx context.Context, sample int, v []float32, start, end float64, src rand.Source) (violation float64, err error)
 }
 
 // Projector holds the settings from which a [Projection] is made.

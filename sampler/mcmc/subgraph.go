@@ -86,7 +86,8 @@ const (
 // Name returns "subgraph"; it implements [sampler.Named].
 func (Subgraph) Name() string { return "subgraph" }
 
-// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements
+// [sampler.Method].
 func (g Subgraph) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, levels, err := check.Shape("mcmc: Subgraph", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -448,11 +449,11 @@ func (k *subgraphs) hold(g int, x []int32) {
 	k.held[g] = true
 }
 
-// Exchanges reports whether the kernel can exchange states with the other one. Both must draw
-// forests of pair models and have the same numbers of sites and chains. It implements
-// [sampler.Exchanger].
-func (k *subgraphs) Exchanges(with sampler.Exchanger, _ float64) bool {
-	o, ok := with.(*subgraphs)
+// Exchanges reports whether the kernel can exchange states with partner. The models of both must
+// consist of fields and pair couplings. The numbers of sites and chains and the format of the
+// states must be the same. It implements [sampler.Exchanger].
+func (k *subgraphs) Exchanges(partner sampler.Exchanger, _ float64) bool {
+	o, ok := partner.(*subgraphs)
 	return ok && k.pairs != nil && o.pairs != nil && k.Sites == o.Sites && len(k.E) == len(o.E) && len(k.own) == len(o.own)
 }
 
@@ -481,10 +482,10 @@ func (k *subgraphs) Show(x []int32) {
 	}
 }
 
-// Exchange swaps the states of the given chains with those of the other kernel. It implements
+// Exchange swaps the states of the given chains with those of partner. It implements
 // [sampler.Exchanger].
-func (k *subgraphs) Exchange(with sampler.Exchanger, chains []int, moved []int) {
-	o := with.(*subgraphs)
+func (k *subgraphs) Exchange(partner sampler.Exchanger, chains []int, moved []int) {
+	o := partner.(*subgraphs)
 	for _, s := range chains {
 		k.E[s], o.E[s] = math.NaN(), math.NaN() // the next step computes them
 		if k.own == nil {
@@ -520,10 +521,10 @@ func (k *subgraphs) Exchange(with sampler.Exchanger, chains []int, moved []int) 
 	}
 }
 
-// Energies computes the energies that the other kernel's states have under this kernel's model. It
+// Energies computes the energies that the partner's states have under this kernel's model. It
 // implements [sampler.Exchanger].
-func (k *subgraphs) Energies(e []float64, of sampler.Exchanger) {
-	o := of.(*subgraphs)
+func (k *subgraphs) Energies(e []float64, partner sampler.Exchanger) {
+	o := partner.(*subgraphs)
 	if k.own == nil {
 		for s := range e {
 			e[s] = k.constant + k.pairs.Energy(o.State(s))

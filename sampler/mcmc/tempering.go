@@ -57,7 +57,8 @@ const defaultRungs = 8
 // Name returns "tempering"; it implements [sampler.Named].
 func (Tempering) Name() string { return "tempering" }
 
-// Kernel returns a new kernel that moves the given number of chains. It implements [sampler.Method].
+// Kernel returns a new kernel that moves the given number of chains. It implements
+// [sampler.Method].
 func (t Tempering) Kernel(ctx context.Context, m energy.Model, chains int) (sampler.Kernel, error) {
 	sites, _, err := check.Shape("mcmc: Tempering", m, chains, sampler.BlockSize)
 	if err != nil {
@@ -579,20 +580,20 @@ func (k *tempering) show() {
 	}
 }
 
-// CoupleRungs lets c exchange states between two kernels: this one and the argument with. States
-// are exchanged separately on each of the rungs j = from + k·by, k = 0, 1, …. CoupleRungs returns
-// the energies of the states x and y, or ok = false if the temperatures of the two kernels differ.
-// It implements [sweep.Laddered].
-func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.Stream, from, by int, c sweep.Coupler) (e, f []float64, ok bool) {
-	o, ok := sampler.As[*tempering](with)
+// CoupleRungs lets c exchange states between this kernel and partner. States are exchanged
+// separately on each of the rungs first + k·stride for k = 0, 1, …. CoupleRungs returns the
+// energies of the states x and y, or ok = false if the temperatures of the two kernels differ. It
+// implements [sweep.Laddered].
+func (k *tempering) CoupleRungs(partner sampler.Kernel, x, y []int32, r []sampler.Stream, first, stride int, c sweep.Coupler) (e, f []float64, ok bool) {
+	o, ok := sampler.As[*tempering](partner)
 	if !ok || !slices.Equal(k.betas, o.betas) || k.behind || o.behind {
 		return nil, nil, false
 	}
 	k.pairs = k.pairs[:0]
-	for j := from; j < len(k.kernels); j += by {
+	for j := first; j < len(k.kernels); j += stride {
 		k.pairs = append(k.pairs, sweep.Pair{A: k.kernels[j], B: o.kernels[j], X: k.states(j), Y: o.states(j), Rung: j})
 	}
-	if from == 0 {
+	if first == 0 {
 		k.pairs[0].X, k.pairs[0].Y = x, y
 	}
 	c.Couple(k.pairs, r)
@@ -600,7 +601,7 @@ func (k *tempering) CoupleRungs(with sampler.Kernel, x, y []int32, r []sampler.S
 		k.coupled(p.Rung, p.X)
 		o.coupled(p.Rung, p.Y)
 	}
-	if from == 0 {
+	if first == 0 {
 		k.showCold(x)
 		o.showCold(y)
 	}
@@ -655,10 +656,10 @@ func (k *tempering) showCold(x []int32) {
 	}
 }
 
-// Align sets the inverse temperatures of the other kernel (the argument with) to those of this one.
-// It implements [sweep.Laddered].
-func (k *tempering) Align(with sampler.Kernel) {
-	o, ok := sampler.As[*tempering](with)
+// Align sets the inverse temperatures of partner to those of this kernel. It implements
+// [sweep.Laddered].
+func (k *tempering) Align(partner sampler.Kernel) {
+	o, ok := sampler.As[*tempering](partner)
 	if !ok || slices.Equal(k.betas, o.betas) {
 		return
 	}

@@ -96,9 +96,9 @@ func (h hookedLocal) Locals(d []float64, x []int32) {
 }
 
 // Move calls the function hook and then the Move method of the wrapped model.
-func (h hookedLocal) Move(d []float64, site int, to int32, x []int32) {
+func (h hookedLocal) Move(d []float64, site int, level int32, x []int32) {
 	h.hook()
-	h.m.Move(d, site, to, x)
+	h.m.Move(d, site, level, x)
 }
 
 type hookedEstimate struct {

@@ -74,10 +74,10 @@ func Handle[A, R any](e *Engine, name string, f func(context.Context, A) (R, err
 	}
 }
 
-// Within checks a number from a form or a URL. It returns an error unless least ≤ n ≤ most.
-func Within(name string, n, least, most int) error {
-	if n < least || n > most {
-		return fmt.Errorf("%s = %d, want %d … %d", name, n, least, most)
+// Within checks a number from a form or a URL. It returns an error unless lo ≤ n ≤ hi.
+func Within(name string, n, lo, hi int) error {
+	if n < lo || n > hi {
+		return fmt.Errorf("%s = %d, want %d … %d", name, n, lo, hi)
 	}
 	return nil
 }

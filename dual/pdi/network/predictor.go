@@ -63,11 +63,11 @@ func (p *Predictor) Sites() int { return p.teacher.Sites() }
 // Len returns the number of multipliers.
 func (p *Predictor) Len() int { return p.teacher.Len() }
 
-// Beta returns the temperature of the predictor from which the network learned.
+// Beta returns the temperature of the teacher (see [Predictor]).
 func (p *Predictor) Beta() float64 { return p.teacher.Beta() }
 
-// Violation stores in g the violations computed by the predictor from which the network learned,
-// plus the shift given to [Trainer.Predictor].
+// Violation stores in g the violations that the teacher computes (see [Predictor]), plus the shift
+// given to [Trainer.Predictor].
 func (p *Predictor) Violation(g []float64, x []float32) {
 	p.teacher.Violation(g, x)
 	for i := range g {
@@ -75,8 +75,8 @@ func (p *Predictor) Violation(g []float64, x []float32) {
 	}
 }
 
-// Rows describes the inequalities of the predictor from which the network learned. The bounds
-// include the shift given to [Trainer.Predictor].
+// Rows describes the inequalities of the teacher (see [Predictor]). The bounds include the shift
+// given to [Trainer.Predictor].
 func (p *Predictor) Rows() []dual.Row {
 	rows := make([]dual.Row, p.Len())
 	if d, ok := p.teacher.(dual.Described); ok {

@@ -201,13 +201,14 @@ func (a Attention) hide(p []float32) {
 	}
 }
 
-// Backward adds to dqkv the gradient with respect to the input qkv of one state. It is given the
-// gradient of the output (do) and the softmax that Forward stored for all heads (probs).
-func (a Attention) Backward(dqkv, do, probs, qkv, work []float32) {
+// Backward adds to dqkv the gradient with respect to the input qkv of one state. It is given dout,
+// the gradient with respect to the output, and probs, the softmax that Forward stored for all
+// heads.
+func (a Attention) Backward(dqkv, dout, probs, qkv, work []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads
-	a.check(do, dqkv)
-	a.check(do, qkv)
+	a.check(dout, dqkv)
+	a.check(dout, qkv)
 	rowsOf("probs", len(probs), a.Heads, n*n)
 	size := n * dim
 	atLeast("work", len(work), 7*size+2*n*n)
@@ -218,7 +219,7 @@ func (a Attention) Backward(dqkv, do, probs, qkv, work []float32) {
 	for h := range a.Heads {
 		a.gather(q, k, v, qkv, h)
 		for i := range n {
-			copy(dy[i*dim:(i+1)*dim], do[i*a.Width+h*dim:])
+			copy(dy[i*dim:(i+1)*dim], dout[i*a.Width+h*dim:])
 		}
 		p := a.probs(probs, h)
 		clear(work[4*size : 7*size])

@@ -114,14 +114,14 @@ type Output struct {
 	flags *flag.FlagSet
 }
 
-// Define adds the flags -json and -out to f. The page will list all flags of f as settings. If the
-// argument also is not "", it names the files that the program writes to the folder in addition to
-// the page, for the help text of -out.
-func (o *Output) Define(f *flag.FlagSet, also string) {
+// Define adds the flags -json and -out to f. The page will list all flags of f as settings. If
+// files is not "", it names the files that the program writes to the folder in addition to the
+// page, for the help text of -out.
+func (o *Output) Define(f *flag.FlagSet, files string) {
 	f.BoolVar(&o.JSON, "json", false, "print one JSON object and nothing else on standard output")
 	what := "write a page (index.html) and its pictures"
-	if also != "" {
-		what += " and " + also
+	if files != "" {
+		what += " and " + files
 	}
 	f.StringVar(&o.Dir, "out", "", what+" to this `folder`")
 	o.flags = f
@@ -174,13 +174,13 @@ func repeat(name string, args []string) string {
 }
 
 // Choose parses the value of -run, a comma-separated list of names, and returns the set of names.
-// It returns an error for a name that is not in the slice all.
-func Choose(list string, all []string) (map[string]bool, error) {
+// It returns an error for a name that is not in names.
+func Choose(list string, names []string) (map[string]bool, error) {
 	chosen := make(map[string]bool)
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
-		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("-run: no run %q; there are %s", name, strings.Join(all, ", "))
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("-run: no run %q; there are %s", name, strings.Join(names, ", "))
 		}
 		chosen[name] = true
 	}

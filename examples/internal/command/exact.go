@@ -43,11 +43,11 @@ const (
 	Chains = "the chains have the model given the constraint as their stationary distribution; the MCSE is the error of a mean"
 )
 
-// Changed returns the text for a run that the argument text describes, except that something (the
-// argument by, such as guidance) changes the predictions.
-func Changed(by, text string) string { return by + " changes predictions; " + text }
+// Changed returns the text for a run that the given text describes, except that a cause, such as
+// guidance, changes the predictions.
+func Changed(cause, text string) string { return cause + " changes predictions; " + text }
 
-// Excluding returns the text for a run that the argument text describes, except that no sample may
+// Excluding returns the text for a run that the given text describes, except that no sample may
 // repeat an earlier one.
 func Excluding(text string) string { return text + "; each sample excludes the earlier ones, too" }
 

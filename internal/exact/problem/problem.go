@@ -30,13 +30,12 @@ type Problem struct {
 	Judges        []func(x []int32) bool // for each constraint: whether x satisfies it
 }
 
-// New draws a problem with at most 5 levels and 7 sites. The argument most limits the number of all
-// sequences of this length. New includes each of these constraints with some probability: a regular
-// expression, a count of tokens, a list of excluded sequences, and a mask of the tokens allowed at
-// each site.
-func New(t testing.TB, r *rand.Rand, most float64) *Problem {
+// New draws a problem with at most 5 levels and 7 sites, whose number of sequences does not exceed
+// limit. New includes each of these constraints with some probability: a regular expression, a
+// count of tokens, a list of excluded sequences, and a mask of the tokens allowed at each site.
+func New(t testing.TB, r *rand.Rand, limit float64) *Problem {
 	p := &Problem{Sites: 1 + r.IntN(7), Levels: 1 + r.IntN(5)}
-	for math.Pow(float64(p.Levels), float64(p.Sites)) > most {
+	for math.Pow(float64(p.Levels), float64(p.Sites)) > limit {
 		p.Sites--
 	}
 	var parts []constraint.Automaton

@@ -54,13 +54,13 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, field))
 }
 
-// Ring returns an Ising model on a ring. The argument near is the number of neighbours on either
-// side of a site. The sign of a coupling alternates with the distance.
-func Ring(t *testing.T, sites, near int, strength float64) *model.Ising {
+// Ring returns an Ising model on a ring, in which a site has reach neighbours on either side. The
+// sign of a coupling alternates with the distance.
+func Ring(t *testing.T, sites, reach int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
 	for i := range sites {
-		for k := 1; k <= near; k++ {
+		for k := 1; k <= reach; k++ {
 			edges = append(edges, model.Edge{I: i, J: (i + k) % sites, W: 1 - 2*float64(k%2)})
 		}
 	}
@@ -102,8 +102,8 @@ func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, se
 }
 
 // ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. It calls
-// the function before at the start of every step.
-func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(), draws int, seed uint64) [][]int {
+// hook at the start of every step.
+func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, hook func(), draws int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
 	all := exact.States(sites, levels)
@@ -127,7 +127,7 @@ func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, before func(
 				copy(block[s*sites:], all[x])
 			}
 			require.NoError(t, k.Reset(sampler.Control{}, block))
-			before()
+			hook()
 			k.Step(sampler.Control{}, info, block, r)
 			exact.Tally(counts[x], block, sites, levels)
 			for s := range info {

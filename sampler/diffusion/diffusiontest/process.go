@@ -71,13 +71,13 @@ func (c *Claim) UnmarshalText(name []byte) error {
 type ProcessOptions struct {
 	Claim Claim
 
-	// Step returns the documented step of one site from time t to time s. The arguments at and as
-	// are the signal levels at these two times. The step maps the level of the site and the
+	// Step returns the documented step of one site from time t to time s. The signal levels at
+	// these two times are alphaT and alphaS. The step maps the level of the site and the
 	// distribution p of its clean token to the distribution of its next level.
 	//
 	// If Step is nil and the prior is all masks, the step is [MaskedStep] without remasking. If
 	// Step is nil otherwise, the step is that of uniform noise.
-	Step func(t, s, at, as float64) func(level int32, p []float64) []float64
+	Step func(t, s, alphaT, alphaS float64) func(level int32, p []float64) []float64
 
 	// Counts lists the numbers of steps to try; nil means 1, 3 and 8.
 	Counts []int

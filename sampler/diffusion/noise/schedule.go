@@ -41,13 +41,13 @@ type Tabulated interface {
 
 // Resolve returns the schedule that a process uses if its field Schedule is c. A nil c means
 // LogLinear{}. A [Tabulated] c is replaced by its table. Resolve returns an error if a [Checked]
-// schedule is invalid, if α(0) ≠ 1, or if α(1) is outside [0, 1). Error messages begin with the
-// string who, which names the process, such as "diffusion: Masked".
-func Resolve(who string, c Schedule) (Schedule, error) {
+// schedule is invalid, if α(0) ≠ 1, or if α(1) is outside [0, 1). Error messages begin with caller,
+// which names the process, such as "diffusion: Masked".
+func Resolve(caller string, c Schedule) (Schedule, error) {
 	if c == nil {
 		return LogLinear{}, nil
 	}
-	if err := check.Given(who, "Schedule", c); err != nil {
+	if err := check.Given(caller, "Schedule", c); err != nil {
 		return nil, err
 	}
 	if own, ok := c.(Checked); ok {
@@ -56,10 +56,10 @@ func Resolve(who string, c Schedule) (Schedule, error) {
 		}
 	}
 	if a := c.Alpha(0); a != 1 {
-		return nil, fmt.Errorf("%s: Schedule.Alpha(0) = %v, want 1", who, a)
+		return nil, fmt.Errorf("%s: Schedule.Alpha(0) = %v, want 1", caller, a)
 	}
 	if a := c.Alpha(1); !(a >= 0 && a < 1) {
-		return nil, fmt.Errorf("%s: Schedule.Alpha(1) = %v, want in [0, 1)", who, a)
+		return nil, fmt.Errorf("%s: Schedule.Alpha(1) = %v, want in [0, 1)", caller, a)
 	}
 	if t, ok := c.(Tabulated); ok {
 		return t.Tabulate(), nil

@@ -14,10 +14,10 @@ import (
 
 // Interrupted runs a program with args and -checkpoint, and cancels the context after a certain
 // number of calls of its Err method. It repeats this with -resume and larger numbers until the
-// program ends normally, and returns the program's report. During the test, programs save at
-// every opportunity. Finally, Interrupted checks that a run without -resume rejects the existing
-// files, and that a run with -resume and the additional arguments other rejects them too.
-func Interrupted[R, O any](t testing.TB, parse func(args []string) (O, error), run func(ctx context.Context, o O) (R, error), args []string, other ...string) R {
+// program ends normally, and returns the program's report. During the test, programs save at every
+// opportunity. Finally, Interrupted checks that a run without -resume rejects the existing files,
+// and that a run with -resume and the arguments in extra rejects them too.
+func Interrupted[R, O any](t testing.TB, parse func(args []string) (O, error), run func(ctx context.Context, o O) (R, error), args []string, extra ...string) R {
 	t.Helper()
 	every := checkpoint.Every
 	checkpoint.Every = 0
@@ -50,8 +50,8 @@ func Interrupted[R, O any](t testing.TB, parse func(args []string) (O, error), r
 	if _, err := once(context.Background()); err == nil || !strings.Contains(err.Error(), "exists: resume from it with -resume") {
 		t.Errorf("%q without -resume: %v", args, err)
 	}
-	if _, err := once(context.Background(), append([]string{"-resume"}, other...)...); err == nil {
-		t.Errorf("%q goes on with %q", args, other)
+	if _, err := once(context.Background(), append([]string{"-resume"}, extra...)...); err == nil {
+		t.Errorf("%q goes on with %q", args, extra)
 	}
 	if _, err := parse([]string{"-resume"}); err == nil || !strings.Contains(err.Error(), "-checkpoint") {
 		t.Error(err)
