@@ -13,8 +13,8 @@ import (
 // BitSites.
 const BitSites = 512
 
-// BitGroups is the number of groups of random words that a redraw of [BitSites] sites reserves. A
-// group has [GroupWords] words, so a site has 64 random bits. Most of these bits are never
+// BitGroups is the number of groups of [GroupWords] random words that are reserved for a redraw of
+// [BitSites] sites. That is 64 random bits for each site. Most of them are never
 // computed.
 const BitGroups = 16
 

@@ -72,7 +72,7 @@ func (g *Grid) strip(job int) (lo, hi int) { return job * strip, min(job*strip+s
 // own returns the words lo … hi−1 of the sites.
 func (s *GridState) own(lo, hi int) []uint64 { return s.bits[s.pad+lo : s.pad+hi] }
 
-// Propose draws which sites flip in the strip with index job, and stores the new states in dst.
+// Propose flips random sites of the strip with index job, and stores the new states in dst.
 // Each draw depends only on the present state s. Call dst.Close when all strips are done.
 func (s *GridState) Propose(dst *GridState, job int, o *simd.FlipOdds, src Source) {
 	lo, hi := s.strip(job)

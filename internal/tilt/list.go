@@ -52,8 +52,8 @@ func (t *List) row(k int) []float64 { return t.g[k*t.n : (k+1)*t.n] }
 //
 //	Z = Σ_k exp(−(f0[k] + λᵀg[k])/β).
 //
-// Value is a [concave.Func]. The gradient is E[g], the curvature is Cov(g)/β, and the size of a
-// gradient component is E|g_j − E[g_j]|. Here E and Cov weight the states by the terms of Z. Value
+// Value is a [concave.Func]. It stores the gradient E[g] in grad, Cov(g)/β in curv, and
+// E|g_j − E[g_j]| in size[j]. Here E and Cov weight the states by the terms of Z. Value
 // returns +Inf if λᵀg > 0 in every state. In that case no distribution satisfies the inequalities,
 // and the function grows without bound along λ.
 func (t *List) Value(lambda, grad, curv, size []float64) float64 {

@@ -189,8 +189,8 @@ func (g *Graph) usable(l *layer, token int32) bool {
 
 // Count returns the exact number of accepted sequences. If v is not nil, it holds a log-weight for
 // every token at every site. A sequence does not count if one of its tokens has log-weight −Inf.
-// Count fails only if the context ends, with the context's cause. It panics unless v is nil or has
-// sites·levels entries.
+// If the context ends, Count returns its cause; there are no other errors. It panics unless v is nil
+// or has sites·levels entries.
 func (g *Graph) Count(ctx context.Context, v []float32) (*big.Int, error) {
 	var meter poll.Meter
 	if meter.Watch(ctx); meter.Poll() != nil {

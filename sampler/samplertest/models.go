@@ -201,8 +201,8 @@ func (t *table) Conditional(d []float64, site int, x []int32) {
 	}
 }
 
-// Gradient stores the energies in e. In g it stores the energy differences of all single-site
-// changes, to which it has added random errors. It implements [energy.Differentiable].
+// Gradient stores the energies in e. In g it stores the energy difference of every single-site
+// change plus a random error. It implements [energy.Differentiable].
 func (t *table) Gradient(e []float64, g []float32, x []int32) {
 	t.Energy(e, x)
 	lengths(len(g), len(x)*t.levels, 1)
