@@ -1,9 +1,12 @@
 package grammar
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 )
 
 // Names that have passed and do not begin with the text read so far do not matter: the automaton is the
@@ -99,4 +102,29 @@ func TestSharedNames(t *testing.T) {
 			require.Equal(t, want[i], g.Accepts(text), text)
 		}
 	}
+}
+
+// The runs of many names take memory for the states that they reach, not for all names each.
+func TestManyNames(t *testing.T) {
+	exact.SkipUnderRace(t)
+	g, err := JSONSchema(t.Context(), []byte(`{"properties":{`+listed(1000, `"a%d":{"type":"null"}`)+`},"additionalProperties":false}`), SchemaConfig{Compact: true})
+	require.NoError(t, err)
+	r, err := g.trim(t.Context(), true)
+	require.NoError(t, err)
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	ctx := &weighing{Context: t.Context()}
+	_, err = r.explore(ctx, "", g.limits)
+	require.NoError(t, err)
+	t.Log(ctx.looks, ctx.most-before.HeapAlloc, r.memory())
+	require.Less(t, ctx.most-before.HeapAlloc, uint64(r.memory()))
+	// and all of them share what they know of each other
+	shared := map[*int32]bool{}
+	for _, v := range r.n.nodes {
+		if x, is := v.scalar.(*table); is && x.group != nil {
+			shared[&x.passed[0]] = true
+		}
+	}
+	require.Len(t, shared, 1)
 }

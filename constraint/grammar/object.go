@@ -587,12 +587,11 @@ func (n *network) groupNames() {
 			continue
 		}
 		slices.SortFunc(nodes, func(a, b int32) int { return passed(a) - passed(b) })
-		for _, at := range nodes {
+		all := make([]int32, len(nodes))
+		for i, at := range nodes {
+			all[i] = int32(passed(at))
 			t := n.nodes[at].scalar.(*table)
-			t.group = nodes
-			for _, other := range nodes {
-				t.passed = append(t.passed, int32(passed(other)))
-			}
+			t.group, t.passed = nodes, all
 		}
 	}
 }
@@ -604,18 +603,6 @@ func (t *table) node(node, state int32) int32 {
 	if t.group == nil {
 		return node
 	}
-	for int(state) >= len(t.nodes) {
-		t.nodes = append(t.nodes, 0)
-	}
-	to := &t.nodes[state]
-	if *to == 0 {
-		*to = t.findNode(node, state) + 1
-	}
-	return *to - 1
-}
-
-// findNode is node without the cache.
-func (t *table) findNode(node, state int32) int32 {
 	r := t.leads.(*nameRun)
 	s := &r.o.keys.states[state]
 	if s.at == closed {

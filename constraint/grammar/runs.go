@@ -161,34 +161,37 @@ func (r *runs) fill(q int32) {
 // the same number alike.
 func (r *runs) rowOf(x item) []int32 {
 	v := &r.n.nodes[x.node]
-	list, at := &r.plain, x.node
-	if v.scalar != nil {
-		list, at = &v.scalar.(*table).read, x.state
+	t, _ := v.scalar.(*table)
+	var row []int32
+	if t != nil {
+		row = t.read[x.state]
+	} else {
+		for int(x.node) >= len(r.plain) {
+			r.plain = append(r.plain, nil)
+		}
+		row = r.plain[x.node]
 	}
-	for int(at) >= len(*list) {
-		*list = append(*list, nil)
-	}
-	if row := (*list)[at]; row != nil {
+	if row != nil {
 		return row
 	}
-	some, of := r.byteClasses().some, &r.classes.of
-	n := len(some)
+	classes := r.byteClasses()
+	n := len(classes.some)
 	if len(r.cells) < n {
 		r.cells = make([]int32, 16*n)
 	}
-	row := r.cells[:n:n]
-	if v.scalar != nil {
-		c := r.scalarMoves(v.scalar.(*table), x.state)
+	row = r.cells[:n:n]
+	if t != nil {
+		c := r.scalarMoves(t, x.state)
 		moves, last, m := r.moves[:len(c.some)], int32(-1), int32(-1)
 		for i, to := range moves {
 			if to != last {
 				if last, m = to, to; to >= 0 {
-					m = to<<1 | int32(bit(v.scalar.final(to)))
+					m = to<<1 | int32(bit(t.final(to)))
 				}
 			}
 			moves[i] = m
 		}
-		for i, b := range some {
+		for i, b := range classes.some {
 			row[i] = moves[c.of[b]]
 		}
 		if slices.Equal(row, r.latest) { // names of objects that are read side by side
@@ -196,19 +199,22 @@ func (r *runs) rowOf(x item) []int32 {
 		} else {
 			r.latest, r.cells = row, r.cells[n:]
 		}
-		(*list)[at] = row
+		if t.read == nil {
+			t.read = map[int32][]int32{}
+		}
+		t.read[x.state] = row
 		return row
 	}
 	r.cells = r.cells[n:]
-	(*list)[at] = row
+	r.plain[x.node] = row
 	clear(row)
 	c := newByteClasses()
 	bits := 0 // bits of row in use
 	for _, a := range v.arcs {
 		if a.low == a.high {
-			row[of[a.low]] |= 1 << bits
+			row[classes.of[a.low]] |= 1 << bits
 		} else {
-			for i, b := range some {
+			for i, b := range classes.some {
 				if a.low <= b && b <= a.high {
 					row[i] |= 1 << bits
 				}
@@ -222,7 +228,7 @@ func (r *runs) rowOf(x item) []int32 {
 	}
 	c.splitBy(row)
 	clear(row)
-	for i, b := range some { // what a call does with its first byte may be anything
+	for i, b := range classes.some { // what a call does with its first byte may be anything
 		if slices.ContainsFunc(v.calls, func(c callArc) bool { return r.begins(c.rule, b) }) {
 			row[i] = 1 + int32(i)
 		}

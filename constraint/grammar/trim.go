@@ -152,9 +152,10 @@ type table struct {
 	// nodes where the names are the same, apart from those that have passed, and the numbers of names that
 	// have passed there, in ascending order; nil if there is only one or they are not known
 	group, passed []int32
-	nodes         []int32 // 1 + the result of node by state, 0 if not known; used if there is a group
 	rows          []*tableRow
-	read          [][]int32 // next states by state and class of bytes of the network; nil if not known
+	// next states by state and class of bytes of the network (see runs.rowOf): a map, because there may be
+	// thousands of tables of the same names, each of which is asked for few of their states
+	read map[int32][]int32
 
 	classes *byteClasses // classes of bytes of the automaton; nil until a move is computed
 }
