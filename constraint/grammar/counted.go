@@ -1,8 +1,11 @@
 package grammar
 
 import (
+	"math"
 	"slices"
 	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // letters holds the moves of a string of any length. Those of a string of restricted length are the
@@ -160,9 +163,11 @@ func (c *counted) slot(s countedState) int {
 	}
 }
 
-// reaches returns the number of states in which a text that begins in state q does not end, or a larger
-// number than most as soon as there are more.
-func (c *counted) reaches(q int32, most int) (total int) {
+// reaches returns the number of states in which a text that begins in state q does not end. It visits each
+// of them, except for those of numbers of characters that have the same states, and returns a larger
+// number than most, which may be too low, once it has visited more. It returns 0 once the context of the
+// meter has ended.
+func (c *counted) reaches(q int32, most int, m *poll.Meter) int {
 	list, next := []int32{c.states[q].at}, []int32(nil) // states with count characters, and with one more
 	var seen, ahead []int32                             // 1 + the last count with which each state was found
 	mark := func(list, seen []int32, s countedState) ([]int32, []int32) {
@@ -176,11 +181,17 @@ func (c *counted) reaches(q int32, most int) (total int) {
 		return append(list, s.at), seen
 	}
 	_, seen = mark(nil, seen, c.states[q])
-	end := max(c.least, c.most)
+	end := c.least // the last count
+	if c.most >= 0 {
+		end = c.most
+	}
+	visited, skipped := int64(0), int64(0)
 	for count := c.states[q].count; count <= end && len(list) > 0; count++ {
 		begun := len(list)
 		for i := 0; i < len(list); i++ {
-			c.row(list[i])
+			if m.Done(64 + 8*len(c.row(list[i]))) {
+				return 0
+			}
 			for _, m := range c.moves[list[i]] {
 				if s, ok := c.after(countedState{list[i], count}, m); !ok || c.a.states[s.at].at == closed {
 					continue
@@ -190,16 +201,20 @@ func (c *counted) reaches(q int32, most int) (total int) {
 					next, ahead = mark(next, ahead, s)
 				}
 			}
+			if n := visited + int64(len(list)+len(next)); n > int64(most) {
+				return int(min(n+skipped, math.MaxInt))
+			}
 		}
-		total += len(list)
-		if end-count > 16 && slices.Equal(next, list[:begun]) { // every count up to the last one has these states
-			return total + len(list)*int(max(0, end-1-count))
-		}
-		if total > most {
-			return total
+		visited += int64(len(list))
+		if count+1 < end && slices.Equal(next, list[:begun]) { // every count before the last one has these states
+			skipped = int64(len(list)) * int64(end-1-count)
+			for _, at := range next {
+				ahead[at] = end + 1
+			}
+			count = end - 1
 		}
 		list, next = next, list[:0]
 		seen, ahead = ahead, seen
 	}
-	return total
+	return int(min(visited+skipped, math.MaxInt))
 }

@@ -124,6 +124,7 @@ func TestExploredMemory(t *testing.T) {
 		`{"type":"string","pattern":"^( !#%&',:;<=>@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~)*$","maxLength":3000}`,
 		`{"type":"string","minLength":10000}`,
 	} {
+		schema = `{"anyOf":[{"const":"."},` + schema + `]}` // so that the states are not counted before they are made
 		g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{Limits: constraint.Limits{Bytes: bound}})
 		assert.NoError(t, err)
 		runtime.GC()
@@ -134,14 +135,15 @@ func TestExploredMemory(t *testing.T) {
 		var limit *constraint.LimitError
 		assert.ErrorAs(t, err, &limit)
 		assert.Greater(t, ctx.looks, 512)
-		assert.Greater(t, ctx.most, before.HeapAlloc+bound/3)
+		t.Log(ctx.most-before.HeapAlloc, limit, ctx.looks)
+		assert.Greater(t, ctx.most, before.HeapAlloc+bound/2)
 		assert.Less(t, ctx.most, before.HeapAlloc+bound*6/5)
 	}
 }
 
 // A string whose length may be very great has too many states, which is found before they are made.
 func TestExploredLength(t *testing.T) {
-	for most, want := range map[int]int{1 << 17: 9 << 17, 40: 0} {
+	for most, want := range map[int]int{1 << 17: 22<<17 + 1, 40: 0} {
 		schema := fmt.Sprintf(`{"properties":{"a":{"type":"string","maxLength":%d}},"additionalProperties":false}`, most)
 		g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{})
 		assert.NoError(t, err)
@@ -153,7 +155,7 @@ func TestExploredLength(t *testing.T) {
 		}
 		var limit *constraint.LimitError
 		assert.ErrorAs(t, err, &limit)
-		assert.Greater(t, limit.Value, want)
+		assert.Equal(t, want, limit.Value)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -250,9 +251,10 @@ const (
 )
 
 // memory returns the estimated memory of all states in bytes.
-func (s *subsets) memory() int {
-	return itemBytes*s.items + (stateBytes+classBytes*len(s.byteClasses().some))*len(s.states)
-}
+func (s *subsets) memory() int { return itemBytes*s.items + s.bytesOfState()*len(s.states) }
+
+// bytesOfState returns the estimated memory of a state without its items in bytes.
+func (s *subsets) bytesOfState() int { return stateBytes + classBytes*len(s.byteClasses().some) }
 
 // accepts reports whether a text may end in state q, which must be of the top level.
 func (s *subsets) accepts(q int32) bool {
@@ -640,11 +642,14 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 				return nil, err
 			}
 			if fewest := s.fewest(x.list[x.head], limits); fewest > 0 {
-				if err := limits.Check(r.n.name+": a string of great length", fewest, 0, 0); err != nil {
+				if err := limits.Check(r.n.name+": a string of great length", fewest, 0, min(fewest, math.MaxInt/s.bytesOfState())*s.bytesOfState()); err != nil {
 					return nil, err
 				}
 			}
-			if most := max(limits.States, 1<<18); s.items/itemsOfState > most {
+			if err := s.meter.Err(); err != nil { // the count of these states may have ended
+				return nil, err
+			}
+			if most := max(limits.States, defaultStates); s.items/itemsOfState > most {
 				return nil, &constraint.LimitError{What: r.n.name + ": parts of states (see Limits.States)", Value: s.items, Bound: itemsOfState * most}
 			}
 		}
@@ -673,6 +678,12 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 	return s.machine()
 }
 
+// The values that [constraint.Limits] stands for by 0.
+const (
+	defaultStates = 1 << 18
+	defaultBytes  = 1 << 29
+)
+
 // itemsOfState bounds the total number of items of explored states, for each state that the limits
 // allow. There are about as many items as states unless many schemas are read side by side, where every
 // state takes long.
@@ -690,11 +701,14 @@ func (s *subsets) fewest(q int32, limits constraint.Limits) int {
 		return 0
 	}
 	if a, is := t.automaton.(*counted); is && max(a.least, a.most) > 0 && x[0].state == a.next(a.start(), '"') {
-		most := limits.States
+		most, bytes := limits.States, limits.Bytes
 		if most == 0 {
-			most = 1 << 18
+			most = defaultStates
 		}
-		return a.reaches(x[0].state, most)
+		if bytes == 0 {
+			bytes = defaultBytes
+		}
+		return a.reaches(x[0].state, min(most, bytes/s.bytesOfState()), &s.meter)
 	}
 	return 0
 }
