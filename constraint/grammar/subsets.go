@@ -245,7 +245,7 @@ func (s *subsets) add(level int32, items []item) int32 {
 // Estimated memory in bytes of a state, with its number and the states of the automata of the network
 // that it consists of, of a class of bytes in its row, and of an item.
 const (
-	stateBytes = 600
+	stateBytes = 400
 	classBytes = 4
 	itemBytes  = 8
 )
