@@ -335,14 +335,14 @@ func (g *Grammar) trim(ctx context.Context, whole bool) (*runs, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.meter.Unwatch()
+	defer n.meter.Unwatch()
 	if whole {
 		for _, v := range trimmed.nodes {
 			if t, is := v.scalar.(*table); is {
 				t.all = true // the automaton loses these states when it is minimised
 			}
 		}
-		if err := trimmed.unite(ctx); err != nil {
+		if err := trimmed.unite(ctx, g.limits); err != nil {
 			return nil, err
 		}
 	}

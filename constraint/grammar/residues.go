@@ -2,9 +2,12 @@ package grammar
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
 // Bounds for numbers with divisors: residues bounds the modulus up to which the allowed residues are
@@ -13,22 +16,32 @@ import (
 const (
 	residues = 1 << 17
 	alikes   = 1 << 15
+	// the largest number of automata that are united, for as many residues as are listed
+	unions = 64
 	// the largest number of constants for which an automaton is minimised: each state compares with all
 	constants = 64
 )
 
 // united returns an automaton for the numbers that at least one of the automata accepts, with as few
-// residues as distinguish these numbers. It returns nil if the automata differ in more than their
-// divisors, or if there are too many residues.
-func united(all []*numberAutomaton) *numberAutomaton {
+// residues as distinguish these numbers. The automata differ at most in their divisors. It returns nil if
+// there are too many residues, or once the context of the meter has ended.
+func united(all []*numberAutomaton, m *poll.Meter) *numberAutomaton {
 	spec := all[0].numberSpec
 	spec.steps = nil
+	has := map[step]bool{}
+	modulus, places := int64(1), 0 // the least common multiple of all divisors, in units of 10^−places
 	for _, a := range all {
-		if !a.alike(&spec) {
+		more := max(places, a.places)
+		if a.modulus > residues || more-min(places, a.places) > 5 || m.Done(64*len(a.steps)) {
+			return nil
+		}
+		x, y := modulus*power(more-places), a.modulus*power(more-a.places)
+		if modulus, places = x/gcd(x, y)*y, more; modulus*int64(len(all)) > unions*residues || modulus > residues {
 			return nil
 		}
 		for _, x := range a.steps {
-			if !slices.Contains(spec.steps, x) {
+			if !has[x] {
+				has[x] = true
 				spec.steps = append(spec.steps, x)
 			}
 		}
@@ -43,6 +56,9 @@ func united(all []*numberAutomaton) *numberAutomaton {
 		u.beyond = u.beyond || a.beyond
 		scale := power(u.places - a.places)
 		for r := range good {
+			if r&1023 == 0 && m.Done(1024*len(a.steps)) {
+				return nil
+			}
 			good[r] = good[r] || a.divides(int64(r), scale)
 		}
 	}
@@ -54,10 +70,10 @@ func united(all []*numberAutomaton) *numberAutomaton {
 	return u
 }
 
-// alike reports whether s and t differ at most in their divisors.
-func (s *numberSpec) alike(t *numberSpec) bool {
-	return s.integer == t.integer && s.whole == t.whole && s.plain == t.plain && s.canonical == t.canonical &&
-		slices.Equal(s.bounds, t.bounds) && (s.among == nil) == (t.among == nil) && slices.Equal(s.among, t.among) && slices.Equal(s.except, t.except)
+// apartFromSteps returns a key that s and t share if they differ at most in their divisors.
+func (s numberSpec) apartFromSteps() string {
+	s.steps = nil
+	return fmt.Sprintf("%v %t", s, s.among == nil)
 }
 
 // period returns the least divisor p of len(x) for which x[i] = x[i+p] for all i.
@@ -126,11 +142,19 @@ func alikeResidues(good []bool) []int32 {
 
 // unite replaces the automata of scalars by ones that take less time to explore: those of numbers by
 // minimal ones, several that run between the same two nodes by one, and those of strings by counted
-// ones.
-func (n *network) unite(ctx context.Context) error {
+// ones. The automata of numbers have at most as many states together as the limits allow; others remain
+// as they are.
+func (n *network) unite(ctx context.Context, limits constraint.Limits) error {
 	n.groupNames()
+	left := limits.States
+	if left == 0 {
+		left = defaultStates
+	}
 	known := map[string]*table{}
-	ids := map[*numberAutomaton]int32{}
+	specs := map[string]int32{}
+	type number struct{ id, spec int32 }
+	ids := map[*numberAutomaton]number{}
+	type set struct{ to, spec int32 } // the node to which numbers lead, and what they have in common
 	for at := range n.nodes {
 		v := &n.nodes[at]
 		if t, is := v.scalar.(*table); is {
@@ -138,51 +162,91 @@ func (n *network) unite(ctx context.Context) error {
 				t.automaton, t.direct = countedOf(a), true
 			}
 		}
-		var drop []int32
-		for i, from := range v.free {
+		var sets []set
+		var members map[set][]int32
+		for _, from := range v.free {
 			a := n.numberAt(from)
-			if a == nil || slices.Contains(drop, from) {
+			if a == nil {
 				continue
 			}
-			all, nodes := []*numberAutomaton{a}, []int32(nil)
-			for _, other := range v.free[i+1:] {
-				if b := n.numberAt(other); b != nil && n.nodes[other].free[0] == n.nodes[from].free[0] {
-					all, nodes = append(all, b), append(nodes, other)
-				}
-			}
-			key := make([]int32, 0, len(all))
-			for _, b := range all {
-				if _, ok := ids[b]; !ok {
-					ids[b] = int32(len(ids))
-				}
-				key = append(key, ids[b])
-			}
-			k := words(key)
-			t, ok := known[k]
+			x, ok := ids[a]
 			if !ok {
-				u := united(all)
-				if u != nil {
-					m, err := u.minimal(ctx)
-					if err != nil {
-						return err
-					}
-					t = newTable(m)
-					_, t.direct = m.(terminal)
-					t.all = true
+				k := a.apartFromSteps()
+				if _, ok := specs[k]; !ok {
+					specs[k] = int32(len(specs))
 				}
-				known[k] = t
+				x = number{int32(len(ids)), specs[k]}
+				ids[a] = x
+			}
+			if members == nil {
+				members = map[set][]int32{}
+			}
+			k := set{n.nodes[from].free[0], x.spec}
+			if members[k] == nil {
+				sets = append(sets, k)
+			}
+			members[k] = append(members[k], from)
+		}
+		var drop map[int32]bool
+		for _, k := range sets {
+			nodes := members[k]
+			var all []*numberAutomaton
+			var key []int32
+			for _, from := range nodes {
+				a := n.numberAt(from)
+				all, key = append(all, a), append(key, ids[a].id)
+			}
+			if err := n.check(64 * len(nodes)); err != nil {
+				return err
+			}
+			t, ok := known[words(key)]
+			if !ok && left > 0 {
+				var err error
+				if t, err = n.number(ctx, all, &left, limits); err != nil {
+					return err
+				}
+				known[words(key)] = t
 			}
 			if t == nil {
 				continue
 			}
-			n.nodes[from].scalar = t
-			drop = append(drop, nodes...)
+			n.nodes[nodes[0]].scalar = t
+			for _, from := range nodes[1:] {
+				if drop == nil {
+					drop = map[int32]bool{}
+				}
+				drop[from] = true
+			}
 		}
 		if drop != nil {
-			v.free = keep(v.free, func(to int32) bool { return !slices.Contains(drop, to) })
+			v.free = keep(v.free, func(to int32) bool { return !drop[to] })
 		}
 	}
 	return nil
+}
+
+// number returns a table of the numbers that at least one of the automata accepts, nil if it would be no
+// smaller. It subtracts the states that it makes from left, and charges those that it keeps.
+func (n *network) number(ctx context.Context, all []*numberAutomaton, left *int, limits constraint.Limits) (*table, error) {
+	u := united(all, n.meter)
+	if u == nil {
+		return nil, n.meter.Err()
+	}
+	limits.States = min(1<<14, *left)
+	m, made, err := u.minimal(ctx, limits)
+	if err != nil {
+		return nil, err
+	}
+	*left -= made
+	t := newTable(m)
+	t.all = true
+	if d, is := m.(terminal); is {
+		t.direct = true
+		n.charge(nodeBytes * d.byteAutomaton.(*constraint.DFA).States())
+	} else {
+		n.charge(arcBytes * len(u.good)) // and their classes
+	}
+	return t, n.check(64 * made)
 }
 
 // numberAt returns the automaton of the restricted numbers that run at a node and lead to one other,
@@ -200,14 +264,17 @@ func (n *network) numberAt(at int32) *numberAutomaton {
 	return a
 }
 
-// minimal returns the minimal automaton of the numbers, or a itself if that is large or there are no
-// numbers.
-func (a *numberAutomaton) minimal(ctx context.Context) (automaton, error) {
-	d, err := constraint.Compile(ctx, numberBytes{a}, 256, constraint.Limits{States: 1 << 14})
+// minimal returns the minimal automaton of the numbers, or a itself, without the states that were made, if
+// that is large or there are no numbers. The second result is the number of states that were made.
+func (a *numberAutomaton) minimal(ctx context.Context, limits constraint.Limits) (automaton, int, error) {
+	d, err := constraint.Compile(ctx, numberBytes{a}, 256, limits)
+	made := len(a.states)
 	if err != nil {
-		return a, ctx.Err()
+		a.number, a.states = map[numberState]int32{}, nil
+		a.find(numberState{order: strings.Repeat("=", len(a.against))})
+		return a, made, ctx.Err()
 	}
-	return terminal{d}, nil
+	return terminal{d}, made, nil
 }
 
 // numberBytes is a number automaton as a [constraint.Automaton].

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gibbsite-go/gibbsite/constraint"
 )
 
 // TestUnited compares the minimal automaton of the union of random numbers with all automata of these
@@ -38,9 +40,9 @@ func TestUnited(t *testing.T) {
 			require.NoError(t, err)
 			all = append(all, a)
 		}
-		u := united(all)
+		u := united(all, nil)
 		require.NotNil(t, u)
-		m, err := u.minimal(context.Background())
+		m, _, err := u.minimal(context.Background(), constraint.Limits{States: 1 << 14})
 		require.NoError(t, err)
 		type places struct{ m, a, b, c int32 }
 		start := places{m.start(), 0, 0, 0}
