@@ -3,7 +3,10 @@ package grammar
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -97,4 +100,85 @@ func TestAlikeResidues(t *testing.T) {
 		}
 		require.Equal(t, p+1, period(x))
 	}
+}
+
+// numbersAt returns the distinct automata of numbers of a network: those that are minimal, and others.
+func numbersAt(n *network) (minimal []*constraint.DFA, others []*numberAutomaton) {
+	seen := map[automaton]bool{}
+	for _, v := range n.nodes {
+		for _, to := range v.free {
+			t, is := n.nodes[to].scalar.(*table)
+			if !is || seen[t.automaton] {
+				continue
+			}
+			seen[t.automaton] = true
+			switch a := t.automaton.(type) {
+			case terminal:
+				if d, is := a.byteAutomaton.(*constraint.DFA); is {
+					minimal = append(minimal, d)
+				}
+			case *numberAutomaton:
+				others = append(others, a)
+			}
+		}
+	}
+	return minimal, others
+}
+
+// Numbers with the same bounds are united wherever they are among others, and not at all if there are too
+// many residues.
+func TestUniteSets(t *testing.T) {
+	for schema, want := range map[string][2]int{
+		`{"anyOf":[{"type":"number","multipleOf":3,"minimum":0},{"type":"number","multipleOf":4},{"type":"number","multipleOf":5,"minimum":0},{"type":"number","multipleOf":7}]}`: {2, 0},
+		`{"anyOf":[` + listed(90, `{"type":"number","multipleOf":1%d1}`) + `]}`:                                                                                                   {0, 90},
+	} {
+		g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{})
+		require.NoError(t, err)
+		r, err := g.trim(t.Context(), true)
+		require.NoError(t, err)
+		minimal, others := numbersAt(r.n)
+		require.Equal(t, want, [2]int{len(minimal), len(others)}, schema)
+	}
+}
+
+// The numbers of many properties are made minimal only as long as the limits allow, and those that are not
+// keep no states that were made for it.
+func TestUniteLimits(t *testing.T) {
+	const states = 1 << 13
+	schema := `{"properties":{` + listed(60, `"a%d":{"type":"number","multipleOf":7%d,"minimum":%d}`) + `},"additionalProperties":false}`
+	g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{Limits: constraint.Limits{States: states}})
+	require.NoError(t, err)
+	r, err := g.trim(t.Context(), true)
+	require.NoError(t, err)
+	minimal, others := numbersAt(r.n)
+	sum, kept := 0, 0
+	for _, a := range minimal {
+		sum += a.States()
+	}
+	for _, a := range others {
+		if a.good == nil {
+			kept++
+		} else {
+			require.Len(t, a.states, 1)
+		}
+	}
+	require.Positive(t, sum)
+	require.Less(t, sum, states)
+	require.Greater(t, kept, 30)
+}
+
+// The union of many numbers ends with its context.
+func TestUniteLooks(t *testing.T) {
+	numbers := []string{`{"type":"number","multipleOf":8192}`}
+	for i := 1; i <= 1<<10; i *= 2 {
+		numbers = append(numbers, fmt.Sprintf(`{"type":"number","multipleOf":%d},{"type":"number","multipleOf":%d}`, 3*i, 5*i))
+	}
+	g, err := JSONSchema(t.Context(), []byte(`{"anyOf":[`+strings.Join(numbers, ",")+`]}`), SchemaConfig{})
+	require.NoError(t, err)
+	ctx := &ticking{Context: t.Context(), ends: math.MaxInt}
+	_, err = g.trim(ctx, true)
+	require.NoError(t, err)
+	require.Greater(t, ctx.looks, 20)
+	_, err = g.trim(&ticking{Context: t.Context(), ends: ctx.looks / 2}, true)
+	require.ErrorIs(t, err, context.Canceled)
 }
