@@ -17,6 +17,7 @@ func TestGroupNames(t *testing.T) {
 		`{"type":"object",` + properties + `}`,
 		`{"type":"object",` + properties + `,"additionalProperties":false}`,
 		`{"type":"object",` + properties + `,"required":["b","x"]}`,
+		`{"type":"object",` + properties + `,"required":["cb"]}`,
 		`{"type":"object",` + properties + `,"required":["ca"],"additionalProperties":{"type":"string"},"minProperties":2,"maxProperties":3}`,
 		`{"type":"object",` + properties + `,"patternProperties":{"^c":{"type":"boolean"}},"propertyNames":{"maxLength":3}}`,
 	} {
@@ -42,7 +43,7 @@ func TestGroupNames(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, n.States(), m.States(), schema)
 		accepted := 0
-		names := []string{"aa", "ab", "b", "ca", "cb", "d", "é", "x", "xy", "cz"}
+		names := []string{"aa", "ab", "b", "ca", "cb", "d", "é", "x", "xy", "cz", "dx"}
 		for _, one := range names {
 			for _, two := range names {
 				for _, value := range []string{"null", "true", `""`} {

@@ -562,11 +562,12 @@ func (r *nameRun) named(i int) int32 {
 	return r.t.named[i]
 }
 
-// nameGroup identifies runs of names that differ only in the number of names that have passed.
+// nameGroup identifies runs of names that differ only in the number of names that have passed: their
+// targets, which are those of all states of an object that are alike in the rest, and whether there was
+// a member before.
 type nameGroup struct {
-	o *objects
-	m member // with passed = 0
-	t *targets
+	t       *targets
+	started bool
 }
 
 // groupNames makes the runs of names that differ only in the number of passed names known to each other.
@@ -575,8 +576,7 @@ func (n *network) groupNames() {
 	for at := range n.nodes {
 		if t, is := n.nodes[at].scalar.(*table); is {
 			if r, is := t.leads.(*nameRun); is {
-				k := nameGroup{r.o, r.m, r.t}
-				k.m.passed = 0
+				k := nameGroup{r.t, r.m.started}
 				groups[k] = append(groups[k], int32(at))
 			}
 		}
@@ -598,7 +598,8 @@ func (n *network) groupNames() {
 
 // node returns the node at which a run of names in the given state continues: node itself, or one where
 // more names have passed, if no name that is possible begins with the text read so far and has passed
-// there.
+// there. The same names are possible there: the first one that begins with the text comes no later than
+// the next required name, or the state would be dead, unless no more names are required.
 func (t *table) node(node, state int32) int32 {
 	if t.group == nil {
 		return node
