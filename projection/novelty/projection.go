@@ -61,10 +61,10 @@ func (s *Projection) Project(ctx context.Context, sample int, v []float32, start
 	return 0, err
 }
 
-// Nearest replaces v by the nearest distribution whose likeliest sequence is none of the known ones. It
-// stores that sequence in x and returns the cost. The cost is the divergence in nats, or the sum of gaps if the
-// [Projector]'s field Gap is set. At every site, the token in x is likelier than any other by the
-// Projector's margin. If Nearest returns an error, v is unchanged.
+// Nearest replaces v by the nearest distribution whose likeliest sequence is none of the known
+// ones. It stores that sequence in x and returns the cost. The cost is the divergence in nats, or
+// the sum of gaps if the [Projector]'s field Gap is set. At every site, the token in x is likelier
+// than any other by the Projector's margin. If Nearest returns an error, v is unchanged.
 func (s *Projection) Nearest(ctx context.Context, x []int32, v []float32) (cost float64, err error) {
 	check.Len("novelty", "x", len(x), s.sites)
 	check.Len("novelty", "v", len(v), s.sites*s.levels)

@@ -32,10 +32,10 @@ type Options struct {
 	Workers int
 }
 
-// Masked is the denoiser of masked diffusion with a [Network]. At masked positions its outputs
-// are the log-weights of the tokens, and the mask itself has probability zero. At all other
-// positions the prediction is the token that stands there. The last layer, over the vocabulary, is computed only for masked
-// positions.
+// Masked is the denoiser of masked diffusion with a [Network]. At masked positions its outputs are
+// the log-weights of the tokens, and the mask itself has probability zero. At all other positions
+// the prediction is the token that stands there. The last layer, over the vocabulary, is computed
+// only for masked positions.
 //
 // Activations are kept for the next call. If the state is the same, only the last layer is computed
 // again. With [Options.Block], the blocks of positions before the first changed token are not
