@@ -568,12 +568,12 @@ type affineChanges struct {
 
 // changes is the type of the methods FieldFrom of an [Incremental] model and ProposalFrom of a
 // proposing one.
-type changes = func(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
+type changes = func(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32)
 
 // proposing is the interface mcmc.Proposing, repeated here because energy cannot import mcmc.
 type proposing = interface {
 	Incremental
-	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
+	ProposalFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32)
 }
 
 // changing returns a as an incremental model if exactly one part supports T, all parts are
@@ -623,8 +623,8 @@ type affineProposals struct {
 // ProposalFrom does the same as FieldFrom, except that the [Incremental] model in the sum
 // contributes a cheaper, approximate field. Samplers use this field only to propose moves, which
 // they then accept or reject by the exact energy. It implements mcmc.Proposing.
-func (a affineProposals) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
-	a.cheap.FieldFrom(e, h, next, y, cache, x)
+func (a affineProposals) ProposalFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32) {
+	a.cheap.FieldFrom(e, h, newCache, y, cache, x)
 }
 
 // affineConditional implements [Conditional] for an Affine whose parts support T.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -120,6 +121,18 @@ func TestReachesLimits(t *testing.T) {
 	require.NoError(t, err)
 	_, err = g.explored(&ticking{Context: t.Context(), ends: 20})
 	require.ErrorIs(t, err, context.Canceled)
+	r, err := g.trim(t.Context(), true)
+	require.NoError(t, err)
+	for _, v := range r.n.nodes {
+		if x, is := v.scalar.(*table); is {
+			var m poll.Meter
+			ctx := &ticking{Context: t.Context(), ends: 3}
+			m.Watch(ctx)
+			c := x.automaton.(*counted)
+			require.Zero(t, c.reaches(c.next(0, '"'), 1<<30, &m))
+			require.Less(t, ctx.looks, 8)
+		}
+	}
 }
 
 // The defaults of the limits are those of their package.

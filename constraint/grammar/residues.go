@@ -29,14 +29,22 @@ func united(all []*numberAutomaton, m *poll.Meter) *numberAutomaton {
 	spec := all[0].numberSpec
 	spec.steps = nil
 	has := map[step]bool{}
-	modulus, places := int64(1), 0 // the least common multiple of all divisors, in units of 10^−places
+	modulus, places := int64(0), 0 // the least common multiple of all divisors, in units of 10^−places
 	for _, a := range all {
-		more := max(places, a.places)
-		if a.modulus > residues || more-min(places, a.places) > 5 || m.Done(64*len(a.steps)) {
+		switch more := max(places, a.places); {
+		case a.modulus > residues || m.Done(64*len(a.steps)):
 			return nil
+		case len(a.steps) == 0:
+			continue
+		case modulus == 0:
+			modulus, places = a.modulus, a.places
+		case more-min(places, a.places) > 5:
+			return nil
+		default:
+			x, y := modulus*power(more-places), a.modulus*power(more-a.places)
+			modulus, places = x/gcd(x, y)*y, more
 		}
-		x, y := modulus*power(more-places), a.modulus*power(more-a.places)
-		if modulus, places = x/gcd(x, y)*y, more; modulus*int64(len(all)) > unions*residues || modulus > residues {
+		if modulus > residues || modulus*int64(len(all)) > unions*residues {
 			return nil
 		}
 		for _, x := range a.steps {
@@ -226,7 +234,7 @@ func (n *network) unite(ctx context.Context, limits constraint.Limits) error {
 }
 
 // number returns a table of the numbers that at least one of the automata accepts, nil if it would be no
-// smaller. It subtracts the states that it makes from left, and charges those that it keeps.
+// smaller, or too large for the network. It subtracts the states that it makes from left, and charges those that it keeps.
 func (n *network) number(ctx context.Context, all []*numberAutomaton, left *int, limits constraint.Limits) (*table, error) {
 	u := united(all, n.meter)
 	if u == nil {
@@ -238,14 +246,15 @@ func (n *network) number(ctx context.Context, all []*numberAutomaton, left *int,
 		return nil, err
 	}
 	*left -= made
-	t := newTable(m)
+	t, bytes := newTable(m), arcBytes*len(u.good) // and their classes
 	t.all = true
 	if d, is := m.(terminal); is {
-		t.direct = true
-		n.charge(nodeBytes * d.byteAutomaton.(*constraint.DFA).States())
-	} else {
-		n.charge(arcBytes * len(u.good)) // and their classes
+		t.direct, bytes = true, nodeBytes*d.byteAutomaton.(*constraint.DFA).States()
 	}
+	if n.fits(bytes) != nil {
+		return nil, n.meter.Err()
+	}
+	n.charge(bytes)
 	return t, n.check(64 * made)
 }
 
@@ -272,7 +281,12 @@ func (a *numberAutomaton) minimal(ctx context.Context, limits constraint.Limits)
 	if err != nil {
 		a.number, a.states = map[numberState]int32{}, nil
 		a.find(numberState{order: strings.Repeat("=", len(a.against))})
-		return a, made, ctx.Err()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		} else {
+			err = nil // there are too many states
+		}
+		return a, made, err
 	}
 	return terminal{d}, made, nil
 }

@@ -198,7 +198,9 @@ func (r *runs) rowOf(x item) []int32 {
 			row = r.latest
 		} else {
 			r.latest, r.cells = row, r.cells[n:]
+			r.stored += classBytes * n
 		}
+		r.stored += slotBytes
 		if t.read == nil {
 			t.read = map[int32][]int32{}
 		}

@@ -54,6 +54,7 @@ type subsets struct {
 	first   []*[4]uint64            // first bytes of each rule as a bit set; nil until needed
 	start   int32
 	items   int    // total number of items in all states
+	stored  int    // estimated memory of the rows of automata in bytes, see [runs.rowOf]
 	block   []item // block of memory from which the items of states are cut
 	codes   []code // block of memory from which the rows of states are cut
 	meter   poll.Meter
@@ -248,10 +249,13 @@ const (
 	stateBytes = 400
 	classBytes = 4
 	itemBytes  = 8
+	slotBytes  = 48 // of a row in the map of its automaton
 )
 
 // memory returns the estimated memory of all states in bytes.
-func (s *subsets) memory() int { return itemBytes*s.items + s.bytesOfState()*len(s.states) }
+func (s *subsets) memory() int {
+	return itemBytes*s.items + s.bytesOfState()*len(s.states) + s.stored
+}
 
 // bytesOfState returns the estimated memory of a state without its items in bytes.
 func (s *subsets) bytesOfState() int { return stateBytes + classBytes*len(s.byteClasses().some) }

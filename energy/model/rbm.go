@@ -381,10 +381,10 @@ const coarsest = 1. / 8
 //
 // where hidden is the number of hidden units. If this bound exceeds 1/8 for any site, as with large
 // weights, h is the field of FieldFrom.
-func (m *RBM) ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32) {
-	m.checkFrom(h, next, y, cache, x)
+func (m *RBM) ProposalFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32) {
+	m.checkFrom(h, newCache, y, cache, x)
 	m.rough.once.Do(m.fix)
-	m.evaluate(e, h, nil, next, y, cache, x, m.rough.weights)
+	m.evaluate(e, h, nil, newCache, y, cache, x, m.rough.weights)
 }
 
 // fix converts the weights to fixed point and stores them in m.rough if they are accurate enough.

@@ -155,6 +155,7 @@ func (l *lifter) read(ctx context.Context) error {
 			c = m.effects[p.id].class - 2
 		}
 		if c == -2 {
+			work += 8 * len(l.pairsOf(p)) // the rest of the token is read from states that wait
 			var err error
 			if c, err = l.classify(v.order[i], p); err != nil {
 				return err
@@ -680,7 +681,8 @@ func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 // are small.
 var lifters = sync.Pool{New: func() any { return new(lifter) }}
 
-// pooled bounds the number of pairs of a lift whose memory is used again.
+// pooled bounds the memory of a lift that is used again: the number of its pairs, and as much for each
+// of its other tables.
 const pooled = 1 << 18
 
 func newLifter(m *Machine, v *Vocabulary) *lifter {
@@ -691,10 +693,13 @@ func newLifter(m *Machine, v *Vocabulary) *lifter {
 
 // release puts the lifter, which must not be used any more, among those that later lifts use.
 func (l *lifter) release() {
-	if l.pairs > pooled || len(l.waits) > pooled || l.most > pooled && l.memory.generation > 0 {
+	m := &l.memory
+	if max(l.pairs, len(l.waits), m.kept, cap(m.list), cap(l.next)/2, cap(m.steps)/2) > pooled || m.generation > 0 {
 		return
 	}
-	l.v, l.reader, l.builder.Graph, l.builder.l = nil, reader{}, nil, nil
+	l.v, l.reader = nil, reader{}
+	b := &l.builder // its graph and all that belongs to it are let go
+	b.Graph, b.l, b.lists, b.entered, b.half = nil, nil, nil, nil, nil
 	lifters.Put(l)
 }
 

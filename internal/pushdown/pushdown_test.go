@@ -356,6 +356,7 @@ func TestLiftLimitsWaits(t *testing.T) {
 func TestLiftersAreUsedAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(45, 4))
 	used := new(lifter)
+	var graphs [2][]*Graph
 	for i := range 200 {
 		m, v := randomMachine(r, 1+r.IntN(4)), randomTokens(r, 3, 2+r.IntN(90))
 		fresh := newLifter(m, v)
@@ -375,7 +376,9 @@ func TestLiftersAreUsedAgain(t *testing.T) {
 		want.classes()
 		got.classes()
 		require.Equal(t, want, got)
+		graphs[0], graphs[1] = append(graphs[0], want), append(graphs[1], got)
 	}
+	require.Equal(t, graphs[0], graphs[1], "later lifts change nothing of earlier ones")
 }
 
 // Tokens that are classed together with a token that begins them have the classes that reading them

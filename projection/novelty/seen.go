@@ -72,7 +72,7 @@ type Crowded interface {
 	// AppendEdgesOf lists the transitions that leave each of the given states, one state after the
 	// other. For each transition it appends the token to tokens and the target state to targets.
 	// After each state, it appends len(tokens) to ends.
-	AppendEdgesOf(tokens []int32, to, ends, states []int) ([]int32, []int, []int)
+	AppendEdgesOf(tokens []int32, targets, ends, states []int) ([]int32, []int, []int)
 }
 
 // keys is a set of sequences that are compared by their keys.

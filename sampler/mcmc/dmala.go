@@ -138,7 +138,7 @@ type Proposing = interface {
 	// energies of the states y. It stores in h the energy differences of flipping each site of y.
 	// These differences may be less accurate than those of FieldFrom. They must depend only on y,
 	// not on the earlier states x, because the reverse move must find the same differences.
-	ProposalFrom(e []float64, h []float32, next []float64, y []int32, cache []float64, x []int32)
+	ProposalFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32)
 }
 
 // langevin holds the settings that DULA and DMALA share.

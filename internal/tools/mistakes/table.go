@@ -15,8 +15,8 @@ type edit struct{ file, old, new string }
 var mistakes = []mistake{
 	{"acceptance", "the ratio of proposal probabilities is upside down, in DMALA and all that propose with a table", []edit{{
 		"internal/sweep/sites.go",
-		"if l := drop + (back - forth); l < 0 {",
-		"if l := drop - (back - forth); l < 0 {",
+		"if l := decrease + (logReverse - logForward); l < 0 {",
+		"if l := decrease - (logReverse - logForward); l < 0 {",
 	}}},
 	{"clamp", "energy.Clamp holds the site after each fixed one", []edit{{
 		"energy/affine.go",
