@@ -75,14 +75,14 @@ func Dots(dst []float64, n int, m []float64, offsets []int32, x []float64) {
 }
 
 // Raise multiplies the entries of v, which must be ≥ 0, by factor. It then raises every result
-// between 0 and floor, both exclusive, to floor, and reports whether there were any. NaNs are kept.
-func Raise(v []float64, factor, floor float64) (low bool) {
+// between 0 and bound, both exclusive, to bound, and reports whether there were any. NaNs are kept.
+func Raise(v []float64, factor, bound float64) (low bool) {
 	for best >= raiseLevel && len(v) >= 16 {
 		n := min(len(v)&^15, foldTerms)
-		low = raiseRun(v[:n], factor, floor) != 0 || low
+		low = raiseRun(v[:n], factor, bound) != 0 || low
 		v = v[n:]
 	}
-	return refRaise(v, factor, floor) || low
+	return refRaise(v, factor, bound) || low
 }
 
 // checkPieces panics unless the pieces of n entries, which begin at the given offsets, lie within a
@@ -153,33 +153,33 @@ func refFoldMax(dst, m []float64, at []int32, coef []float64) {
 }
 
 // refRaise is the reference of Raise. It compares bits, which have the order of the nonnegative
-// numbers. As bits, negative numbers and NaN are larger than any floor.
-func refRaise(v []float64, by, floor float64) (low bool) {
+// numbers. As bits, negative numbers and NaN are larger than any bound.
+func refRaise(v []float64, by, bound float64) (low bool) {
 	if by != 1 {
 		for i := range v {
 			v[i] *= by
 		}
 	}
-	if !(floor > 0) {
+	if !(bound > 0) {
 		return false
 	}
 	// Compared with bits − 1, so that 0 becomes the largest number.
-	least := math.Float64bits(floor) - 1
+	least := math.Float64bits(bound) - 1
 	i := 0
 	for ; i < len(v)-3; i += 4 {
 		a, b, c, d := math.Float64bits(v[i]), math.Float64bits(v[i+1]), math.Float64bits(v[i+2]), math.Float64bits(v[i+3])
 		if a-1 < least || b-1 < least || c-1 < least || d-1 < least {
 			low = true
-			refFloor(v[i:i+4], floor, least)
+			refFloor(v[i:i+4], bound, least)
 		}
 	}
-	return refFloor(v[i:], floor, least) || low
+	return refFloor(v[i:], bound, least) || low
 }
 
-func refFloor(v []float64, floor float64, least uint64) (low bool) {
+func refFloor(v []float64, bound float64, least uint64) (low bool) {
 	for i := range v {
 		if math.Float64bits(v[i])-1 < least {
-			low, v[i] = true, floor
+			low, v[i] = true, bound
 		}
 	}
 	return low
