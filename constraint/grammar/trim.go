@@ -191,16 +191,24 @@ func (t *table) targets(nodes []int32) []int32 { return t.leads.targets(nodes) }
 
 func (t *table) final(q int32) bool {
 	if t.all {
-		return t.leads == nil && t.automaton.final(q) || t.leads != nil && t.to(q) >= 0
+		return t.mayEnd(q)
 	}
 	r := t.at(q)
 	if r.ends == 0 {
 		r.ends = -1
-		if t.leads == nil && t.automaton.final(q) || t.leads != nil && t.to(q) >= 0 {
+		if t.mayEnd(q) {
 			r.ends = 1
 		}
 	}
 	return r.ends > 0
+}
+
+// mayEnd computes what final returns.
+func (t *table) mayEnd(q int32) bool {
+	if t.leads != nil {
+		return t.to(q) >= 0
+	}
+	return t.automaton.final(q)
 }
 
 func (t *table) next(q int32, b byte) int32 {
