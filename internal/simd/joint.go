@@ -35,8 +35,8 @@ type jointASM struct {
 
 // Begin sets the blocks of j. Block b draws from the stream streams[b], beginning with group
 // groups[b]. [ARS] generates the streams if ars is true, and otherwise [Philox]. Changes are
-// counted only in the first chains[b] chains of block b. Begin panics unless there are 1 …
-// JointBlocks blocks of 0 … ChainBits chains.
+// counted only in the first chains[b] chains of block b. Begin panics unless there are 1 to
+// JointBlocks blocks, with 0 to ChainBits chains in each.
 func (j *Joint) Begin(ars bool, key uint64, streams, groups []uint64, chains []int) {
 	if len(chains) < 1 || len(chains) > JointBlocks {
 		panic(fmt.Sprintf("simd: Joint.Begin: len(chains) = %d, want 1 … %d", len(chains), JointBlocks))
@@ -73,11 +73,11 @@ func (j *Joint) Moved(sum []int) {
 	j.asm.moved = [JointBlocks]uint32{}
 }
 
-// Heat redraws the sites of n lanes by heat bath in every block of lanes, beginning with the given
-// lane. Let p = 0, …, n−1 number these lanes. Lane p uses the random bits that [HeatBits] uses for
-// bits 32p, …, 32p+31 of a string. They come from the block's stream, beginning at the group set by
-// Begin plus the argument ahead. The number of neighbours in state 1 is the sum over k = 0, …,
-// degree−1 of
+// Heat redraws n adjacent lanes in every block by heat bath. The argument lane is the index of the
+// first of these lanes. Let p = 0, …, n−1 number them. Lane p uses the random bits that [HeatBits]
+// uses for bits 32p, …, 32p+31 of a string. They come from the block's stream, beginning at the
+// group set by Begin plus the argument ahead. The number of neighbours in state 1 is the sum over k
+// = 0, …, degree−1 of
 //
 //	lane neighbours[k·stride + p] & (2³¹−1) of lanes.
 //
@@ -85,7 +85,7 @@ func (j *Joint) Moved(sum []int) {
 // neighbour may be redrawn in the same call. Lanes of blocks that do not exist may change.
 //
 // Heat panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, and the entries and lanes named above exist.
-// Call Moved before it has to count more than 2³¹ changes in a block.
+// Call [Joint.Moved] before more than 2³¹ changes accumulate in a block.
 func (j *Joint) Heat(lanes []uint32, lane, n int, neighbours []int32, stride, degree int, o *Odds, ahead uint64) {
 	if degree < 0 || degree > 7 || n < 0 || n > stride || len(neighbours) < (degree-1)*stride+n && degree > 0 {
 		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(neighbours) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(neighbours)))

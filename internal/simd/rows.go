@@ -240,7 +240,7 @@ func rowMax(w []float32) float32 {
 	return m + 0
 }
 
-// blockSum returns the sum of up to 128 terms, in 16 lanes added by halving.
+// blockSum returns the sum of up to 128 terms, in 16 lanes added pairwise.
 func blockSum(p []float32) float64 {
 	var lane [lanes]float64
 	for len(p) >= lanes {

@@ -199,8 +199,8 @@ type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)
 }
 
-// Bind returns the steps of n slots. It calls the method Bind of a process for each slot, with the
-// numbers of sites and levels of a model. It returns an error if the process is nil, if its Bind
+// Bind returns the steps of a process for n slots. It calls the process's Bind once per slot, with
+// the model's numbers of sites and levels. It returns an error if the process is nil, if a call
 // fails, or if the model was made for another kind of noise. Messages begin with caller, except
 // messages from the process.
 func Bind[T any](ctx context.Context, caller string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
@@ -325,7 +325,7 @@ func (e *Engine[S]) Moved(i int, t float64, change bool) {
 	e.Slots[i].Known = e.TimeFree && !change
 }
 
-// Run makes rounds for the slots lo, …, hi−1 until none of them has a sample in progress. It
+// Run advances the slots lo, …, hi−1 in rounds until none of them has a sample in progress. It
 // returns any error of ctx, the denoiser or the policy.
 func (e *Engine[S]) Run(ctx context.Context, lo, hi int) error {
 	e.Ctx, e.Step = ctx, 0

@@ -26,8 +26,8 @@ type Renoiser interface {
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// Joint is a [Renoiser] that can also compute how likely a step was for each clean token. It is the
-// interface diffusion.Joint plus the method Next.
+// Joint is a [Renoiser] that can also compute the probability of a step, given each clean token. It
+// is the interface diffusion.Joint plus the method Next.
 type Joint interface {
 	Renoiser
 	Reweight(v []float32, xt, xs []int32, t, s float64)
@@ -59,8 +59,8 @@ func DrawerOf(caller string, projection any) (Drawer, error) {
 	)
 }
 
-// Joints returns the steps of a process as values of type [Joint], for the weights of [Paths]. It
-// returns an error if a step does not implement diffusion.Joint. The error begins with caller.
+// Joints converts the steps of a process to the type [Joint], which [Paths] requires. It returns an
+// error if a step does not implement diffusion.Joint. The error begins with caller.
 func Joints[T any](caller string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {

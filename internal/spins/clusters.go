@@ -144,7 +144,8 @@ func (w *Clusters) most() (chains clusterBits) {
 	return chains
 }
 
-// Exchange swaps the two states of each chain at the sites that are marked in this chain.
+// Exchange swaps each chain's states in the two [Chains] of a pair, at the sites marked in that
+// chain.
 func (w *Clusters) Exchange() {
 	for word := range w.words() {
 		x, y := w.states(word)

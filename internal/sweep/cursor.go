@@ -149,9 +149,9 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Fields reads or writes the cursor's part of a checkpoint: the position and, within a step, Info.
-// A kernel calls Fields after it has read or written its own fields, because the cursor comes last
-// in a checkpoint. The argument updates is the number of updates per chain and step.
+// Fields reads or writes the cursor's part of a checkpoint: the position and, if a step is partly
+// done, Info. A kernel calls Fields after it has read or written its own fields, because the cursor
+// comes last in a checkpoint. The argument updates is the number of updates per chain and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {
 		c.Clear()
@@ -198,11 +198,10 @@ type poll struct {
 	Work    int
 }
 
-// Begin starts the count of work in a call of the kernel. The call ends early if the function stop
-// returns true.
+// Begin prepares p for a call of the kernel. The call ends early if the function stop returns true.
 func (p *poll) Begin(stop func() bool) { p.Stop, p.Stopped = stop, false }
 
-// Done adds the argument work to the count of elementary operations. It reports whether the call of
+// Done counts further elementary operations; work is their number. It reports whether the call of
 // the kernel must end. It calls the function stop only once per [PollWork] operations.
 func (p *poll) Done(work int) bool {
 	if p.Work += work; p.Work >= PollWork {

@@ -180,7 +180,7 @@ func (k *rowGibbs) swap(with holder, chains []int, moved []int) {
 }
 
 // Step makes one step of every chain. If the field Company of the [sampler.Control] holds a second
-// block of chains, Step moves these chains along. Step implements [sampler.Transition].
+// block of chains, Step moves that block too. Step implements [sampler.Transition].
 func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if len(ctl.Company) > 0 {
 		return k.batch(ctl, info, x, r)

@@ -180,8 +180,8 @@ func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
 	k.states.Swap(with.(*wordGibbs).states, chains, moved)
 }
 
-// FewestBits is the smallest number of chains that the unexported engine wordGibbs accepts
-// (BenchmarkWordGibbs). Tests set it higher to exercise other kernels.
+// FewestBits is the smallest number of chains (one bit each) for which the unexported engine
+// wordGibbs is used; see BenchmarkWordGibbs. Tests set it higher to exercise other kernels.
 var FewestBits = 1
 
 // Cost estimates the time of a step in nanoseconds. It does not depend on the number of chains,

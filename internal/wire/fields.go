@@ -30,8 +30,8 @@ func (f *Fields) Reading() bool { return f.reading && f.err == nil }
 // returns the first error.
 func (f *Fields) Rest() ([]byte, error) { return f.body, f.err }
 
-// Fail records an error about a value that was read. It does nothing if fields are being
-// appended, after another error, or if err is nil.
+// Fail records an error about a value that was read. It does nothing if f appends, if f already has
+// an error, or if err is nil.
 func (f *Fields) Fail(err error) {
 	if f.Reading() {
 		f.err = err
@@ -75,7 +75,7 @@ func (f *Fields) word(what string, v, least, most uint64) uint64 {
 }
 
 // Tag appends or reads a number that identifies a format. If Tag reads a different number, the
-// error states that the checkpoint is of another kind. The argument foreign describes this kind.
+// error states that the checkpoint is of another format, and describes that format by foreign.
 func (f *Fields) Tag(tag uint64, foreign string) {
 	if got := f.word("", tag, 0, math.MaxUint64); got != tag {
 		f.Fail(fmt.Errorf("the checkpoint is of %s: format %d, want %d", foreign, got, tag))
@@ -208,25 +208,24 @@ func (f *Fields) Sized(v Binary) {
 	}
 }
 
-// AppendFields calls the function, which writes values by calling methods of its argument.
-// AppendFields appends these values to b and returns the extended slice.
-func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
+// AppendFields appends to b the values that codec writes to a [Fields], and returns the extended
+// slice.
+func AppendFields(b []byte, codec func(*Fields)) ([]byte, error) {
 	f := Appending(b)
-	through(f)
+	codec(f)
 	return f.Rest()
 }
 
-// ReadFront reads values from the front of b and returns the rest of b. The function reads the
-// values by calling methods of its argument.
-func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
+// ReadFront lets codec read values from the front of b by a [Fields], and returns the rest of b.
+func ReadFront(b []byte, codec func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
-	through(f)
+	codec(f)
 	return f.Rest()
 }
 
-// ReadFields is like [ReadFront], but returns an error if the function does not read all of b.
-func ReadFields(b []byte, through func(*Fields)) error {
-	b, err := ReadFront(b, through)
+// ReadFields is like [ReadFront], but returns an error if codec does not read all of b.
+func ReadFields(b []byte, codec func(*Fields)) error {
+	b, err := ReadFront(b, codec)
 	if err == nil {
 		err = ReadEnd(b)
 	}

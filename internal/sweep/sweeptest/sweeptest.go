@@ -54,13 +54,13 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, field))
 }
 
-// Ring returns an Ising model on a ring, in which a site has reach neighbours on either side. The
-// sign of a coupling alternates with the distance.
-func Ring(t *testing.T, sites, reach int, strength float64) *model.Ising {
+// Ring returns an Ising model on a ring. The neighbours of a site are all sites at a distance of at
+// most radius. The sign of a coupling alternates with the distance.
+func Ring(t *testing.T, sites, radius int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
 	for i := range sites {
-		for k := 1; k <= reach; k++ {
+		for k := 1; k <= radius; k++ {
 			edges = append(edges, model.Edge{I: i, J: (i + k) % sites, W: 1 - 2*float64(k%2)})
 		}
 	}
@@ -248,13 +248,13 @@ func Distribution(m energy.Model) (free []int, p []float64) {
 	return free, p
 }
 
-// Pinned returns a version of m in which the sites i with keep(i) = false are fixed. The levels of
-// the fixed sites vary from site to site.
-func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
+// Pinned returns a version of m in which the sites i with free(i) = false are fixed. Site i is
+// fixed at level ⌊i/2⌋ modulo the number of levels.
+func Pinned(m energy.Model, free func(i int) bool) energy.Model {
 	sites, levels := m.Shape()
 	fixed := map[int]int32{}
 	for i := range sites {
-		if !keep(i) {
+		if !free(i) {
 			fixed[i] = int32(i / 2 % levels)
 		}
 	}
