@@ -214,7 +214,7 @@ func (t *table) axes() (all []*axis, err error) {
 	if len(all) == 0 && unnamed != nil {
 		return nil, unnamed
 	}
-	// So is one that looks like dates, unless there is another axis than a count of the rows.
+	// So is one that looks like dates, unless there is a different axis from a count of the rows.
 	if len(dates) == 0 && !slices.ContainsFunc(all, func(a *axis) bool { return a.dated || !t.index(a.columns[0]) }) {
 		for i := range t.columns {
 			if t.words(i) && (t.likeDates(i) || len(all) == 0 && (elapsed(t.columns[i].name) || timeLike(t.columns[i].name) && (t.numbered(i) || t.columns[i].clocks > 0))) {

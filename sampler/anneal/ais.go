@@ -310,10 +310,10 @@ func newAISRunner(way *path, cfg AISConfig) *AISRunner {
 // completed, 0 … AISConfig.Stages.
 func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
 
-// Run makes all remaining stages and returns the result. The result of a part covers only its own
+// Run runs all remaining stages and returns the result. The result of a part covers only its own
 // chains. If the context ends or a step fails, every chain stays at the stage it has reached, and a
 // later Run continues from there. Run returns the same errors as [AIS], and an error if another Run
-// is under way. After the last stage Run returns the same result again.
+// is under way. Once all stages are done, Run returns the same result again.
 func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	if err := a.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return nil, err

@@ -168,10 +168,10 @@ func (r *SteppingStoneRunner) made() int {
 	return n
 }
 
-// Run makes all remaining stages and returns the estimate. The estimate of a part covers only its
-// own chains. If the context ends, a later Run continues from there. Run returns the same errors as
-// [SteppingStone], and an error if another Run is under way. After the last stage Run returns the
-// same estimate again.
+// Run runs all remaining stages and returns the estimate. The estimate of a part covers only its
+// own chains. If the context ends, a later Run continues where this one stopped. Run returns the
+// same errors as [SteppingStone], and an error if another Run is under way. Once all stages are
+// done, Run returns the same estimate again.
 func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
 	if err := r.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return LogZ{}, err

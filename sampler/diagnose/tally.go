@@ -186,8 +186,8 @@ func (t *Tally) SameRun(o *Tally) error {
 	return nil
 }
 
-// Covers reports whether the finished chains that t counts are exactly the chains first …
-// first+count−1 of the run.
+// Covers reports whether the finished chains in t are exactly the chains of the run with indices
+// from first to first+count−1.
 func (t *Tally) Covers(first, count int) bool {
 	return len(t.done) == 1 && t.done[0] == span{first, first + count}
 }

@@ -27,8 +27,8 @@ func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 
 // Load restores a checkpoint written by Save. The runner must be new, with the same model, process
 // and Config. Only Count, Workers, Checkpoint, Observe and Progress may differ. If another setting
-// differs, the error names the first one. Models are compared by their predictions for some states,
-// to 1e-3.
+// differs, the error names the first one. Models are compared by their predictions for two states.
+// These must agree within 1e-6 of the largest prediction.
 //
 // After Load, make the same calls of Sample and Fill as in a run from the start. These calls first
 // return the samples of the checkpoint and then draw new ones. If Load fails, the runner is

@@ -59,8 +59,8 @@ import (
 //
 //   - If all weights are small multiples of one number (as in the cut of an unweighted graph), 64
 //     states are annealed at a time, with 32 times as many sweeps. Fields must also be multiples of
-//     this number. A site may have at most 64 neighbours on average, or fewer if weights differ.
-//     Square lattices without fields are not annealed in this way.
+//     this number. The mean number of neighbours per site must be at most 64, or less if weights
+//     differ. Square lattices without fields are not annealed in this way.
 //   - If the remaining sites have at most three neighbours on average, a sweep redraws an induced
 //     forest from its exact distribution given the other sites (Hamze and de Freitas 2004).
 //   - If penalties tie groups of sites (exactly one site of each group at level one, say), every

@@ -150,7 +150,7 @@ func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.So
 	return nil
 }
 
-// part predicts the states of chunk number job.
+// part predicts the states of one job's chunk.
 func (p *Predictor) part(worker, job int) {
 	d, m := p.Sites(), p.Len()
 	from := job * chunk

@@ -51,7 +51,7 @@ const afresh = 16
 
 // New returns a runner that samples from the model by the given process. The steps of the process
 // must be diffusion.Absorbing and diffusion.Renoiser, such as those of Masked. New calls the Bind
-// methods of the process and of the projector, which can take long and stop when ctx ends.
+// methods of the process and of the projector. They can take a long time, but stop when ctx ends.
 //
 // New returns an error in these cases:
 //
@@ -68,7 +68,7 @@ func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Pr
 	return r, nil
 }
 
-// Len returns the number of the next sample, which is Config.First in a new runner.
+// Len returns the index of the next sample, which is Config.First in a new runner.
 func (r *Runner) Len() int { return r.made }
 
 // Sample fills x with samples, each with one entry per site. The length of x determines the number
@@ -150,8 +150,8 @@ type Report struct {
 	Predictions int
 }
 
-// NotConverged is the error of a sample for which no feasible state was found. Instead, Sample
-// stores the best state that it found.
+// NotConverged is the error of a sample for which no feasible state was found. Sample then stores
+// the best state that it found.
 type NotConverged struct {
 	Violation float64 // violation of the best state
 	Tries     int     // number of rounds of masking tokens again ([Runner]), or of paths ([Exact])

@@ -81,8 +81,8 @@ type Rejection struct {
 	excess float64        // log Σ(W−c)₊ over the paths after the tuning run
 }
 
-// ExcessError is the error of a [Rejection] whose paths have too unequal weights: their excess over
-// the cap is larger than RejectionConfig.Excess.
+// ExcessError is the error of a [Rejection] if the weights of its paths are too unequal. Their
+// excess over the cap is then larger than RejectionConfig.Excess.
 type ExcessError struct {
 	Excess float64 // share of the total weight of paths above the cap c (see [Rejection])
 	Want   float64 // RejectionConfig.Excess; the tuning run allows half of this share
@@ -98,8 +98,8 @@ func (e *ExcessError) Error() string {
 }
 
 // NewRejection returns a sampler that draws from the model by the given process, conditioned on the
-// language of cfg.Projector. It calls the projector's Bind method, which can take long and stops
-// when ctx ends.
+// language of cfg.Projector. It calls the projector's Bind method, which can take a long time but
+// stops when ctx ends.
 //
 // NewRejection returns an error in these cases:
 //

@@ -67,8 +67,8 @@ func (p *threshold) Prior(x []int32, r *sampler.Stream) {
 }
 
 // Next returns the diffusion time at which the expected number of masks is one less than now. Once
-// all masks are revealed, further steps only edit; Next counts them and ends the sample after
-// Passes such steps. It implements diffusion.Steps.
+// all masks are revealed, steps only edit tokens. Next ends the sample when their number reaches
+// the field Passes. It implements diffusion.Steps.
 func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	if left > 1 {
