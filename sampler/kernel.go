@@ -401,7 +401,7 @@ var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
 // StartError reports a chain that cannot start from its initial state.
 type StartError struct {
-	Chain  int     // number of the chain in the run
+	Chain  int     // index of the chain in the run
 	Energy float64 // energy of the state (+Inf, −Inf or NaN), or 0 if Constraint is set
 
 	// Constraint is the name of the constraint (the method's field Within) that forbids the state.
@@ -431,7 +431,7 @@ func (e *StartError) Unwrap() error {
 	return ErrNaN
 }
 
-// named returns err. If err is a *StartError, named adds the number of the block's first chain to
+// named returns err. If err is a *StartError, named adds the index of the block's first chain to
 // the error's chain number.
 func named(err error, first int) error {
 	if start, ok := err.(*StartError); ok {

@@ -154,7 +154,7 @@ func TestRefusals(t *testing.T) {
 		"line 12, column date: no date; write it":                                {text: at(10, ",5")},
 		"line 12: the time of line 5 again: 2024-01-18":                          {text: at(10, day(3)+",7")},
 		"line 12, column v: \"5 kg\" has the unit \"kg\", line 2 has \"\"":       {text: at(10, day(10)+",5 kg")},
-		"line 12, column $v: \"€5\" is in another currency than \"$\" of line 2": {text: strings.ReplaceAll(strings.ReplaceAll(at(10, day(10)+",€5"), ",", ",$"), "$€", "€")},
+		"line 12, column $v: \"€5\" is in a different currency from \"$\" of line 2": {text: strings.ReplaceAll(strings.ReplaceAll(at(10, day(10)+",€5"), ",", ",$"), "$€", "€")},
 		"line 12, column v: -200 may be a number or stand for a missing one; say which": {text: lines(func(i int) string {
 			return fmt.Sprintf("%s,%d", day(i), []int{(i * i * 97) % 400, -200}[oneIf(i == 10)])
 		})},

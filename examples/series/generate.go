@@ -24,8 +24,8 @@ import (
 var schedule = noise.LinearBeta{To: 0.1, Steps: 200}
 
 // metricBlur is the standard deviation of the noise added to every training window before the
-// covariance is computed. Less noise leaves rows so nearly dependent in the metric that projections
-// take a long time.
+// covariance is computed. Less noise leaves rows so nearly dependent in the metric that
+// projections take long.
 const metricBlur = 0.2
 
 // problem is a corpus with a model of its windows and the limits of every held-out window.

@@ -67,7 +67,7 @@ type Slot[S energy.Site] struct {
 	X      []S       // state of the sample
 	V      []float32 // prediction for X, one row per site; valid if Known is true
 	Stream sampler.Stream
-	Sample int     // number of the sample
+	Sample int     // index of the sample
 	Time   float64 // diffusion time of X; 0 means that the slot is idle
 	Known  bool    // whether V holds the prediction for X
 	// whether V still holds what the denoiser computed, without a change by the policy

@@ -306,7 +306,7 @@ type engine interface {
 	updates() int
 
 	// redraw makes updates of a group, beginning with a given update, as many as fit between two
-	// checks for a stop. It returns the number of the next update and the amount of work done. The
+	// checks for a stop. It returns the index of the next update and the amount of work done. The
 	// slice x holds the states of the group, and r is the first stream of the group.
 	redraw(group, from int, x []int32, r *sampler.Stream) (next, work int)
 

@@ -281,7 +281,7 @@ func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 // TallyConfig specifies the run and the chains that a [Tally] counts. Only Draws is required.
 type TallyConfig struct {
 	Chains int    // number of chains of the whole run; 0 means 4
-	First  int    // number of the first chain that the tally counts
+	First  int    // index of the first chain that the tally counts
 	Count  int    // number of chains that the tally counts; 0 means all from First on
 	Draws  int    // number of draws per chain, ≥ 1
 	Seed   uint64 // seed of the run

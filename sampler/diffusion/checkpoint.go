@@ -282,7 +282,7 @@ func (d *Runner[S]) frames(k *finished[S]) *session.Frames {
 	size := 4*d.sites + 16
 	n, faults, per := len(k.given), len(k.fault), max(1, frameSize/size)
 	f := &session.Frames{Magic: magic, Settings: d.saved, Limit: max(per*size, faultsPerFrame*faultSize)}
-	first := 1 // number of the first frame with samples
+	first := 1 // index of the first frame with samples
 	count := func() {
 		first = 1 + framesFor(faults, faultsPerFrame)
 		f.Count = first + framesFor(n, per)

@@ -23,7 +23,7 @@ type Sampler[S energy.Site] interface {
 	Sample(ctx context.Context, x []S) error
 
 	// Settings calls the function add with the name and value of every setting on which samples
-	// depend, except the number of the first sample.
+	// depend, except the index of the first sample.
 	Settings(add func(name string, value any))
 }
 

@@ -90,7 +90,7 @@ type Config struct {
 	// It does not affect results.
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
-	// First is the number of the first sample. A run in parts gives the same bits as a single run.
+	// First is the index of the first sample. A run in parts gives the same bits as a single run.
 	First int
 	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
 	// Progress, if not nil, is called by Sample after every finished sample, in the goroutine of

@@ -71,8 +71,8 @@ type Rejection struct {
 	tuned bool // whether the tuning run is done
 
 	logCap float64
-	first  int // number of the first path in the current batch
-	next   int // number of the next path
+	first  int // index of the first path in the current batch
+	next   int // index of the next path
 	made   int
 	since  int       // number of paths since the last sample
 	queue  [][]int32 // accepted states that have not been returned yet
@@ -207,7 +207,7 @@ func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	return nil
 }
 
-// run runs n paths. The number of the first path is first.
+// run runs n paths. The index of the first path is first.
 func (r *Rejection) run(ctx context.Context, first, n int) error {
 	r.first = first
 	for i := range n {

@@ -286,7 +286,7 @@ type Candidate struct {
 	Left string
 
 	Steps int     // number of steps in trials, from which Cost and Time are computed
-	Cost  float64 // cost of a step of one chain, roughly in nanoseconds; computed from counts of operations, not measured
+	Cost  float64 // cost of a step of one chain, roughly in nanoseconds; estimated from counts, not measured
 	Time  float64 // τ, the number of steps per effectively independent draw; 0 if unknown
 }
 
