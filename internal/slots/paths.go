@@ -26,8 +26,8 @@ type Renoiser interface {
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// Joint is a [Renoiser] that can also compute the probability of a step, given each clean token. It
-// is the interface diffusion.Joint plus the method Next.
+// Joint is a [Renoiser] that can also compute the probability of a step for each possible clean
+// token. It is the interface diffusion.Joint plus the method Next.
 type Joint interface {
 	Renoiser
 	Reweight(v []float32, xt, xs []int32, t, s float64)

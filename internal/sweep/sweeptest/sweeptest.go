@@ -248,8 +248,8 @@ func Distribution(m energy.Model) (free []int, p []float64) {
 	return free, p
 }
 
-// Pinned returns a version of m in which the sites i with free(i) = false are fixed. Site i is
-// fixed at level ⌊i/2⌋ modulo the number of levels.
+// Pinned returns a version of m in which the sites i with free(i) = false are fixed. A fixed site i
+// has level ⌊i/2⌋ modulo the number of levels.
 func Pinned(m energy.Model, free func(i int) bool) energy.Model {
 	sites, levels := m.Shape()
 	fixed := map[int]int32{}
