@@ -114,7 +114,8 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
-// Split returns [Any] and m, because a Mask restricts nothing else. It implements [Masked].
+// Split returns m as the mask and [Any] as the rest, because m has no further constraints. It
+// implements [Masked].
 func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 
 // States returns one more than the number of sites that the mask covers.

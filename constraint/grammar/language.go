@@ -212,8 +212,8 @@ func (l *Language) find(c configuration) int {
 	return i
 }
 
-// Classes divides the tokens into classes. Tokens that lead from every state to the same state are
-// in one class.
+// Classes divides the tokens 0 … levels−1 into n classes and returns the class of every token. From
+// any state, all tokens of one class lead to the same next state.
 func (l *Language) Classes(levels int) (of []int32, n int) {
 	if levels < 0 || levels > math.MaxInt32 {
 		panic(fmt.Sprintf("grammar: Language: Classes: levels = %d, want 0 … %d", levels, math.MaxInt32))

@@ -302,7 +302,8 @@ func (n numberBytes) Next(state int, b int32) int { return int(n.a.next(int32(st
 
 func (n numberBytes) Accepting(state int) bool { return n.a.final(int32(state)) }
 
-// Classes returns the classes of bytes that numbers distinguish.
+// Classes divides the bytes below levels into classes. All bytes of a class have the same effect in
+// every number automaton. It implements [constraint.Classed].
 func (n numberBytes) Classes(levels int) (of []int32, classes int) {
 	of = make([]int32, levels)
 	for b := range of {

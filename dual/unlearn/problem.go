@@ -416,8 +416,8 @@ const reverseMax = 0.99
 //
 // For ForwardKL, KL(q_i‖p_λ) grows very slowly as λ approaches the edge of the allowed region,
 // where q − Σλ_i q_i = 0 at some state. Beyond some bound no float64 is close enough. The field
-// Blur shows this: at the multipliers Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats
-// or more.
+// Blur measures this effect. At the multipliers Lambda, a change of λ by 2⁻⁵³ changes some
+// divergence by 10⁻⁸ nats or more.
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
@@ -1112,10 +1112,10 @@ func (e *UnreachableError) Error() string {
 // For each formulation and each level 0 < r ≤ 1, it finds the distribution p with E_p[q_1/q] = r,
 // and the cost of p. Only the first unwanted distribution q_1 is used.
 //
-// TradeOff omits levels that a formulation cannot reach. The error then joins an
-// [*UnreachableError] for each of these levels, and the points are valid. There are no points if a
-// level is out of range or ctx ended. The distributions must satisfy the conditions of each
-// formulation and of LikelihoodRatio.
+// TradeOff omits levels that a formulation cannot reach. It then returns the other points, and an
+// error that contains an [*UnreachableError] for each omitted level. There are no points if a level
+// is out of range or ctx ended. The distributions must satisfy the conditions of each formulation
+// and of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

@@ -90,7 +90,7 @@ type subject struct {
 //     distribution. The marginal of this joint distribution over the visible sites is the model.
 //   - changes: energy.Incremental and energy.IncrementalBipartite compute the same bits from an
 //     earlier state as from scratch.
-//   - estimates: the mean of Estimate is the table.
+//   - estimates: the mean of many results of Estimate is the exact table of energy differences.
 //   - parameters: ParamGradient is the derivative with respect to the parameters of SetParams, and
 //     adds to its destination. SetParams rejects invalid parameters and then changes nothing. Learn
 //     returns a copy. TestModel restores the parameters of an energy.Parametric model.

@@ -24,7 +24,8 @@ import (
 const module = "github.com/gibbsite-go/gibbsite"
 
 // Module holds the declarations of the module's public packages, without function bodies. Other
-// modules are not loaded, and their types count as equal.
+// modules are not loaded, so a type of another module cannot be distinguished from any other such
+// type.
 type Module struct {
 	root     string
 	fset     *token.FileSet

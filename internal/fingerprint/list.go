@@ -47,8 +47,8 @@ const (
 	singles = 1e-6
 )
 
-// Doubles is a row of numbers that [List.Add] adds by the method [List.Doubles]. That method
-// compares more strictly than [List.Numbers].
+// Doubles is a row of numbers that must agree more closely than other rows: [List.Add] adds it with
+// [List.Doubles] instead of [List.Numbers].
 type Doubles []float64
 
 // Text adds a setting whose text must agree exactly.

@@ -142,12 +142,12 @@ type ForestPendant struct {
 
 // DrawPendants draws the levels of an even number of sites in pairs, parents first, and stores them
 // in levels. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first site, and the
-// upper 16 bits for its second site. A site has level 1 if these bits are below the upper 16 bits
-// of its High.
+// upper 16 bits for its second site. Let l be the level of the site's parent, already drawn. The
+// site has level 1 if its 16 bits are below the upper 16 bits of the entry High[l] of its pendant.
 //
-// If the two are equal, more bits are needed. Chain c is live if bit c of the argument live is 1.
-// DrawPendants stops before a pair that needs more bits in a live chain. It may then have drawn the
-// first site of the pair. DrawPendants returns the number of pairs drawn.
+// If the two numbers are equal, more bits are needed. Chain c is live if bit c of the argument live
+// is 1. DrawPendants stops before a pair that needs more bits in a live chain. It may then have
+// drawn the first site of the pair. DrawPendants returns the number of pairs drawn.
 func DrawPendants(levels []uint8, words []uint32, pendants []ForestPendant, live uint8) (pairs int) {
 	n := len(pendants) / 2
 	if n == 0 {

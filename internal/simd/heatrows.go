@@ -149,15 +149,16 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 // ars is true, and otherwise [Philox]. Only as many bits are used as are needed to decide whether u
 // < p:
 //
-//   - In visit i, the highest eight bits of u are byte c of words 8i … 8i+7. If they equal the
-//     highest bits of p, the chain has a tie, provided that bit c of valid is set. If that bit is
-//     not set, the result is 0.
+//   - The highest eight bits of u in visit i are byte c of the 32 bytes in words 8i … 8i+7. If they
+//     equal the highest eight bits of p and bit c of valid is set, the chain has a tie. If they are
+//     equal but the bit is not set, the chain becomes 0.
 //   - If this is the visit's only tie, the next eight bits are byte i of the group that follows the
 //     words of all visits.
-//   - If these equal the bits of p, too, or if the visit has several ties, each tie takes the next
-//     two words of the following groups, low word first. Ties are in the order of visits and of
-//     chains. The visit's first tie uses 48 bits from the high end of its words, after the eight
-//     bits above; all others use 56.
+//   - If these equal the next bits of p, too, or if the visit has several ties, each tie takes the
+//     next two words of the following groups, low word first. Ties are in the order of visits, and
+//     within a visit in the order of chains. The visit's first tie uses byte i as described, and
+//     then the highest 48 bits of its two words. Every other tie of the visit uses the highest 56
+//     bits of its words.
 //
 // Lane v.Row of lanes (see [ChainBits]) must hold the same states as the row: bit c equals byte c.
 // HeatRows changes both.
@@ -234,8 +235,8 @@ func SumRows(sum *[ChainBits]int32, rows []Row) {
 	}
 }
 
-// CountRows stores in sums[v.Row], for each visit v, the sum over the neighbours in each chain, as
-// [HeatRows] computes it.
+// CountRows computes, for each visit v and each chain c, the sum over neighbours that [HeatRows]
+// defines. It stores the sum in sums[v.Row][c].
 func CountRows(sums, rows []Row, visits []RowVisit, neighbours []int32) {
 	for _, v := range visits {
 		sums[v.Row] = refCountRow(rows, neighbours[:v.Plus+v.Minus], v)
