@@ -55,10 +55,9 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 }
 
 // FromRatios returns the problem on a sample x_1, x_2, … from the original distribution q. All x_k
-// count as equally probable under q. The distributions q_i are given by ratios[i][k] =
-// q_i(x_k)/q(x_k). Solving the problem gives the multipliers λ for ForwardKL and LikelihoodRatio.
-// This needs no samples from the optimum p_λ (the dual-only algorithm). Afterwards [Rejection] can
-// draw from p_λ.
+// have equal weight. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving the
+// problem gives the multipliers λ for ForwardKL and LikelihoodRatio. This needs no samples from the
+// optimum p_λ (the dual-only algorithm). Afterwards [Rejection] can draw from p_λ.
 //
 // Multipliers and bounds refer to the given ratios, as in [AcceptForward] and [AcceptLikelihood].
 // For ForwardKL, the largest ratios are smoothed. [Problem.Tails] shows whether the sample is large
@@ -465,8 +464,8 @@ func (u *Problem) Critical() float64 {
 	return -simd.Log(mass)
 }
 
-// ratioRounding is the difference of log-ratios below which two states count as equal. It is a few
-// rounding errors of numbers near 1.
+// ratioRounding is the difference of log-ratios below which two states are treated as equal. It is
+// a few rounding errors of numbers near 1.
 const ratioRounding = 1e-13
 
 // farthest returns the largest log(q/q_u), where q_u is the first unwanted distribution.

@@ -92,7 +92,7 @@ func (a *Arcs) Set(labels Set) int32 {
 	return i
 }
 
-// join returns the number of the union of two sets.
+// join returns the index of the union of two sets.
 func (a *Arcs) join(i, j int32) int32 {
 	k := [2]int32{min(i, j), max(i, j)}
 	n, ok := a.joined[k]
@@ -129,7 +129,7 @@ func (a *Arcs) Refine(ctx context.Context, e *Edges, initial []int32, blocks int
 	into, incoming := group(&meter, a.edges.head, len(initial))
 	intoBy, incomingBy := group(&meter, e.head, len(initial))
 	none := int32(-1)
-	labels := slices.Repeat([]int32{none}, len(initial)) // number of the set of labels that lead to the splitter
+	labels := slices.Repeat([]int32{none}, len(initial)) // index of the set of labels that lead to the splitter
 	var tails []int32
 	var edges []uint64 // label and tail of each
 	for splitter := 0; meter.Err() == nil && splitter < elements.sets(); splitter++ {
@@ -298,7 +298,7 @@ func (p *partition) split() {
 }
 
 // divide divides every set with marked elements into the unmarked elements and the marked elements
-// of each value. The largest part keeps the number of the set. All marks are cleared. If the
+// of each value. The largest part keeps the index of the set. All marks are cleared. If the
 // meter's context ends, it stops early.
 func (p *partition) divide(value []int32) {
 	var ends []int32

@@ -15,8 +15,8 @@
 // earlier frames that belong to the same block, from the frame's first draw on. If chains have
 // missed draws, a frame without draws precedes the first draw after the gap. An incomplete frame at
 // the end, such as one left by a killed process, is removed. It is an error if any other frame is
-// damaged, is out of order, or skips draws. Files of version 1, with 32 bits per site and without frame
-// numbers, can be read but not continued.
+// damaged, is out of order, or skips draws. Files of version 1, with 32 bits per site and without
+// frame numbers, can be read but not continued.
 //
 // A writer locks its file while it is open.
 package drawfile

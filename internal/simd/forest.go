@@ -12,7 +12,7 @@ const ForestChains = 8
 // ForestLink is a site of a [Forest] and its edge to its parent. The index of the ForestLink in
 // Forest.Links is called the place of the site.
 type ForestLink struct {
-	Site, Parent int32 // number of the site and of its parent; a root is its own parent
+	Site, Parent int32 // index of the site and of its parent; a root is its own parent
 	Place        int32 // place of the parent; for a root, len(Forest.Links)
 	// factors of the site's odds of level 1: Couple[v] if its parent has level v; both are 1 for a
 	// root
@@ -135,7 +135,7 @@ func (f *Forest) Draw(levels []uint8, words []uint32, odds []float64, links []Fo
 
 // ForestPendant is a site of a forest whose probability of level 1 depends on its parent only.
 type ForestPendant struct {
-	Site, Parent int32 // number of the site and of its parent; a root is its own parent
+	Site, Parent int32 // index of the site and of its parent; a root is its own parent
 	// 2³² times the probability of level 1, by the level of the parent; the lower 16 bits are 0
 	High [2]uint32
 }

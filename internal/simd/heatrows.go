@@ -109,7 +109,7 @@ type pairStop struct {
 	sums         [2]Row
 }
 
-// rowByteGroups returns the number of random groups that hold the first bytes for so many visits.
+// rowByteGroups returns the number of random groups that hold the first bytes of the given visits.
 func rowByteGroups(visits int) int { return (visits*ChainBits/4 + GroupWords - 1) / GroupWords }
 
 // moreTies returns random words for more ties, enough for any visit, after used ties have taken
