@@ -183,8 +183,8 @@ func (e *WidthError) Error() string {
 }
 
 // Clamped is implemented by models with fixed sites. Unclamped returns the model without fixed
-// sites. If a state has the required level at every fixed site, both models give it the same
-// energy. All other states have energy +Inf in the clamped model.
+// sites. If a state has the fixed level at every fixed site, the clamped and the unclamped model
+// give it the same energy. All other states have energy +Inf in the clamped model.
 type Clamped interface {
 	Model
 

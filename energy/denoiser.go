@@ -24,7 +24,7 @@ type Noised[S Site] struct {
 	Time, Alpha []float64
 
 	// Sample holds one number per state. It is the index of the sample that a diffusion makes from
-	// this state. The number is the same in every step, even if other states join or leave the
+	// this state. The index is the same in every step, even if other states join or leave the
 	// batch. Diffusions set Sample. If you call a denoiser directly, Sample may be nil, unless the
 	// denoiser keeps data per sample.
 	Sample []int

@@ -94,8 +94,9 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 // Schemas are rewritten as unions of conjunctions, and these rules apply to each conjunction. A
 // oneOf counts as a union if its schemas plainly exclude each other. Schemas that cannot be
 // rewritten, because of not, oneOf, if or dependencies, are read side by side: every schema has its
-// own automaton, and all of them read the whole text. The rules then apply to all schemas for the
-// same part of the value. A property counts as listed if one of these schemas lists it.
+// own automaton, and the automata read the text at the same time. The rules then apply jointly to
+// all schemas that read the same part of the value. A property counts as listed if one of these
+// schemas lists it.
 //
 // # Assertions
 //

@@ -22,9 +22,10 @@ const (
 	constants = 64
 )
 
-// united returns an automaton for the numbers that at least one of the automata accepts, with as few
-// residues as distinguish these numbers. The automata differ at most in their divisors. It returns nil if
-// there are too many residues, or once the context of the meter has ended.
+// united returns an automaton for the numbers that at least one of the automata accepts, with as
+// few residues as are needed to distinguish these numbers. The automata differ at most in their
+// divisors. It returns nil if there are too many residues, or once the context of the meter has
+// ended.
 func united(all []*numberAutomaton, m *poll.Meter) *numberAutomaton {
 	spec := all[0].numberSpec
 	spec.steps = nil

@@ -414,9 +414,9 @@ const reverseMax = 0.99
 // such a limit.
 //
 // For ForwardKL, KL(q_i‖p_λ) grows very slowly as λ approaches the edge of the allowed region,
-// where q − Σλ_i q_i = 0 at some state. Beyond some bound no float64 is close enough. The field
-// Blur measures this effect. At the multipliers Lambda, a change of λ by 2⁻⁵³ changes some
-// divergence by 10⁻⁸ nats or more.
+// where q − Σλ_i q_i = 0 at some state. For bounds beyond some value, no float64 is close enough to
+// this edge. The field Blur measures this effect. At the multipliers Lambda, a change of λ by 2⁻⁵³
+// changes some divergence by 10⁻⁸ nats or more.
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b

@@ -19,11 +19,11 @@ import (
 //	remove the levels in Without,
 //	divide v by Temperature,
 //	keep only the TopK levels with the largest weights,
-//	of the remaining levels, keep the fewest whose weights sum to TopP times the total weight.
+//	of the remaining levels, keep the fewest with at least the fraction TopP of their total weight.
 //
-// Levels with larger weights are kept first; among equal weights, lower levels are. The samples no
-// longer have the denoiser's distribution. A struct literal is ready for use. A Tempered is safe
-// for concurrent use if Denoiser is.
+// Levels with larger weights are kept first. Among equal weights, lower levels are kept first. The
+// samples no longer have the denoiser's distribution. A struct literal is ready for use. A Tempered
+// is safe for concurrent use if Denoiser is.
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 

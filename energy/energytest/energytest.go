@@ -84,8 +84,8 @@ type subject struct {
 //   - graphs: neighbour lists are sorted and symmetric, and sites that are not neighbours do not
 //     interact. Torus, Matching, Pairs and Factors describe the energy.
 //   - values: the numeric values of levels are finite and ascend.
-//   - supports: Repair makes states of positive probability and does not change a state that
-//     already has it.
+//   - supports: Repair makes states of positive probability and does not change a state that has
+//     positive probability already.
 //   - layers: the conditionals of the two layers of an energy.Bipartite model come from one joint
 //     distribution. The marginal of this joint distribution over the visible sites is the model.
 //   - changes: energy.Incremental and energy.IncrementalBipartite compute the same bits from an

@@ -24,8 +24,7 @@ import (
 const module = "github.com/gibbsite-go/gibbsite"
 
 // Module holds the declarations of the module's public packages, without function bodies. Other
-// modules are not loaded, so a type of another module cannot be distinguished from any other such
-// type.
+// modules are not loaded. All types of other modules are therefore treated as one type.
 type Module struct {
 	root     string
 	fset     *token.FileSet

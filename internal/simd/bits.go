@@ -136,8 +136,8 @@ func NewBitTorus(offsets [6]int) *BitTorus {
 }
 
 // HeatBits redraws sites by heat bath: it draws the state of each site from the site's distribution
-// given its neighbours. Site i has k_i ≤ 7 neighbours in state 1, as stored in count. Bit i of the
-// string dst becomes
+// given its neighbours. Site i has k_i ≤ 7 neighbours in state 1, as stored in count. Bit i of dst
+// becomes
 //
 //	dst_i = 1 if u_i < o.At(k_i), else 0,
 //
@@ -184,7 +184,7 @@ func TorusBits(count *Counts, states []uint64, pad, firstSite int, torus *BitTor
 }
 
 // SpreadBits converts the states of a lattice from bits to int32 values 0 or 1. The sites have the
-// two colours of a chequerboard, and a row has n sites of each colour. The strings even and odd
+// two colours of a chequerboard, and a row has n sites of each colour. The bit strings even and odd
 // hold the sites of one colour each. For r even, and j = 0, …, n−1, SpreadBits stores in row r
 //
 //	x[2n·r + 2j] = even[k],  x[2n·r + 2j + 1] = odd[k],  k = first + n·r + j,

@@ -23,7 +23,7 @@ type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
 // GraphBits counts, for each of n sites, its neighbours in state 1 in every chain. The slice lanes
 // holds the states in lanes (see [ChainBits]); lanes 2i and 2i+1 are the lower and upper half of
-// word i. Site p has degree neighbours. The entries of its neighbours are
+// word i. The neighbours of site p are described by the entries
 //
 //	v_k = neighbours[k·n + p],  k = 0, …, degree−1.
 //

@@ -85,8 +85,8 @@ func FlipBits(dst, states, counts []uint64, o *FlipOdds, ars bool, key, stream, 
 	}
 }
 
-// TallyFlips compares two strings x and y. It counts sites by state and number of neighbours in
-// state 1 (see [FlipTally]). The sites at which x and y differ are the flips.
+// TallyFlips compares two bit strings, x and y. It counts sites by state and number of neighbours
+// in state 1 (see [FlipTally]). The sites at which x and y differ are the flips.
 //
 //   - The flips are added to the tally tx, by state and number of neighbours in x.
 //   - All sites, and the flips among them, are added to the tally ty, by state and number of

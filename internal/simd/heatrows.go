@@ -112,8 +112,9 @@ type pairStop struct {
 // rowByteGroups returns the number of random groups that hold the first bytes of the given visits.
 func rowByteGroups(visits int) int { return (visits*ChainBits/4 + GroupWords - 1) / GroupWords }
 
-// moreTies returns random words for more ties, enough for any visit, after used ties have taken
-// theirs. The words come from the stream from the given group on; buf is their memory.
+// moreTies returns random words for more ties, enough for any visit. The argument used is the
+// number of ties that have already taken their words. The words come from the stream from the given
+// group on; buf is their memory.
 func moreTies(buf *[2 * GroupWords]uint32, used int, draw func(dst []uint32, key, stream, group uint64), key, stream, group uint64) []uint32 {
 	ties := buf[:]
 	if used%groupTies == 0 {

@@ -130,8 +130,8 @@ func (t *Trainer) Lambda() []float64 {
 // be an entry of Config.Bounds.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
-// that is not finite. After dual training (see Config.Dual), shift must equal the single entry of
-// Config.Bounds or be nil. Then nil stands for this entry.
+// that is not finite. After dual training (see Config.Dual), Config.Bounds has a single entry;
+// shift must equal this entry, or be nil to select it.
 func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
 	b := t.buffer
 	own := make([]float64, b.teacher.Len())

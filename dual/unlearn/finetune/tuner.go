@@ -283,9 +283,10 @@ func (c *Config[S]) fill() error {
 		check.Number("Final", &c.Final, 0, final), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0))
 }
 
-// Run trains for the remaining Train.Steps and then chooses the final weights. After a completed
-// run it does nothing. Until the fraction Freeze of all steps is done, λ is constant. After that, λ
-// changes once in every Inner steps, by half a Newton step towards the bounds, limited to one nat:
+// Run trains for the remaining steps (see Config.Train) and then chooses the final weights. After a
+// completed run it does nothing. Until the fraction Config.Freeze of all steps is done, λ is
+// constant. After that, λ changes once in every Config.Inner steps, by half a Newton step towards
+// the bounds, limited to one nat:
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
@@ -301,9 +302,9 @@ func (c *Config[S]) fill() error {
 // If the network satisfies all bounds before the first step, Run sets λ to 0 and does not train.
 //
 // If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
-// means that the network does not follow its data. Run also returns the errors of Sample and of the
-// training. The network then has the weights of the step that the error names, and the next Run
-// continues from there. To keep the initial weights, Clone the network first.
+// means that the network does not follow its data. Run also returns the errors of Config.Sample and
+// of the training. The network then has the weights of the step that the error names, and the next
+// Run continues from there. To keep the initial weights, Clone the network first.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
