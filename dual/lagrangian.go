@@ -72,7 +72,7 @@ func (t *tilted) Len() int { return len(t.lambda) }
 // Sites returns the number of sites of a state.
 func (t *tilted) Sites() int { return t.sites }
 
-// Beta returns the temperature β, by which the energy is divided.
+// Beta returns the temperature β, the divisor in E(x, λ).
 func (t *tilted) Beta() float64 { return t.beta }
 
 // Rows returns a description of every inequality, one per multiplier.

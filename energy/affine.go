@@ -878,7 +878,7 @@ func (a affineSupport) Repair(x []int32) {
 type affineCost []teller
 
 // Cost returns two estimated times in nanoseconds: for the energy of a state, and for its table of
-// energy differences. Each is the sum over the summed models.
+// energy differences. Each time is the total over all models in the sum.
 func (c affineCost) Cost() (energy, table float64) {
 	for _, m := range c {
 		e, t := m.Cost()
@@ -1324,8 +1324,8 @@ func (a *Affine) layered() *hidden {
 // affineLayers implements [Bipartite] for an Affine.
 type affineLayers struct{ *Affine }
 
-// Hidden returns the number of hidden units. Exactly one of the summed models is [Bipartite], and
-// they belong to this model.
+// Hidden returns the number of hidden units. Exactly one of the summed models is [Bipartite]. The
+// hidden units are those of that model.
 func (a affineLayers) Hidden() int { return a.hidden.m.Hidden() }
 
 // HiddenField stores in f the log-odds of the hidden units. Only the Bipartite model in the sum

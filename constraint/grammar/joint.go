@@ -35,7 +35,7 @@ func (j *joint) at(state int) []int32 {
 	return j.states[state*n : (state+1)*n]
 }
 
-// find returns the number of the state whose tests are in the states j.to.
+// find returns the index of the state whose tests are in the states j.to.
 func (j *joint) find() int {
 	next := len(j.states) / len(j.tests)
 	k, fits := uint64(0), len(j.to) <= 3

@@ -355,12 +355,14 @@ func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 	return tilt, nil
 }
 
-// Steps returns the number of steps made so far in the last batch.
+// Steps returns the number of steps of the last batch. If this batch is still running, only the
+// steps made so far count.
 func (d *Denoiser) Steps() int { return len(d.ess) }
 
-// At returns the multipliers at the given step of the last batch, and the mean violation of the
-// predictions at this step. With Config.Again, these are the first predictions of the step. The
-// slices are shared with the denoiser; do not modify them. At panics if there is no such step.
+// At returns the multipliers before the given step of the last batch, and the mean violation of the
+// predictions that the step made at these multipliers. If Config.Again is true, a step makes two
+// predictions of every sample; At returns the mean over the first ones. The slices are shared with
+// the denoiser; do not modify them. At panics if there is no such step.
 func (d *Denoiser) At(step int) (lambda, mean []float64) {
 	m := d.p.Len()
 	row := d.history[2*m*step : 2*m*(step+1)]

@@ -45,9 +45,9 @@ type Rejection[S energy.Site] struct {
 const defaultTrials = 1_000_000
 
 // TrialsError reports that no draw was accepted for a state within the allowed number of trials.
-// Only the states before this one are new.
+// The states before this one have been replaced by new draws; the others have not.
 type TrialsError struct {
-	State, Trials int     // number of the state; number of draws that were tried for it
+	State, Trials int     // index of the state; number of draws that were tried for it
 	Accepted      float64 // acceptance rate of all draws so far
 }
 

@@ -14,16 +14,16 @@ import (
 
 // Tempered makes the predictions of a denoiser of tokens sharper: likely tokens become more likely.
 // Tempered can be used with any process, projection and guidance of a diffusion. Every site has a
-// row v of log-weights. Each row is changed in this order:
+// row v of log-weights, where level l has the weight exp(v_l). Each row is changed in this order:
 //
 //	remove the levels in Without,
 //	divide v by Temperature,
-//	keep only the TopK largest weights,
-//	keep only the largest weights that together have the share TopP of the remaining weight.
+//	keep only the TopK levels with the largest weights,
+//	of the remaining levels, keep the fewest with at least the fraction TopP of their total weight.
 //
-// Among equal weights, lower levels are kept first. The samples no longer have the denoiser's
-// distribution. A struct literal is ready for use. A Tempered is safe for concurrent use if
-// Denoiser is.
+// Levels with larger weights are kept first. Among equal weights, lower levels are kept first. The
+// samples no longer have the denoiser's distribution. A struct literal is ready for use. A Tempered
+// is safe for concurrent use if Denoiser is.
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 

@@ -89,7 +89,7 @@ func (w *Windows) measure() {
 // number of levels.
 func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 
-// Len returns the number of vectors in the data set, which are called windows.
+// Len returns the number of windows, which are the vectors of the data set.
 func (w *Windows) Len() int { return len(w.square) }
 
 // Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. A

@@ -17,8 +17,8 @@ import (
 // may count the lines or the edges. Lines that start with c, # or % are comments.
 //
 // Errors name the line, the column and what was expected. Files of other problems (arcs, clauses,
-// weights of vertices) are errors. A file with more than 2²⁰ vertices must have at least one edge
-// for every two vertices.
+// weights of vertices) are errors. A file with more than 2²⁰ vertices must have at least half as
+// many edges as vertices.
 func DIMACS(r io.Reader) (*model.Graph, error) {
 	l := newLines("DIMACS", r)
 	l.comment = "c#%"

@@ -102,8 +102,8 @@ func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status
 	return status
 }
 
-// Conflict returns rows that cannot hold together, and their weights; see [Solver.Conflict]. The
-// weights refer to the unscaled rows passed to NewGram.
+// Conflict returns rows that no point satisfies together, and their weights; see [Solver.Conflict].
+// The weights refer to the unscaled rows passed to NewGram.
 func (f *Gram) Conflict() (rows []int, weights []float64) {
 	rows, weights = f.inner.Conflict()
 	for k, j := range rows {

@@ -139,8 +139,8 @@ func (f *Metric) scale(u, v, limit []float64, m int) {
 	}
 }
 
-// Conflict returns rows that cannot hold together, and their weights; see [Solver.Conflict]. The
-// weights refer to the unscaled rows passed to NewMetric.
+// Conflict returns rows that no point satisfies together, and their weights; see [Solver.Conflict].
+// The weights refer to the unscaled rows passed to NewMetric.
 func (f *Metric) Conflict() (rows []int, weights []float64) {
 	rows, weights = f.inner.Conflict()
 	for k, j := range rows {

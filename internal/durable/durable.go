@@ -167,13 +167,13 @@ func verify(fs FS, name string, want *sum) error {
 	return nil
 }
 
-// Load opens the file at path and calls the function read. If this fails and the function final
-// returns true for the error, Load returns this error. Otherwise it does the same with the previous
-// generation. If both attempts fail, Load returns the first error. But if the file at path is
-// missing and the previous generation exists, Load returns the second error.
-func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {
+// Load opens the file at path and calls the function read. If this fails, Load does the same with
+// the previous generation of the file, unless abort returns true for the error. Load returns nil if
+// read succeeds for either file, and otherwise the first error. There is one exception: if the file
+// at path is missing and the previous generation exists, Load returns the second error.
+func Load(fs FS, path string, read func(io.Reader) error, abort func(error) bool) error {
 	err := load(fs, path, read)
-	if err == nil || final(err) {
+	if err == nil || abort(err) {
 		return err
 	}
 	older := load(fs, Previous(path), read)

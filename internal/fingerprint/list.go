@@ -49,7 +49,8 @@ const (
 	predictions = 1e-3
 )
 
-// Doubles is a row of numbers that [List.Add] adds by the method [List.Doubles].
+// Doubles is a row of numbers that must agree more closely than other rows: [List.Add] adds it with
+// [List.Doubles] instead of [List.Numbers].
 type Doubles []float64
 
 // Predictions is a row of numbers that [List.Add] adds by the method [List.Predictions].

@@ -45,7 +45,8 @@ type Row struct {
 	size   int       // size of the set S (see Row) for the last computed cost
 }
 
-// New returns a Row for rows of the given number of levels, with the given rule.
+// New returns a Row with the given rule. Its method [Row.Load] takes rows of as many log-weights as
+// the given number of levels.
 func New(levels int, by Rule) *Row {
 	r := &Row{
 		rule:  by.compile(),

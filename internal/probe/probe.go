@@ -112,7 +112,7 @@ func sample(g []float32) []float64 {
 	return Spread([]float64{sum}, g, shown)
 }
 
-// Spread appends at most limit evenly spaced entries of g to v.
+// Spread appends evenly spaced entries of g to v. It appends at most as many as the argument limit.
 func Spread(v []float64, g []float32, limit int) []float64 {
 	for i := 0; i < len(g); i += (len(g) + limit - 1) / limit {
 		v = append(v, float64(g[i]))

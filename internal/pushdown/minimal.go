@@ -9,10 +9,11 @@ import (
 )
 
 // Minimal returns a machine for the same language, or nil if the language is empty. It removes
-// unreachable states and those that lead neither to the end of a text nor to a return from their
-// level. It merges equivalent states of a level, call symbols and return symbols. The machine m
-// must have passed [Machine.Check]. Minimal takes time O(n log n) for a machine whose tables have n
-// entries. The only error is the cause of ctx.
+// states that cannot be reached, and states that lead neither to the end of a text nor to a return
+// from their level. It merges equivalent states of the same level. It also merges equivalent call
+// symbols, and equivalent return symbols. The machine m must have passed [Machine.Check]. Minimal
+// takes time O(n log n) for a machine whose tables have n entries. Minimal fails only if ctx ends;
+// the error is the cause of ctx.
 func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)

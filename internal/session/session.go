@@ -151,10 +151,10 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling the function step, which must make at least one step in each
-// call. The argument of step is the number of the last step that the call may make, where steps are
-// counted from the start of the whole run. After that step, a checkpoint is due or Run ends.
-func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
+// Run makes n more steps by calling the function step. Each call must make at least one step. Its
+// argument total limits the steps of the call: afterwards, the whole run must have made at most
+// total steps. When it has made total steps, a checkpoint is due or Run ends.
+func (s *Session) Run(ctx context.Context, n int, step func(total int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
 	}
@@ -164,18 +164,18 @@ func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error
 
 // Advance makes n more steps, like [Session.Run], within a call that has begun. Unlike Run, it
 // does not save the checkpoint file at its end.
-func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) error {
+func (s *Session) Advance(ctx context.Context, n int, step func(total int) error) error {
 	begin := s.Len()
 	end := begin + min(n, math.MaxInt-begin)
 	for at := begin; at < end; {
 		if err := poll.Err(ctx); err != nil {
 			return err
 		}
-		to := end
+		total := end
 		if every := s.Checkpoint.Every; s.Checkpoint.Path != "" && every > 0 && s.filed < end-every {
-			to = max(at+1, s.filed+every)
+			total = max(at+1, s.filed+every)
 		}
-		err := step(to)
+		err := step(total)
 		if err != nil && err != ErrDone {
 			return err
 		}

@@ -136,8 +136,8 @@ func NewBitTorus(offsets [6]int) *BitTorus {
 }
 
 // HeatBits redraws sites by heat bath: it draws the state of each site from the site's distribution
-// given its neighbours. Site i has k_i ≤ 7 neighbours in state 1, as stored in count. Bit i of the
-// string dst becomes
+// given its neighbours. Site i has k_i ≤ 7 neighbours in state 1, as stored in count. Bit i of dst
+// becomes
 //
 //	dst_i = 1 if u_i < o.At(k_i), else 0,
 //
@@ -159,31 +159,32 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 	}
 }
 
-// TorusBits visits 64·len(rows) sites of a torus, all of one colour, beginning with site first. It
-// stores in count the number of neighbours in state 1 of each site. The string sites holds the
-// sites of the other colour: its site i is bit i mod 64 of word pad + ⌊i/64⌋. The positions of the
-// neighbours in sites are given by torus. The masks a, b and rows (see [NewBitTorus]) start at site
-// first, a multiple of 64.
+// TorusBits counts the neighbours in state 1 of 64·len(rows) sites of a torus, and stores the
+// numbers in count. All these sites have one colour and follow each other from site firstSite on.
+// Their neighbours have the other colour: the state of its site i is bit i mod 64 of states[pad +
+// ⌊i/64⌋]. The argument torus gives the positions of the neighbours in states. The masks a, b and
+// rows (see [NewBitTorus]) start at site firstSite, a multiple of 64.
 //
 // TorusBits panics unless a, b and rows have the same length, which must be a multiple of 8 and at
-// most 512. It also panics unless sites reaches 64 bits beyond all positions.
-func TorusBits(count *Counts, sites []uint64, pad, first int, torus *BitTorus, rows, a, b []uint64) {
+// most 512. It also panics unless states contains the positions of all neighbours, and 64 bits
+// after the last one.
+func TorusBits(count *Counts, states []uint64, pad, firstSite int, torus *BitTorus, rows, a, b []uint64) {
 	checkBits("rows", len(rows), len(count[0]))
 	checkLen("a", len(a), len(rows))
 	checkLen("b", len(b), len(rows))
 	for _, d := range torus.ends {
-		lo := pad + (first+d)>>6
-		if lo < 0 || lo+len(rows)+1 > len(sites) {
-			panic(fmt.Sprintf("simd: TorusBits: words %d … %d of sites, which has %d", lo, lo+len(rows), len(sites)))
+		lo := pad + (firstSite+d)>>6
+		if lo < 0 || lo+len(rows)+1 > len(states) {
+			panic(fmt.Sprintf("simd: TorusBits: words %d … %d of states, which has %d", lo, lo+len(rows), len(states)))
 		}
 	}
 	if len(rows) > 0 {
-		torusBits(count, sites, pad+first/64, torus, rows, a, b)
+		torusBits(count, states, pad+firstSite/64, torus, rows, a, b)
 	}
 }
 
 // SpreadBits converts the states of a lattice from bits to int32 values 0 or 1. The sites have the
-// two colours of a chequerboard, and a row has n sites of each colour. The strings even and odd
+// two colours of a chequerboard, and a row has n sites of each colour. The bit strings even and odd
 // hold the sites of one colour each. For r even, and j = 0, …, n−1, SpreadBits stores in row r
 //
 //	x[2n·r + 2j] = even[k],  x[2n·r + 2j + 1] = odd[k],  k = first + n·r + j,

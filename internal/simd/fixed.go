@@ -100,8 +100,9 @@ func fixedUnits(b []float32, n, k int) []float64 {
 	return units
 }
 
-// Gemm stores in c, which has m rows, the product of a and the matrix b, plus origin. The matrix a
-// holds integers in units of 2⁻¹³. With the units u_j and the integers B of [Fixed], the result is
+// Gemm stores a·b + origin in c, for the matrix b and the vector origin that were passed to [Fix].
+// The matrices a and c have m rows. The entries of a are integers in units of 2⁻¹³. With the units
+// u_j and the integers B of [Fixed], the result is
 //
 //	c[i,j] = origin_j + u_j·Σ_l 2⁻¹³·a[i,l]·B[l,j].
 //

@@ -35,10 +35,10 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer with a new network, which learns from the predictor teacher. It returns an
-// error if the teacher is nil, has no sites, has no inequalities or has an equality. It also
-// returns an error if the teacher's temperature is not positive and finite, or if a field of cfg is
-// out of range.
+// New returns a trainer with a new network. The network learns from a predictor, the teacher. New
+// returns an error if the teacher is nil, has no sites, has no inequalities or has an equality. It
+// also returns an error if the teacher's temperature is not positive and finite, or if a field of
+// cfg is out of range.
 func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
 		return nil, fmt.Errorf("network: New: teacher is nil")
@@ -126,12 +126,12 @@ func (t *Trainer) Lambda() []float64 {
 
 // Predictor returns the present network as a predictor, with weights averaged over the training
 // steps. The violations are shift plus the violations of the teacher (the predictor from which the
-// network learned). A shift therefore moves the bounds; nil means zeros. The shift need not be an
-// entry of Config.Bounds.
+// network learned). A shift therefore moves the bounds; nil usually means zeros. The shift need not
+// be an entry of Config.Bounds.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
-// that is not finite. After dual training (see Config.Dual), shift must be the single entry of
-// Config.Bounds, or nil for this entry.
+// that is not finite. After dual training (see Config.Dual), Config.Bounds has a single entry;
+// shift must equal this entry, or be nil to select it.
 func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
 	b := t.buffer
 	own := make([]float64, b.teacher.Len())

@@ -110,8 +110,7 @@ func (l *seriesLoader) left(network, key string, blocks int) error {
 	return nil
 }
 
-// Length returns the number of rows (times) of a window. A window is the stretch of a series that
-// is one state.
+// Length returns the number of rows (times) of a state, which is a window of a series.
 func (s *Series) Length() int {
 	length, _ := s.net.shape()
 	return length
