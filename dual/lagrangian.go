@@ -226,7 +226,7 @@ func (w *sitewise) update(weight []float64, levels int) error {
 	return err
 }
 
-// Version returns how often the multipliers have changed so far; it implements [energy.Varying].
+// Version returns the number of changes of the multipliers so far; it implements [energy.Varying].
 func (w *sitewise) Version() uint64 { return w.version }
 
 // Now returns an immutable copy of the Lagrangian, with its present multipliers; it implements

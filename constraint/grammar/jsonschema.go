@@ -111,8 +111,8 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //
 // If schemas are read side by side, JSONSchema returns a [*SchemaError] where one of these
 // exceptions would apply below a negation. The negation of additionalProperties, patternProperties
-// or propertyNames holds if the keyword rejects some member. The name of this member may be
-// repeated.
+// or propertyNames holds if the keyword rejects some member, even if another member has the same
+// name.
 //
 // The keyword uniqueItems is exact for items with few possible values (an enum, a const, Booleans,
 // a short range of integers). For other items it is an error. So are unknown formats, unless

@@ -174,9 +174,9 @@ func (l *lengths) least(c configuration) int {
 // MaskWithin is like [Matcher.Mask] for a text of limited length. At most budget tokens may still
 // follow, including the next one. MaskWithin allows a token if at most budget − 1 further bytes can
 // complete the text. The vocabulary must have a token for every byte, so a text that follows the
-// masks can always end in time. Texts that could end in time only by tokens of several bytes are
-// rejected. With [MasksOf], MaskWithin counts tokens instead of bytes. If no token qualifies, the
-// mask is empty.
+// masks can always end in time. With tokens of several bytes, some rejected texts could end in time
+// too. With [MasksOf], MaskWithin counts tokens instead of bytes. If no token qualifies, the mask
+// is empty.
 //
 // The error is an [*constraint.ArgumentError] if budget < 0 or the vocabulary lacks a byte. It
 // wraps [errors.ErrUnsupported] if parts of the schema are read side by side (see [JSONSchema]).

@@ -1086,8 +1086,8 @@ func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
 	return r, nil
 }
 
-// Point is one point of a trade-off curve (see [Problem.TradeOff]). The curve shows how far from q
-// a distribution p must move to keep only a given share of q_1.
+// Point is one point of a trade-off curve (see [Problem.TradeOff]). The curve gives the cost of
+// reducing the share of q_1 in a distribution p, which starts at q.
 type Point struct {
 	Formulation Formulation
 	Unlearned   float64 // share E_p[q_1/q] of q_1 that remains under p; 1 at p = q

@@ -19,11 +19,11 @@ import (
 //	remove the levels in Without,
 //	divide v by Temperature,
 //	keep only the TopK levels with the largest weights,
-//	of the remaining levels, keep the fewest with at least the fraction TopP of their total weight.
+//	remove the smallest weights while at least the fraction TopP of the total weight remains.
 //
-// Levels with larger weights are kept first. Among equal weights, lower levels are kept first. The
-// samples no longer have the denoiser's distribution. A struct literal is ready for use. A Tempered
-// is safe for concurrent use if Denoiser is.
+// The total weight is that of the TopK levels. Among equal weights, lower levels are kept first.
+// The samples no longer have the denoiser's distribution. A struct literal is ready for use. A
+// Tempered is safe for concurrent use if Denoiser is.
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 

@@ -20,11 +20,11 @@ import (
 // [Config]). The states come from diffusions. These use the teacher's predictions in the first
 // round, and the network's predictions in later rounds.
 //
-// Unless Config.Dual is set, every diffusion of the first round moves its multipliers λ by
-// primal–dual inference for one of the bounds. In later rounds, only a fraction of the diffusions
-// moves λ. This fraction grows from 0 to 0.7 in the first half of the training. All other
-// diffusions keep λ fixed, near the λ of an earlier diffusion. The teacher predicts at multipliers
-// that are randomly perturbed by 30 %.
+// Without Config.Dual, each diffusion is for one problem of Config.Bounds. In the first round,
+// primal–dual inference moves the multipliers λ of every diffusion. In later rounds, it moves λ in
+// only a fraction of the diffusions. This fraction grows from 0 to 0.7 in the first half of the
+// training. All other diffusions keep λ fixed, near the λ of an earlier diffusion. The teacher
+// predicts at multipliers that are randomly perturbed by about 30 %.
 //
 // If the teacher is deterministic, training is deterministic too, for any number of workers and any
 // interruptions. Methods must not be called concurrently.

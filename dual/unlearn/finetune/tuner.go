@@ -296,15 +296,16 @@ func (c *Config[S]) fill() error {
 // At the end, Run searches the line through the initial weights and the average weights of the
 // training. The final weights are a point on this line at which all shares have reached their
 // bounds. Run measures shares with Config.Final draws, or up to four times as many. If the point is
-// far beyond the average, the shares in fresh draws tend to exceed their bounds; then train for
-// more steps.
+// far beyond the average weights, the shares in fresh draws tend to exceed their bounds. In this
+// case, train for more steps.
 //
 // If the network satisfies all bounds before the first step, Run sets λ to 0 and does not train.
 //
 // If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
-// means that the network does not follow its data. Run also returns the errors of Config.Sample and
-// of the training. The network then has the weights of the step that the error names, and the next
-// Run continues from there. To keep the initial weights, Clone the network first.
+// means that the network generates a concept too often although its training rows contain little of
+// it. Run also returns the errors of Config.Sample and of the training. The network then has the
+// weights of the step that the error names, and the next Run continues from there. To keep the
+// initial weights, Clone the network first.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
@@ -437,14 +438,15 @@ func (t *Tuner[S]) taught(j int) float64 {
 }
 
 // GapError reports that the network still generates too much of a concept although its training
-// rows contain little of it. More steps, a higher rate or a larger network may help, but a network
-// cannot generate less of a concept than its own errors produce.
+// rows contain little of it. More steps, a higher rate or a larger network may help. The share that
+// comes from errors of the network always remains.
 //
 // The error occurs in two cases:
 //
-//   - During the run, if the share of the concept in the training rows is below a tenth of the
-//     bound, but the share in the network's samples is above 1.5 times the bound and has not fallen
-//     for a quarter of the steps. A later Run can continue.
+//   - During the run, if the training rows contain too little of the concept to explain what the
+//     network generates. Their share is below a tenth of the bound. The share in the network's
+//     samples is above 1.5 times the bound and has not fallen for a quarter of the steps. A later
+//     Run can continue.
 //   - At the end of the run, if [Tuner.Run] has found no weights for which the share is within two
 //     standard errors of the bound. The network then has the average weights of the training, and
 //     the field Share is the share in its samples. Every later Run returns the same error.
