@@ -31,9 +31,9 @@ const (
 )
 
 // Check returns a [*LimitError] if an automaton under construction has too many states or takes too
-// much memory. The memory is that of the table entries (see [Limits.Bytes]) plus the argument
-// overhead, in bytes. For a negative limit, Check returns an [*ArgumentError]. Pass the name of the
-// function that builds the automaton; errors begin with it.
+// much memory. The memory is that of the table entries (see [Limits.Bytes]) plus overhead bytes.
+// For a negative limit, Check returns an [*ArgumentError]. Pass the name of the function that
+// builds the automaton; errors begin with it.
 func (l Limits) Check(name string, states, entries, overhead int) error {
 	switch {
 	case l.States < 0:

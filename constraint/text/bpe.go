@@ -20,8 +20,8 @@ import (
 // learned first. Every text has an encoding, even if it is not valid UTF-8. Decoding returns the
 // same text, or its normal form (NFC) if the file requests normalisation.
 //
-// [ReadBPE] and [ReadTokenizer] read a BPE from files. To compile a language, pass the vocabulary
-// that [BPE.Vocabulary] returns. A BPE is immutable and safe for concurrent use.
+// [ReadBPE] and [ReadTokenizer] read a BPE from files. Use [BPE.Vocabulary] to compile languages. A
+// BPE is immutable and safe for concurrent use.
 type BPE struct {
 	vocabulary Vocabulary
 	bytes      [256]int32

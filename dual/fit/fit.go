@@ -318,8 +318,8 @@ func (f *Fit) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint to w. If Config.Chains is a [dual.Saver], Save appends its checkpoint. A
-// fit that loads both continues bit for bit.
+// Save writes a checkpoint to w. If Config.Chains is a [dual.Saver], Save appends the checkpoint of
+// the chains. A fit that loads both continues bit for bit.
 func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a fit built with the same arguments. Only Observe

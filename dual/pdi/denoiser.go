@@ -56,8 +56,8 @@ type inference struct {
 const averageFrom = 0.25 // averages omit this fraction of a run, from its start
 
 // New returns a denoiser that takes its predictions from a predictor. It returns an error if the
-// predictor is nil or a field is out of range. It also makes a trial update with Config.Rule. If
-// the update fails, New returns its error, a [*dual.SpreadError] if the rule needs the variance of
+// predictor is nil or a field is out of range. It also tests Config.Rule by one update and returns
+// the error of this update. The error is a [*dual.SpreadError] if the rule needs the variance of
 // samples.
 func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {

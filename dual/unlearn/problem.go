@@ -1087,7 +1087,7 @@ func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
 }
 
 // Point is one point of a trade-off curve (see [Problem.TradeOff]). The curve gives the cost of
-// reducing the share of q_1 in a distribution p, which starts at q.
+// moving from q to a distribution p with a smaller share of q_1.
 type Point struct {
 	Formulation Formulation
 	Unlearned   float64 // share E_p[q_1/q] of q_1 that remains under p; 1 at p = q

@@ -69,8 +69,8 @@ func (e *Edges) Refine(ctx context.Context, initial []int32, blocks int) (block 
 // Set is a set of labels below 256.
 type Set [4]uint64
 
-// Arcs holds edges whose labels are sets, called arcs. An arc stands for one edge for each label in
-// its set. The zero value is empty.
+// Arcs holds arcs. An arc is an edge that is labelled by a set of labels, and stands for one edge
+// for each label in its set. The zero value is empty.
 type Arcs struct {
 	edges  Edges // labelled by the numbers of sets
 	sets   []Set
@@ -115,10 +115,10 @@ func (a *Arcs) Add(from, set, to int32) { a.edges.Add(from, set, to) }
 func (a *Arcs) Grow(n int) { a.edges.Grow(n) }
 
 // Refine is like [Edges.Refine] for the graph with the arcs a and the edges e. Elements with arcs
-// and elements with edges must be in different blocks from the beginning. Refine does not divide a
-// block once for each label. For each element it collects the labels of all arcs to another block,
-// and then divides once by these sets of labels. It therefore takes O(m log k) steps for k elements
-// with m arcs and edges.
+// and elements with edges must be in different blocks from the beginning. The labels of arcs are
+// not treated one by one. For each element, Refine collects the labels of all arcs to another
+// block, and then divides once by these sets of labels. It therefore takes O(m log k) steps for k
+// elements with m arcs and edges.
 func (a *Arcs) Refine(ctx context.Context, e *Edges, initial []int32, blocks int) (block []int32, n int, err error) {
 	var meter poll.Meter
 	meter.Watch(ctx)

@@ -106,9 +106,9 @@ func StampOf(path string) Stamp {
 	return Stamp{info}
 }
 
-// Replaced reports whether the file was replaced after the stamp s and before the stamp now. If the
-// file was missing at the time of either stamp, Replaced returns false.
-func (s Stamp) Replaced(now Stamp) bool {
-	return s.info != nil && now.info != nil &&
-		(!os.SameFile(s.info, now.info) || s.info.Size() != now.info.Size() || !s.info.ModTime().Equal(now.info.ModTime()))
+// Replaced reports whether the file was replaced between the stamps s and t. If the file was
+// missing at the time of either stamp, Replaced returns false.
+func (s Stamp) Replaced(t Stamp) bool {
+	return s.info != nil && t.info != nil &&
+		(!os.SameFile(s.info, t.info) || s.info.Size() != t.info.Size() || !s.info.ModTime().Equal(t.info.ModTime()))
 }

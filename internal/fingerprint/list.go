@@ -49,31 +49,31 @@ const (
 	predictions = 1e-3
 )
 
-// Doubles is a row of numbers that must agree more closely than other rows: [List.Add] adds it with
-// [List.Doubles] instead of [List.Numbers].
+// Doubles is a row of numbers with a smaller tolerance: [List.Add] calls [List.Doubles] for it
+// instead of [List.Numbers].
 type Doubles []float64
 
-// Predictions is a row of numbers that [List.Add] adds by the method [List.Predictions].
+// Predictions is a row of outputs of a network. [List.Add] calls [List.Predictions] for it.
 type Predictions []float64
 
-// Text adds a setting whose text must agree exactly.
+// Text adds a setting whose text [Compare] compares byte by byte.
 func (l *List) Text(name, text string) { l.all = append(l.all, setting{name: name, text: text}) }
 
-// Numbers adds a row of numbers. They must agree within 1e-6 times the largest finite absolute
-// value in the row. NaN agrees with NaN, and an infinity with itself.
+// Numbers adds a row of numbers. [Compare] allows differences up to 1e-6 times the largest finite
+// absolute value. NaN agrees with NaN, and an infinity with itself.
 func (l *List) Numbers(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v, within: singles})
 }
 
-// Doubles adds a row of numbers. They must agree within 1e-12 times the largest finite absolute
-// value in the row. Use Doubles for results of the same float64 computation from the same
-// arguments.
+// Doubles adds a row of numbers. [Compare] allows differences up to 1e-12 times the largest finite
+// absolute value. Use Doubles for results of the same float64 computation from the same arguments.
 func (l *List) Doubles(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v, within: doubles})
 }
 
-// Predictions adds a row of numbers. They must agree within 1e-3 times the largest finite absolute
-// value in the row. Use Predictions for the outputs of a network, which depend on the processor.
+// Predictions adds a row of numbers. [Compare] allows differences up to 1e-3 times the largest
+// finite absolute value. Use Predictions for the outputs of a network, which depend on the
+// processor.
 func (l *List) Predictions(name string, v []float64) {
 	l.all = append(l.all, setting{name: name, numbers: v, within: predictions})
 }
@@ -266,8 +266,8 @@ const most = 8
 //   - A struct that only embeds a value and has no method Name of its own is added as that value.
 //   - Any other struct is added by its name and its fields. The prefix of the fields is "name."; at
 //     the top level it is the name of the struct, as in "dmala.StepSize". Fields of an embedded
-//     struct count as its own. A pointer counts as its target, and a long slice is added by a
-//     digest.
+//     struct are treated as fields of the outer struct. A pointer is added as its target, and a
+//     long slice is added by a digest.
 //   - Anything else (functions, maps, channels) is added by its method Name, or else as "func",
 //     "map", "chan" or "nil".
 func (l *List) Add(name string, value any) {

@@ -112,9 +112,9 @@ func sample(g []float32) []float64 {
 	return Spread([]float64{sum}, g, shown)
 }
 
-// Spread appends evenly spaced entries of g to v. It appends at most as many as the argument limit.
-func Spread(v []float64, g []float32, limit int) []float64 {
-	for i := 0; i < len(g); i += (len(g) + limit - 1) / limit {
+// Spread appends at most n evenly spaced entries of g to v.
+func Spread(v []float64, g []float32, n int) []float64 {
+	for i := 0; i < len(g); i += (len(g) + n - 1) / n {
 		v = append(v, float64(g[i]))
 	}
 	return v

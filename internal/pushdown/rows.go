@@ -2,10 +2,11 @@ package pushdown
 
 import "slices"
 
-// Rows are the rows of a machine's table, one for each state. Most moves of a state are alike. A
-// row is therefore stored in two parts: a shape, and a list of moves. The shape divides the byte
-// classes into slots, and the list has one move for each slot. Few shapes occur. Slots are numbered
-// in the order of their first classes. Two slots of a row may have the same move.
+// Rows are the rows of a machine's table, one for each state. A row gives the move for each byte
+// class, and most classes have the same move. A row is therefore stored in two parts: a shape, and
+// a list of moves. The shape divides the classes into slots, and the list has one move for each
+// slot. Many rows share a shape. Slots are numbered in the order of their first classes. Two slots
+// of a row may have the same move.
 type Rows struct {
 	classes int
 	slots   []uint8          // slot of each class, for one shape after another
@@ -121,7 +122,7 @@ func (r *Rows) fit(n, classes int) bool {
 	return int(total) == len(r.moves)
 }
 
-// Splitter finds the slots of rows. Its zero value is ready.
+// Splitter divides the classes of rows into slots. Its zero value is ready.
 type Splitter[E comparable] struct {
 	slots  []uint8
 	values []E

@@ -152,8 +152,8 @@ func (s *Session) End() {
 }
 
 // Run makes n more steps by calling the function step. Each call must make at least one step. Its
-// argument total limits the steps of the call: afterwards, the whole run must have made at most
-// total steps. When it has made total steps, a checkpoint is due or Run ends.
+// argument is the step at which the call must stop at the latest, counted from the beginning of the
+// run. At that step, a checkpoint is due or Run ends.
 func (s *Session) Run(ctx context.Context, n int, step func(total int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err

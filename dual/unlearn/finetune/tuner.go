@@ -443,11 +443,10 @@ func (t *Tuner[S]) taught(j int) float64 {
 //
 // The error occurs in two cases:
 //
-//   - During the run, if the training rows contain too little of the concept to explain what the
-//     network generates. Their share is below a tenth of the bound. The share in the network's
-//     samples is above 1.5 times the bound and has not fallen for a quarter of the steps. A later
-//     Run can continue.
-//   - At the end of the run, if [Tuner.Run] has found no weights for which the share is within two
+//   - During the run, the share of the concept in the training rows is below a tenth of the bound.
+//     The share in the network's samples, however, is above 1.5 times the bound and has not fallen
+//     for a quarter of the steps. A later Run can continue.
+//   - At the end of the run, [Tuner.Run] has found no weights for which the share is within two
 //     standard errors of the bound. The network then has the average weights of the training, and
 //     the field Share is the share in its samples. Every later Run returns the same error.
 type GapError struct {

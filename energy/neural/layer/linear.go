@@ -38,7 +38,8 @@ func (l Linear) Forward(y, x []float32) {
 //
 //	dx += dy·W,  grad.Weight += dyᵀ·x,  grad.Bias += Σ_rows dy.
 //
-// A nil dx, grad.Weight or grad.Bias is not computed. The slice work is scratch of len(dy) entries.
+// A nil dx, grad.Weight or grad.Bias is not computed. The slice tmp is scratch memory with the
+// length of dy.
 func (l Linear) Backward(dx []float32, grad Linear, dy, x, work []float32) {
 	if l.Out < 1 {
 		panic(fmt.Sprintf("layer: Linear.Out = %d, want ≥ 1", l.Out))

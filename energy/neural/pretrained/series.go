@@ -116,7 +116,7 @@ func (s *Series) Length() int {
 	return length
 }
 
-// Channels returns the number of channels, which is the length of a row.
+// Channels returns the number of channels, which is the number of values in a row.
 func (s *Series) Channels() int {
 	_, channels := s.net.shape()
 	return channels
