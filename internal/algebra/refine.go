@@ -169,13 +169,13 @@ func (a *Arcs) Refine(ctx context.Context, e *Edges, initial []int32, blocks int
 	return elements.set, elements.sets(), meter.Err()
 }
 
-// Group groups the indices of the slice key by its entries, which must be less than keys. The group
-// of entry k consists of the indices
+// Group groups the indices of a slice by their values in it, which must be less than n. The group
+// of value k consists of the indices
 //
 //	list[from[k]:from[k+1]],
 //
-// in ascending order. Indices with a negative entry are omitted.
-func Group(key []int32, keys int) (from, list []int32) { return group(nil, key, keys) }
+// in ascending order. Indices with a negative value are omitted.
+func Group(values []int32, n int) (from, list []int32) { return group(nil, values, n) }
 
 // group implements Group with a meter. If the meter's context ends, the results are incomplete.
 func group(meter *poll.Meter, key []int32, keys int) (from, list []int32) {

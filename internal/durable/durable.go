@@ -60,8 +60,8 @@ func Replace(fs FS, path, tmp string, write func(io.Writer) error) error {
 	return replace(fs, path, tmp, write, func() error { return nil })
 }
 
-// replace writes the file tmp, calls the function then, and renames tmp to path.
-func replace(fs FS, path, tmp string, write func(io.Writer) error, then func() error) (err error) {
+// replace writes the file tmp, calls beforeRename, and renames tmp to path.
+func replace(fs FS, path, tmp string, write func(io.Writer) error, beforeRename func() error) (err error) {
 	defer func() {
 		if err != nil {
 			_ = fs.Remove(tmp)
@@ -74,7 +74,7 @@ func replace(fs FS, path, tmp string, write func(io.Writer) error, then func() e
 	if err := verify(fs, tmp, sum); err != nil {
 		return fmt.Errorf("%s: reading back what was written: %w", tmp, err)
 	}
-	if err := then(); err != nil {
+	if err := beforeRename(); err != nil {
 		return err
 	}
 	if err := fs.Rename(tmp, path); err != nil {

@@ -250,8 +250,8 @@ func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
 }
 
 // members returns the tokens of each class in ascending order, and then the padding tokens. The
-// classes are parts of the slice all. If a class has most tokens, then great is the set of its tokens,
-// which is valid until the lifter's next call.
+// slices in m are the parts of this list that hold the classes. If a class has most tokens, then
+// great is the set of its tokens, which is valid until the lifter's next call.
 func (l *lifter) members() (all []int32, m [][]int32, great []uint64) {
 	n := int32(0)
 	for _, size := range l.sizes {

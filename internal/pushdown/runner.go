@@ -443,8 +443,8 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 	return true
 }
 
-// tokens stores the log-probabilities of the tokens at site i in the slice out. For each class, the
-// slice class holds the log of the adjoint of the class sum.
+// tokens stores in out the log-probabilities of the tokens at site i. For each class, the slice
+// class holds the log of the adjoint of the class sum.
 func (r *Runner) tokens(i int, out, class []float64) {
 	of, row := r.g.classes(), r.v[i*r.levels:(i+1)*r.levels]
 	row, dst := row[:len(of)], out[:len(of)]

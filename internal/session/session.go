@@ -322,7 +322,7 @@ type Frames struct {
 	Frame    func(f *wire.Fields, i int) // reads or writes the fields of frame i
 }
 
-// Write writes a checkpoint. If inside is not nil, Write calls this function to write the data of
+// Write writes a checkpoint. If the function inside is not nil, Write calls it to write the data of
 // nested runs.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {

@@ -22,9 +22,9 @@ type holder interface {
 	// count calls packed.is with every count on which energies depend, for the chains of a group.
 	count(group int)
 
-	// addEnergies adds to the energies e the effect of changed counts. The slice more holds one row
-	// per count, with the change for each chain.
-	addEnergies(e []float64, more [][]int)
+	// addEnergies adds to the energies e the effect of changed counts. The slice changes holds one
+	// row per count, with the change for each chain.
+	addEnergies(e []float64, changes [][]int)
 
 	// alike reports whether another holder has the same format. If so, the two may share their
 	// immutable parts from then on.

@@ -335,8 +335,8 @@ func (g *frame) fits(columns int) bool {
 }
 
 // state returns a state in which exactly the bonds in the set bad are unsatisfied, or nil if there
-// is no such state. The result holds only as many of the first spins as the argument sites.
-func (g *frame) state(bad []bool, sites int) []int32 {
+// is no such state. The result holds only the first n spins.
+func (g *frame) state(bad []bool, n int) []int32 {
 	type end struct{ to, bond int32 }
 	adj := make([][]end, g.n)
 	for k, e := range g.ends {
@@ -365,7 +365,7 @@ func (g *frame) state(bad []bool, sites int) []int32 {
 			}
 		}
 	}
-	x := make([]int32, sites)
+	x := make([]int32, n)
 	for i := range x {
 		x[i] = int32(s[i]+1) / 2
 	}
