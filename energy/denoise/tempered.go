@@ -27,7 +27,7 @@ import (
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 
-	Temperature float64 // divisor of the log-weights, > 0; 0 means 1
+	Temperature float64 // divisor of the log-weights, > 0; values below 1 sharpen; 0 means 1
 	TopK        int     // number of levels that are kept, ≥ 1; 0 means all
 	TopP        float64 // fraction of the weight that is kept, in (0, 1]; 0 means 1
 	// levels to remove because they are not tokens, such as the mask
