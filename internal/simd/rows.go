@@ -75,9 +75,10 @@ func LogSumExp(dst []float64, w []float32, cols int) {
 //
 //	dst[i] = e^(w[i]) / Σ_j e^(w[j]), summed over the row.
 //
-// It multiplies the float32 [Weights] (bound 0) by the rounded reciprocal of their total. The error
-// is below 4 ulp, not counting the rounding of w minus the maximum. Probabilities below 2⁻¹²⁵ are
-// exactly 0. A row becomes NaN if it has no positive weight, or has a NaN or +Inf.
+// It computes float32 weights as [Weights] does with bound = 0, and multiplies them by the rounded
+// reciprocal of the row's total. The error is below 4 ulp, not counting the rounding of w minus the
+// maximum. Probabilities below 2⁻¹²⁵ are exactly 0. A row becomes NaN if it has no positive weight,
+// or has a NaN or +Inf.
 //
 // The slice dst may be w. Softmax panics unless cols ≥ 1, len(w) is a multiple of cols and len(dst)
 // = len(w).

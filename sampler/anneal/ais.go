@@ -230,7 +230,7 @@ func (r *AISResult) sum() error {
 // Join returns an error in these cases:
 //
 //   - a part belongs to another run (the error names the setting that differs);
-//   - there is a gap or an overlap, or the last part ends before the run;
+//   - chains of the run are missing, or parts overlap;
 //   - all chains start at states of probability zero ([sampler.ErrZero]).
 func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	all := &AISResult{back: r.back, population: r.population}

@@ -66,7 +66,7 @@ func (c Conv) Forward(y, windows, x []float32) {
 
 // Backward adds the gradient of the weights to grad. Unless dx is nil, it adds the gradient of the
 // input to dx. The slice dy is the gradient of the output. Backward reads the windows that Forward
-// stored, and overwrites them. The slice work is scratch, as long as dy.
+// stored, and overwrites them. The slice work is scratch of len(dy) entries.
 func (c Conv) Backward(dx []float32, grad Conv, dy, windows, work []float32) {
 	l, g := c.linear(), grad.linear()
 	l.Backward(nil, g, dy, windows, work)
