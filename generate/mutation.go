@@ -181,8 +181,8 @@ func (n *node) mutations(ctx context.Context, c change) iter.Seq[mutation] {
 	}
 }
 
-// within yields copies of s with one change each, until the function yield returns false or the
-// context ends. The argument at is the JSON pointer of s. References are resolved in root.
+// within yields copies of s with one change each, until yield returns false or the context ends.
+// The argument at is the JSON pointer of s. References are resolved in root.
 func (s *node) within(ctx context.Context, root *node, at string, depth int, c change, yield func(s *node, keyword string) bool) bool {
 	if s.keys == nil || depth > deepest {
 		return true

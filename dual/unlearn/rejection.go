@@ -20,9 +20,9 @@ import (
 // corresponding formulation at the multipliers λ. A Rejection is a [dual.Resampler] and therefore a
 // [dual.Primal]. Run(ctx, n) replaces all states n times, so only the last states remain.
 //
-// Run returns an error of the function draw or of ctx, or a [*TrialsError]. It also returns an
-// error if an acceptance is above 1 or NaN; no distribution p_λ then exists at this λ. After an
-// error, the draws in progress are lost.
+// Run returns the error of a draw or of ctx, or a [*TrialsError]. It also returns an error if an
+// acceptance is above 1 or NaN; no distribution p_λ then exists at this λ. After an error, the
+// draws in progress are lost.
 //
 // The sequence of accepted states does not depend on the number of states. Draws from q come in
 // batches, and a Run first uses the draws from q that the previous Run has not used. Methods must

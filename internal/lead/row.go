@@ -336,19 +336,19 @@ func (r *Row) Price(v int32) float64 {
 	return cost
 }
 
-// price returns the cost of token v and the size of S. The argument from is a known lower bound on
+// price returns the cost of token v and the size of S. The argument least is a known lower bound on
 // this size.
-func (r *Row) price(v int32, from int) (cost float64, size int) {
+func (r *Row) price(v int32, least int) (cost float64, size int) {
 	switch {
 	case math.IsInf(r.logp[v], -1) && !r.Revive:
-		return math.Inf(1), from
+		return math.Inf(1), least
 	case r.Gap:
 		r.find(0)
-		return r.prob[0] - simd.Exp(r.logp[v]), from
+		return r.prob[0] - simd.Exp(r.logp[v]), least
 	case r.Reverse:
-		return r.reversePrice(v, from)
+		return r.reversePrice(v, least)
 	}
-	return r.forwardPrice(v, from)
+	return r.forwardPrice(v, least)
 }
 
 // among reports whether v is one of the first n tokens in order.

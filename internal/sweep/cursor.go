@@ -198,7 +198,7 @@ type poll struct {
 	Work    int
 }
 
-// Begin prepares p for a call of the kernel. The call ends early if the function stop returns true.
+// Begin prepares p for a call of the kernel. The call ends early if stop returns true.
 func (p *poll) Begin(stop func() bool) { p.Stop, p.Stopped = stop, false }
 
 // Done adds the given number of elementary operations to the work of the kernel. It reports whether

@@ -494,9 +494,8 @@ func (a *AISRunner) steps(ctx context.Context, m energy.Model, info []sampler.In
 	return nil
 }
 
-// Settings calls the function add with the name and value of every setting on which the weights
-// depend. These settings must agree between a run and its checkpoint, and between all parts of a
-// run.
+// Settings calls add with the name and value of every setting on which the weights depend. These
+// settings must agree between a run and its checkpoint, and between all parts of a run.
 func (a *AISRunner) Settings(add func(name string, value any)) {
 	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
 	add("AISConfig.Exact", a.cfg.Exact != nil)

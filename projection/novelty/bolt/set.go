@@ -196,9 +196,8 @@ func (s *Set) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, err
 	return s.put(ctx, all, func([]int32) {})
 }
 
-// put implements Import. For every sequence that was new, it calls the function then once the
-// sequence is on disk.
-func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], then func(x []int32)) (added int, err error) {
+// put implements Import. It calls stored for every new sequence, once the sequence is on disk.
+func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], stored func(x []int32)) (added int, err error) {
 	var keys [][]byte
 	flush := func() error {
 		var fresh [][]byte
@@ -229,7 +228,7 @@ func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], then func(x []int3
 			if err != nil {
 				return err
 			}
-			then(x)
+			stored(x)
 		}
 		return nil
 	}
