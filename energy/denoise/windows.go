@@ -54,7 +54,7 @@ type WindowsConfig struct {
 const leastWeight = -40
 
 // NewWindows returns the exact denoiser of a data set of vectors, called windows. The slice data
-// holds the windows one after the other, each with the given number of sites, and is copied.
+// holds the windows one after the other, with the given number of sites each. It is copied.
 // NewWindows returns an error if the length of data is not a positive multiple of sites. It also
 // returns an error if an entry is not finite or an option is out of range.
 func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {

@@ -360,8 +360,8 @@ func (r *Run) drop(b *bucket) {
 	r.ops = r.ops[:0]
 }
 
-// eliminate computes the message of bucket k. The first call must have first = true, and only this
-// call; it adds constants to the sum over all states.
+// eliminate computes the message of bucket k. Set first only in the first call, which adds
+// constants to the sum over all states.
 func (r *Run) eliminate(k int, first bool) error {
 	b := &r.p.buckets[k]
 	card := int(r.p.cards[b.v])

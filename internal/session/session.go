@@ -151,9 +151,9 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calls of step. Each call must make at least one step. After it, the
-// whole run must have made at most total steps. When the run has made total steps, a checkpoint is
-// due or Run ends.
+// Run makes n more steps by calls of step. Each call must make at least one step, and must not take
+// the whole run beyond total steps. When the run has made total steps, a checkpoint is due or Run
+// ends.
 func (s *Session) Run(ctx context.Context, n int, step func(total int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
