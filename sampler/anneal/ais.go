@@ -449,7 +449,8 @@ func (a *AISRunner) resample(s *aisScratch) {
 	}
 }
 
-// move makes the steps of stage k for the chains in s, which begin with chain number first.
+// move makes the steps of stage k for the chains in s. The argument first is the index of the first
+// of these chains.
 func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error {
 	m, err := a.at(k)
 	if err != nil {
