@@ -34,8 +34,8 @@ type Primal[S energy.Site] interface {
 	SetStates(x []S) error
 }
 
-// Counter is a [Primal] whose method Len returns the number of draws made by each chain. If the end
-// of a context interrupts a dual step, [Inference] uses Len to continue the step later.
+// Counter is a [Primal] that counts its draws. Len returns the number of draws made by each chain.
+// If a context ends during a dual step, [Inference] uses Len to continue the step later.
 type Counter interface{ Len() int }
 
 // Energetic is implemented by types that compute energies. Energy stores in e[s] the energy of the

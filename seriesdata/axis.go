@@ -376,7 +376,7 @@ func partOf(name, s string) (float64, bool) {
 
 // fromParts returns an axis from columns that hold parts of a date: year, month, day, hour and
 // minute, or year and quarter, or year and week. It returns nil if there are no such columns. A
-// column with other words than month names is not a part of a date.
+// column with words that are not month names is not a part of a date.
 func (t *table) fromParts() (*axis, error) {
 	index := map[string]int{}
 	for i := range t.columns {

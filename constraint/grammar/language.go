@@ -135,7 +135,7 @@ func (l *Language) Pushdown() constraint.Pushdown { return l.graph }
 // over tokens.
 func (l *Language) Size() (states, classes, edges int) { return l.graph.Size() }
 
-// States returns a bound on the indices of configurations (see [Language]): all are smaller.
+// States returns a number that is larger than the index of every configuration (see [Language]).
 func (l *Language) States() int { return unbounded }
 
 // Start returns the index of the configuration (see [Language]) before the first token.

@@ -112,8 +112,7 @@ func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }
 
-// run makes up to n steps like [Fit.Run], but ends after a step for which the function stop returns
-// true.
+// run makes up to n steps like [Fit.Run], but ends after a step for which stop returns true.
 func (f *Fit) run(ctx context.Context, n int, stop func() bool) error {
 	return f.life.Run(ctx, n, func(int) error {
 		if err := f.step(ctx); err != nil {

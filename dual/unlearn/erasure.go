@@ -50,7 +50,7 @@ type Erasure struct {
 	lambda, bound []float64
 
 	records []pathRecord
-	slot    map[int]int // index in records for each sample number
+	slot    map[int]int // index in records for each sample index
 	tables  [][]float32
 	p, q    []float64
 

@@ -791,20 +791,21 @@ func (u *Problem) edge(face []int, b float64, try func([]float64)) {
 	}
 }
 
-// bisect returns the point between the points no and yes at which the function ok becomes true.
-func bisect(no, yes float64, ok func(float64) bool) float64 {
-	if ok(no) {
-		return no
+// bisect returns the smallest number in [lo, hi] at which accepts returns true. The function
+// accepts must be monotone and true at hi.
+func bisect(lo, hi float64, accepts func(float64) bool) float64 {
+	if accepts(lo) {
+		return lo
 	}
 	for {
-		mid := no + float64((yes-no)/2)
-		if mid == no || mid == yes {
-			return yes
+		mid := lo + float64((hi-lo)/2)
+		if mid == lo || mid == hi {
+			return hi
 		}
-		if ok(mid) {
-			yes = mid
+		if accepts(mid) {
+			hi = mid
 		} else {
-			no = mid
+			lo = mid
 		}
 	}
 }

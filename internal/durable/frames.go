@@ -74,18 +74,18 @@ func ReadSettings(r io.Reader, magic string, settings *fingerprint.List) (sum ui
 // the checkpoint differ from the given settings of the present run, the error is a
 // [*fingerprint.Mismatch].
 //
-// Read calls the function decode with the index and the body of every state frame. A body has at
-// most limit bytes, not counting its digest and index. The function decode returns the bytes left
-// over; it is an error if there are any. Before every frame, Read calls the function count, which
-// returns the number of state frames. It may learn this number from an early frame. If nested is
-// not nil, Read then calls it to read the checkpoints of nested runs.
-func Read(ctx context.Context, r io.Reader, magic string, settings *fingerprint.List, count func() int, limit uint64, decode func(i int, body []byte) ([]byte, error), nested func(io.Reader) error) error {
+// Read passes the index and the body of every state frame to decode. A body has at most limit
+// bytes, not counting its digest and index. If decode leaves over any bytes, Read returns an error.
+// Before every frame, Read calls countFrames, which returns the number of state frames. This number
+// may depend on the frames read so far. If nested is not nil, Read then calls it to read the
+// checkpoints of nested runs.
+func Read(ctx context.Context, r io.Reader, magic string, settings *fingerprint.List, countFrames func() int, limit uint64, decode func(i int, body []byte) ([]byte, error), nested func(io.Reader) error) error {
 	sum, err := ReadSettings(r, magic, settings)
 	if err != nil {
 		return err
 	}
 	var body []byte
-	for i := 0; i < count(); i++ {
+	for i := 0; i < countFrames(); i++ {
 		if err := poll.Err(ctx); err != nil {
 			return err
 		}
@@ -150,8 +150,7 @@ func (l *Lock) SaveFile(caller string, c Checkpointer) error {
 	return nil
 }
 
-// Replace replaces the locked file by the output of the function write, like the function
-// [Replace].
+// Replace calls write and replaces the locked file by its output, like the function [Replace].
 func (l *Lock) Replace(write func(io.Writer) error) error {
 	return Replace(OS{}, l.target, temporary(l.target), write)
 }

@@ -45,8 +45,7 @@ type Row struct {
 	size   int       // size of the set S (see Row) for the last computed cost
 }
 
-// New returns a Row with the given rule. Its method [Row.Load] takes rows of as many log-weights as
-// the given number of levels.
+// New returns a Row with the given rule, for rows with one log-weight per level (see [Row.Load]).
 func New(levels int, by Rule) *Row {
 	r := &Row{
 		rule:  by.compile(),

@@ -27,7 +27,7 @@ const (
 type Named interface{ Name() string }
 
 // Target describes a model and a method by settings, so that a checkpoint cannot be loaded into a
-// run with another model or method. It calls the function add for each setting:
+// run with another model or method. It calls add for each setting:
 //
 //   - the number of levels, the method with all its fields, and the model's name if it has one;
 //   - the instruction set, for an energy.Bipartite model;

@@ -151,9 +151,9 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling the function step. Each call must make at least one step. Its
-// argument is the step at which the call must stop at the latest, counted from the beginning of the
-// run. At that step, a checkpoint is due or Run ends.
+// Run makes n more steps by calls of step. Each call must make at least one step, and must not take
+// the whole run beyond total steps. When the run has made total steps, a checkpoint is due or Run
+// ends.
 func (s *Session) Run(ctx context.Context, n int, step func(total int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
@@ -261,13 +261,13 @@ func (s *Session) Load(ctx context.Context, r io.Reader) error {
 	return s.file(ctx, "Load", func() error { return s.read(ctx, r) })
 }
 
-// file runs the function do as a separate call and adds the name of the call to any error of do.
-func (s *Session) file(ctx context.Context, call string, do func() error) error {
+// file runs action as a separate call and adds the name of the call to any error of action.
+func (s *Session) file(ctx context.Context, call string, action func() error) error {
 	if err := s.Begin(ctx, call, 0); err != nil {
 		return err
 	}
 	defer s.End()
-	if err := do(); err != nil {
+	if err := action(); err != nil {
 		return fmt.Errorf("%s: %s: %w", s.Who, call, err)
 	}
 	return nil

@@ -105,8 +105,8 @@ func (o *Odds) At(k int) (p uint64) {
 const planes = 3
 
 // BitTorus holds the positions of a site's neighbours on a torus. The positions are in a bit
-// string. In [GridBits] the string holds all sites. In [TorusBits] it holds the sites of one colour
-// of a chequerboard.
+// string. This string has one bit for each site in [GridBits], and one for each site of one colour
+// of a chequerboard in [TorusBits].
 type BitTorus struct {
 	// near holds positions relative to the site: two in other rows; then two of which the second is
 	// used only at the ends of rows; then two more of that kind for other rows.

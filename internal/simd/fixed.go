@@ -32,8 +32,8 @@ func (f *Fixed) at(l, j int) int {
 	return j/fixedColumns*fixedColumns*f.Words() + (l/2*fixedColumns+j%fixedColumns)*2 + l%2
 }
 
-// Words returns the length of a row of a in [Fixed.Gemm]. It is the number k of rows of b, rounded
-// up to an even number. An extra entry has no effect.
+// Words returns the number of columns of the matrix that [Fixed.Gemm] multiplies by b. It is the
+// number k of rows of b, rounded up to an even number. An extra column has no effect.
 func (f *Fixed) Words() int { return f.k + f.k&1 }
 
 // Unit returns the unit u_j of column j (see [Fixed]).

@@ -109,8 +109,8 @@ func TallyFlips(tx, ty *FlipTally, x, y, countX, countY, valid []uint64) {
 
 // GridBits counts the neighbours in state 1 of 64·len(a) consecutive sites of a torus, from site
 // firstSite on. The slice states holds all sites of the torus: the state of site i is bit i mod 64
-// of states[pad + ⌊i/64⌋]. The word counts[24r + 8p + w] receives binary digit p of the number of
-// neighbours, for 64 sites: those of word 8r + w, counted from the word of site firstSite.
+// of states[pad + ⌊i/64⌋]. For each site firstSite + 64·(8r + w) + i, with w < 8 and i < 64, binary
+// digit p of the number of neighbours is stored in bit i of counts[24r + 8p + w].
 //
 // The positions of the neighbours in states, relative to the site, are the six entries d_0, …, d_5
 // of the array from which [NewBitTorus] made t. Every site has neighbours at d_0 and d_1. The third

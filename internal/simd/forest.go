@@ -101,9 +101,9 @@ func (f *Forest) part(lo, hi int) int {
 // stores them in levels. The slice links holds an even number of links; the last one may be unused.
 // [Forest.Odds] must have computed odds.
 //
-// In chain c, pair k uses words[8k + c]: the lower 16 bits for its later place, and the upper 16
-// bits for its other place. These 16 bits are the highest bits of a uniform number u. A place with
-// odds o has level 1 if
+// In chain c, pair k uses words[8k + c]. The later place of the pair uses the lower 16 bits, and
+// the earlier place uses the upper 16 bits. These 16 bits are the highest bits of a uniform number
+// u. A place with odds o has level 1 if
 //
 //	u < o/(1 + o).
 //
@@ -141,13 +141,14 @@ type ForestPendant struct {
 }
 
 // DrawPendants draws the levels of an even number of sites in pairs, parents first, and stores them
-// in levels. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first site, and the
-// upper 16 bits for its second site. Let l be the level of the site's parent, already drawn. The
-// site has level 1 if its 16 bits are below the upper 16 bits of the entry High[l] of its pendant.
+// in levels. In chain c, pair k uses words[8k + c]. The first site of the pair uses the lower 16
+// bits, and the second site uses the upper 16 bits. Let l be the level of the site's parent,
+// already drawn. The site has level 1 if its 16 bits are below the upper 16 bits of the entry
+// High[l] of its pendant. If they equal these bits, more random bits are needed.
 //
-// If the two numbers are equal, more bits are needed. Chain c is live if bit c of the argument live
-// is 1. DrawPendants stops before a pair that needs more bits in a live chain. It may then have
-// drawn the first site of the pair. DrawPendants returns the number of pairs drawn.
+// Chain c is live if bit c of the argument live is 1. DrawPendants stops before a pair that needs
+// more bits in a live chain. It may then have drawn the first site of the pair. DrawPendants
+// returns the number of pairs drawn.
 func DrawPendants(levels []uint8, words []uint32, pendants []ForestPendant, live uint8) (pairs int) {
 	n := len(pendants) / 2
 	if n == 0 {

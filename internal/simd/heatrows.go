@@ -131,8 +131,8 @@ type RowScratch struct {
 	ties [2 * GroupWords]uint32
 }
 
-// RowGroups returns how many groups of random words the given number of visits reserves. A group
-// has [GroupWords] words. Most of the words are never computed.
+// RowGroups returns how many groups of random words [HeatRows] may need for the given number of
+// visits. A group has [GroupWords] words. Most of them are never computed.
 func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + visits) }
 
 // HeatRows redraws sites in all chains by heat bath: it draws the state of a site from the site's
@@ -158,20 +158,20 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 //   - If these equal the next bits of p, too, or if the visit has several ties, each tie takes the
 //     next two words of the following groups, low word first. Ties are in the order of visits, and
 //     within a visit in the order of chains. The visit's first tie uses byte i as described, and
-//     then the highest 48 bits of its two words. Every other tie of the visit uses the highest 56
-//     bits of its words.
+//     then the highest 48 bits of its two words. The later ties of the visit use the highest 56
+//     bits of their words.
 //
 // Lane v.Row of lanes (see [ChainBits]) must hold the same states as the row: bit c equals byte c.
 // HeatRows changes both.
 //
 // If sums is not nil, sums[v.Row] must hold the sums of the visit (see [CountRows]). HeatRows then
 // updates the sums of the neighbours of every site that changes. This is faster if few visits
-// change a chain. The results have the same bits if the neighbour relation is symmetric, with equal
+// change a chain. It gives the same results if the neighbour relation is symmetric, with equal
 // signs in both directions.
 //
-// HeatRows panics if there are more than RowVisits visits or RowNear entries of neighbours. Row
-// numbers, tables, entries of neighbours and sums (0 … RowCounts−1) must be valid; they are not
-// checked.
+// HeatRows panics if there are more than RowVisits visits or RowNear entries of neighbours. It does
+// not check row indices, table offsets, entries of neighbours and sums (0 … RowCounts−1), which
+// must be valid.
 func HeatRows(rows []Row, lanes []uint64, visits []RowVisit, neighbours []int32, odds []RowOdds, valid uint32, t *RowTally, sums []Row, w *RowScratch, ars bool, key, stream, group uint64) {
 	if len(visits) > RowVisits || len(neighbours) > RowNear {
 		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(neighbours) = %d, want ≤ %d and ≤ %d", len(visits), len(neighbours), RowVisits, RowNear))

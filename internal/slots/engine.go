@@ -122,9 +122,10 @@ type Engine[S energy.Site] struct {
 	aside    []float32 // buffer for predictions of slots whose tables are not adjacent
 }
 
-// Shape holds the sizes of an engine. It has Batch slots, whose predictions are tables of Sites ×
-// Levels. Tables is the number of prediction tables; 0 means one per slot. Per is the number of
-// states predicted per slot; 0 means 1. Workers is the number of goroutines.
+// Shape holds the sizes of an engine. The engine has Batch slots. A prediction is a table of Sites
+// × Levels. Per is the number of states predicted per slot; 0 means 1. Tables is the number of
+// slots whose predictions fit in memory at once; 0 means all slots. Workers is the number of
+// goroutines.
 type Shape struct{ Sites, Levels, Batch, Tables, Per, Workers int }
 
 // New returns an engine of shape h for a model. The function steps returns the diffusion steps
@@ -230,11 +231,11 @@ func (e *Engine[S]) Begin(i int) {
 	s.Time, s.Known, s.Fresh, s.fault = 1, false, false, nil
 }
 
-// Start begins the sample of the given number in slot i. It uses the random stream of the given
-// seed and chain number.
-func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
+// Start begins the sample with the given index in slot i. The sample draws from the random stream
+// (seed, chain).
+func (e *Engine[S]) Start(i, index int, seed, chain uint64) {
 	s := &e.Slots[i]
-	s.Sample = number
+	s.Sample = index
 	s.Stream.Seed(seed, chain)
 	e.Begin(i)
 }

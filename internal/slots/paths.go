@@ -286,11 +286,14 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v)
 }
 
-// Normalise returns the log Z_C that the rows of v would have if they were normalised; it does not
-// change v. Here Z_C is the probability of the constraint C (see [Paths]). The argument z is log
-// Z_C of the rows as they are. The slice lse is scratch, one entry per site. Normalise returns an
-// *[algebra.WeightError] if any entry of v is NaN or +Inf, even for a token that no sequence in C
-// uses.
+// Normalise returns log Z_C for the normalised rows of v, given z = log Z_C for the rows as they
+// are. The result is
+//
+//	z − Σ_i log Σ_l e^(v[i,l]),
+//
+// where Z_C is the probability of the constraint C (see [Paths]). The rows do not change. The slice
+// lse is scratch, one entry per site. Normalise returns an *[algebra.WeightError] if any entry of v
+// is NaN or +Inf, even for a token that no sequence in C uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)

@@ -214,8 +214,8 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count tallies the sites in state 1 in delta, which holds one tally per kind. Each of them is
-// tallied like a change from 0 to 1, with all its present neighbours.
+// Count tallies every site in state 1 as a change from 0 to 1, given the present states of its
+// neighbours. The slice delta holds one tally per kind of sites.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
 		p := &c.parts[at]
@@ -252,9 +252,9 @@ func (c *Chains) Pack(x []int32) {
 
 // Change describes the effect of redraws on one chain. It determines the change of the chain's
 // energy. Ones is the change in the number of sites in state 1. Near is a sum over the changed
-// sites. Let m be the number of a site's neighbours in state 1, or in state 0 where
-// [Layout].Against is true. A site that changed to 1 adds m, and a site that changed to 0 subtracts
-// m. Ones and Near depend only on the states before and after.
+// sites: a site that changed to 1 adds m, and a site that changed to 0 subtracts m. Here m is the
+// number of the site's neighbours in state 1, or in state 0 where [Layout].Against is true. Ones
+// and Near depend only on the states before and after.
 type Change struct{ Ones, Near int }
 
 // Add adds to c the changes of one chain that t has counted.

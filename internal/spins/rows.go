@@ -202,7 +202,7 @@ func (c *RowChains) Keep(on bool) {
 // Kept reports whether sums of neighbours are kept from visit to visit; see [RowChains.Keep].
 func (c *RowChains) Kept() bool { return c.kept != nil }
 
-// Ones stores in n, for every chain, the number of sites in state 1 among the sites of a kind.
+// Ones stores in n[c], for each chain c, the number of sites of the given kind that are in state 1.
 func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	*n = [simd.ChainBits]int32{}
 	for _, run := range c.kinds[kind] {
@@ -271,9 +271,10 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums stores in n[c], for each chain c, a sum over the free sites in state 1. Each of these sites
-// adds the sum over its neighbours, but a pair of free sites counts only once. A [simd.RowTally]
-// has the same Sum after these sites have changed from 0 to 1, one by one.
+// Sums stores a sum in n[c] for each chain c. A free site in state 1 adds its Bias. A pair of
+// neighbours in state 1 adds 1, or −1 where [RowLayout].Against is true; pairs of fixed sites do
+// not count. A [simd.RowTally] has the same Sum after the free sites in state 1 have changed from 0
+// to 1, one by one.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near

@@ -309,11 +309,11 @@ func (f *Forest) Words() int { return len(f.links)/2 + len(f.pendants)/2 }
 // Edges returns the number of couplings to sites outside the forest.
 func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 
-// Forward computes the odds of x_i = 1 for the sites i of the forest outside pendant trees. The
-// levels of x outside the forest are given, and the descendants of i are summed out. The slice odds
-// has one entry for each of these sites, and one more. One call processes the sites lo, …, hi−1 in
-// the order of the forest, children first. Call Forward for consecutive ranges, from lo = 0 to the
-// last site.
+// Forward computes the odds of x_i = 1 for each site i of the forest that is in no pendant tree
+// (see [Forest]). The levels of x outside the forest are given, and the descendants of i are summed
+// out. The slice odds has one entry for each of these sites, and one more. One call processes the
+// sites lo, …, hi−1 in the order of the forest, children first. Call Forward for consecutive
+// ranges, from lo = 0 to the last site.
 //
 // A child multiplies the odds of its parent by
 //

@@ -198,13 +198,13 @@ type poll struct {
 	Work    int
 }
 
-// Begin prepares p for a call of the kernel. The call ends early if the function stop returns true.
+// Begin prepares p for a call of the kernel. The call ends early if stop returns true.
 func (p *poll) Begin(stop func() bool) { p.Stop, p.Stopped = stop, false }
 
-// Done counts further elementary operations; work is their number. It reports whether the call of
-// the kernel must end. It calls the function stop only once per [PollWork] operations.
-func (p *poll) Done(work int) bool {
-	if p.Work += work; p.Work >= PollWork {
+// Done adds the given number of elementary operations to the work of the kernel. It reports whether
+// the call of the kernel must end. It calls p.Stop only once per [PollWork] operations.
+func (p *poll) Done(operations int) bool {
+	if p.Work += operations; p.Work >= PollWork {
 		p.Work = 0
 		p.Stopped = p.Stopped || p.Stop != nil && p.Stop()
 	}

@@ -155,8 +155,8 @@ func (k *packed) Hold(x []int32) {
 	}
 }
 
-// Show replaces the states of x that are out of date by the current states of the kernel, unpacked.
-// It implements [sampler.Lazy].
+// Show unpacks the kernel's current states into those rows of x that are out of date. It implements
+// [sampler.Lazy].
 func (k *packed) Show(x []int32) {
 	for g, stale := range k.stale {
 		if stale {

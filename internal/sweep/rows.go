@@ -276,8 +276,8 @@ const (
 	pairCalm = 16
 )
 
-// Company returns the number of blocks of chains that should move together in one call. It returns
-// 2 if the graph is small enough. Otherwise it returns 0, and blocks move one by one. Company
+// Company returns how many blocks of chains should move together in one call of Step. It returns 2
+// if the graph is small enough. Otherwise it returns 0, and blocks move one by one. Company
 // implements [sampler.Companion].
 func (k *rowGibbs) Company(blocks int) int {
 	if blocks < 2 || k.sites > pairSites || !simd.PairOfRows() {

@@ -201,9 +201,9 @@ const (
 	abreastLanes = 11
 )
 
-// Company returns the number of blocks of chains that should move together in one call. If the
-// graph is too large for batches of steps, it returns 0, and blocks move one by one. Company
-// implements [sampler.Companion].
+// Company returns how many blocks of chains should move together in one call of Step. If the graph
+// is too large for batches of steps, it returns 0, and blocks move one by one. Company implements
+// [sampler.Companion].
 func (k *wordGibbs) Company(blocks int) int {
 	if k.sites > batchSites || len(k.workers.each) > 1 && k.states.End(0) > 1 {
 		return 0

@@ -115,9 +115,9 @@ func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 }
 
 // AdaptTo updates the step size α after step k of n like [Tuner.Adapt], but from a summary of the
-// step's proposals. It ignores proposals that change nothing if their fraction over about the last
-// 50 steps exceeds the target. If no proposal is left, it increases log α by γ·(1 − target)/50,
-// where γ is the gain of the step (see [Tuner]).
+// step's proposals. A proposal that changes nothing is ignored while the fraction of such proposals
+// over about the last 50 steps exceeds the target. If no proposal is left, AdaptTo increases log α
+// by γ·(1 − target)/50, where γ is the gain of the step (see [Tuner]).
 func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
 	t.still += (1 - p.Changing - t.still) / memory
 	accept := p.Accept

@@ -90,9 +90,9 @@ func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, e
 }
 
 // Draw stores in x0 an exact draw from the distribution with log-weights v, restricted to new
-// sequences. It returns the result of [CorpusProjection.LogZ]. Draw first ignores the set and
-// rejects known sequences. After too many rejections, it draws the site and token at which the new
-// sequence first differs from all known ones. Then it draws the rest.
+// sequences. It returns the result of [CorpusProjection.LogZ]. Draw first draws from all sequences
+// and rejects the known ones. After too many rejections, it draws the site and token at which the
+// new sequence first differs from all known ones. Then it draws the rest.
 func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
 	v = s.weights(v)

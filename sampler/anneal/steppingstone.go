@@ -334,8 +334,7 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 // same bits as an undivided run.
 //
 // Join returns an error if a part belongs to another run; the error names the setting that differs.
-// Join also returns an error if there is a gap or an overlap, or if the last part ends before the
-// run.
+// Join also returns an error if chains of the run are missing, or if parts overlap.
 func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {
 	parts = append([]*SteppingStoneRunner{r}, parts...)
 	if _, err := join(parts, func(p *SteppingStoneRunner) (part, error) {

@@ -131,7 +131,7 @@ func (d *Runner[S]) settings(ctx context.Context) *fingerprint.List {
 	return l
 }
 
-// list calls the function add with every setting. It asks the model for two predictions.
+// list calls add with every setting. It asks the model for two predictions.
 func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) {
 	check.Must("diffusion: Settings", "add", add)
 	c := &d.cfg

@@ -43,8 +43,8 @@ import (
 //	Exact, Sqrt       .0020     .0048     .0041     .0047
 //	Exact, Barker     .0015     .0034     .0034     .0018
 //
-// Halving ε halves every distance except .0137. There the model's table is only a gradient
-// approximation.
+// Halving ε halves every distance except .0137. In this case the energy differences are only
+// gradient approximations.
 //
 // A draw can reach a state of probability zero, from which no step is defined. The run then stops
 // with [sampler.ErrZero].

@@ -388,8 +388,8 @@ func (t *Tuner[S]) reweight() {
 	}
 }
 
-// draw returns the estimated share of each concept in each of n draws of the network. first is the
-// number of the first draw.
+// draw returns the estimated share of each concept in each of n draws of the network. The argument
+// first is the index of the first draw.
 func (t *Tuner[S]) draw(ctx context.Context, n, first int) ([][]float64, error) {
 	r, share := make([][]float64, len(t.concepts)), make([]float64, len(t.concepts))
 	for j := range share {

@@ -93,17 +93,18 @@ func Chequered(t *testing.T, rows, cols int) *model.Ising {
 }
 
 // Observed counts the transitions of a method. Entry [x][y] of the result is the number of steps
-// from state x to state y. The argument draws is the number of steps from each state.
-func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
+// from state x to state y. The method makes at least the given number of steps from each state, in
+// whole blocks.
+func Observed(t *testing.T, m energy.Model, method sampler.Method, steps int, seed uint64) [][]int {
 	t.Helper()
 	k, err := method.Kernel(context.Background(), m, sampler.BlockSize)
 	require.NoError(t, err)
-	return ObservedKernel(t, m, k, func() {}, draws, seed)
+	return ObservedKernel(t, m, k, func() {}, steps, seed)
 }
 
 // ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. It calls
-// hook at the start of every step.
-func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, hook func(), draws int, seed uint64) [][]int {
+// hook() before every step.
+func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, hook func(), steps int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
 	all := exact.States(sites, levels)
@@ -122,7 +123,7 @@ func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, hook func(),
 			continue // a nil row means that no step was made from x
 		}
 		counts[x] = make([]int, len(all))
-		for range (draws + sampler.BlockSize - 1) / sampler.BlockSize {
+		for range (steps + sampler.BlockSize - 1) / sampler.BlockSize {
 			for s := range sampler.BlockSize {
 				copy(block[s*sites:], all[x])
 			}

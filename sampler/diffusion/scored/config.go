@@ -113,8 +113,8 @@ func (c *Config) fill(sites, levels, completions int) error {
 	return cmp.Or(checkSet("Config.Judge", c.Judge), checkSet("Config.Guide", c.Guide), slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels))
 }
 
-// Partial is a set that may be unable to judge sequences, such as a constraint.Score. A set whose
-// method Decides returns false is rejected as a judge or a guide.
+// Partial is a set that may be unable to judge sequences, such as a constraint.Score. If its method
+// Decides returns false, the set is rejected as a judge or a guide.
 type Partial interface{ Decides() bool }
 
 var _ Partial = constraint.Score{}

@@ -79,8 +79,8 @@ func (r *Runner) Len() int { return r.made }
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
 // sample is a *[NotConverged], or an error of the language, the denoiser or the judge.
 //
-// If ctx ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and
-// the next call begins again with the first sample of this call.
+// If ctx ends, Sample returns the error of ctx. The entries of unfinished samples are then −1. The
+// next call begins with the same sample as the call that ended early.
 func (r *Runner) Sample(ctx context.Context, x []int32) error {
 	errs := r.e.open(x)
 	if err := r.e.sample(ctx, x, errs, r.made); err != nil {

@@ -50,9 +50,9 @@ type BacktrackConfig struct {
 // the complete states that the walk visits tends to p(x_0 | C) as Visits grows. Here p is the
 // distribution of unmasking one site at a time in random order.
 //
-// The walk gives a small probability to tokens that one prediction excludes but others allow, as
-// diffusion.Particles does. A walk costs one prediction for every new state on its path. Walk i
-// draws from stream (Seed, i).
+// A prediction may exclude a token that a later prediction allows. Z, V and the draws therefore
+// give such tokens a small probability, as in diffusion.Particles. A walk costs one prediction for
+// every new state on its path. Walk i draws from stream (Seed, i).
 type Backtrack struct {
 	e      *slots.Engine[int32]
 	masks  masks
