@@ -168,7 +168,8 @@ func (w *matcher) step(node, token int32) int32 {
 	return w.next[int(node)*w.classes+int(c)]
 }
 
-// Accepting reports whether a word was found (ContainsAny), or whether none was (Avoids).
+// Accepting reports whether the sequence may end. For ContainsAny, a word must have been found; for
+// Avoids, none.
 func (w *matcher) Accepting(state int) bool { return (state == len(w.found)) == w.until }
 
 // Classes puts every token that occurs in a word into a class by itself, and all other tokens

@@ -84,7 +84,7 @@ func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 // NewLagrangian returns the Lagrangian of a base model at β = 1 and λ = 0. Its inequalities are the
 // inequalities of all given sets, in order. NewLagrangian returns an error if an argument is nil or
 // there are no inequalities. It also returns an error if a set does not fit the shape of the base,
-// or if no state of this shape satisfies a constraint.Count.
+// or if one of the sets is a constraint.Count that no state of this shape satisfies.
 func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, error) {
 	sites, levels, err := check.Model("dual", "NewLagrangian", "base", base)
 	if err != nil {

@@ -636,7 +636,7 @@ func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 // padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 
-// FieldFrom stores in e the energies and in h the fields of the states y. The slice cache holds the
+// FieldFrom stores in e the energies and in h the fields of the states y. It reads from cache the
 // sums of couplings for the earlier states x. Each site that differs between x and y costs one pass
 // over its couplings. It implements [energy.Incremental].
 func (m denseQuadratic) FieldFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32) {

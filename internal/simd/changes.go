@@ -47,9 +47,9 @@ func (c *Changes) Len() (n int) {
 	return n
 }
 
-// Add updates a sum of rows of the matrix w for the new state with index k. The matrix is
-// row-major, sites × len(dst). The sum consists of the rows of the sites in state 1. From the sum
-// src for the earlier state x, Add computes the sum for the new state y,
+// Add updates the sum Σ_i x_i·w[i, ·] of the rows of a matrix when the binary state x changes to y,
+// the new state with index k. The matrix w is row-major, sites × len(dst). From the sum src for x,
+// Add computes the sum for y,
 //
 //	dst_j = src_j + Σ_i (y_i − x_i)·w[i, j],
 //

@@ -18,7 +18,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Streams returns the random streams of n chains, all with the same seed.
+// Streams returns a random stream for each of n chains. All streams have the seed 5.
 func Streams(n int) []sampler.Stream {
 	r := make([]sampler.Stream, n)
 	for i := range r {
