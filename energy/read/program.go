@@ -178,9 +178,9 @@ func (p *Program) Write(w io.Writer, format string) error {
 	return b.Flush()
 }
 
-// Check returns an error unless the program is valid. A valid program has variables with different
-// names and ranges that are not empty. All its numbers are finite, except that bounds of
-// constraints may be infinite, and all indices are in range.
+// Check returns an error unless the program is valid. The names of its variables must be
+// distinct and their ranges not empty. All numbers must be finite, except that bounds of
+// constraints may be infinite, and all indices must be in range.
 func (p *Program) Check() error {
 	if len(p.Variables) == 0 {
 		return fmt.Errorf("no variables, want ≥ 1")
