@@ -24,32 +24,25 @@ func (s *letters) row(q int32) []int32 {
 	if s.rows[q] != nil {
 		return s.rows[q]
 	}
-	classes := s.a.byteClasses()
-	bytes, only := s.a.choices(nil, q)
-	if !only {
-		bytes = classes.some
-	}
-	row := slices.Repeat(unmoved, len(classes.some))
+	row := make([]int32, len(s.a.byteClasses().some))
+	s.a.fill(row, q)
 	var moves []int32
-	from, last := s.a.states[q].at, int32(-1)
-	for _, b := range bytes {
-		to := s.a.next(q, b)
-		if to < 0 {
-			continue
+	from, last, m := s.a.states[q].at, int32(-1), int32(-1)
+	for i, to := range row {
+		if to != last {
+			if last, m = to, to; to >= 0 {
+				at := s.a.states[to].at
+				begins := from == plain && (at == plain || at == trailing) || (from == escaped || from == hex) && at == plain
+				if m = to<<1 | int32(bit(begins)); !slices.Contains(moves, m) {
+					moves = append(moves, m)
+				}
+			}
 		}
-		at := s.a.states[to].at
-		begins := from == plain && (at == plain || at == trailing) || (from == escaped || from == hex) && at == plain
-		m := to<<1 | int32(bit(begins))
-		if row[classes.of[b]] = m; m != last && !slices.Contains(moves, m) {
-			moves = append(moves, m)
-		}
-		last = m
+		row[i] = m
 	}
 	s.rows[q], s.moves[q] = row, moves
 	return row
 }
-
-var unmoved = []int32{-1}
 
 // anyLetters returns the moves of all strings, which are never changed.
 var anyLetters = sync.OnceValue(func() *letters {
@@ -92,18 +85,6 @@ func (c *counted) final(q int32) bool { return c.a.states[c.states[q].at].at == 
 func (c *counted) next(q int32, b byte) int32 {
 	s := c.states[q]
 	return c.to(s, c.row(s.at)[c.a.byteClasses().of[b]])
-}
-
-// fill sets moves to the next state by class of bytes.
-func (c *counted) fill(moves []int32, q int32) {
-	s := c.states[q]
-	was, to := int32(-1), int32(-1)
-	for i, m := range c.row(s.at) {
-		if m != was {
-			was, to = m, c.to(s, m)
-		}
-		moves[i] = to
-	}
 }
 
 // to returns the state after the move m of letters, −1 if it is dead.

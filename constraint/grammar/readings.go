@@ -131,11 +131,13 @@ type readings struct {
 	next  []int32
 	calls bool // true if some of these items call rules
 
-	letters map[*letters][]reading // by state of the letters: the shape, and where the moves of its slots begin in moves
-	moves   []int32
-	split   pushdown.Splitter[int32]
-	codes   pushdown.Splitter[code]
-	row     []code // scratch of fill
+	// by automaton and state, for automata whose moves many items share: the shape, and where the moves of
+	// its slots begin in moves
+	shared map[*stringAutomaton][]reading
+	moves  []int32
+	split  pushdown.Splitter[int32]
+	codes  pushdown.Splitter[code]
+	row    []code // scratch of fill
 }
 
 // fill computes all moves of state q, one for each class of bytes that all items treat alike.
@@ -256,22 +258,7 @@ func (r *runs) readingOf(x item) reading {
 		}
 		return reading{shape, at}
 	}
-	var shape int32
-	var moves []int32
-	if c, is := t.automaton.(*counted); is {
-		state := c.states[x.state]
-		l := r.shaped(c.letters, state.at)
-		shape = l.shape
-		moves = r.moves[:len(r.shapes.list[shape].first)]
-		for k := range moves {
-			moves[k] = c.to(state, s.moves[int(l.at)+k])
-		}
-	} else {
-		c := r.scalarMoves(t, x.state)
-		var slots []uint8
-		slots, moves = s.split.Split(r.moves[:len(c.some)])
-		shape = r.spread(c, slots)
-	}
+	shape, moves := r.moved(t, x.state)
 	for _, to := range moves {
 		switch {
 		case to < 0:
@@ -316,24 +303,65 @@ func (r *runs) spread(c *byteClasses, slots []uint8) int32 {
 	return r.shapes.of(row[:len(some)])
 }
 
-// shaped returns the shape of a state of letters, and where the moves of its slots begin in
-// readings.moves.
-func (r *runs) shaped(l *letters, q int32) reading {
+// moved returns a shape and the next state of t in state q for each of its slots, −1 if it is dead. The
+// states are valid until the next call.
+func (r *runs) moved(t *table, q int32) (shape int32, moves []int32) {
 	s := &r.reads
-	if s.letters == nil {
-		s.letters = map[*letters][]reading{}
+	switch a := t.automaton.(type) {
+	case *counted:
+		from := a.states[q]
+		shape, moves = r.same(a.a, from.at, a.row)
+		for k, m := range moves {
+			moves[k] = a.to(from, m)
+		}
+	case *nameRun:
+		if !t.all || !a.reads(q) {
+			break
+		}
+		shape, moves = r.same(a.o.keys, q, func(q int32) []int32 {
+			row := r.moves[:len(a.o.keys.byteClasses().some)]
+			a.o.keys.fill(row, q)
+			return row
+		})
+		for k, to := range moves {
+			if to >= 0 && !a.possible(to) {
+				moves[k] = -1
+			}
+		}
 	}
-	list := s.letters[l]
+	if moves != nil {
+		slots, values := s.split.Split(moves)
+		if len(values) < len(moves) {
+			shape = r.shapes.coarser(shape, slots)
+		}
+		return shape, values
+	}
+	c := r.scalarMoves(t, q)
+	slots, moves := s.split.Split(r.moves[:len(c.some)])
+	return r.spread(c, slots), moves
+}
+
+// same returns a shape and a move for each of its slots that are those of the row of state q. They are
+// stored for the automaton a, whose rows many items share.
+func (r *runs) same(a *stringAutomaton, q int32, row func(q int32) []int32) (shape int32, moves []int32) {
+	s := &r.reads
+	if s.shared == nil {
+		s.shared = map[*stringAutomaton][]reading{}
+	}
+	list := s.shared[a]
 	for len(list) <= int(q) {
-		list = append(list, reading{shape: -1})
+		list = append(grown(list, 1), reading{shape: -1})
 	}
+	s.shared[a] = list
 	if list[q].shape < 0 {
-		slots, moves := s.split.Split(l.row(q))
-		list[q] = reading{r.spread(l.a.byteClasses(), slots), int32(len(s.moves))}
-		s.moves = append(s.moves, moves...)
+		slots, moves := s.split.Split(row(q))
+		list[q] = reading{r.spread(a.byteClasses(), slots), int32(len(s.moves))}
+		s.moves = append(grown(s.moves, len(moves)), moves...)
 	}
-	s.letters[l] = list
-	return list[q]
+	x := list[q]
+	moves = r.moves[:len(r.shapes.list[x.shape].first)]
+	copy(moves, s.moves[x.at:])
+	return x.shape, moves
 }
 
 // plain returns the shape of what a node without an automaton does with each byte.
@@ -378,7 +406,7 @@ func (r *runs) plain(v *node) int32 {
 func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
 	c = a.byteClasses()
 	moves := r.moves[:len(c.some)]
-	if x, is := a.automaton.(*counted); is {
+	if x, is := a.automaton.(*stringAutomaton); is && a.all {
 		x.fill(moves, q)
 		return c
 	}
@@ -386,20 +414,12 @@ func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
 		moves[i] = -1
 	}
 	r.bytes = a.reads(r.bytes[:0], q)
-	if x, is := a.automaton.(*nameRun); is && a.all {
-		last, can := int32(-1), int32(-1)
-		for _, b := range r.bytes {
-			if to := x.o.moves.next(q, b); to != last {
-				if last, can = to, -1; to >= 0 && x.possible(to) {
-					can = to
-				}
-			}
-			moves[c.of[b]] = can
-		}
-		return c
+	next := a.next
+	if a.all { // they are needed once
+		next = a.automaton.next
 	}
 	for _, b := range r.bytes {
-		moves[c.of[b]] = a.next(q, b)
+		moves[c.of[b]] = next(q, b)
 	}
 	return c
 }
