@@ -46,6 +46,7 @@ type shapes struct {
 	list   []shape
 	number map[string]int32   // by the slots
 	joined map[[2]int32]int32 // results of join
+	block  []uint8            // block of memory from which shapes are cut
 }
 
 type shape struct {
@@ -62,7 +63,7 @@ func (s *shapes) of(slots []uint8) int32 {
 		}
 		i = int32(len(s.list))
 		s.number[string(slots)] = i
-		x := shape{slots: slices.Clone(slots)}
+		x := shape{append(carve(&s.block, len(slots)), slots...), carve(&s.block, int(slices.Max(slots))+1)}
 		for c, k := range slots {
 			if int(k) == len(x.first) {
 				x.first = append(x.first, uint8(c))
@@ -131,13 +132,10 @@ type readings struct {
 	next  []int32
 	calls bool // true if some of these items call rules
 
-	// by automaton and state, for automata whose moves many items share: the shape, and where the moves of
-	// its slots begin in moves
-	shared map[*stringAutomaton][]reading
-	moves  []int32
-	split  pushdown.Splitter[int32]
-	codes  pushdown.Splitter[code]
-	row    []code // scratch of fill
+	of    map[*stringAutomaton][]int32 // shapes by those of an automaton, −1 until needed
+	split pushdown.Splitter[int32]
+	codes pushdown.Splitter[code]
+	row   []code // scratch of fill
 }
 
 // fill computes all moves of state q, one for each class of bytes that all items treat alike.
@@ -306,62 +304,55 @@ func (r *runs) spread(c *byteClasses, slots []uint8) int32 {
 // moved returns a shape and the next state of t in state q for each of its slots, −1 if it is dead. The
 // states are valid until the next call.
 func (r *runs) moved(t *table, q int32) (shape int32, moves []int32) {
-	s := &r.reads
 	switch a := t.automaton.(type) {
 	case *counted:
 		from := a.states[q]
-		shape, moves = r.same(a.a, from.at, a.row)
-		for k, m := range moves {
-			moves[k] = a.to(from, m)
+		shape, moves = r.rowOfString(a.a, from.at)
+		for k, to := range moves {
+			moves[k] = a.to(from, to)
 		}
 	case *nameRun:
 		if !t.all || !a.reads(q) {
 			break
 		}
-		shape, moves = r.same(a.o.keys, q, func(q int32) []int32 {
-			row := r.moves[:len(a.o.keys.byteClasses().some)]
-			a.o.keys.fill(row, q)
-			return row
-		})
+		shape, moves = r.rowOfString(a.o.keys, q)
 		for k, to := range moves {
 			if to >= 0 && !a.possible(to) {
 				moves[k] = -1
 			}
 		}
 	}
-	if moves != nil {
-		slots, values := s.split.Split(moves)
-		if len(values) < len(moves) {
-			shape = r.shapes.coarser(shape, slots)
-		}
-		return shape, values
+	if moves == nil {
+		c := r.scalarMoves(t, q)
+		slots, moves := r.reads.split.Split(r.moves[:len(c.some)])
+		return r.spread(c, slots), moves
 	}
-	c := r.scalarMoves(t, q)
-	slots, moves := s.split.Split(r.moves[:len(c.some)])
-	return r.spread(c, slots), moves
+	slots, values := r.reads.split.Split(moves)
+	if len(values) < len(moves) {
+		shape = r.shapes.coarser(shape, slots)
+	}
+	return shape, values
 }
 
-// same returns a shape and a move for each of its slots that are those of the row of state q. They are
-// stored for the automaton a, whose rows many items share.
-func (r *runs) same(a *stringAutomaton, q int32, row func(q int32) []int32) (shape int32, moves []int32) {
+// rowOfString returns a shape and the next state of a in state q for each of its slots, −1 if it is dead.
+// The states may be changed, and are valid until the next call.
+func (r *runs) rowOfString(a *stringAutomaton, q int32) (shape int32, moves []int32) {
 	s := &r.reads
-	if s.shared == nil {
-		s.shared = map[*stringAutomaton][]reading{}
+	of, moves := a.row(q)
+	list := s.of[a]
+	if int(of) >= len(list) {
+		if s.of == nil {
+			s.of = map[*stringAutomaton][]int32{}
+		}
+		for len(list) < len(a.shapes.list) {
+			list = append(list, -1)
+		}
+		s.of[a] = list
 	}
-	list := s.shared[a]
-	for len(list) <= int(q) {
-		list = append(grown(list, 1), reading{shape: -1})
+	if list[of] < 0 {
+		list[of] = r.spread(a.byteClasses(), a.shapes.list[of].slots)
 	}
-	s.shared[a] = list
-	if list[q].shape < 0 {
-		slots, moves := s.split.Split(row(q))
-		list[q] = reading{r.spread(a.byteClasses(), slots), int32(len(s.moves))}
-		s.moves = append(grown(s.moves, len(moves)), moves...)
-	}
-	x := list[q]
-	moves = r.moves[:len(r.shapes.list[x.shape].first)]
-	copy(moves, s.moves[x.at:])
-	return x.shape, moves
+	return list[of], r.moves[:copy(r.moves[:], moves)]
 }
 
 // plain returns the shape of what a node without an automaton does with each byte.
@@ -406,10 +397,6 @@ func (r *runs) plain(v *node) int32 {
 func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
 	c = a.byteClasses()
 	moves := r.moves[:len(c.some)]
-	if x, is := a.automaton.(*stringAutomaton); is && a.all {
-		x.fill(moves, q)
-		return c
-	}
 	for i := range moves {
 		moves[i] = -1
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
 // stringSpec describes a set of JSON strings by the number of characters and by the required
@@ -37,7 +38,10 @@ type byteAutomaton interface {
 type stringAutomaton struct {
 	stringSpec
 	states []stringState
-	slots  []int32        // 1 + the states by hash, 0 where there is none
+	slots  []int32   // 1 + the states by hash, 0 where there is none
+	shapes shapes    // divisions of the classes of bytes by rows
+	rows   []reading // results of row: the shape, and where the moves begin in moves; a shape of −1 if not yet needed
+	moves  []int32
 	alive  map[int32]bool // for states within a \u escape, whether some hex digits complete it
 	// by the value of the digits of a \u escape before the last one and the states of the tests: the
 	// value that stands for all with the same effect, or −1 if no last digit completes the escape
@@ -59,6 +63,7 @@ type stringAutomaton struct {
 	// cached results of byteClasses and insideClasses; nil until they are called
 	classes, inside *byteClasses
 	fed             []int32 // scratch of feed
+	split           pushdown.Splitter[int32]
 }
 
 // stringState is the position within a character, the number of characters read, and the states
@@ -368,6 +373,23 @@ func (a *stringAutomaton) next(q int32, b byte) int32 {
 		}
 	}
 	return -1
+}
+
+// row returns a shape and the next state of q for each of its slots, −1 where it is dead.
+func (a *stringAutomaton) row(q int32) (shape int32, moves []int32) {
+	for len(a.rows) <= int(q) {
+		a.rows = append(grown(a.rows, 1), reading{shape: -1})
+	}
+	if a.rows[q].shape < 0 {
+		var row [256]int32
+		n := len(a.byteClasses().some)
+		a.fill(row[:n], q)
+		slots, moves := a.split.Split(row[:n])
+		a.rows[q] = reading{a.shapes.of(slots), int32(len(a.moves))}
+		a.moves = append(grown(a.moves, len(moves)), moves...)
+	}
+	x := a.rows[q]
+	return x.shape, a.moves[x.at:][:len(a.shapes.list[x.shape].first)]
 }
 
 // fill sets moves to the next state by class of bytes, −1 where it is dead.

@@ -252,21 +252,22 @@ func (s *subsets) ending(rules []int32) int32 {
 // itemsOf returns the numbers of the items of state q.
 func (s *subsets) itemsOf(q int32) []int32 { return s.parts[s.states[q].from:s.states[q].to] }
 
-// Estimated memory in bytes of a state, with its number and the states of the automata of the network
-// that it consists of, of a class of bytes in its row, and of an item.
+// Estimated memory in bytes of a state, of an item with the states of the automata of the network that it
+// consists of, of an item in a state, and of a move of a row with what follows an item.
 const (
-	stateBytes = 400
-	classBytes = 4
-	itemBytes  = 8
+	stateBytes = 100
+	itemBytes  = 160
+	partBytes  = 8
+	moveBytes  = 30
 )
 
 // memory returns the estimated memory of all states in bytes.
 func (s *subsets) memory() int {
-	return itemBytes*len(s.parts) + s.bytesOfState()*len(s.states)
+	return stateBytes*len(s.states) + itemBytes*len(s.items.list) + partBytes*len(s.parts) + moveBytes*len(s.codes)
 }
 
-// bytesOfState returns the estimated memory of a state without its items in bytes.
-func (s *subsets) bytesOfState() int { return stateBytes + classBytes*len(s.byteClasses().some) }
+// lonely is the least estimated memory of a state of an item of its own.
+const lonely = stateBytes + itemBytes + partBytes + moveBytes
 
 // accepts reports whether a text may end in state q, which must be of the top level.
 func (s *subsets) accepts(q int32) bool {
@@ -649,7 +650,7 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 				return nil, err
 			}
 			if fewest := s.fewest(x.list[x.head], limits); fewest > 0 {
-				if err := limits.Check(r.n.name+": a string of great length", fewest, 0, min(fewest, math.MaxInt/s.bytesOfState())*s.bytesOfState()); err != nil {
+				if err := limits.Check(r.n.name+": a string of great length", fewest, 0, min(fewest, math.MaxInt/lonely)*lonely); err != nil {
 					return nil, err
 				}
 			}
@@ -716,7 +717,7 @@ func (s *subsets) fewest(q int32, limits constraint.Limits) int {
 		if bytes == 0 {
 			bytes = defaultBytes
 		}
-		return a.reaches(x.state, min(most, bytes/s.bytesOfState()), &s.meter)
+		return a.reaches(x.state, min(most, bytes/lonely), &s.meter)
 	}
 	return 0
 }
