@@ -24,8 +24,8 @@ func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 		return nil, nil
 	}
 	p := parts{Machine: m, live: live, call: int32(len(m.Level)), ret: int32(len(m.Level) + len(m.Resume))}
-	arcs, edges, first := p.edges()
-	if p.block, p.blocks, err = arcs.Refine(ctx, edges, first, 2*m.Levels+2); err != nil {
+	arcs, edges, first, blocks := p.edges()
+	if p.block, p.blocks, err = arcs.Refine(ctx, edges, first, blocks); err != nil {
 		return nil, err
 	}
 	return p.machine(meter)
@@ -45,10 +45,10 @@ type parts struct {
 // edges returns labelled arcs and edges between the parts that represent the machine's tables. A state
 // has arcs to the next state and to the symbol of each move, labelled by byte classes. A call symbol
 // has an edge to a state, labelled by a return symbol. A return symbol has an edge to a state, labelled
-// by a call symbol. The result first is the initial partition. It distinguishes states by their level
-// and by whether a text may end in them, and separates states from symbols. It thus tells the kinds of
-// moves apart.
-func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, first []int32) {
+// by a call symbol. The result first is the initial partition, into a number of blocks. It distinguishes
+// states by their level, by whether a text may end in them and by the classes with which it may go on,
+// and separates states from symbols. It thus tells the kinds of moves apart.
+func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, first []int32, blocks int) {
 	returns := 0
 	for _, row := range p.Resume {
 		returns = max(returns, len(row))
@@ -60,24 +60,31 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, first []int32
 		arcs.Add(from, set, to)
 		p.used[to] = true
 	}
-	arcs.Grow(len(p.Rows.moves))
-	sets := make([][]int32, len(p.Rows.width)) // of the classes of each slot, by shape
+	shapes := len(p.Rows.width)
+	arcs.Grow(len(p.Rows.moves), 4*shapes)
+	sets := make([][]int32, shapes) // of the classes of each slot, by shape
+	leading := slices.Repeat([]union{{number: -1}}, shapes)
+	type kind struct {
+		level, set int32
+		ends       bool
+	}
+	kinds := map[kind]int32{}
 	for q, live := range p.live {
 		q := int32(q)
-		if first[q] = 2 * p.Level[q]; p.ends(q) {
-			first[q]++
-		}
 		if !live {
 			continue
 		}
-		of := &sets[p.Rows.shape(q)]
+		shape := p.Rows.shape(q)
+		of := &sets[shape]
 		if *of == nil {
-			*of = p.sets(arcs, p.Rows.shape(q))
+			*of = p.sets(arcs, shape)
 		}
+		var slots algebra.Set // that lead on
 		for k, a := range p.Rows.of(q) {
 			if !p.leads(a, p.live) {
 				continue
 			}
+			slots[k>>6] |= 1 << (k & 63)
 			switch set := (*of)[k]; a.Kind {
 			case Inside:
 				add(q, set, a.To)
@@ -88,9 +95,17 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, first []int32
 				add(q, set, p.ret+a.Symbol)
 			}
 		}
+		x := kind{p.Level[q], leading[shape].of(slots, *of, arcs), p.ends(q)}
+		i, ok := kinds[x]
+		if !ok {
+			i = int32(len(kinds))
+			kinds[x] = i
+		}
+		first[q] = i
 	}
+	blocks = len(kinds) + 2
 	for x := p.call; int(x) < len(first); x++ {
-		if first[x] = 2 * int32(p.Levels); x >= p.ret {
+		if first[x] = int32(blocks - 2); x >= p.ret {
 			first[x]++
 		}
 	}
@@ -103,7 +118,32 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, first []int32
 			}
 		}
 	}
-	return arcs, edges, first
+	return arcs, edges, first, blocks
+}
+
+// union is a set of slots of a shape, and the number of the set of their classes.
+type union struct {
+	slots  algebra.Set
+	number int32
+}
+
+// of returns the number of the set of the classes of slots, −1 if there are none. The argument sets holds
+// those of each slot. The result for the slots of the last call is known.
+func (u *union) of(slots algebra.Set, sets []int32, arcs *algebra.Arcs) int32 {
+	if u.slots == slots {
+		return u.number
+	}
+	u.slots, u.number = slots, -1
+	for k, set := range sets {
+		switch {
+		case slots[k>>6]>>(k&63)&1 == 0:
+		case u.number < 0:
+			u.number = set
+		default:
+			u.number = arcs.Join(u.number, set)
+		}
+	}
+	return u.number
 }
 
 // sets returns the numbers of the sets of classes that form the slots of a shape.
