@@ -23,15 +23,14 @@ var anyString = sync.OnceValue(func() *stringAutomaton {
 type counted struct {
 	a           *stringAutomaton // for strings of any length
 	least, most int32
-	states      []countedState
-	slots       []int32 // 1 + the states by hash, 0 where there is none
+	numbering[countedState]
 }
 
 type countedState struct{ at, count int32 }
 
 // countedOf returns an automaton for the strings that a accepts.
 func countedOf(a *stringAutomaton) *counted {
-	c := &counted{least: int32(a.least), most: int32(a.most), slots: make([]int32, 64)}
+	c := &counted{least: int32(a.least), most: int32(a.most)}
 	if len(a.tests) == 0 && !a.low && !a.canonical {
 		c.a = anyString()
 	} else {
@@ -84,29 +83,8 @@ func (c *counted) after(s countedState, to int32) (countedState, bool) {
 	return s, true
 }
 
-func (c *counted) find(s countedState) int32 {
-	if 2*len(c.states) >= len(c.slots) {
-		c.slots = make([]int32, 4*len(c.slots))
-		for q, s := range c.states {
-			c.slots[c.slot(s)] = int32(q) + 1
-		}
-	}
-	i := c.slot(s)
-	if c.slots[i] == 0 {
-		c.states = append(c.states, s)
-		c.slots[i] = int32(len(c.states))
-	}
-	return c.slots[i] - 1
-}
-
-// slot returns the index in slots of the state s, or where it belongs.
-func (c *counted) slot(s countedState) int {
-	h := (uint64(s.at)<<32 | uint64(s.count)) * 0x9E3779B97F4A7C15
-	for i := int(h>>32) & (len(c.slots) - 1); ; i = (i + 1) & (len(c.slots) - 1) {
-		if q := c.slots[i]; q == 0 || c.states[q-1] == s {
-			return i
-		}
-	}
+func (s countedState) hash() uint64 {
+	return (uint64(s.at)<<32 | uint64(s.count)) * 0x9E3779B97F4A7C15
 }
 
 // reaches returns the number of states in which a text that begins in state q does not end. It visits each

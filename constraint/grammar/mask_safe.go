@@ -362,7 +362,7 @@ func (m *Masks) scalars(c configuration) *mask {
 	var groups [][]item // items that differ only in what follows their automaton
 	var others []item
 	for _, p := range r.itemsOf(c.state) {
-		x := r.items.list[p]
+		x := r.items.states[p]
 		if r.n.nodes[x.node].scalar == nil {
 			others = append(others, x)
 			continue

@@ -6,40 +6,6 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// items numbers items.
-type items struct {
-	list  []item
-	slots []int32 // 1 + the numbers by hash, 0 where there is none
-}
-
-func newItems() items { return items{slots: make([]int32, 64)} }
-
-// number returns the number of x.
-func (s *items) number(x item) int32 {
-	if 2*len(s.list) >= len(s.slots) {
-		s.slots = make([]int32, 4*len(s.slots))
-		for i, x := range s.list {
-			*s.slot(x) = int32(i) + 1
-		}
-	}
-	p := s.slot(x)
-	if *p == 0 {
-		s.list = append(grown(s.list, 1), x)
-		*p = int32(len(s.list))
-	}
-	return *p - 1
-}
-
-// slot returns the slot that holds the number of x, or the free one where it belongs.
-func (s *items) slot(x item) *int32 {
-	last := uint64(len(s.slots) - 1)
-	for i := x.hash() >> 32 & last; ; i = (i + 1) & last {
-		if p := &s.slots[i]; *p == 0 || s.list[*p-1] == x {
-			return p
-		}
-	}
-}
-
 // shapes numbers divisions of the classes of bytes into slots, which are numbered in the order of their
 // first classes.
 type shapes struct {
@@ -201,7 +167,7 @@ func (r *runs) successor(q int32, class int) (pushdown.Move, error) {
 			r.next = append(r.next, y)
 		}
 		if r.reads.calls {
-			calls = append(calls, r.n.nodes[r.items.list[p].node].calls...)
+			calls = append(calls, r.n.nodes[r.items.states[p].node].calls...)
 		}
 	}
 	b := r.classes.some[class]
@@ -213,7 +179,7 @@ func (r *runs) successor(q int32, class int) (pushdown.Move, error) {
 	if open {
 		r.set.reset()
 		for _, y := range next {
-			r.set.add(r.items.list[y])
+			r.set.add(r.items.states[y])
 		}
 		return r.settle(level, r.find(level)), nil
 	}
@@ -231,7 +197,7 @@ func (r *runs) reading(p int32) reading {
 		s.list = append(grown(s.list, 1), reading{shape: -1})
 	}
 	if s.list[p].shape < 0 {
-		s.list[p] = r.readingOf(r.items.list[p])
+		s.list[p] = r.readingOf(r.items.states[p])
 	}
 	return s.list[p]
 }
@@ -267,7 +233,7 @@ func (r *runs) readingOf(x item) reading {
 			r.lead()
 		default:
 			n := int32(len(s.next))
-			s.next = append(grown(s.next, 1), r.items.number(item{t.node(x.node, to), to}))
+			s.next = append(grown(s.next, 1), r.items.find(item{t.node(x.node, to), to}))
 			s.leads = append(grown(s.leads, 1), leads{from: n, to: n + 1})
 		}
 	}
@@ -284,7 +250,7 @@ func (r *runs) lead() {
 	open = open || len(n.gates) > 0
 	for _, x := range n.items {
 		if open || !n.idle(x) {
-			s.next = append(grown(s.next, 1), r.items.number(x))
+			s.next = append(grown(s.next, 1), r.items.find(x))
 		}
 	}
 	slices.Sort(s.next[from:])

@@ -41,11 +41,11 @@ func TestFill(t *testing.T) {
 			require.Equal(t, slow.states[q].ends, fast.states[q].ends)
 			list := map[item]bool{}
 			for _, p := range slow.itemsOf(int32(q)) {
-				list[slow.items.list[p]] = true
+				list[slow.items.states[p]] = true
 			}
 			for _, p := range fast.itemsOf(int32(q)) {
-				require.True(t, list[fast.items.list[p]])
-				delete(list, fast.items.list[p])
+				require.True(t, list[fast.items.states[p]])
+				delete(list, fast.items.states[p])
 			}
 			require.Empty(t, list)
 		}

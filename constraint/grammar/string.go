@@ -93,7 +93,7 @@ const (
 )
 
 func newString(spec stringSpec) *stringAutomaton {
-	a := &stringAutomaton{stringSpec: spec, slots: make([]int32, 64), alive: map[int32]bool{}, code: map[uint64]int32{}, codes: map[string]int32{}, effects: map[string]int32{}}
+	a := &stringAutomaton{stringSpec: spec, alive: map[int32]bool{}, code: map[uint64]int32{}, codes: map[string]int32{}, effects: map[string]int32{}}
 	s := stringState{}
 	for _, t := range spec.tests {
 		s.tests = append(s.tests, int32(t.a.Start()))
@@ -112,7 +112,7 @@ func (a *stringAutomaton) find(s stringState) int32 {
 		return a.latest
 	}
 	if 2*len(a.states) >= len(a.slots) {
-		a.slots = make([]int32, 4*len(a.slots))
+		a.slots = make([]int32, max(16, 4*len(a.slots)))
 		for q := range a.states {
 			*a.slot(&a.states[q]) = int32(q) + 1
 		}
@@ -130,7 +130,8 @@ func (a *stringAutomaton) find(s stringState) int32 {
 // slot returns the slot of the state s, or the free one where it belongs.
 func (a *stringAutomaton) slot(s *stringState) *int32 {
 	h := uint64(s.at) | uint64(s.left)<<8 | uint64(s.low)<<16 | uint64(s.high)<<24 | uint64(s.code)<<32 | uint64(s.lead)<<48
-	h = (h ^ uint64(s.count)<<20) * 0x9E3779B97F4A7C15
+	h *= 0x9E3779B97F4A7C15
+	h = (h ^ h>>29 ^ uint64(s.count)) * 0xBF58476D1CE4E5B9
 	for _, q := range s.tests {
 		h = (h ^ h>>29 ^ uint64(uint32(q))) * 0xBF58476D1CE4E5B9
 	}

@@ -35,11 +35,11 @@ type subsets struct {
 	classes *byteClasses // classes of bytes of the network; nil until a move is computed
 	set     itemSet
 	levels  map[string]int32
-	rules   [][]int32 // rules of each level
-	items   items     // items of all states, by number
-	alone   []int32   // by the number of an item: 1 + the first state that consists of it alone, 0 if there is none
-	slots   []uint64  // all other states by their hash, which is in the high half; the low half is 1 + the state, 0 where there is none
-	many    int       // number of states in slots
+	rules   [][]int32       // rules of each level
+	items   numbering[item] // items of all states, by number
+	alone   []int32         // by the number of an item: 1 + the first state that consists of it alone, 0 if there is none
+	slots   []uint64        // all other states by their hash, which is in the high half; the low half is 1 + the state, 0 where there is none
+	many    int             // number of states in slots
 	states  []state
 	parts   []int32 // numbers of the items of one state after another
 	codes   []code  // rows of states
@@ -128,7 +128,7 @@ type ret struct {
 }
 
 func newSubsets(n *network) *subsets {
-	s := &subsets{n: n, set: newItemSet(n), levels: map[string]int32{}, items: newItems(), slots: make([]uint64, 64),
+	s := &subsets{n: n, set: newItemSet(n), levels: map[string]int32{}, slots: make([]uint64, 64),
 		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}, coded: map[pushdown.Move]int32{},
 		afters: map[[2]int32]int32{}, ended: map[string]int32{"": 0}, ends: []string{""}, first: make([]*[4]uint64, len(n.rules))}
 	s.set.enter(n.rules[0].start)
@@ -153,7 +153,7 @@ func (s *subsets) find(level int32) int32 {
 	s.set.close()
 	s.next = s.next[:0]
 	for _, x := range s.set.items {
-		s.next = append(s.next, s.items.number(x))
+		s.next = append(s.next, s.items.find(x))
 	}
 	slices.Sort(s.next)
 	return s.state(level, s.next)
@@ -165,7 +165,7 @@ func (s *subsets) state(level int32, parts []int32) int32 {
 		return -1
 	}
 	if len(parts) == 1 {
-		for len(s.alone) < len(s.items.list) {
+		for len(s.alone) < len(s.items.states) {
 			s.alone = append(s.alone, 0)
 		}
 		q := &s.alone[parts[0]]
@@ -217,7 +217,7 @@ func (s *subsets) add(level int32, parts []int32) int32 {
 	q := state{level: level, from: int32(from), to: int32(len(s.parts)), shape: -1}
 	var ends []int32
 	for _, x := range parts {
-		if r := s.n.nodes[s.items.list[x].node].ends; r >= 0 {
+		if r := s.n.nodes[s.items.states[x].node].ends; r >= 0 {
 			ends = append(ends, r)
 		}
 	}
@@ -263,7 +263,7 @@ const (
 
 // memory returns the estimated memory of all states in bytes.
 func (s *subsets) memory() int {
-	return stateBytes*len(s.states) + itemBytes*len(s.items.list) + partBytes*len(s.parts) + moveBytes*len(s.codes)
+	return stateBytes*len(s.states) + itemBytes*len(s.items.states) + partBytes*len(s.parts) + moveBytes*len(s.codes)
 }
 
 // lonely is the least estimated memory of a state of an item of its own.
@@ -342,7 +342,7 @@ func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
 	}
 	var calls []callArc
 	for _, p := range s.itemsOf(q) {
-		x := s.items.list[p]
+		x := s.items.states[p]
 		v := &s.n.nodes[x.node]
 		if v.scalar != nil {
 			if to := v.scalar.next(x.state, b); to >= 0 {
@@ -397,7 +397,7 @@ func (s *subsets) settle(level, to int32) pushdown.Move {
 // complete reports whether state q ends rules and has no moves.
 func (s *subsets) complete(q int32) bool {
 	for _, p := range s.itemsOf(q) {
-		if v := &s.n.nodes[s.items.list[p].node]; v.scalar != nil || len(v.arcs) > 0 || len(v.calls) > 0 {
+		if v := &s.n.nodes[s.items.states[p].node]; v.scalar != nil || len(v.arcs) > 0 || len(v.calls) > 0 {
 			return false
 		}
 	}
@@ -704,7 +704,7 @@ func (s *subsets) fewest(q int32, limits constraint.Limits) int {
 	if len(parts) != 1 {
 		return 0
 	}
-	x := s.items.list[parts[0]]
+	x := s.items.states[parts[0]]
 	t, _ := s.n.nodes[x.node].scalar.(*table)
 	if t == nil {
 		return 0
