@@ -81,27 +81,31 @@ func (s *shapes) coarser(a int32, to []uint8) int32 {
 }
 
 // reading is what an item does with each byte. It divides the classes of bytes into the slots of a shape.
-// The bytes of slot k lead to the items of lists[at+k].
+// What the bytes of slot k lead to is leads[at+k].
 type reading struct{ shape, at int32 }
 
-// leads is a list of items, which are those numbered next[from:to], in ascending order. If it is open,
+// itemList is a list of items, which are those numbered next[from:to], in ascending order. If it is open,
 // gates may add more items.
-type leads struct {
+type itemList struct {
 	from, to int32
 	open     bool
 }
 
+// none is the complement of the number of the empty list.
+const none = ^int32(0)
+
 // readings holds the readings of items by their numbers, with a shape of −1 until they are needed.
 type readings struct {
-	list  []reading
-	leads []leads
+	of    []reading
+	leads []int32    // the number of an item, or the complement of that of a list
+	lists []itemList // the first one is empty
 	next  []int32
 	calls bool // true if some of these items call rules
 
-	of    map[*stringAutomaton][]int32 // shapes by those of an automaton, −1 until needed
-	split pushdown.Splitter[int32]
-	codes pushdown.Splitter[code]
-	row   []code // scratch of fill
+	shapes map[*stringAutomaton][]int32 // shapes by those of an automaton, −1 until needed
+	split  pushdown.Splitter[int32]
+	codes  pushdown.Splitter[code]
+	row    []code // scratch of fill
 }
 
 // fill computes all moves of state q, one for each class of bytes that all items treat alike.
@@ -158,13 +162,19 @@ func (r *runs) successor(q int32, class int) (pushdown.Move, error) {
 	var calls []callArc
 	open, sorted, last := false, true, int32(-1)
 	for _, p := range parts {
-		x := r.reads.list[p]
-		l := r.reads.leads[x.at+int32(r.shapes.list[x.shape].slots[class])]
-		open = open || l.open
-		for _, y := range r.reads.next[l.from:l.to] {
+		x := r.reads.of[p]
+		if y := r.reads.leads[x.at+int32(r.shapes.list[x.shape].slots[class])]; y >= 0 {
 			sorted = sorted && y > last
 			last = y
 			r.next = append(r.next, y)
+		} else if y != none {
+			l := r.reads.lists[^y]
+			open = open || l.open
+			for _, y := range r.reads.next[l.from:l.to] {
+				sorted = sorted && y > last
+				last = y
+				r.next = append(r.next, y)
+			}
 		}
 		if r.reads.calls {
 			calls = append(calls, r.n.nodes[r.items.states[p].node].calls...)
@@ -193,13 +203,13 @@ func (r *runs) successor(q int32, class int) (pushdown.Move, error) {
 // reading returns what the item numbered p does with each byte.
 func (r *runs) reading(p int32) reading {
 	s := &r.reads
-	for len(s.list) <= int(p) {
-		s.list = append(grown(s.list, 1), reading{shape: -1})
+	for len(s.of) <= int(p) {
+		s.of = append(grown(s.of, 1), reading{shape: -1})
 	}
-	if s.list[p].shape < 0 {
-		s.list[p] = r.readingOf(r.items.states[p])
+	if s.of[p].shape < 0 {
+		s.of[p] = r.readingOf(r.items.states[p])
 	}
-	return s.list[p]
+	return s.of[p]
 }
 
 // readingOf computes what x does with each byte.
@@ -226,15 +236,13 @@ func (r *runs) readingOf(x item) reading {
 	for _, to := range moves {
 		switch {
 		case to < 0:
-			s.leads = append(s.leads, leads{})
+			s.leads = append(grown(s.leads, 1), none)
 		case t.final(to):
 			r.set.reset()
 			r.set.put(item{t.node(x.node, to), to})
 			r.lead()
 		default:
-			n := int32(len(s.next))
-			s.next = append(grown(s.next, 1), r.items.find(item{t.node(x.node, to), to}))
-			s.leads = append(grown(s.leads, 1), leads{from: n, to: n + 1})
+			s.leads = append(grown(s.leads, 1), r.items.find(item{t.node(x.node, to), to}))
 		}
 	}
 	return reading{shape, at}
@@ -243,18 +251,26 @@ func (r *runs) readingOf(x item) reading {
 // lead appends the set under construction to the leads.
 func (r *runs) lead() {
 	s, n := &r.reads, &r.set
-	from, open := len(s.next), len(n.items) > 0
-	for _, x := range n.items {
-		open = open && n.idle(x)
-	}
-	open = open || len(n.gates) > 0
+	from, open := len(s.next), len(n.gates) > 0 || !slices.ContainsFunc(n.items, func(x item) bool { return !n.idle(x) })
 	for _, x := range n.items {
 		if open || !n.idle(x) {
 			s.next = append(grown(s.next, 1), r.items.find(x))
 		}
 	}
+	switch len(s.next) - from {
+	case 0:
+		s.leads = append(grown(s.leads, 1), none)
+		return
+	case 1:
+		if !open {
+			s.leads = append(grown(s.leads, 1), s.next[from])
+			s.next = s.next[:from]
+			return
+		}
+	}
 	slices.Sort(s.next[from:])
-	s.leads = append(grown(s.leads, 1), leads{int32(from), int32(len(s.next)), open})
+	s.leads = append(grown(s.leads, 1), ^int32(len(s.lists)))
+	s.lists = append(s.lists, itemList{int32(from), int32(len(s.next)), open})
 }
 
 // spread returns the shape in which the classes of bytes of an automaton have the given slots.
@@ -305,15 +321,15 @@ func (r *runs) moved(t *table, q int32) (shape int32, moves []int32) {
 func (r *runs) rowOfString(a *stringAutomaton, q int32) (shape int32, moves []int32) {
 	s := &r.reads
 	of, moves := a.row(q)
-	list := s.of[a]
+	list := s.shapes[a]
 	if int(of) >= len(list) {
-		if s.of == nil {
-			s.of = map[*stringAutomaton][]int32{}
+		if s.shapes == nil {
+			s.shapes = map[*stringAutomaton][]int32{}
 		}
 		for len(list) < len(a.shapes.list) {
 			list = append(list, -1)
 		}
-		s.of[a] = list
+		s.shapes[a] = list
 	}
 	if list[of] < 0 {
 		list[of] = r.spread(a.byteClasses(), a.shapes.list[of].slots)
