@@ -72,7 +72,7 @@ func (t *tilted) Len() int { return len(t.lambda) }
 // Sites returns the number of sites of a state.
 func (t *tilted) Sites() int { return t.sites }
 
-// Beta returns the temperature β, by which the energy is divided.
+// Beta returns the temperature β, the divisor in E(x, λ).
 func (t *tilted) Beta() float64 { return t.beta }
 
 // Rows returns a description of every inequality, one per multiplier.
@@ -226,7 +226,7 @@ func (w *sitewise) update(weight []float64, levels int) error {
 	return err
 }
 
-// Version returns how often the multipliers have changed so far; it implements [energy.Varying].
+// Version returns the number of changes of the multipliers so far; it implements [energy.Varying].
 func (w *sitewise) Version() uint64 { return w.version }
 
 // Now returns an immutable copy of the Lagrangian, with its present multipliers; it implements

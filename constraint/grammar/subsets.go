@@ -635,7 +635,7 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 	var done []int // for each symbol, the number of returns that have been resumed
 	for again := true; again; {
 		for ; x.head < len(x.list); x.head++ {
-			if s.meter.Done(64 * 256) { // automata of many numbers take long for a byte
+			if s.meter.Done(64 * 256) { // automata of many numbers take a long time for a byte
 				return nil, s.meter.Err()
 			}
 			if r.fill(x.list[x.head]); r.err != nil {
@@ -694,7 +694,7 @@ const (
 
 // itemsOfState bounds the total number of items of explored states, for each state that the limits
 // allow. There are about as many items as states unless many schemas are read side by side, where every
-// state takes long.
+// state takes a long time.
 const itemsOfState = 8
 
 // fewest returns a number of states that will be explored if q is the first state within a string whose

@@ -30,8 +30,8 @@ import (
 // nothing.
 //
 // With two levels and a dense matrix, energies and fields are the same on every machine. For this,
-// the couplings Q_ij + Q_ji are rounded once. The unit is about 2⁻⁵² times the largest row sum of
-// their magnitudes.
+// the couplings Q_ij + Q_ji are rounded once, to multiples of one unit. This unit is about 2⁻⁵²
+// times the largest row sum of their magnitudes.
 type Quadratic struct {
 	couplings couplings
 	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.

@@ -57,7 +57,7 @@ const (
 	leave = -2 // a call or return
 )
 
-// pair means that a token, read in state q, has the outcome with number o. In the effect of a text,
+// pair means that a token, read in state q, has the outcome with index o. In the effect of a text,
 // it means that the text leads from state q to state o or, if o ≥ n, to waits[o−n].
 type pair struct{ q, o int32 }
 
@@ -121,7 +121,7 @@ func (l *lifter) read(ctx context.Context) error {
 	work := 0
 	for i := 0; i < len(v.order); {
 		l.depth = l.depth[:v.shared[i]+1]
-		same := i + 1  // index of the first token that may have another effect than token i
+		same := i + 1  // index of the first token whose effect may differ from that of token i
 		at := int32(0) // first byte of token i that it does not share with the one before
 		if i > 0 {
 			at = v.upto[i-1]
@@ -250,8 +250,8 @@ func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
 }
 
 // members returns the tokens of each class in ascending order, and then the padding tokens. The
-// classes are parts of the slice all. If a class has most tokens, then great is the set of its tokens,
-// which is valid until the lifter's next call.
+// slices in m are the parts of this list that hold the classes. If a class has most tokens, then
+// great is the set of its tokens, which is valid until the lifter's next call.
 func (l *lifter) members() (all []int32, m [][]int32, great []uint64) {
 	n := int32(0)
 	for _, size := range l.sizes {
@@ -656,7 +656,7 @@ func (l *lifter) number(o outcome) int32 {
 	return i
 }
 
-// outcome returns the outcome with number o.
+// outcome returns the outcome with index o.
 func (l *lifter) outcome(o int32) outcome {
 	if o < l.n {
 		return outcome{Inside, o, 0}
@@ -845,11 +845,12 @@ func (v *Vocabulary) prepare() {
 	leave(0, len(v.order))
 }
 
-// Prepare returns a vocabulary with the given texts of tokens. It sorts the tokens t for which
-// spells[t] is true, or all tokens if spells is nil. None of these tokens may be in pad, which may be
-// in any order. The result keeps a reference to the slice tokens.
-func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
-	v := &Vocabulary{Tokens: tokens, spelled: make([]uint64, (len(tokens)+63)/64), Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
+// Prepare returns a vocabulary with the given texts of tokens. It sorts the tokens by their texts.
+// If spells is not nil, it sorts only the tokens t for which spells[t] is true. The slice padding
+// lists the padding tokens in any order. It must not contain a sorted token. The result keeps a
+// reference to the slice tokens.
+func Prepare(tokens []string, spells []bool, padding []int32) *Vocabulary {
+	v := &Vocabulary{Tokens: tokens, spelled: make([]uint64, (len(tokens)+63)/64), Pad: slices.Compact(slices.Sorted(slices.Values(padding)))}
 	for t := range tokens {
 		if spells == nil || spells[t] {
 			v.order = append(v.order, int32(t))
@@ -883,6 +884,6 @@ func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 	return v
 }
 
-// Order returns the tokens that spell a text, in the order of their texts. The slice is shared
+// Order returns the tokens that [Prepare] sorted, in the order of their texts. The slice is shared
 // with the vocabulary and must not be modified.
 func (v *Vocabulary) Order() []int32 { return v.order }
