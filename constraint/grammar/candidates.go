@@ -45,6 +45,9 @@ func (a *stringAutomaton) choices(bytes []byte, q int32) ([]byte, bool) {
 	case escaped:
 		return append(bytes, `"\/bfnrtu`...), true
 	case hex:
+		if s.left >= 3 && a.latin1() {
+			return append(bytes, '0'), true
+		}
 		return append(bytes, "0123456789abcdefABCDEF"...), true
 	case second:
 		return append(bytes, '\\'), true
@@ -69,9 +72,14 @@ func (r *nameRun) choices(bytes []byte, q int32) ([]byte, bool) {
 	if s.at != plain && s.at != trailing {
 		return k.choices(bytes, q)
 	}
-	at := s.tests[len(r.o.names.tests)]
-	if r.open || at < 0 {
+	if r.reads(q) {
 		return bytes, false
 	}
-	return r.o.l.index.bytes(append(bytes, '"', '\\'), int(at)), true
+	return r.o.l.index.bytes(append(bytes, '"', '\\'), int(s.tests[len(r.o.names.tests)])), true
+}
+
+// reads reports whether bytes other than those of known names may follow.
+func (r *nameRun) reads(q int32) bool {
+	s := &r.o.keys.states[q]
+	return r.open || s.at != plain && s.at != trailing || s.tests[len(r.o.names.tests)] < 0
 }

@@ -8,78 +8,35 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// letters holds the moves of a string of any length. Those of a string of restricted length are the
-// same at every number of characters.
-type letters struct {
-	a     *stringAutomaton
-	rows  [][]int32 // by state and class of bytes: twice the next state, plus 1 if a character begins; −1 if dead
-	moves [][]int32 // by state, the distinct moves of rows
-}
-
-// row returns the moves of state q, by class of bytes.
-func (s *letters) row(q int32) []int32 {
-	for int(q) >= len(s.rows) {
-		s.rows, s.moves = append(s.rows, nil), append(s.moves, nil)
+// anyString reads all strings. Its rows are known, so nothing changes it.
+var anyString = sync.OnceValue(func() *stringAutomaton {
+	a := newString(stringSpec{most: -1})
+	for q := int32(0); int(q) < len(a.states); q++ {
+		a.row(q)
 	}
-	if s.rows[q] != nil {
-		return s.rows[q]
-	}
-	classes := s.a.byteClasses()
-	bytes, only := s.a.choices(nil, q)
-	if !only {
-		bytes = classes.some
-	}
-	row := slices.Repeat(unmoved, len(classes.some))
-	var moves []int32
-	from, last := s.a.states[q].at, int32(-1)
-	for _, b := range bytes {
-		to := s.a.next(q, b)
-		if to < 0 {
-			continue
-		}
-		at := s.a.states[to].at
-		begins := from == plain && (at == plain || at == trailing) || (from == escaped || from == hex) && at == plain
-		m := to<<1 | int32(bit(begins))
-		if row[classes.of[b]] = m; m != last && !slices.Contains(moves, m) {
-			moves = append(moves, m)
-		}
-		last = m
-	}
-	s.rows[q], s.moves[q] = row, moves
-	return row
-}
-
-var unmoved = []int32{-1}
-
-// anyLetters returns the moves of all strings, which are never changed.
-var anyLetters = sync.OnceValue(func() *letters {
-	s := &letters{a: newString(stringSpec{most: -1})}
-	for q := int32(0); int(q) < len(s.a.states); q++ {
-		s.row(q)
-	}
-	return s
+	return a
 })
 
-// counted is an automaton for the strings of a stringAutomaton. Its states are pairs of a state of
-// letters and a number of characters, so that all numbers share the moves.
+// counted is an automaton for the strings of a stringAutomaton. Its states are pairs of a state of an
+// automaton for the same strings of any length and a number of characters, so that all numbers share the
+// moves.
 type counted struct {
-	*letters
+	a           *stringAutomaton // for strings of any length
 	least, most int32
-	states      []countedState
-	slots       []int32 // 1 + the states by hash, 0 where there is none
+	numbering[countedState]
 }
 
 type countedState struct{ at, count int32 }
 
 // countedOf returns an automaton for the strings that a accepts.
 func countedOf(a *stringAutomaton) *counted {
-	c := &counted{least: int32(a.least), most: int32(a.most), slots: make([]int32, 64)}
+	c := &counted{least: int32(a.least), most: int32(a.most)}
 	if len(a.tests) == 0 && !a.low && !a.canonical {
-		c.letters = anyLetters()
+		c.a = anyString()
 	} else {
 		spec := a.stringSpec
 		spec.least, spec.most = 0, -1
-		c.letters = &letters{a: newString(spec)}
+		c.a = newString(spec)
 	}
 	c.find(countedState{})
 	return c
@@ -91,76 +48,43 @@ func (c *counted) final(q int32) bool { return c.a.states[c.states[q].at].at == 
 
 func (c *counted) next(q int32, b byte) int32 {
 	s := c.states[q]
-	return c.to(s, c.row(s.at)[c.a.byteClasses().of[b]])
+	shape, moves := c.a.row(s.at)
+	return c.to(s, moves[c.a.shapes.list[shape].slots[c.a.byteClasses().of[b]]])
 }
 
-// fill sets moves to the next state by class of bytes.
-func (c *counted) fill(moves []int32, q int32) {
-	s := c.states[q]
-	was, to := int32(-1), int32(-1)
-	for i, m := range c.row(s.at) {
-		if m != was {
-			was, to = m, c.to(s, m)
-		}
-		moves[i] = to
-	}
-}
-
-// to returns the state after the move m of letters, −1 if it is dead.
-func (c *counted) to(s countedState, m int32) int32 {
-	if s, ok := c.after(s, m); ok {
+// to returns the state to which c.a leads from s when it leads to the state at, −1 if it is dead.
+func (c *counted) to(s countedState, at int32) int32 {
+	if s, ok := c.after(s, at); ok {
 		return c.find(s)
 	}
 	return -1
 }
 
-// after returns the state after the move m of letters. It returns false if there is none.
-func (c *counted) after(s countedState, m int32) (countedState, bool) {
-	if m < 0 {
+// after returns what follows s when c.a leads to the state to. It returns false if nothing does.
+func (c *counted) after(s countedState, to int32) (countedState, bool) {
+	if to < 0 {
 		return s, false
 	}
-	switch s.at = m >> 1; {
-	case m&1 > 0 && c.most < 0:
+	from, at := c.a.states[s.at].at, c.a.states[to].at
+	s.at = to
+	switch begins := from == plain && (at == plain || at == trailing) || (from == escaped || from == hex) && at == plain; {
+	case begins && c.most < 0:
 		s.count = min(s.count+1, c.least)
-	case m&1 > 0:
+	case begins:
 		s.count++
 		return s, s.count <= c.most
-	default:
-		switch c.a.states[s.at].at {
-		case closed:
-			ok := s.count >= c.least
-			s.count = 0
-			return s, ok
-		case escaped:
-			return s, s.count != c.most
-		}
+	case at == closed:
+		ok := s.count >= c.least
+		s.count = 0
+		return s, ok
+	case at == escaped:
+		return s, s.count != c.most
 	}
 	return s, true
 }
 
-func (c *counted) find(s countedState) int32 {
-	if 2*len(c.states) >= len(c.slots) {
-		c.slots = make([]int32, 4*len(c.slots))
-		for q, s := range c.states {
-			c.slots[c.slot(s)] = int32(q) + 1
-		}
-	}
-	i := c.slot(s)
-	if c.slots[i] == 0 {
-		c.states = append(c.states, s)
-		c.slots[i] = int32(len(c.states))
-	}
-	return c.slots[i] - 1
-}
-
-// slot returns the index in slots of the state s, or where it belongs.
-func (c *counted) slot(s countedState) int {
-	h := (uint64(s.at)<<32 | uint64(s.count)) * 0x9E3779B97F4A7C15
-	for i := int(h>>32) & (len(c.slots) - 1); ; i = (i + 1) & (len(c.slots) - 1) {
-		if q := c.slots[i]; q == 0 || c.states[q-1] == s {
-			return i
-		}
-	}
+func (s countedState) hash() uint64 {
+	return (uint64(s.at)<<32 | uint64(s.count)) * 0x9E3779B97F4A7C15
 }
 
 // reaches returns the number of states in which a text that begins in state q does not end. It visits each
@@ -189,11 +113,12 @@ func (c *counted) reaches(q int32, most int, m *poll.Meter) int {
 	for count := c.states[q].count; count <= end && len(list) > 0; count++ {
 		begun := len(list)
 		for i := 0; i < len(list); i++ {
-			if m.Done(64 + 8*len(c.row(list[i]))) {
+			if m.Done(64 + 8*len(c.a.byteClasses().some)) {
 				return 0
 			}
-			for _, m := range c.moves[list[i]] {
-				if s, ok := c.after(countedState{list[i], count}, m); !ok || c.a.states[s.at].at == closed {
+			_, moves := c.a.row(list[i])
+			for _, to := range moves {
+				if s, ok := c.after(countedState{list[i], count}, to); !ok || c.a.states[s.at].at == closed {
 					continue
 				} else if s.count == count {
 					list, seen = mark(list, seen, s)

@@ -99,7 +99,7 @@ func (s *itemSet) add(x item) bool {
 }
 
 // close decides which gates are open, inner gates first, and adds the items to which open gates
-// lead. It then sorts the set.
+// lead. It then removes the items that do nothing.
 func (s *itemSet) close() {
 	var ended []bool
 	for i := 0; i < len(s.gates); i++ { // what a gate leads to comes after it
@@ -112,14 +112,11 @@ func (s *itemSet) close() {
 			s.enter(gate.out)
 		}
 	}
-	s.items = slices.DeleteFunc(s.items, func(x item) bool {
-		v := &s.n.nodes[x.node]
-		return v.scalar == nil && len(v.arcs) == 0 && len(v.calls) == 0 && v.ends < 0
-	})
-	slices.SortFunc(s.items, func(a, b item) int {
-		if a.node != b.node {
-			return int(a.node - b.node)
-		}
-		return int(a.state - b.state)
-	})
+	s.items = slices.DeleteFunc(s.items, s.idle)
+}
+
+// idle reports whether the item x neither reads a byte nor calls or ends a rule.
+func (s *itemSet) idle(x item) bool {
+	v := &s.n.nodes[x.node]
+	return v.scalar == nil && len(v.arcs) == 0 && len(v.calls) == 0 && v.ends < 0
 }

@@ -161,7 +161,8 @@ func (l *lengths) least(c configuration) int {
 		return never
 	}
 	d := int32(never)
-	for _, x := range l.r.states[c.state].items {
+	for _, p := range l.r.itemsOf(c.state) {
+		x := l.r.items.states[p]
 		here := l.node[x.node]
 		if l.r.n.nodes[x.node].scalar != nil {
 			here = l.rest(x)

@@ -358,10 +358,11 @@ func (w *reader) walk(node, q, n int32, base bool) {
 // without gates.
 func (m *Masks) scalars(c configuration) *mask {
 	r := m.r
-	level, items := r.states[c.state].level, r.states[c.state].items
+	level := r.states[c.state].level
 	var groups [][]item // items that differ only in what follows their automaton
 	var others []item
-	for _, x := range items {
+	for _, p := range r.itemsOf(c.state) {
+		x := r.items.states[p]
 		if r.n.nodes[x.node].scalar == nil {
 			others = append(others, x)
 			continue

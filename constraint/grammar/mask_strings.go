@@ -110,8 +110,8 @@ type inString struct {
 // stringAt returns the position within a string that the state q represents. ok is false if q
 // represents anything else, too.
 func (m *Masks) stringAt(q int32) (x inString, ok bool) {
-	for i, at := range m.r.states[q].items {
-		y, ok := m.stringItem(at)
+	for i, p := range m.r.itemsOf(q) {
+		y, ok := m.stringItem(m.r.items.states[p])
 		switch {
 		case !ok:
 			return x, false
@@ -246,7 +246,8 @@ func (m *Masks) closed(c configuration) configuration {
 	r := m.r
 	level := r.states[c.state].level
 	r.set.reset()
-	for _, at := range r.states[c.state].items {
+	for _, p := range r.itemsOf(c.state) {
+		at := r.items.states[p]
 		a, wanted, _ := r.stringOf(at)
 		end := stringState{at: closed, tests: slices.Clone(a.states[at.state].tests)}
 		clear(end.tests[:wanted])

@@ -254,7 +254,7 @@ func (m *Masks) make(c configuration) *mask {
 			return k
 		}
 	}
-	if !m.r.bounded(m.r.states[c.state].items) {
+	if !m.r.bounded(c.state) {
 		m.r.fill(c.state)
 	}
 	if k := m.otherName(c); k != nil {
@@ -291,14 +291,22 @@ func (m *Masks) walk(out []int32, t *byteTrie, node int32, c configuration) []in
 	return out
 }
 
+// loopKinds is the set of kinds of bytes on which a state does not change, once it is known.
+type loopKinds struct {
+	kinds uint64
+	known bool
+}
+
 // loop returns the set of kinds of bytes on which state q does not change. For bytes beyond
 // ASCII, only whole characters are considered.
 func (r *runs) loop(q int32) uint64 {
-	s := &r.states[q]
-	if s.loop != nil {
-		return *s.loop
+	for int(q) >= len(r.loops) {
+		r.loops = append(r.loops, loopKinds{})
 	}
-	if len(s.items) > wide {
+	if x := r.loops[q]; x.known {
+		return x.kinds
+	}
+	if len(r.itemsOf(q)) > wide {
 		return 0
 	}
 	l := loops(q, func(q int32, b byte) int32 {
@@ -307,7 +315,7 @@ func (r *runs) loop(q int32) uint64 {
 		}
 		return -1
 	})
-	r.states[q].loop = &l
+	r.loops[q] = loopKinds{l, true}
 	return l
 }
 

@@ -308,7 +308,7 @@ func TestMatcherErrors(t *testing.T) {
 	require.NoError(t, err)
 	_, err = g.Masks(ctx, vocabulary)
 	require.ErrorIs(t, err, context.Canceled)
-	g, err = JSONSchema(context.Background(), []byte(tool), SchemaConfig{Limits: constraint.Limits{Bytes: 90_000}})
+	g, err = JSONSchema(context.Background(), []byte(tool), SchemaConfig{Limits: constraint.Limits{Bytes: 50_000}})
 	require.NoError(t, err)
 	m, err = g.Masks(context.Background(), vocabulary)
 	require.NoError(t, err)

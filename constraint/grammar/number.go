@@ -3,6 +3,7 @@ package grammar
 import (
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"math/big"
 	"slices"
 	"strings"
@@ -93,10 +94,9 @@ type numberAutomaton struct {
 	beyond  bool    // true if nonzero digits beyond the last place of all divisors are allowed
 	// allowed remainders, and for every remainder the first one that acts alike; nil if they were not
 	// computed (see united)
-	good   []bool
-	class  []int32
-	number map[numberState]int32
-	states []numberState
+	good  []bool
+	class []int32
+	numbering[numberState]
 	latest int32 // last result of find
 }
 
@@ -147,7 +147,7 @@ func newNumber(spec numberSpec) (*numberAutomaton, error) {
 
 // numbersOf is newNumber without a list of the few numbers that satisfy divisors and bounds.
 func numbersOf(spec numberSpec) (*numberAutomaton, error) {
-	a := &numberAutomaton{numberSpec: spec, free: spec.free(), number: map[numberState]int32{}, modulus: 1}
+	a := &numberAutomaton{numberSpec: spec, free: spec.free(), modulus: 1}
 	a.beyond = !slices.ContainsFunc(spec.steps, func(s step) bool { return s.want })
 	for _, b := range spec.bounds {
 		a.against = append(a.against, b.at)
@@ -403,18 +403,24 @@ func (a *numberAutomaton) find(s numberState) int32 {
 	if a.free {
 		s = numberState{at: s.at}
 	}
-	if len(a.states) > 0 && a.states[a.latest] == s {
-		return a.latest
+	if len(a.states) == 0 || a.states[a.latest] != s {
+		a.latest = a.numbering.find(s)
 	}
-	i, ok := a.number[s]
-	if !ok {
-		i = int32(len(a.states))
-		a.number[s] = i
-		a.states = append(a.states, s)
-	}
-	a.latest = i
-	return i
+	return a.latest
 }
+
+func (s numberState) hash() uint64 {
+	h := uint64(s.at) | uint64(bit(s.negative)|bit(s.nonzero)<<1|bit(s.zero)<<2)<<8 | uint64(uint16(s.whole))<<16 | uint64(uint16(s.places))<<32
+	h *= 0x9E3779B97F4A7C15
+	h = (h ^ h>>29 ^ uint64(s.rest)) * 0xBF58476D1CE4E5B9
+	if s.order != "" {
+		h = (h ^ h>>29 ^ maphash.String(orders, s.order)) * 0xBF58476D1CE4E5B9
+	}
+	return h
+}
+
+// orders is the seed of the hashes of comparisons.
+var orders = maphash.MakeSeed()
 
 func (a *numberAutomaton) next(q int32, b byte) int32 {
 	s := a.states[q]
@@ -453,13 +459,12 @@ func (a *numberAutomaton) next(q int32, b byte) int32 {
 // constant.
 func (a *numberAutomaton) wholeDigit(s *numberState, b byte) {
 	at := int(s.whole)
-	order := []byte(s.order)
-	for i, d := range a.against {
-		if order[i] == '=' && at < len(d.whole) && b != d.whole[at] {
-			order[i] = compare(b, d.whole[at])
+	s.compares(func(i int) byte {
+		if d := &a.against[i]; s.order[i] == '=' && at < len(d.whole) && b != d.whole[at] {
+			return compare(b, d.whole[at])
 		}
-	}
-	s.order = string(order)
+		return s.order[i]
+	})
 	s.whole = int16(min(at+1, a.widest+1))
 	s.rest = a.append(s.rest, b)
 }
@@ -484,6 +489,22 @@ func (a *numberAutomaton) divides(rest, scale int64) bool {
 	return true
 }
 
+// compares sets the results of the comparisons for which to returns another one than before.
+func (s *numberState) compares(to func(i int) byte) {
+	var order []byte
+	for i := range len(s.order) {
+		if c := to(i); c != s.order[i] {
+			if order == nil {
+				order = []byte(s.order)
+			}
+			order[i] = c
+		}
+	}
+	if order != nil {
+		s.order = string(order)
+	}
+}
+
 func compare(x, y byte) byte {
 	if x < y {
 		return '<'
@@ -494,16 +515,16 @@ func compare(x, y byte) byte {
 // settle compares the numbers of digits with those of the constants, once the whole part has
 // ended.
 func (a *numberAutomaton) settle(s *numberState) {
-	order := []byte(s.order)
-	for i, d := range a.against {
-		switch n := int(s.whole); {
-		case n < len(d.whole):
-			order[i] = '<'
-		case n > len(d.whole):
-			order[i] = '>'
+	n := int(s.whole)
+	s.compares(func(i int) byte {
+		switch most := len(a.against[i].whole); {
+		case n < most:
+			return '<'
+		case n > most:
+			return '>'
 		}
-	}
-	s.order = string(order)
+		return s.order[i]
+	})
 	s.whole = 0
 }
 
@@ -515,20 +536,19 @@ func (a *numberAutomaton) fractionDigit(s *numberState, b byte) bool {
 		}
 	}
 	at := int(s.places)
-	order := []byte(s.order)
-	for i, d := range a.against {
-		if order[i] != '=' {
-			continue
+	s.compares(func(i int) byte {
+		if s.order[i] != '=' {
+			return s.order[i]
 		}
 		c := byte('0')
-		if at < len(d.fraction) {
+		if d := &a.against[i]; at < len(d.fraction) {
 			c = d.fraction[at]
 		}
 		if b != c {
-			order[i] = compare(b, c)
+			return compare(b, c)
 		}
-	}
-	s.order = string(order)
+		return '='
+	})
 	s.places = int16(min(at+1, a.deepest))
 	switch {
 	case at < a.places:
@@ -555,13 +575,12 @@ func (a *numberAutomaton) final(q int32) bool {
 	if s.zero || a.canonical && s.negative && !s.nonzero {
 		return false
 	}
-	for i, d := range a.against {
-		if s.order[i] == '=' && int(s.places) < len(d.fraction) { // the rest of the constant is not zero
-			order := []byte(s.order)
-			order[i] = '<'
-			s.order = string(order)
+	s.compares(func(i int) byte {
+		if s.order[i] == '=' && int(s.places) < len(a.against[i].fraction) { // the rest of the constant is not zero
+			return '<'
 		}
-	}
+		return s.order[i]
+	})
 	for i, b := range a.bounds {
 		c := s.sign(s.order[i], b.at)
 		if c == 0 && b.excluded || c < 0 && b.lower || c > 0 && !b.lower {

@@ -280,7 +280,7 @@ func (a *numberAutomaton) minimal(ctx context.Context, limits constraint.Limits)
 	d, err := constraint.Compile(ctx, numberBytes{a}, 256, limits)
 	made := len(a.states)
 	if err != nil {
-		a.number, a.states = map[numberState]int32{}, nil
+		a.numbering = numbering[numberState]{}
 		a.find(numberState{order: strings.Repeat("=", len(a.against))})
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)

@@ -22,14 +22,12 @@ type runs struct {
 	sums  map[int32]*summary
 	tried map[int32]bool // states for which the search exceeded its bounds
 
-	opens  map[testState]openness
-	plain  [][]int32  // rowOf by node without an automaton; nil if not yet needed
-	cells  []int32    // block of memory from which the results of rowOf are cut
-	latest []int32    // latest result of rowOf for an automaton
-	rows   [][]int32  // scratch of fill
-	bytes  []byte     // scratch of scalarMoves
-	moves  [256]int32 // result of scalarMoves, valid until the next call
-	err    error
+	opens map[testState]openness
+	reads readings
+	loops []loopKinds // results of loop by state
+	bytes []byte      // scratch of scalarMoves
+	moves [256]int32  // result of scalarMoves, valid until the next call
+	err   error
 }
 
 // condition tells which rules, when completed on top of a stack, let the rest of the text be
@@ -41,7 +39,7 @@ type condition struct {
 }
 
 func newRuns(n *network, free []bool) *runs {
-	r := &runs{subsets: newSubsets(n), stacks: newStacks(), gated: len(n.gates) > 0, opens: map[testState]openness{}}
+	r := &runs{subsets: newSubsets(n), stacks: newStacks(), gated: len(n.gates) > 0, opens: map[testState]openness{}, reads: readings{lists: make([]itemList, 1)}}
 	if r.gated {
 		r.free, r.of = free, n.rulesOfNodes()
 		r.under, r.lives, r.sums = []condition{{all: true}}, map[configuration]bool{}, map[int32]*summary{}
@@ -64,7 +62,7 @@ func (r *runs) move(q int32, b byte) code {
 	if k := r.known(q, b); k != unknown {
 		return k
 	}
-	if s := &r.states[q]; s.row == nil && len(s.items) <= wide && !r.bounded(s.items) {
+	if r.states[q].shape < 0 && len(r.itemsOf(q)) <= wide && !r.bounded(q) {
 		r.fill(q)
 		if k := r.known(q, b); k != unknown {
 			return k
@@ -73,14 +71,15 @@ func (r *runs) move(q int32, b byte) code {
 	return r.compute(q, b)
 }
 
-// bounded reports whether items consist of a single string with a restricted length or text.
+// bounded reports whether state q consists of a single string with a restricted length or text.
 // Such a string has a state for every number of characters, and a text uses only a few moves of
 // each.
-func (r *runs) bounded(items []item) bool {
-	if len(items) != 1 {
+func (r *runs) bounded(q int32) bool {
+	parts := r.itemsOf(q)
+	if len(parts) != 1 {
 		return false
 	}
-	t, is := r.n.nodes[items[0].node].scalar.(*table)
+	t, is := r.n.nodes[r.items.states[parts[0]].node].scalar.(*table)
 	if !is {
 		return false
 	}
@@ -102,208 +101,6 @@ func (r *runs) compute(q int32, b byte) code {
 // wide is the largest number of items for which all moves of a state are computed at once. For
 // larger states, moves are computed one by one when needed.
 const wide = 24
-
-// fill computes all moves of state q, one for each class of bytes that all items treat alike.
-func (r *runs) fill(q int32) {
-	s := &r.states[q]
-	if s.full {
-		return
-	}
-	if len(s.items) == 1 && s.ends == "" && r.n.nodes[s.items[0].node].scalar != nil {
-		r.fillScalar(q, s.items[0])
-		return
-	}
-	n := len(r.byteClasses().some)
-	joint := newByteClasses() // classes of bytes that all items treat alike
-	r.rows = r.rows[:0]
-	for _, x := range s.items {
-		row := r.rowOf(x)
-		if n := len(r.rows); n == 0 || &row[0] != &r.rows[n-1][0] {
-			joint.splitBy(row)
-		}
-		r.rows = append(r.rows, row)
-	}
-	row := s.row // some moves may be known
-	if row == nil {
-		row = r.newRow()
-		s.row = row
-	}
-	from := *s // computing a move may move the states
-	known := make([]code, len(joint.some))
-	var ends [256]bool // classes in which nothing moves and the rule ends
-	for i := range n {
-		c := joint.of[i]
-		switch {
-		case ends[c]:
-			row[i] = r.encode(pushdown.Move{Kind: pushdown.Return, Symbol: r.ret(ret{from.level, from.ends, int16(r.classes.some[i])})})
-		case known[c] == unknown:
-			if row[i] == unknown {
-				m, err := r.subsets.compute(q, i, r.rows)
-				if err != nil {
-					r.fail(err)
-				}
-				row[i] = r.encode(m)
-			}
-			known[c] = row[i]
-			ends[c] = pushdown.Kind(row[i]&3) == pushdown.Return && row[i] != dead && r.subsets.list[row[i]>>2].ahead >= 0
-		default:
-			row[i] = known[c]
-		}
-	}
-	r.states[q].full = r.err == nil
-	if r.err != nil {
-		r.states[q].row = nil
-	}
-}
-
-// rowOf returns a number for every class of bytes. If an automaton runs at the item, the number is twice
-// its next state, plus 1 if a text may end there; −1 if it is dead. Otherwise the item treats bytes with
-// the same number alike.
-func (r *runs) rowOf(x item) []int32 {
-	v := &r.n.nodes[x.node]
-	t, _ := v.scalar.(*table)
-	var row []int32
-	if t != nil {
-		row = t.read[x.state]
-	} else {
-		for int(x.node) >= len(r.plain) {
-			r.plain = append(r.plain, nil)
-		}
-		row = r.plain[x.node]
-	}
-	if row != nil {
-		return row
-	}
-	classes := r.byteClasses()
-	n := len(classes.some)
-	if len(r.cells) < n {
-		r.cells = make([]int32, 16*n)
-	}
-	row = r.cells[:n:n]
-	if t != nil {
-		c := r.scalarMoves(t, x.state)
-		moves, last, m := r.moves[:len(c.some)], int32(-1), int32(-1)
-		for i, to := range moves {
-			if to != last {
-				if last, m = to, to; to >= 0 {
-					m = to<<1 | int32(bit(t.final(to)))
-				}
-			}
-			moves[i] = m
-		}
-		for i, b := range classes.some {
-			row[i] = moves[c.of[b]]
-		}
-		if slices.Equal(row, r.latest) { // names of objects that are read side by side
-			row = r.latest
-		} else {
-			r.latest, r.cells = row, r.cells[n:]
-			r.stored += classBytes * n
-		}
-		r.stored += slotBytes
-		if t.read == nil {
-			t.read = map[int32][]int32{}
-		}
-		t.read[x.state] = row
-		return row
-	}
-	r.cells = r.cells[n:]
-	r.plain[x.node] = row
-	clear(row)
-	c := newByteClasses()
-	bits := 0 // bits of row in use
-	for _, a := range v.arcs {
-		if a.low == a.high {
-			row[classes.of[a.low]] |= 1 << bits
-		} else {
-			for i, b := range classes.some {
-				if a.low <= b && b <= a.high {
-					row[i] |= 1 << bits
-				}
-			}
-		}
-		if bits++; bits == 31 {
-			c.splitBy(row)
-			clear(row)
-			bits = 0
-		}
-	}
-	c.splitBy(row)
-	clear(row)
-	for i, b := range classes.some { // what a call does with its first byte may be anything
-		if slices.ContainsFunc(v.calls, func(c callArc) bool { return r.begins(c.rule, b) }) {
-			row[i] = 1 + int32(i)
-		}
-	}
-	c.splitBy(row)
-	for i := range row {
-		row[i] = int32(c.of[i])
-	}
-	return row
-}
-
-// scalarMoves sets r.moves to the next state of the automaton a in state q for every class of bytes,
-// −1 if it is dead, and returns the classes.
-func (r *runs) scalarMoves(a *table, q int32) (c *byteClasses) {
-	c = a.byteClasses()
-	moves := r.moves[:len(c.some)]
-	if x, is := a.automaton.(*counted); is {
-		x.fill(moves, q)
-		return c
-	}
-	for i := range moves {
-		moves[i] = -1
-	}
-	r.bytes = a.reads(r.bytes[:0], q)
-	if x, is := a.automaton.(*nameRun); is && a.all {
-		last, can := int32(-1), int32(-1)
-		for _, b := range r.bytes {
-			if to := x.o.moves.next(q, b); to != last {
-				if last, can = to, -1; to >= 0 && x.possible(to) {
-					can = to
-				}
-			}
-			moves[c.of[b]] = can
-		}
-		return c
-	}
-	for _, b := range r.bytes {
-		moves[c.of[b]] = a.next(q, b)
-	}
-	return c
-}
-
-// fillScalar computes all moves of state q, which consists of the single item x within an
-// automaton of the network.
-func (r *runs) fillScalar(q int32, x item) {
-	a := r.n.nodes[x.node].scalar.(*table)
-	c := r.scalarMoves(a, x.state)
-	level := r.states[q].level
-	var moves [256]code
-	for i, b := range c.some {
-		to := r.moves[i]
-		if to < 0 {
-			moves[i] = dead
-		} else if k := slices.Index(r.moves[:i], to); k >= 0 {
-			moves[i] = moves[k]
-		} else if a.final(to) {
-			moves[i] = r.compute(q, b)
-		} else {
-			moves[i] = r.encode(pushdown.Move{Kind: pushdown.Inside, To: r.findSingle(level, item{a.node(x.node, to), to})})
-		}
-	}
-	if r.err != nil {
-		return
-	}
-	s := &r.states[q]
-	if s.row == nil {
-		s.row = r.newRow()
-	}
-	for i, b := range r.byteClasses().some {
-		s.row[i] = moves[c.of[b]]
-	}
-	s.full = true
-}
 
 func bit(b bool) byte {
 	if b {
@@ -420,7 +217,8 @@ func (r *runs) alive(c configuration) bool {
 // and the rest of the stack can then be completed.
 func (r *runs) surely(c configuration) bool {
 	f := &r.under[c.stack]
-	return slices.ContainsFunc(r.states[c.state].items, func(x item) bool {
+	return slices.ContainsFunc(r.itemsOf(c.state), func(p int32) bool {
+		x := r.items.states[p]
 		return r.free[x.node] && (f.all || slices.Contains(f.good, r.of[x.node]))
 	})
 }
@@ -528,7 +326,7 @@ func (r *runs) successors(c configuration) (next []configuration) {
 			g := r.calls[m>>2].Symbol
 			if rules := r.rules[r.waits[g].callee]; !r.simple(rules) {
 				last = append(last, r.follow(c, m))
-			} else if n := r.follow(c, r.returned(g, words(rules))); n.state >= 0 {
+			} else if n := r.follow(c, r.returned(g, rules)); n.state >= 0 {
 				last = append(last, n)
 			}
 		}
@@ -542,10 +340,10 @@ func (r *runs) simple(rules []int32) bool {
 	return len(rules) == 1 && r.free[r.n.rules[rules[0]].start]
 }
 
-// returned returns the encoded move of a caller after its callee has completed the rules in
-// ends. symbol is the stack symbol of the call.
-func (r *runs) returned(symbol int32, ends string) code {
-	return r.encode(r.settle(r.waits[symbol].level, r.after(symbol, ends)))
+// returned returns the encoded move of a caller after its callee has completed the given rules.
+// symbol is the stack symbol of the call.
+func (r *runs) returned(symbol int32, rules []int32) code {
+	return r.encode(r.settle(r.waits[symbol].level, r.after(symbol, r.ending(rules))))
 }
 
 // summary lists the return symbols with which the level of a state can end when started in that
@@ -686,7 +484,7 @@ func (x *summaryRun) explore(q int32) {
 		}
 		k := x.calls[m>>2]
 		if rules := x.rules[x.waits[k.Symbol].callee]; x.simple(rules) {
-			x.take(q, x.returned(k.Symbol, words(rules)))
+			x.take(q, x.returned(k.Symbol, rules))
 			continue
 		}
 		s, w := x.of(k.To), [2]int32{q, k.Symbol}

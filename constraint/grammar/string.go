@@ -2,12 +2,12 @@ package grammar
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
 // stringSpec describes a set of JSON strings by the number of characters and by the required
@@ -37,9 +37,11 @@ type byteAutomaton interface {
 // stringAutomaton reads a JSON string with its quotes.
 type stringAutomaton struct {
 	stringSpec
-	packed map[packedState]int32 // numbers of states with at most one test
-	number map[string]int32      // numbers of other states
 	states []stringState
+	slots  []int32   // 1 + the states by hash, 0 where there is none
+	shapes shapes    // divisions of the classes of bytes by rows
+	rows   []reading // results of row: the shape, and where the moves begin in moves; a shape of −1 if not yet needed
+	moves  []int32
 	alive  map[int32]bool // for states within a \u escape, whether some hex digits complete it
 	// by the value of the digits of a \u escape before the last one and the states of the tests: the
 	// value that stands for all with the same effect, or −1 if no last digit completes the escape
@@ -61,6 +63,7 @@ type stringAutomaton struct {
 	// cached results of byteClasses and insideClasses; nil until they are called
 	classes, inside *byteClasses
 	fed             []int32 // scratch of feed
+	split           pushdown.Splitter[int32]
 }
 
 // stringState is the position within a character, the number of characters read, and the states
@@ -74,12 +77,6 @@ type stringState struct {
 	lead  uint16 // high surrogate that precedes, 0 if none
 	count int
 	tests []int32
-}
-
-// packedState holds the fields of a state with at most one test.
-type packedState struct {
-	at          uint64 // at, left, low, high, code and lead
-	count, test int32
 }
 
 type stage uint8
@@ -96,7 +93,7 @@ const (
 )
 
 func newString(spec stringSpec) *stringAutomaton {
-	a := &stringAutomaton{stringSpec: spec, packed: map[packedState]int32{}, number: map[string]int32{}, alive: map[int32]bool{}, code: map[uint64]int32{}, codes: map[string]int32{}, effects: map[string]int32{}}
+	a := &stringAutomaton{stringSpec: spec, alive: map[int32]bool{}, code: map[uint64]int32{}, codes: map[string]int32{}, effects: map[string]int32{}}
 	s := stringState{}
 	for _, t := range spec.tests {
 		s.tests = append(s.tests, int32(t.a.Start()))
@@ -109,39 +106,47 @@ func (a *stringAutomaton) start() int32 { return 0 }
 
 func (a *stringAutomaton) final(q int32) bool { return a.states[q].at == closed }
 
+// find returns the number of the state s.
 func (a *stringAutomaton) find(s stringState) int32 {
-	if len(a.states) > 0 { // one byte after another often leads to the same state
-		if x := &a.states[a.latest]; x.at == s.at && x.left == s.left && x.low == s.low && x.high == s.high &&
-			x.code == s.code && x.lead == s.lead && x.count == s.count && slices.Equal(x.tests, s.tests) {
-			return a.latest
+	if len(a.states) > 0 && a.states[a.latest].is(&s) { // one byte after another often leads to the same state
+		return a.latest
+	}
+	if 2*len(a.states) >= len(a.slots) {
+		a.slots = make([]int32, max(16, 4*len(a.slots)))
+		for q := range a.states {
+			*a.slot(&a.states[q]) = int32(q) + 1
 		}
 	}
-	i, ok := int32(0), false
-	if len(s.tests) <= 1 && s.count <= math.MaxInt32 {
-		k := packedState{uint64(s.at) | uint64(s.left)<<8 | uint64(s.low)<<16 | uint64(s.high)<<24 | uint64(s.code)<<32 | uint64(s.lead)<<48, int32(s.count), -1}
-		if len(s.tests) == 1 {
-			k.test = s.tests[0]
-		}
-		if i, ok = a.packed[k]; !ok {
-			i = int32(len(a.states))
-			a.packed[k] = i
-		}
-	} else {
-		k := append(a.key[:0], byte(s.at), s.left, s.low, s.high, byte(s.code), byte(s.code>>8), byte(s.lead), byte(s.lead>>8))
-		k = binary.LittleEndian.AppendUint64(k, uint64(s.count))
-		k = appendWords(k, s.tests)
-		a.key = k
-		if i, ok = a.number[string(k)]; !ok {
-			i = int32(len(a.states))
-			a.number[string(k)] = i
-		}
-	}
-	if !ok {
+	p := a.slot(&s)
+	if *p == 0 {
 		s.tests = append(carve(&a.block, len(s.tests)), s.tests...)
-		a.states = append(a.states, s)
+		a.states = append(grown(a.states, 1), s)
+		*p = int32(len(a.states))
 	}
-	a.latest = i
-	return i
+	a.latest = *p - 1
+	return a.latest
+}
+
+// slot returns the slot of the state s, or the free one where it belongs.
+func (a *stringAutomaton) slot(s *stringState) *int32 {
+	h := uint64(s.at) | uint64(s.left)<<8 | uint64(s.low)<<16 | uint64(s.high)<<24 | uint64(s.code)<<32 | uint64(s.lead)<<48
+	h *= 0x9E3779B97F4A7C15
+	h = (h ^ h>>29 ^ uint64(s.count)) * 0xBF58476D1CE4E5B9
+	for _, q := range s.tests {
+		h = (h ^ h>>29 ^ uint64(uint32(q))) * 0xBF58476D1CE4E5B9
+	}
+	last := uint64(len(a.slots) - 1)
+	for i := h >> 32 & last; ; i = (i + 1) & last {
+		if p := &a.slots[i]; *p == 0 || a.states[*p-1].is(s) {
+			return p
+		}
+	}
+}
+
+// is reports whether two states are the same.
+func (s *stringState) is(x *stringState) bool {
+	return x.at == s.at && x.left == s.left && x.low == s.low && x.high == s.high && x.code == s.code && x.lead == s.lead &&
+		x.count == s.count && slices.Equal(x.tests, s.tests)
 }
 
 // feedRune is feed of the bytes of a character.
@@ -371,6 +376,51 @@ func (a *stringAutomaton) next(q int32, b byte) int32 {
 	return -1
 }
 
+// row returns a shape and the next state of q for each of its slots, −1 where it is dead.
+func (a *stringAutomaton) row(q int32) (shape int32, moves []int32) {
+	for len(a.rows) <= int(q) {
+		a.rows = append(grown(a.rows, 1), reading{shape: -1})
+	}
+	if a.rows[q].shape < 0 {
+		var row [256]int32
+		n := len(a.byteClasses().some)
+		a.fill(row[:n], q)
+		slots, moves := a.split.Split(row[:n])
+		a.rows[q] = reading{a.shapes.of(slots), int32(len(a.moves))}
+		a.moves = append(grown(a.moves, len(moves)), moves...)
+	}
+	x := a.rows[q]
+	return x.shape, a.moves[x.at:][:len(a.shapes.list[x.shape].first)]
+}
+
+// fill sets moves to the next state by class of bytes, −1 where it is dead.
+func (a *stringAutomaton) fill(moves []int32, q int32) {
+	classes := a.byteClasses()
+	for i := range moves {
+		moves[i] = -1
+	}
+	var buffer [256]byte
+	bytes, only := a.choices(buffer[:0], q)
+	if only {
+		for _, b := range bytes {
+			if a.states[q].at == hex && b >= 'A' && b <= 'F' && !a.canonical {
+				moves[classes.of[b]] = moves[classes.of[b|' ']]
+			} else {
+				moves[classes.of[b]] = a.next(q, b)
+			}
+		}
+		return
+	}
+	var to [256]int32
+	inside := a.insideClasses()
+	for i, b := range inside.some {
+		to[i] = a.next(q, b)
+	}
+	for i, b := range classes.some {
+		moves[i] = to[inside.of[b]]
+	}
+}
+
 // read reads the first byte of a character, or the closing quote.
 func (a *stringAutomaton) read(s stringState, b byte) int32 {
 	switch {
@@ -437,6 +487,9 @@ func leadByte(b byte) (left, low, high byte) {
 	return left, low, high
 }
 
+// latin1 reports whether \u escapes are allowed only for characters below U+0100.
+func (a *stringAutomaton) latin1() bool { return a.canonical || a.low || len(a.tests) > 0 }
+
 // digit reads a hex digit of a \u escape. If no test depends on the character, only the
 // information about surrogates is kept, not the character's code.
 func (a *stringAutomaton) digit(s stringState, b byte) int32 {
@@ -453,7 +506,7 @@ func (a *stringAutomaton) digit(s stringState, b byte) int32 {
 	}
 	s.code = s.code<<4 | d
 	s.left--
-	if a.canonical || a.low || len(a.tests) > 0 {
+	if a.latin1() {
 		switch {
 		case s.left >= 2 && d != 0:
 			return -1

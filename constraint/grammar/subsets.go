@@ -35,13 +35,15 @@ type subsets struct {
 	classes *byteClasses // classes of bytes of the network; nil until a move is computed
 	set     itemSet
 	levels  map[string]int32
-	rules   [][]int32                // rules of each level
-	slots   []uint64                 // the states of several items by their hash, which is in the high half; the low half is 1 + the state, 0 where there is none
-	many    int                      // number of states in slots
-	single  map[single]*[alone]int32 // 1 + states of one item, 0 if there is none
-	last    single                   // key in single of the last such state
-	page    *[alone]int32            // single[last]
+	rules   [][]int32       // rules of each level
+	items   numbering[item] // items of all states, by number
+	alone   []int32         // by the number of an item: 1 + the first state that consists of it alone, 0 if there is none
+	slots   []uint64        // all other states by their hash, which is in the high half; the low half is 1 + the state, 0 where there is none
+	many    int             // number of states in slots
 	states  []state
+	parts   []int32 // numbers of the items of one state after another
+	codes   []code  // rows of states
+	shapes  shapes  // divisions of the classes of bytes by the rows of states
 	symbols map[string]int32
 	waits   []wait
 	returns map[ret]int32
@@ -50,31 +52,21 @@ type subsets struct {
 	calls   []pushdown.Move
 	coded   map[pushdown.Move]int32 // index of each move in calls
 	afters  map[[2]int32]int32      // results of after, by symbol and number of ends
-	ended   map[string]int32        // numbers of ends
+	ended   map[string]int32        // numbers of the sets of rules that end together
+	ends    []string                // these sets, encoded as strings; the first one is empty
 	first   []*[4]uint64            // first bytes of each rule as a bit set; nil until needed
 	start   int32
-	items   int    // total number of items in all states
-	stored  int    // estimated memory of the rows of automata in bytes, see [runs.rowOf]
-	block   []item // block of memory from which the items of states are cut
-	codes   []code // block of memory from which the rows of states are cut
+	next    []int32 // scratch for the numbers of the items of a state
 	meter   poll.Meter
 }
 
-// single identifies the states of one item in a level for alone consecutive items, because the items of a
-// text lie close together. These are the states page·alone … of the automaton of a node. With a node of
-// −1, they are the nodes page·alone … without an automaton.
-type single struct{ level, node, page int32 }
-
-// alone is the number of states that a single identifies.
-const alone = 32
-
 type state struct {
-	level int32
-	full  bool // true if all moves are known
-	items []item
-	ends  string  // rules that may be complete in this state, encoded as a string
-	row   []code  // moves by class of bytes; nil if none is known
-	loop  *uint64 // set of kinds of bytes on which the state does not change; nil until computed
+	level    int32
+	ends     int32 // number of the set of rules that may be complete in this state, 0 if there are none
+	from, to int32 // the numbers of its items, in ascending order, are parts[from:to]
+	shape    int32 // shape of its row, −1 if no move is known
+	row      int32 // where its row begins in codes, with a move for each slot of the shape
+	full     bool  // true if all moves are known
 }
 
 // code is a move in 32 bits. The low bits are its kind. The high bits are the next state, the
@@ -131,14 +123,14 @@ type wait struct {
 // beyond their end (−1 if none).
 type ret struct {
 	level int32
-	ends  string
+	ends  int32 // number of the set of these rules
 	ahead int16
 }
 
 func newSubsets(n *network) *subsets {
-	s := &subsets{n: n, set: newItemSet(n), levels: map[string]int32{}, slots: make([]uint64, 64), single: map[single]*[alone]int32{},
+	s := &subsets{n: n, set: newItemSet(n), levels: map[string]int32{}, slots: make([]uint64, 64),
 		symbols: map[string]int32{}, returns: map[ret]int32{}, resumed: map[[2]int32]int32{}, coded: map[pushdown.Move]int32{},
-		afters: map[[2]int32]int32{}, ended: map[string]int32{}, first: make([]*[4]uint64, len(n.rules))}
+		afters: map[[2]int32]int32{}, ended: map[string]int32{"": 0}, ends: []string{""}, first: make([]*[4]uint64, len(n.rules))}
 	s.set.enter(n.rules[0].start)
 	s.start = s.find(s.level([]int32{0}))
 	return s
@@ -159,21 +151,40 @@ func (s *subsets) level(rules []int32) int32 {
 // is empty.
 func (s *subsets) find(level int32) int32 {
 	s.set.close()
-	if len(s.set.items) == 0 {
+	s.next = s.next[:0]
+	for _, x := range s.set.items {
+		s.next = append(s.next, s.items.find(x))
+	}
+	slices.Sort(s.next)
+	return s.state(level, s.next)
+}
+
+// state returns the number of the state with the given items, −1 if there are none.
+func (s *subsets) state(level int32, parts []int32) int32 {
+	if len(parts) == 0 {
 		return -1
 	}
-	if len(s.set.items) == 1 {
-		return s.findSingle(level, s.set.items[0])
+	if len(parts) == 1 {
+		for len(s.alone) < len(s.items.states) {
+			s.alone = append(s.alone, 0)
+		}
+		q := &s.alone[parts[0]]
+		if *q == 0 {
+			*q = s.add(level, parts) + 1
+		}
+		if i := *q - 1; s.states[i].level == level {
+			return i
+		}
 	}
 	h := uint64(level)
-	for _, x := range s.set.items {
-		h = (h ^ h>>29 ^ x.hash()) * 0xBF58476D1CE4E5B9
+	for _, x := range parts {
+		h = (h ^ h>>29 ^ uint64(x)) * 0xBF58476D1CE4E5B9
 	}
-	at := s.slot(h, func(q *state) bool { return q.level == level && slices.Equal(q.items, s.set.items) })
+	at := s.slot(h, func(q *state) bool { return q.level == level && slices.Equal(s.parts[q.from:q.to], parts) })
 	if q := uint32(s.slots[at]); q > 0 {
 		return int32(q) - 1
 	}
-	i := s.add(level, s.set.items)
+	i := s.add(level, parts)
 	s.slots[at] = h&^(1<<32-1) | uint64(i+1)
 	if s.many++; 2*s.many > len(s.slots) {
 		was := s.slots
@@ -199,70 +210,68 @@ func (s *subsets) slot(h uint64, is func(q *state) bool) uint64 {
 	}
 }
 
-// findSingle returns the index of the state whose only item is x.
-func (s *subsets) findSingle(level int32, x item) int32 {
-	node, at := x.node, x.state
-	if s.n.nodes[node].scalar == nil {
-		node, at = -1, node
-	}
-	k := single{level, node, at / alone}
-	if s.page == nil || k != s.last {
-		page := s.single[k]
-		if page == nil {
-			page = &[alone]int32{}
-			s.single[k] = page
-		}
-		s.last, s.page = k, page
-	}
-	i := &s.page[at%alone]
-	if *i == 0 {
-		*i = 1 + s.add(level, []item{x})
-	}
-	return *i - 1
-}
-
-// add adds a state with the given items, which it copies, and returns its number.
-func (s *subsets) add(level int32, items []item) int32 {
-	i := int32(len(s.states))
-	q := state{level: level, items: append(carve(&s.block, len(items)), items...)}
+// add adds a state with the given items and returns its number.
+func (s *subsets) add(level int32, parts []int32) int32 {
+	from := len(s.parts)
+	s.parts = append(grown(s.parts, len(parts)), parts...)
+	q := state{level: level, from: int32(from), to: int32(len(s.parts)), shape: -1}
 	var ends []int32
-	for _, x := range q.items {
-		if r := s.n.nodes[x.node].ends; r >= 0 {
+	for _, x := range parts {
+		if r := s.n.nodes[s.items.states[x].node].ends; r >= 0 {
 			ends = append(ends, r)
 		}
 	}
 	if len(ends) > 0 {
 		slices.Sort(ends)
-		q.ends = words(slices.Compact(ends))
+		q.ends = s.ending(slices.Compact(ends))
 	}
-	if len(s.states) == cap(s.states) {
-		s.states = slices.Grow(s.states, max(64, len(s.states))) // append alone copies large automata five times
-	}
-	s.states = append(s.states, q)
-	s.items += len(q.items)
-	return i
+	s.states = append(grown(s.states, 1), q)
+	return int32(len(s.states)) - 1
 }
 
-// Estimated memory in bytes of a state, with its number and the states of the automata of the network
-// that it consists of, of a class of bytes in its row, and of an item.
+// grown returns x with space for n more elements. It doubles the space, because append alone copies
+// large slices five times.
+func grown[E any](x []E, n int) []E {
+	if len(x)+n > cap(x) {
+		return slices.Grow(x, max(64, n, len(x)))
+	}
+	return x
+}
+
+// ending returns the number of a set of rules that end together.
+func (s *subsets) ending(rules []int32) int32 {
+	k := words(rules)
+	e, ok := s.ended[k]
+	if !ok {
+		e = int32(len(s.ends))
+		s.ended[k], s.ends = e, append(s.ends, k)
+	}
+	return e
+}
+
+// itemsOf returns the numbers of the items of state q.
+func (s *subsets) itemsOf(q int32) []int32 { return s.parts[s.states[q].from:s.states[q].to] }
+
+// Estimated memory in bytes of a state, of an item with the states of the automata of the network that it
+// consists of, of an item in a state, and of a move of a row with what follows an item.
 const (
-	stateBytes = 400
-	classBytes = 4
-	itemBytes  = 8
-	slotBytes  = 48 // of a row in the map of its automaton
+	stateBytes = 100
+	itemBytes  = 160
+	partBytes  = 8
+	moveBytes  = 30
 )
 
 // memory returns the estimated memory of all states in bytes.
 func (s *subsets) memory() int {
-	return itemBytes*s.items + s.bytesOfState()*len(s.states) + s.stored
+	return stateBytes*len(s.states) + itemBytes*len(s.items.states) + partBytes*len(s.parts) + moveBytes*len(s.codes)
 }
 
-// bytesOfState returns the estimated memory of a state without its items in bytes.
-func (s *subsets) bytesOfState() int { return stateBytes + classBytes*len(s.byteClasses().some) }
+// lonely is the least estimated memory of a state of an item of its own.
+const lonely = stateBytes + itemBytes + partBytes + moveBytes
 
 // accepts reports whether a text may end in state q, which must be of the top level.
 func (s *subsets) accepts(q int32) bool {
-	return s.states[q].level == s.states[s.start].level && s.states[q].ends != ""
+	return s.states[q].level == s.states[s.start].level && s.states[q].ends > 0
 }
 
 // move returns the move of state q on the byte b.
@@ -276,39 +285,45 @@ func (s *subsets) move(q int32, b byte) (pushdown.Move, error) {
 
 // code returns the encoded move of state q on b. It computes and caches the move if necessary.
 func (s *subsets) code(q int32, b byte) (code, error) {
-	c := s.byteClasses().of[b]
-	if row := s.states[q].row; row != nil && row[c] != unknown {
-		return row[c], nil
+	if k := s.known(q, b); k != unknown {
+		return k, nil
 	}
-	m, err := s.compute(q, int(c), nil)
+	c := s.byteClasses().of[b]
+	m, err := s.compute(q, b)
 	if err != nil {
 		return unknown, err
 	}
-	if s.states[q].row == nil {
-		s.states[q].row = s.newRow()
+	if s.states[q].shape < 0 {
+		each := s.shapes.each(len(s.classes.some))
+		s.setRow(q, each, slices.Repeat([]code{unknown}, len(s.classes.some)))
 	}
 	k := s.encode(m)
-	s.states[q].row[c] = k
+	s.codes[s.states[q].row+int32(c)] = k
 	return k, nil
 }
 
-// newRow returns a row of which no move is known.
-func (s *subsets) newRow() []code {
-	n := len(s.byteClasses().some)
-	if len(s.codes) < n {
-		s.codes = make([]code, 16*n)
+// setRow sets the row of state q to a shape and a move for each of its slots.
+func (s *subsets) setRow(q, shape int32, moves []code) {
+	s.states[q].shape, s.states[q].row = shape, int32(len(s.codes))
+	s.codes = append(grown(s.codes, len(moves)), moves...)
+}
+
+// rowOf returns the known moves of state q, one for each slot of the shape of its row.
+func (s *subsets) rowOf(q int32) []code {
+	v := &s.states[q]
+	if v.shape < 0 {
+		return nil
 	}
-	row := s.codes[:n:n]
-	s.codes = s.codes[n:]
-	return row
+	return s.codes[v.row:][:len(s.shapes.list[v.shape].first)]
 }
 
 // known returns the encoded move of state q on b, or unknown if it has not been computed.
 func (s *subsets) known(q int32, b byte) code {
-	if row := s.states[q].row; row != nil {
-		return row[s.classes.of[b]]
+	v := &s.states[q]
+	if v.shape < 0 {
+		return unknown
 	}
-	return unknown
+	return s.codes[v.row+int32(s.shapes.list[v.shape].slots[s.classes.of[b]])]
 }
 
 // byteClasses returns the classes of bytes that all states treat alike. The result is cached.
@@ -319,28 +334,19 @@ func (s *subsets) byteClasses() *byteClasses {
 	return s.classes
 }
 
-// compute computes the move of state q on a class of bytes by one step of the subset construction. If
-// rows are known, they are the results of [runs.rowOf] for the items.
-func (s *subsets) compute(q int32, class int, rows [][]int32) (pushdown.Move, error) {
-	from, b := s.states[q], s.classes.some[class]
+// compute computes the move of state q on the byte b by one step of the subset construction.
+func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
 	s.set.reset()
-	if s.meter.Done(64 + 8*len(from.items)) {
+	if s.meter.Done(64 + 8*len(s.itemsOf(q))) {
 		return pushdown.Move{}, s.meter.Err()
 	}
 	var calls []callArc
-	for i, x := range from.items {
+	for _, p := range s.itemsOf(q) {
+		x := s.items.states[p]
 		v := &s.n.nodes[x.node]
 		if v.scalar != nil {
-			if rows == nil {
-				if to := v.scalar.next(x.state, b); to >= 0 {
-					s.set.put(item{s.n.nodeOf(x.node, to), to})
-				}
-			} else if m := rows[i][class]; m >= 0 {
-				if y := (item{s.n.nodeOf(x.node, m>>1), m >> 1}); m&1 > 0 {
-					s.set.put(y)
-				} else {
-					s.set.add(y)
-				}
+			if to := v.scalar.next(x.state, b); to >= 0 {
+				s.set.put(item{s.n.nodeOf(x.node, to), to})
 			}
 			continue
 		}
@@ -352,20 +358,28 @@ func (s *subsets) compute(q int32, class int, rows [][]int32) (pushdown.Move, er
 		calls = append(calls, v.calls...)
 	}
 	inside := len(s.set.items) > 0
+	if m, left, err := s.leave(q, b, inside, calls); left || err != nil {
+		return m, err
+	}
+	level := s.states[q].level
+	return s.settle(level, s.find(level)), nil
+}
+
+// leave returns the move of state q on the byte b if it calls rules, ends a rule or is dead, which left
+// reports. inside tells whether some item reads b, and calls are those of all items.
+func (s *subsets) leave(q int32, b byte, inside bool, calls []callArc) (m pushdown.Move, left bool, err error) {
+	from := &s.states[q]
 	if calls = s.beginning(calls, b); len(calls) > 0 {
 		if inside {
-			return pushdown.Move{}, s.conflict(from.level, b, "stay in the rule or call another")
+			return pushdown.Move{}, false, s.conflict(from.level, b, "stay in the rule or call another")
 		}
-		return s.enterCalls(from.level, calls, b)
+		m, err = s.enterCalls(from.level, calls, b)
+		return m, true, err
 	}
-	top := s.states[s.start].level
-	if !inside {
-		if from.ends != "" && from.level != top {
-			return pushdown.Move{Kind: pushdown.Return, Symbol: s.ret(ret{from.level, from.ends, int16(b)})}, nil
-		}
-		return pushdown.Move{}, nil
+	if !inside && from.ends > 0 && from.level != s.states[s.start].level {
+		return pushdown.Move{Kind: pushdown.Return, Symbol: s.ret(ret{from.level, from.ends, int16(b)})}, true, nil
 	}
-	return s.settle(from.level, s.find(from.level)), nil
+	return pushdown.Move{}, !inside, nil
 }
 
 // settle returns the move to the state to of the same level. If that state only ends rules, it
@@ -382,8 +396,8 @@ func (s *subsets) settle(level, to int32) pushdown.Move {
 
 // complete reports whether state q ends rules and has no moves.
 func (s *subsets) complete(q int32) bool {
-	for _, x := range s.states[q].items {
-		if v := &s.n.nodes[x.node]; v.scalar != nil || len(v.arcs) > 0 || len(v.calls) > 0 {
+	for _, p := range s.itemsOf(q) {
+		if v := &s.n.nodes[s.items.states[p].node]; v.scalar != nil || len(v.arcs) > 0 || len(v.calls) > 0 {
 			return false
 		}
 	}
@@ -541,21 +555,17 @@ func (s *subsets) resume(symbol, returned int32) (int32, error) {
 
 // after returns the state in which the caller of a symbol continues once the rules in ends are
 // complete, or −1 if it is dead.
-func (s *subsets) after(symbol int32, ends string) int32 {
-	e, ok := s.ended[ends]
-	if !ok {
-		e = int32(len(s.ended))
-		s.ended[ends] = e
-	}
-	k := [2]int32{symbol, e}
+func (s *subsets) after(symbol, ends int32) int32 {
+	k := [2]int32{symbol, ends}
 	if q, ok := s.afters[k]; ok {
 		return q
 	}
+	rules := s.ends[ends]
 	w := s.waits[symbol]
 	s.set.reset()
 	for _, c := range w.calls {
-		for i := 0; i < len(ends); i += 4 {
-			if int32(binary.LittleEndian.Uint32([]byte(ends[i:i+4]))) == c.rule {
+		for i := 0; i < len(rules); i += 4 {
+			if int32(binary.LittleEndian.Uint32([]byte(rules[i:i+4]))) == c.rule {
 				s.set.enter(c.to)
 			}
 		}
@@ -631,14 +641,8 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 			if r.fill(x.list[x.head]); r.err != nil {
 				return nil, r.err
 			}
-			last := unknown
-			for _, k := range s.states[x.list[x.head]].row {
-				if k == last {
-					continue
-				}
-				last = k
-				m := s.decode(k)
-				if m.Kind == pushdown.Inside || m.Kind == pushdown.Call {
+			for _, k := range s.rowOf(x.list[x.head]) {
+				if m := s.decode(k); m.Kind == pushdown.Inside || m.Kind == pushdown.Call {
 					x.reach(m.To)
 				}
 			}
@@ -646,15 +650,15 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 				return nil, err
 			}
 			if fewest := s.fewest(x.list[x.head], limits); fewest > 0 {
-				if err := limits.Check(r.n.name+": a string of great length", fewest, 0, min(fewest, math.MaxInt/s.bytesOfState())*s.bytesOfState()); err != nil {
+				if err := limits.Check(r.n.name+": a string of great length", fewest, 0, min(fewest, math.MaxInt/lonely)*lonely); err != nil {
 					return nil, err
 				}
 			}
 			if err := s.meter.Err(); err != nil { // the count of these states may have ended
 				return nil, err
 			}
-			if most := max(limits.States, defaultStates); s.items/itemsOfState > most {
-				return nil, &constraint.LimitError{What: r.n.name + ": parts of states (see Limits.States)", Value: s.items, Bound: itemsOfState * most}
+			if most := max(limits.States, defaultStates); len(s.parts)/itemsOfState > most {
+				return nil, &constraint.LimitError{What: r.n.name + ": parts of states (see Limits.States)", Value: len(s.parts), Bound: itemsOfState * most}
 			}
 		}
 		again = false
@@ -696,15 +700,16 @@ const itemsOfState = 8
 // fewest returns a number of states that will be explored if q is the first state within a string whose
 // characters are counted. It returns 0 otherwise.
 func (s *subsets) fewest(q int32, limits constraint.Limits) int {
-	x := s.states[q].items
-	if len(x) != 1 {
+	parts := s.itemsOf(q)
+	if len(parts) != 1 {
 		return 0
 	}
-	t, _ := s.n.nodes[x[0].node].scalar.(*table)
+	x := s.items.states[parts[0]]
+	t, _ := s.n.nodes[x.node].scalar.(*table)
 	if t == nil {
 		return 0
 	}
-	if a, is := t.automaton.(*counted); is && max(a.least, a.most) > 0 && x[0].state == a.next(a.start(), '"') {
+	if a, is := t.automaton.(*counted); is && max(a.least, a.most) > 0 && x.state == a.next(a.start(), '"') {
 		most, bytes := limits.States, limits.Bytes
 		if most == 0 {
 			most = defaultStates
@@ -712,7 +717,7 @@ func (s *subsets) fewest(q int32, limits constraint.Limits) int {
 		if bytes == 0 {
 			bytes = defaultBytes
 		}
-		return a.reaches(x[0].state, min(most, bytes/s.bytesOfState()), &s.meter)
+		return a.reaches(x.state, min(most, bytes/lonely), &s.meter)
 	}
 	return 0
 }
@@ -744,7 +749,7 @@ func (x *exploration) unambiguous() error {
 	s := x.subsets
 	for _, q := range x.list {
 		v := s.states[q]
-		if v.ends == "" || v.level == s.states[s.start].level {
+		if v.ends == 0 || v.level == s.states[s.start].level {
 			continue
 		}
 		for g, w := range s.waits {
@@ -758,15 +763,14 @@ func (x *exploration) unambiguous() error {
 			if after < 0 {
 				continue
 			}
-			if s.states[after].ends != "" {
+			if s.states[after].ends > 0 {
 				return s.conflict(v.level, 0, "end together with the rule around it")
 			}
-			for c, k := range v.row {
-				m := s.decode(k)
+			for _, b := range s.classes.some {
+				m := s.decode(s.known(q, b))
 				if m.Kind == pushdown.Dead || m.Kind == pushdown.Return && s.list[m.Symbol].ahead >= 0 {
 					continue
 				}
-				b := s.classes.some[c]
 				if t, err := s.move(after, b); err != nil {
 					return err
 				} else if t.Kind != pushdown.Dead {
@@ -798,21 +802,21 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 	n, classes := len(s.states), s.byteClasses()
 	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start, Class: classes.of, Classes: len(classes.some),
 		Level: make([]int32, n), Accept: make([]bool, n), Rows: pushdown.NewRows(len(classes.some), n)}
-	none := slices.Repeat([]code{dead}, m.Classes)
-	var splitter pushdown.Splitter[code]
+	shapes := slices.Repeat([]int32{-1}, len(s.shapes.list)) // numbers in m.Rows
+	none := m.Rows.Shape(make([]uint8, m.Classes))
 	var moves []pushdown.Move
 	for q := range s.states {
-		if s.meter.Done(4 * m.Classes) {
+		v := &s.states[q]
+		m.Level[q], m.Accept[q] = v.level, s.accepts(int32(q))
+		if v.shape < 0 { // no run reaches the state
+			m.Rows.Add(none, pushdown.Move{})
+			continue
+		}
+		if s.meter.Done(16 + 4*len(s.rowOf(int32(q)))) {
 			return nil, s.meter.Err()
 		}
-		m.Level[q], m.Accept[q] = s.states[q].level, s.accepts(int32(q))
-		row := s.states[q].row
-		if row == nil { // no run reaches the state
-			row = none
-		}
-		slots, codes := splitter.Split(row)
 		moves = moves[:0]
-		for _, k := range codes {
+		for _, k := range s.rowOf(int32(q)) {
 			a := s.decode(k)
 			if a.Kind == pushdown.Return {
 				if a.Symbol = symbol[a.Symbol]; a.Symbol < 0 {
@@ -821,7 +825,10 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 			}
 			moves = append(moves, a)
 		}
-		m.Rows.Add(m.Rows.Shape(slots), moves...)
+		if shapes[v.shape] < 0 {
+			shapes[v.shape] = m.Rows.Shape(s.shapes.list[v.shape].slots)
+		}
+		m.Rows.Add(shapes[v.shape], moves...)
 	}
 	for g := range s.waits {
 		if s.meter.Done(64 + len(s.list)) {

@@ -153,9 +153,6 @@ type table struct {
 	// have passed there, in ascending order; nil if there is only one or they are not known
 	group, passed []int32
 	rows          []*tableRow
-	// next states by state and class of bytes of the network (see runs.rowOf): a map, because there may be
-	// thousands of tables of the same names, each of which is asked for few of their states
-	read map[int32][]int32
 
 	classes *byteClasses // classes of bytes of the automaton; nil until a move is computed
 }

@@ -75,7 +75,7 @@ type Arcs struct {
 	edges  Edges // labelled by the numbers of sets
 	sets   []Set
 	number map[Set]int32
-	joined map[[2]int32]int32 // results of join
+	joined map[[2]int32]int32 // results of Join
 }
 
 // Set returns the number that identifies a set of labels. A new set gets the next number.
@@ -92,8 +92,8 @@ func (a *Arcs) Set(labels Set) int32 {
 	return i
 }
 
-// join returns the index of the union of two sets.
-func (a *Arcs) join(i, j int32) int32 {
+// Join returns the index of the union of two sets.
+func (a *Arcs) Join(i, j int32) int32 {
 	k := [2]int32{min(i, j), max(i, j)}
 	n, ok := a.joined[k]
 	if !ok {
@@ -111,8 +111,13 @@ func (a *Arcs) join(i, j int32) int32 {
 // it is a result of [Arcs.Set].
 func (a *Arcs) Add(from, set, to int32) { a.edges.Add(from, set, to) }
 
-// Grow increases the capacity of a by n arcs.
-func (a *Arcs) Grow(n int) { a.edges.Grow(n) }
+// Grow increases the capacity of a by n arcs. It makes space for a number of sets if there are none yet.
+func (a *Arcs) Grow(n, sets int) {
+	a.edges.Grow(n)
+	if a.number == nil {
+		a.number, a.joined = make(map[Set]int32, sets), make(map[[2]int32]int32, sets)
+	}
+}
 
 // Refine is like [Edges.Refine] for the graph with the arcs a and the edges e. Elements with arcs
 // and elements with edges must be in different blocks from the beginning. The labels of arcs are
@@ -141,7 +146,7 @@ func (a *Arcs) Refine(ctx context.Context, e *Edges, initial []int32, blocks int
 					labels[t] = a.edges.label[i]
 					tails = append(tails, t)
 				} else {
-					labels[t] = a.join(labels[t], a.edges.label[i])
+					labels[t] = a.Join(labels[t], a.edges.label[i])
 				}
 			}
 			for _, i := range incomingBy[intoBy[s]:intoBy[s+1]] {

@@ -25,8 +25,8 @@ func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 		return nil, nil
 	}
 	p := parts{Machine: m, live: live, call: int32(len(m.Level)), ret: int32(len(m.Level) + len(m.Resume))}
-	arcs, edges, first := p.edges()
-	if p.block, p.blocks, err = arcs.Refine(ctx, edges, first, 2*m.Levels+2); err != nil {
+	arcs, edges, first, blocks := p.edges()
+	if p.block, p.blocks, err = arcs.Refine(ctx, edges, first, blocks); err != nil {
 		return nil, err
 	}
 	return p.machine(meter)
@@ -46,10 +46,10 @@ type parts struct {
 // edges returns labelled arcs and edges between the parts that represent the machine's tables. A
 // state has arcs to the next state and to the symbol of each move, labelled by byte classes. A call
 // symbol has an edge to a state, labelled by a return symbol. A return symbol has an edge to a
-// state, labelled by a call symbol. The result partition is the initial partition. It distinguishes
-// states by their level and by whether a text may end in them, and separates states from symbols.
-// It thus tells the kinds of moves apart.
-func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, partition []int32) {
+// state, labelled by a call symbol. The result partition is the initial partition into blocks. It
+// distinguishes states by their level, by whether a text may end in them, and by the classes with
+// which a text may go on. It separates states from symbols, and thus tells the kinds of moves apart.
+func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, partition []int32, blocks int) {
 	returns := 0
 	for _, row := range p.Resume {
 		returns = max(returns, len(row))
@@ -61,24 +61,31 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, partition []i
 		arcs.Add(from, set, to)
 		p.used[to] = true
 	}
-	arcs.Grow(len(p.Rows.moves))
-	sets := make([][]int32, len(p.Rows.width)) // of the classes of each slot, by shape
+	shapes := len(p.Rows.width)
+	arcs.Grow(len(p.Rows.moves), 4*shapes)
+	sets := make([][]int32, shapes) // of the classes of each slot, by shape
+	leading := slices.Repeat([]union{{number: -1}}, shapes)
+	type kind struct {
+		level, set int32
+		ends       bool
+	}
+	kinds := map[kind]int32{}
 	for q, live := range p.live {
 		q := int32(q)
-		if partition[q] = 2 * p.Level[q]; p.ends(q) {
-			partition[q]++
-		}
 		if !live {
 			continue
 		}
-		of := &sets[p.Rows.shape(q)]
+		shape := p.Rows.shape(q)
+		of := &sets[shape]
 		if *of == nil {
-			*of = p.sets(arcs, p.Rows.shape(q))
+			*of = p.sets(arcs, shape)
 		}
+		var slots algebra.Set // that lead on
 		for k, a := range p.Rows.of(q) {
 			if !p.leads(a, p.live) {
 				continue
 			}
+			slots[k>>6] |= 1 << (k & 63)
 			switch set := (*of)[k]; a.Kind {
 			case Inside:
 				add(q, set, a.To)
@@ -89,9 +96,17 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, partition []i
 				add(q, set, p.ret+a.Symbol)
 			}
 		}
+		x := kind{p.Level[q], leading[shape].of(slots, *of, arcs), p.ends(q)}
+		i, ok := kinds[x]
+		if !ok {
+			i = int32(len(kinds))
+			kinds[x] = i
+		}
+		partition[q] = i
 	}
+	blocks = len(kinds) + 2
 	for x := p.call; int(x) < len(partition); x++ {
-		if partition[x] = 2 * int32(p.Levels); x >= p.ret {
+		if partition[x] = int32(blocks - 2); x >= p.ret {
 			partition[x]++
 		}
 	}
@@ -104,7 +119,32 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, partition []i
 			}
 		}
 	}
-	return arcs, edges, partition
+	return arcs, edges, partition, blocks
+}
+
+// union is a set of slots of a shape, and the number of the set of their classes.
+type union struct {
+	slots  algebra.Set
+	number int32
+}
+
+// of returns the number of the set of the classes of slots, −1 if there are none. The argument sets holds
+// those of each slot. The result for the slots of the last call is known.
+func (u *union) of(slots algebra.Set, sets []int32, arcs *algebra.Arcs) int32 {
+	if u.slots == slots {
+		return u.number
+	}
+	u.slots, u.number = slots, -1
+	for k, set := range sets {
+		switch {
+		case slots[k>>6]>>(k&63)&1 == 0:
+		case u.number < 0:
+			u.number = set
+		default:
+			u.number = arcs.Join(u.number, set)
+		}
+	}
+	return u.number
 }
 
 // sets returns the numbers of the sets of classes that form the slots of a shape.
