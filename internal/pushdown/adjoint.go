@@ -11,7 +11,7 @@ type backward struct {
 }
 
 func newBackward(g *Graph, sites int) *backward {
-	return &backward{weight: grid[algebra.Number](sites, len(g.weights)), bars: make([]*chart[algebra.Number], len(g.levels))}
+	return &backward{weight: grid[algebra.Number](sites, g.weights.count()), bars: make([]*chart[algebra.Number], len(g.levels))}
 }
 
 // outer computes the adjoints of the weights in the chart of the whole sequence. The argument one

@@ -11,96 +11,121 @@ import (
 type builder struct {
 	*Graph
 	l       *lifter
-	from    []int32   // outcomes of machine state q are read[from[q]:from[q+1]]
-	fill    []int32   // end of the outcomes of each state that are known
-	at      []int32   // scratch of build
-	read    []reading // by state and class
-	seen    []int32
-	lists   []int32 // memory for the lists of classes in the weights of the graph
-	weight  [3][]weighed
-	sorted  []int32 // scratch of edges
-	turn    int32   // number of states whose edges have been added
-	entered map[int32]bool
+	from    []int32    // outcomes of machine state q are read[from[q]:from[q+1]]
+	fill    []int32    // end of the outcomes of each state that are known
+	read    []reading  // by state and row
+	known   [3][]known // by kind of edge and target
+	turn    int32      // number of states whose edges have been added
+	targets []target   // scratch of edges
+	sets    []int32
+	moves   []numbered // calls and exits of the outcomes that leave the level
+	entered []bool     // starts
 	half    []map[outcome]int32
+
+	has    []int32 // classes of row r are member[has[r]:has[r+1]]
+	member []int32
+	lists  table[int32] // classes of each weight
+	single []int32      // 1 + the weight of the classes of each row, 0 if unknown
+	unions table[int32] // lists of several rows
+	union  []int32      // weight of the classes of each list of rows
+	merged []int32      // scratch of weight
+	space  space[int32] // of lists and unions
 }
 
-// reading is the outcome, by its number, of the tokens of a class in a state. It then becomes the
-// weight of their edge.
-type reading struct{ o, class int32 }
+// reading is the outcome, by its number, of the tokens of a row in a state. It then becomes the number
+// of their edge.
+type reading struct{ o, row int32 }
 
-// weighed is the weight of the last edge that was added to a target, and the turn of the edge's
-// state.
-type weighed struct{ w, turn int32 }
+// target is the end of an edge of the state whose edges are being added, and the number of rows whose
+// tokens follow the edge.
+type target struct {
+	kind     Kind
+	to, rows int32
+}
 
-// together is the number of readings that fit the cache.
-const together = 1 << 16
+// known is the number, within its state, of the last edge that was added to a target, and the turn of
+// the state.
+type known struct{ edge, turn int32 }
+
+// numbered is the number of a call or exit within a level.
+type numbered struct{ level, number int32 }
 
 // build returns a builder of the graph g with the outcomes that the lifter has found. It is the
 // lifter's only one.
 func (l *lifter) build(g *Graph) *builder {
-	n := l.m.States()
 	b := &l.builder
-	*b = builder{Graph: g, l: l, from: resize(b.from, n+1), fill: b.fill, at: b.at, read: slices.Grow(b.read[:0], l.pairs)[:l.pairs], seen: b.seen, weight: b.weight, sorted: b.sorted,
-		lists: make([]int32, l.pairs), entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
-	for i := range b.weight {
-		b.weight[i] = b.weight[i][:0]
+	b.Graph, b.l, b.turn = g, l, 0
+	b.half = make([]map[outcome]int32, l.m.Levels)
+	b.moves, b.entered = resize(b.moves, len(l.list)), resize(b.entered, len(l.starts))
+	for i := range b.known {
+		b.known[i] = b.known[i][:0]
 	}
-	for _, row := range l.rows.list {
+	b.lists.clear()
+	b.unions.clear()
+	b.union = b.union[:0]
+	b.single = resize(b.single, len(l.rows.list))
+	b.space.reset()
+	b.invert()
+	b.readings()
+	// Few states are unreachable, and few outcomes of a state are the same.
+	in := make([]int32, len(b.levels))
+	for q, lv := range b.m.Level {
+		in[lv] += b.from[q+1] - b.from[q] + 1
+	}
+	for lv, n := range in {
+		b.levels[lv].in = make([]algebra.Arrow, 0, n)
+	}
+	return b
+}
+
+// release lets go of the graph and all that belongs to it.
+func (b *builder) release() { b.Graph, b.l, b.half = nil, nil, nil }
+
+// invert finds the classes of each row.
+func (b *builder) invert() {
+	rows, n := &b.l.classes, 0
+	b.has = resize(b.has, len(b.l.rows.list)+1)
+	for _, list := range rows.list {
+		n += len(list)
+		for _, r := range list {
+			b.has[r+1]++
+		}
+	}
+	b.member = slices.Grow(b.member[:0], n)[:n]
+	fill := upTo(b.has, &b.fill)
+	for c, list := range rows.list {
+		for _, r := range list {
+			b.member[fill[r]] = int32(c)
+			fill[r]++
+		}
+	}
+}
+
+// upTo turns counts, which follow an entry 0, into the places where as many entries begin, and the
+// end of the last. It returns a copy in the memory of fill.
+func upTo(counts []int32, fill *[]int32) []int32 {
+	for i := 1; i < len(counts); i++ {
+		counts[i] += counts[i-1]
+	}
+	*fill = append((*fill)[:0], counts...)
+	return *fill
+}
+
+// readings sorts the outcomes by state.
+func (b *builder) readings() {
+	b.from = resize(b.from, b.m.States()+1)
+	b.read = slices.Grow(b.read[:0], b.l.pairs)[:b.l.pairs]
+	for _, row := range b.l.rows.list {
 		for _, p := range row {
 			b.from[p.q+1]++
 		}
 	}
-	for q := range n {
-		b.from[q+1] += b.from[q]
-	}
-	b.fill = append(b.fill[:0], b.from...)
-	// Some states at a time, whose outcomes stay in the cache.
-	b.at = resize(b.at, len(l.rows.list)) // number of pairs of each row that have been read
-	for end := 0; end < n; {
-		first := b.from[end]
-		for end++; end < n && b.from[end+1]-first <= together; {
-			end++
+	fill := upTo(b.from, &b.fill)
+	for r, row := range b.l.rows.list {
+		for _, p := range row {
+			b.read[fill[p.q]] = reading{p.o, int32(r)}
+			fill[p.q]++
 		}
-		for c, row := range l.rows.list {
-			i := int(b.at[c])
-			for ; i < len(row) && int(row[i].q) < end; i++ {
-				p := row[i]
-				b.read[b.fill[p.q]] = reading{o: p.o, class: int32(c)}
-				b.fill[p.q]++
-			}
-			b.at[c] = int32(i)
-		}
-	}
-	b.reserve()
-	return b
-}
-
-// reserve makes space for the edges of all states, of which few are unreachable. It saves many copies
-// while they are added.
-func (b *builder) reserve() {
-	n := b.l.n
-	edges, in := 0, make([]int, len(b.levels))
-	b.seen = resize(b.seen, int(n)+len(b.l.list)) // 1 + the last state with each outcome
-	seen := b.seen
-	for q := range n {
-		lv := b.m.Level[q]
-		if b.m.Accept[q] { // see pad
-			edges++
-			in[lv]++
-		}
-		for _, x := range b.read[b.from[q]:b.from[q+1]] {
-			if seen[x.o] != q+1 {
-				seen[x.o] = q + 1
-				edges++
-				if x.o < n {
-					in[lv]++
-				}
-			}
-		}
-	}
-	b.weights = make([][]int32, 0, edges+1)
-	for lv, n := range in {
-		b.levels[lv].in = make([]algebra.Arrow, 0, n+1)
 	}
 }
 
@@ -170,59 +195,121 @@ func (b *builder) state(lv, q int32) int32 {
 
 // edges adds the edges of a state of level lv.
 func (b *builder) edges(lv, from int32, list []reading) {
-	v, first := &b.levels[lv], int32(len(b.weights))
+	v := &b.levels[lv]
 	b.turn++
-	last := int32(-1)
+	b.targets = b.targets[:0]
 	for i := range list {
-		if list[i].o == last { // as often
-			list[i].o = list[i-1].o
-			continue
-		}
-		last = list[i].o
+		k := int32(0)
 		switch o := b.l.outcome(list[i].o); o.kind {
 		case Inside:
-			list[i].o = b.edge(&v.in, Inside, from, b.state(lv, o.a))
+			k = b.edge(Inside, b.state(lv, o.a))
+		default:
+			k = b.edge(o.kind, b.leaving(lv, list[i].o, o))
+		}
+		list[i].o = k
+		b.targets[k].rows++
+	}
+	// The rows of each edge are parts of one slice.
+	b.sets = slices.Grow(b.sets[:0], len(list))[:len(list)]
+	n := int32(0)
+	for k := range b.targets {
+		n += b.targets[k].rows
+		b.targets[k].rows = n - b.targets[k].rows
+	}
+	for _, x := range list {
+		t := &b.targets[x.o]
+		b.sets[t.rows] = x.row
+		t.rows++
+	}
+	n = 0
+	for _, t := range b.targets {
+		a := algebra.Arrow{From: from, To: t.to, W: b.weightOf(b.sets[n:t.rows])}
+		n = t.rows
+		switch t.kind {
+		case Inside:
+			v.in = append(v.in, a)
 		case Call:
-			list[i].o = b.edge(&v.call, Call, from, b.callOf(lv, o))
+			v.call = append(v.call, a)
 		case Return:
-			list[i].o = b.edge(&v.out, Return, from, b.exitOf(lv, o.a))
+			v.out = append(v.out, a)
 		}
 	}
-	// The lists of classes are parts of one slice.
-	n := len(b.weights) - int(first)
-	at := slices.Grow(b.sorted[:0], n+1)[:n+1]
-	clear(at)
-	for _, x := range list {
-		at[x.o-first+1]++
-	}
-	for i := range n {
-		at[i+1] += at[i]
-	}
-	all := b.lists[:len(list)]
-	b.lists = b.lists[len(list):]
-	for i := range n {
-		b.weights[int(first)+i] = all[at[i]:at[i]:at[i+1]]
-	}
-	for _, x := range list {
-		b.weights[x.o] = append(b.weights[x.o], x.class)
-	}
-	b.sorted = at
 }
 
-// edge returns the weight of the edge of a kind between two parts of a level. The edge is added if it
-// is not there yet.
-func (b *builder) edge(es *[]algebra.Arrow, kind Kind, from, to int32) int32 {
-	known := &b.weight[kind-Inside]
-	for int(to) >= len(*known) {
-		*known = append(*known, weighed{})
+// edge returns the number of the edge of a kind to a part of the level, among the edges of the present
+// state. The edge is added if it is not there yet.
+func (b *builder) edge(kind Kind, to int32) int32 {
+	list := &b.known[kind-Inside]
+	for int(to) >= len(*list) {
+		*list = append(*list, known{})
 	}
-	x := &(*known)[to]
+	x := &(*list)[to]
 	if x.turn != b.turn {
-		*x = weighed{int32(len(b.weights)), b.turn}
-		b.weights = append(b.weights, nil)
-		*es = append(*es, algebra.Arrow{From: from, To: to, W: x.w})
+		*x = known{int32(len(b.targets)), b.turn}
+		b.targets = append(b.targets, target{kind: kind, to: to})
 	}
-	return x.w
+	return x.edge
+}
+
+// weightOf returns the weight of the classes of the given rows of one family.
+func (b *builder) weightOf(rows []int32) int32 {
+	if len(rows) == 1 {
+		w := &b.single[rows[0]]
+		if *w == 0 {
+			*w = 1 + b.weight(b.classesOf(rows[0]))
+		}
+		return *w - 1
+	}
+	h := uint64(0)
+	for _, r := range rows {
+		h += hash(r)
+	}
+	i, ok := b.unions.find(h, rows)
+	if !ok {
+		b.merged = b.merged[:0]
+		for _, r := range rows {
+			b.merged = append(b.merged, b.classesOf(r)...)
+		}
+		slices.Sort(b.merged)
+		list := b.space.take(len(rows))
+		copy(list, rows)
+		b.unions.add(h, list)
+		b.union = append(b.union, b.weight(b.merged))
+	}
+	return b.union[i]
+}
+
+// classesOf returns the classes of a row in ascending order.
+func (b *builder) classesOf(r int32) []int32 { return b.member[b.has[r]:b.has[r+1]] }
+
+// weight returns the number of the weight of the given classes, and assigns one if necessary.
+func (b *builder) weight(classes []int32) int32 {
+	h := uint64(0)
+	for _, c := range classes {
+		h += hash(c)
+	}
+	w, ok := b.lists.find(h, classes)
+	if !ok {
+		list := b.space.take(len(classes))
+		copy(list, classes)
+		b.lists.add(h, list)
+	}
+	return w
+}
+
+// leaving returns the number within level lv of the call or exit that the outcome o describes, whose
+// number is i, and assigns one if necessary.
+func (b *builder) leaving(lv, i int32, o outcome) int32 {
+	x := &b.moves[i-b.l.n]
+	if x.level != lv+1 {
+		*x = numbered{lv + 1, 0}
+		if o.kind == Call {
+			x.number = b.callOf(lv, o)
+		} else {
+			x.number = b.exitOf(lv, o.a)
+		}
+	}
+	return x.number
 }
 
 // callOf returns the number within level lv of the call that the outcome o describes, and
@@ -271,13 +358,11 @@ func (b *builder) pad() {
 	if len(b.v.Pad) == 0 {
 		return
 	}
-	class := int32(len(b.members) - 1)
-	v := &b.levels[b.top]
+	v, w := &b.levels[b.top], b.weight([]int32{int32(len(b.members) - 1)})
 	end := b.state(b.top, int32(b.m.States()))
 	for q := range v.states {
 		if int32(q) == end || v.final[q] {
-			v.in = append(v.in, algebra.Arrow{From: int32(q), To: end, W: int32(len(b.weights))})
-			b.weights = append(b.weights, []int32{class})
+			v.in = append(v.in, algebra.Arrow{From: int32(q), To: end, W: w})
 		}
 	}
 	v.final[end] = true

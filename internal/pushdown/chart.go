@@ -33,7 +33,7 @@ type filter[T any, R algebra.Ring[T]] struct {
 
 func newFilter[T any, R algebra.Ring[T]](g *Graph, sites int) *filter[T, R] {
 	f := &filter[T, R]{g: g, sites: sites, free: make([]*chart[T], len(g.levels)),
-		weight: grid[T](sites, len(g.weights)), whole: grid[[][]T](sites, len(g.starts)), need: grid[bool](sites, len(g.starts))}
+		weight: grid[T](sites, g.weights.count()), whole: grid[[][]T](sites, len(g.starts)), need: grid[bool](sites, len(g.starts))}
 	f.top = f.newChart(g.top)
 	return f
 }
@@ -169,9 +169,9 @@ func (f *filter[T, R]) inside() T {
 
 // weigh computes the edge weights of a site as sums of the weights of token classes.
 func (f *filter[T, R]) weigh(site int, class []T) {
-	for w, classes := range f.g.weights {
+	for w := range f.weight[site] {
 		x := f.ring.Zero()
-		for _, k := range classes {
+		for _, k := range f.g.weights.of(int32(w)) {
 			x = f.ring.Add(x, class[k])
 		}
 		f.weight[site][w] = x

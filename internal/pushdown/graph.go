@@ -16,9 +16,7 @@ type Graph struct {
 	m       *Machine
 	v       *Vocabulary
 	members [][]int32 // tokens of each class
-	// classes of each edge weight; the weight W_j[w] at site j is the sum over the tokens of these
-	// classes
-	weights [][]int32
+	weights weights
 	levels  []level
 	starts  []start
 	order   []int32 // reachable starts, ordered so that each start follows the start in its field sub
@@ -31,6 +29,23 @@ type Graph struct {
 	once  sync.Once
 	class []int32 // see the method classes
 }
+
+// weights holds the classes of each weight. The weight W_j[w] at site j is the sum over the tokens of
+// these classes. No two weights have the same classes, so many edges share a weight.
+type weights struct{ from, classes []int32 }
+
+func newWeights(lists [][]int32) weights {
+	w := weights{from: make([]int32, 1, len(lists)+1), classes: slices.Concat(lists...)}
+	for _, x := range lists {
+		w.from = append(w.from, w.from[len(w.from)-1]+int32(len(x)))
+	}
+	return w
+}
+
+func (w *weights) count() int { return len(w.from) - 1 }
+
+// of returns the classes of weight i in ascending order.
+func (w *weights) of(i int32) []int32 { return w.classes[w.from[i]:w.from[i+1]] }
 
 // Tokens returns the number of tokens.
 func (g *Graph) Tokens() int { return len(g.v.Tokens) }

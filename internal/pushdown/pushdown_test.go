@@ -312,23 +312,40 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestForgetting lifts with a memory that is emptied all the time.
-func TestForgetting(t *testing.T) {
+// The rows of a token's class hold the outcomes of reading the token from every state.
+func TestLiftReadsEveryToken(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 17))
-	classes := 0
+	families, called := 0, 0
 	for range 300 {
 		m, v := randomMachine(r, 3), randomTokens(r, 3, 12)
-		a, b := newLifter(m, v), newLifter(m, v)
-		b.most = r.IntN(12)
-		require.NoError(t, a.read(context.Background()))
-		require.NoError(t, b.read(context.Background()))
-		require.Equal(t, a.rows.list, b.rows.list)
-		require.Equal(t, a.runs, b.runs)
-		require.Zero(t, a.memory.generation)
-		classes += len(a.rows.list)
-		require.True(t, b.memory.generation > 0 || len(a.memory.list) < 12)
+		l := newLifter(m, v)
+		require.NoError(t, l.read(t.Context()))
+		i := 0
+		for _, run := range l.runs {
+			for ; i < int(run.end); i++ {
+				outcomes := make([]outcome, m.States())
+				if run.class >= 0 {
+					rows := l.classes.list[run.class]
+					for _, k := range rows {
+						for _, x := range l.rows.list[k] {
+							outcomes[x.q] = l.outcome(x.o)
+						}
+					}
+					families = max(families, len(rows))
+				}
+				for q, got := range outcomes {
+					want := l.run(int32(q), v.Tokens[v.order[i]])
+					require.Equal(t, want, got)
+					if want.kind == Call {
+						called++
+					}
+				}
+			}
+		}
+		require.Len(t, v.order, i)
 	}
-	require.Greater(t, classes, 600)
+	require.Greater(t, families, 5)
+	require.Greater(t, called, 1000)
 }
 
 // A lift ends before its positions within calls take more memory than its pairs may.
@@ -361,9 +378,6 @@ func TestLiftersAreUsedAgain(t *testing.T) {
 		m, v := randomMachine(r, 1+r.IntN(4)), randomTokens(r, 3, 2+r.IntN(90))
 		fresh := newLifter(m, v)
 		used.reset(m, v)
-		if i%5 == 0 {
-			used.most = r.IntN(12)
-		}
 		require.NoError(t, used.read(t.Context()))
 		if i%3 == 0 {
 			continue
@@ -423,9 +437,10 @@ func TestLiftClassesSubtreesAtOnce(t *testing.T) {
 		require.NoError(t, b.read(t.Context()))
 		require.Equal(t, b.runs, a.runs)
 		require.Equal(t, b.rows.list, a.rows.list)
+		require.Equal(t, b.classes.list, a.classes.list)
 		require.Equal(t, b.list, a.list)
-		for id, e := range a.memory.effects {
-			if len(a.memory.list[id]) > 0 && e.loop&^(1<<end) != 0 {
+		for id, x := range a.actions.about {
+			if len(a.actions.list[id]) > 0 && x.loop&^(1<<end) != 0 {
 				looped++
 			}
 		}
