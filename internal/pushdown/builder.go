@@ -92,7 +92,8 @@ func (b *builder) invert() {
 		}
 	}
 	b.member = slices.Grow(b.member[:0], n)[:n]
-	fill := upTo(b.has, &b.fill)
+	b.fill = upTo(b.has, b.fill)
+	fill := b.fill
 	for c, list := range rows.list {
 		for _, r := range list {
 			b.member[fill[r]] = int32(c)
@@ -102,13 +103,12 @@ func (b *builder) invert() {
 }
 
 // upTo turns counts, which follow an entry 0, into the places where as many entries begin, and the
-// end of the last. It returns a copy in the memory of fill.
-func upTo(counts []int32, fill *[]int32) []int32 {
+// end of the last. It returns a copy in the memory of dst.
+func upTo(counts, dst []int32) []int32 {
 	for i := 1; i < len(counts); i++ {
 		counts[i] += counts[i-1]
 	}
-	*fill = append((*fill)[:0], counts...)
-	return *fill
+	return append(dst[:0], counts...)
 }
 
 // readings sorts the outcomes by state.
@@ -120,7 +120,8 @@ func (b *builder) readings() {
 			b.from[p.q+1]++
 		}
 	}
-	fill := upTo(b.from, &b.fill)
+	b.fill = upTo(b.from, b.fill)
+	fill := b.fill
 	for r, row := range b.l.rows.list {
 		for _, p := range row {
 			b.read[fill[p.q]] = reading{p.o, int32(r)}
@@ -147,7 +148,7 @@ func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 		for len(v.groups[i].resume) < len(callee.exits) {
 			grown = true
 			k := callee.exits[len(v.groups[i].resume)]
-			to := b.node(lv, b.l.after[k][v.groups[i].symbol])
+			to := b.node(lv, b.l.resume(k, v.groups[i].symbol))
 			v.groups[i].resume = append(v.groups[i].resume, to)
 		}
 	}

@@ -52,15 +52,15 @@ type start struct {
 type fan struct{ at, from, w []int32 }
 
 func newFan(es []algebra.Arrow, targets int) fan {
-	to := make([]int32, len(es))
-	for i, e := range es {
-		to[i] = e.To
+	f := fan{at: make([]int32, targets+1), from: make([]int32, len(es)), w: make([]int32, len(es))}
+	for i := range es {
+		f.at[es[i].To+1]++
 	}
-	f := fan{from: make([]int32, len(es)), w: make([]int32, len(es))}
-	var list []int32
-	f.at, list = algebra.Group(to, targets)
-	for i, k := range list {
-		f.from[i], f.w[i] = es[k].From, es[k].W
+	next := upTo(f.at, nil)
+	for _, e := range es {
+		i := next[e.To]
+		next[e.To]++
+		f.from[i], f.w[i] = e.From, e.W
 	}
 	return f
 }
@@ -161,7 +161,7 @@ func (p *plan) add(r round) {
 
 // depths returns, for each exit, the largest number of returns that may follow it within its
 // token.
-func depths(after [][]outcome) []int32 {
+func depths(after [][]resumption) []int32 {
 	d := make([]int32, len(after))
 	known := make([]bool, len(after))
 	var find func(k int32) int32

@@ -761,10 +761,10 @@ func newLifter(m *Machine, v *Vocabulary) *lifter {
 
 // release puts the lifter, which must not be used any more, among those that later lifts use.
 func (l *lifter) release() {
-	if max(l.kept, len(l.waits), cap(l.effects.list), cap(l.actions.list), cap(l.next)/2, cap(l.effects.steps)/2, cap(l.actions.steps)/2) > pooled {
+	if max(l.kept, len(l.waits), cap(l.after.list), cap(l.effects.list), cap(l.actions.list), cap(l.next)/2, cap(l.effects.steps)/2, cap(l.actions.steps)/2) > pooled {
 		return
 	}
-	l.v, l.reader = nil, reader{}
+	l.v, l.m, l.starts, l.exits = nil, nil, nil, nil
 	l.builder.release()
 	lifters.Put(l)
 }
@@ -773,7 +773,9 @@ func (l *lifter) release() {
 func (l *lifter) reset(m *Machine, v *Vocabulary) {
 	n := m.States()
 	l.v, l.n, l.pairs, l.kept = v, int32(n), 0, 0
-	l.reader = reader{m: m, exits: map[exit]int32{}, find: map[start]int32{}, same: map[string]int32{}}
+	l.m, l.starts, l.exits, l.find = m, nil, map[exit]int32{}, map[start]int32{}
+	l.after.clear()
+	l.resumptions.reset()
 	l.numbers, l.list = map[outcome]int32{}, l.list[:0]
 	l.rows.clear()
 	l.classes.clear()
@@ -843,7 +845,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	slices.SortFunc(g.order, func(x, y int32) int {
 		return cmp.Or(cmp.Compare(g.starts[x].depth, g.starts[y].depth), cmp.Compare(x, y))
 	})
-	g.plan = newPlan(g, depths(l.after))
+	g.plan = newPlan(g, depths(l.after.list))
 	g.blocks = newBlocks(g, tokens, great)
 	return g, meter.Poll()
 }
