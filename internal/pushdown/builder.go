@@ -14,8 +14,8 @@ type builder struct {
 	from    []int32    // outcomes of machine state q are read[from[q]:from[q+1]]
 	fill    []int32    // end of the outcomes of each state that are known
 	read    []reading  // by state and row
-	known   [3][]known // by kind of edge and target
-	turn    int32      // number of states whose edges have been added
+	known   []known // by outcome
+	turn    int32   // number of states whose edges have been added
 	targets []target   // scratch of edges
 	sets    []int32
 	moves   []numbered // calls and exits of the outcomes that leave the level
@@ -43,8 +43,7 @@ type target struct {
 	to, rows int32
 }
 
-// known is the number, within its state, of the last edge that was added to a target, and the turn of
-// the state.
+// known is the number, within its state, of the last edge with an outcome, and the turn of the state.
 type known struct{ edge, turn int32 }
 
 // numbered is the number of a call or exit within a level.
@@ -57,9 +56,7 @@ func (l *lifter) build(g *Graph) *builder {
 	b.Graph, b.l, b.turn = g, l, 0
 	b.half = make([]map[outcome]int32, l.m.Levels)
 	b.moves, b.entered = resize(b.moves, len(l.list)), resize(b.entered, len(l.starts))
-	for i := range b.known {
-		b.known[i] = b.known[i][:0]
-	}
+	b.known = resize(b.known, int(l.n)+len(l.list))
 	b.lists.clear()
 	b.unions.clear()
 	b.union = b.union[:0]
@@ -121,10 +118,14 @@ func (b *builder) readings() {
 		}
 	}
 	b.fill = upTo(b.from, b.fill)
-	fill := b.fill
+	fill, family := b.fill, make([]int32, len(b.l.rows.list))
 	for r, row := range b.l.rows.list {
-		for _, p := range row {
-			b.read[fill[p.q]] = reading{p.o, int32(r)}
+		family[r] = b.l.family[row[0].q]
+	}
+	_, rows := algebra.Group(family, len(b.l.m.Rows.width)) // of few states at a time
+	for _, r := range rows {
+		for _, p := range b.l.rows.list[r] {
+			b.read[fill[p.q]] = reading{p.o, r}
 			fill[p.q]++
 		}
 	}
@@ -200,15 +201,14 @@ func (b *builder) edges(lv, from int32, list []reading) {
 	b.turn++
 	b.targets = b.targets[:0]
 	for i := range list {
-		k := int32(0)
-		switch o := b.l.outcome(list[i].o); o.kind {
-		case Inside:
-			k = b.edge(Inside, b.state(lv, o.a))
-		default:
-			k = b.edge(o.kind, b.leaving(lv, list[i].o, o))
+		o := list[i].o
+		x := &b.known[o]
+		if x.turn != b.turn {
+			*x = known{int32(len(b.targets)), b.turn}
+			b.targets = append(b.targets, b.target(lv, o))
 		}
-		list[i].o = k
-		b.targets[k].rows++
+		list[i].o = x.edge
+		b.targets[x.edge].rows++
 	}
 	// The rows of each edge are parts of one slice.
 	b.sets = slices.Grow(b.sets[:0], len(list))[:len(list)]
@@ -237,19 +237,21 @@ func (b *builder) edges(lv, from int32, list []reading) {
 	}
 }
 
-// edge returns the number of the edge of a kind to a part of the level, among the edges of the present
-// state. The edge is added if it is not there yet.
-func (b *builder) edge(kind Kind, to int32) int32 {
-	list := &b.known[kind-Inside]
-	for int(to) >= len(*list) {
-		*list = append(*list, known{})
+// target returns the end, within level lv, of the edges with outcome o.
+func (b *builder) target(lv, o int32) target {
+	if o < b.l.n {
+		return target{kind: Inside, to: b.state(lv, o)}
 	}
-	x := &(*list)[to]
-	if x.turn != b.turn {
-		*x = known{int32(len(b.targets)), b.turn}
-		b.targets = append(b.targets, target{kind: kind, to: to})
+	to, x := b.l.outcome(o), &b.moves[o-b.l.n]
+	if x.level != lv+1 {
+		*x = numbered{level: lv + 1}
+		if to.kind == Call {
+			x.number = b.callOf(lv, to)
+		} else {
+			x.number = b.exitOf(lv, to.a)
+		}
 	}
-	return x.edge
+	return target{kind: to.kind, to: x.number}
 }
 
 // weightOf returns the weight of the classes of the given rows of one family.
@@ -296,21 +298,6 @@ func (b *builder) weight(classes []int32) int32 {
 		b.lists.add(h, list)
 	}
 	return w
-}
-
-// leaving returns the number within level lv of the call or exit that the outcome o describes, whose
-// number is i, and assigns one if necessary.
-func (b *builder) leaving(lv, i int32, o outcome) int32 {
-	x := &b.moves[i-b.l.n]
-	if x.level != lv+1 {
-		*x = numbered{lv + 1, 0}
-		if o.kind == Call {
-			x.number = b.callOf(lv, o)
-		} else {
-			x.number = b.exitOf(lv, o.a)
-		}
-	}
-	return x.number
 }
 
 // callOf returns the number within level lv of the call that the outcome o describes, and
