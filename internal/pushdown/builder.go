@@ -11,12 +11,12 @@ import (
 type builder struct {
 	*Graph
 	l       *lifter
-	from    []int32    // outcomes of machine state q are read[from[q]:from[q+1]]
-	fill    []int32    // end of the outcomes of each state that are known
-	read    []reading  // by state and row
-	known   []known // by outcome
-	turn    int32   // number of states whose edges have been added
-	targets []target   // scratch of edges
+	from    []int32   // outcomes of machine state q are read[from[q]:from[q+1]]
+	fill    []int32   // end of the outcomes of each state that are known
+	read    []reading // by state and row
+	known   []known   // by outcome
+	turn    int32     // number of states whose edges have been added
+	targets []target  // scratch of edges
 	sets    []int32
 	moves   []numbered // calls and exits of the outcomes that leave the level
 	entered []bool     // starts
@@ -122,7 +122,7 @@ func (b *builder) readings() {
 	for r, row := range b.l.rows.list {
 		family[r] = b.l.family[row[0].q]
 	}
-	_, rows := algebra.Group(family, len(b.l.m.Rows.width)) // of few states at a time
+	_, rows := algebra.Group(family, b.l.families) // of few states at a time
 	for _, r := range rows {
 		for _, p := range b.l.rows.list[r] {
 			b.read[fill[p.q]] = reading{p.o, r}

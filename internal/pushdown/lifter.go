@@ -19,25 +19,27 @@ const (
 )
 
 // lifter reads every token from every state and groups tokens with equal outcomes into classes. It
-// divides the states into families: the rows of a family have the same shape. What a text does to the
-// states of one family is an effect. What it does to all states is an action, a list of effects, one for
-// each family with a state that is alive. Few effects occur, since most texts that differ in one family
-// are alike in the others.
+// divides the states into families: the rows of a family have the same shape, but shapes of few states
+// share a family. What a text does to the states of one family is an effect. What it does to all states is
+// an action, a list of effects, one for each family with a state that is alive. Few effects occur, since
+// most texts that differ in one family are alike in the others.
 type lifter struct {
 	reader
-	v       *Vocabulary
-	n       int32             // number of states
-	family  []int32           // of each state
-	next    []int32           // next[c·n+q] is the state after a byte of class c in state q, dead or leave
-	numbers map[outcome]int32 // of outcomes that leave the level
-	list    []outcome         // outcome n+i is list[i]; outcome q < n is to continue at state q
-	rows    table[pair]       // states and outcomes: what the tokens of a class do to a family
-	classes table[int32]      // rows of each class
-	runs    []classRun        // of all tokens that spell a text, in the order of their texts
-	sizes   []int32           // number of tokens of each class
-	pairs   int               // number of pairs in rows
-	kept    int               // number of pairs and steps
-	work    int               // since the context was last asked
+	v        *Vocabulary
+	n        int32   // number of states
+	shape    []int32 // of the row of each state
+	family   []int32 // of each state
+	families int
+	next     []int32           // next[c·n+q] is the state after a byte of class c in state q, dead or leave
+	numbers  map[outcome]int32 // of outcomes that leave the level
+	list     []outcome         // outcome n+i is list[i]; outcome q < n is to continue at state q
+	rows     table[pair]       // states and outcomes: what the tokens of a class do to a family
+	classes  table[int32]      // rows of each class
+	runs     []classRun        // of all tokens that spell a text, in the order of their texts
+	sizes    []int32           // number of tokens of each class
+	pairs    int               // number of pairs in rows
+	kept     int               // number of pairs and steps
+	work     int               // since the context was last asked
 
 	effects memory[pair, effect]
 	actions memory[int32, action]
@@ -175,12 +177,11 @@ func (l *lifter) read(ctx context.Context) error {
 
 // begin returns the action of the empty text.
 func (l *lifter) begin() int32 {
-	families := len(l.m.Rows.width)
-	from := resize(l.fill, families+1)
+	from := resize(l.fill, l.families+1)
 	for _, k := range l.family {
 		from[k+1]++
 	}
-	for k := range families {
+	for k := range l.families {
 		from[k+1] += from[k]
 	}
 	pairs := l.space.take(int(l.n))
@@ -189,7 +190,7 @@ func (l *lifter) begin() int32 {
 		from[k]++
 	}
 	l.fill = from
-	list, h := l.lists.take(families)[:0], uint64(0)
+	list, h := l.lists.take(l.families)[:0], uint64(0)
 	for at := 0; at < len(pairs); {
 		// Now from[k] is the end of family k.
 		end := int(from[l.family[pairs[at].q]])
@@ -530,7 +531,7 @@ func (l *lifter) loop(e int32) uint64 {
 func (l *lifter) first(e int32) []uint8 {
 	x := &l.effects.about[e]
 	if x.first == nil {
-		x.first = l.alike.of(l.m, l.family, l.effects.list[e])
+		x.first = l.alike.of(l.m, l.shape, l.effects.list[e])
 	}
 	return x.first
 }
@@ -786,7 +787,6 @@ func (l *lifter) reset(m *Machine, v *Vocabulary) {
 	l.alike.reset(m)
 	l.space.reset()
 	l.lists.reset()
-	l.family = slices.Grow(l.family[:0], n)[:n]
 	l.next = slices.Grow(l.next[:0], n*m.Classes)[:n*m.Classes]
 	l.fill = l.fill[:0] // where the moves lead
 	for _, a := range m.Rows.moves {
@@ -805,9 +805,28 @@ func (l *lifter) reset(m *Machine, v *Vocabulary) {
 			column[q] = l.fill[x.moves+int32(m.Rows.slots[int(x.slots)+c])]
 		}
 	}
-	for q := range l.family {
-		l.family[q] = m.Rows.shape(int32(q))
+	l.divide()
+}
+
+// few is the number of states below which shapes share a family. An action then has fewer effects.
+const few = 4
+
+// divide divides the states into families.
+func (l *lifter) divide() {
+	l.shape, l.family = slices.Grow(l.shape[:0], int(l.n))[:l.n], slices.Grow(l.family[:0], int(l.n))[:l.n]
+	states := resize(l.fill, len(l.m.Rows.width)) // of each shape
+	for q := range l.shape {
+		k := l.m.Rows.shape(int32(q))
+		l.shape[q] = k
+		states[k]++
 	}
+	for q, k := range l.shape {
+		l.family[q] = 0
+		if states[k] >= few {
+			l.family[q] = 1 + k
+		}
+	}
+	l.fill, l.families = states, 1+len(states)
 }
 
 // trim returns the graph of those parts that are reachable from the start. It works level by level.
