@@ -47,20 +47,28 @@ type start struct {
 	level, q, symbol, sub, depth int32
 }
 
-// fan holds the edges of one kind in a level, sorted by target. The edges to target t have
-// indices at[t]…at[t+1]−1.
-type fan struct{ at, from, w []int32 }
+// fan holds the edges of one kind in a level, sorted by target. The edges to target t are
+// all[at[t]:at[t+1]].
+type fan struct {
+	at  []int32
+	all []from
+}
+
+// from is the source and the weight of an edge.
+type from struct{ state, w int32 }
+
+// to returns the edges to a target.
+func (f *fan) to(target int) []from { return f.all[f.at[target]:f.at[target+1]] }
 
 func newFan(es []algebra.Arrow, targets int) fan {
-	f := fan{at: make([]int32, targets+1), from: make([]int32, len(es)), w: make([]int32, len(es))}
+	f := fan{at: make([]int32, targets+1), all: make([]from, len(es))}
 	for i := range es {
 		f.at[es[i].To+1]++
 	}
 	next := upTo(f.at, nil)
 	for _, e := range es {
-		i := next[e.To]
+		f.all[next[e.To]] = from{e.From, e.W}
 		next[e.To]++
-		f.from[i], f.w[i] = e.From, e.W
 	}
 	return f
 }

@@ -104,9 +104,9 @@ func (s *spans) raise(x []float64) {
 // source. It reports whether it found any.
 func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
 	at, coef, live, n := s.at[:0], s.coef[:0], p.live, int32(p.width)
-	for i := f.at[target]; i < f.at[target+1]; i++ {
-		if x, from := w[f.w[i]], f.from[i]; x != 0 && live[from] {
-			at, coef = append(at, from*n), append(coef, x)
+	for _, e := range f.to(target) {
+		if x := w[e.w]; x != 0 && live[e.state] {
+			at, coef = append(at, e.state*n), append(coef, x)
 		}
 	}
 	s.at, s.coef = at, coef

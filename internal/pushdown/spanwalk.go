@@ -212,9 +212,9 @@ func (w *view) forward(j int) {
 func along(dst, src []float64, f *fan, w []float64) {
 	for t := range dst {
 		a := dst[t]
-		for i := f.at[t]; i < f.at[t+1]; i++ {
-			if y := src[f.from[i]]; y != 0 {
-				a += float64(y * w[f.w[i]])
+		for _, e := range f.to(t) {
+			if y := src[e.state]; y != 0 {
+				a += float64(y * w[e.w])
 			}
 		}
 		dst[t] = a
@@ -227,8 +227,8 @@ func (d *spanWalk) arrive(f *fan, target, j int) {
 		return // the call itself is the first thing
 	}
 	here, x := d.states(j), d.weight[j]
-	for i := f.at[target]; i < f.at[target+1]; i++ {
-		d.put(float64(here[f.from[i]]*x[f.w[i]]), step{kind: byEdge, from: f.from[i], w: f.w[i]})
+	for _, e := range f.to(target) {
+		d.put(float64(here[e.state]*x[e.w]), step{kind: byEdge, from: e.state, w: e.w})
 	}
 }
 

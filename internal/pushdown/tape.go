@@ -45,20 +45,22 @@ func newTape(p *panel) *tape {
 	t := &tape{panel: p, returned: make([]returned, len(p.level.groups)),
 		behind: make([]behind, len(p.level.groups)), exponents: make([][]int32, len(p.level.groups))}
 	v := p.level
-	t.out.at = []int32{0}
-	for q := range v.states {
-		add := func(es []algebra.Arrow, first int) {
+	t.out.at = make([]int32, len(v.states)+1)
+	each := func(do func(from, to, w int32)) {
+		for i, es := range [][]algebra.Arrow{v.in, v.call, v.out} {
+			first := int32([]int{0, len(v.states), len(v.states) + len(v.calls)}[i])
 			for _, x := range es {
-				if int(x.From) == q {
-					t.out.to, t.out.w = append(t.out.to, int32(first)+x.To), append(t.out.w, x.W)
-				}
+				do(x.From, first+x.To, x.W)
 			}
 		}
-		add(v.in, 0)
-		add(v.call, len(v.states))
-		add(v.out, len(v.states)+len(v.calls))
-		t.out.at = append(t.out.at, int32(len(t.out.to)))
 	}
+	each(func(from, _, _ int32) { t.out.at[from+1]++ })
+	next := upTo(t.out.at, nil)
+	t.out.to, t.out.w = make([]int32, t.out.at[len(v.states)]), make([]int32, t.out.at[len(v.states)])
+	each(func(from, to, w int32) {
+		t.out.to[next[from]], t.out.w[next[from]] = to, w
+		next[from]++
+	})
 	return t
 }
 
