@@ -21,6 +21,8 @@ type builder struct {
 	moves   []numbered // calls and exits of the outcomes that leave the level
 	entered []bool     // starts
 	half    []map[outcome]int32
+	padded  []int32 // states with an edge to the last state of the level top, for padding
+	padding int32   // weight of these edges
 
 	has    []int32 // classes of row r are member[has[r]:has[r+1]]
 	member []int32
@@ -32,16 +34,13 @@ type builder struct {
 	space  space[int32] // of lists and unions
 }
 
-// reading is the outcome, by its number, of the tokens of a row in a state. It then becomes the number
-// of their edge.
+// reading is the outcome, by its number, of the tokens of a row in a state. It then becomes an edge: its
+// target, see the method code, and its weight.
 type reading struct{ o, row int32 }
 
-// target is the end of an edge of the state whose edges are being added, and the number of rows whose
+// target is the target of an edge of the state whose edges are being found, and the number of rows whose
 // tokens follow the edge.
-type target struct {
-	kind     Kind
-	to, rows int32
-}
+type target struct{ code, rows int32 }
 
 // known is the number, within its state, of the last edge with an outcome, and the turn of the state.
 type known struct{ edge, turn int32 }
@@ -57,6 +56,7 @@ func (l *lifter) build(g *Graph) *builder {
 	b.half = make([]map[outcome]int32, l.m.Levels)
 	b.moves, b.entered = resize(b.moves, len(l.list)), resize(b.entered, len(l.starts))
 	b.known = resize(b.known, int(l.n)+len(l.list))
+	b.padded = b.padded[:0]
 	b.lists.clear()
 	b.unions.clear()
 	b.union = b.union[:0]
@@ -64,14 +64,6 @@ func (l *lifter) build(g *Graph) *builder {
 	b.space.reset()
 	b.invert()
 	b.readings()
-	// Few states are unreachable, and few outcomes of a state are the same.
-	in := make([]int32, len(b.levels))
-	for q, lv := range b.m.Level {
-		in[lv] += b.from[q+1] - b.from[q] + 1
-	}
-	for lv, n := range in {
-		b.levels[lv].in = make([]algebra.Arrow, 0, n)
-	}
 	return b
 }
 
@@ -110,7 +102,7 @@ func upTo(counts, dst []int32) []int32 {
 
 // readings sorts the outcomes by state.
 func (b *builder) readings() {
-	b.from = resize(b.from, b.m.States()+1)
+	b.from = resize(b.from, b.m.States()+2) // the state that pad adds has none
 	b.read = slices.Grow(b.read[:0], b.l.pairs)[:b.l.pairs]
 	for _, row := range b.l.rows.list {
 		for _, p := range row {
@@ -138,11 +130,10 @@ func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 	for ; *done < len(v.states); *done++ {
 		grown = true
 		q := v.states[*done]
-		list := b.read[b.from[q]:b.from[q+1]]
-		if meter.Done(64 + len(list)) {
+		if meter.Done(64 + len(b.readingsOf(q))) {
 			return false
 		}
-		b.edges(lv, int32(*done), list)
+		b.edges(lv, q)
 	}
 	for i := 0; i < len(v.groups); i++ {
 		callee := &b.levels[v.groups[i].callee]
@@ -195,9 +186,9 @@ func (b *builder) state(lv, q int32) int32 {
 	return b.local[q]
 }
 
-// edges adds the edges of a state of level lv.
-func (b *builder) edges(lv, from int32, list []reading) {
-	v := &b.levels[lv]
+// edges finds the edges of machine state q in level lv. They replace its readings.
+func (b *builder) edges(lv, q int32) {
+	list := b.readingsOf(q)
 	b.turn++
 	b.targets = b.targets[:0]
 	for i := range list {
@@ -205,7 +196,7 @@ func (b *builder) edges(lv, from int32, list []reading) {
 		x := &b.known[o]
 		if x.turn != b.turn {
 			*x = known{int32(len(b.targets)), b.turn}
-			b.targets = append(b.targets, b.target(lv, o))
+			b.targets = append(b.targets, target{code: b.code(lv, o)})
 		}
 		list[i].o = x.edge
 		b.targets[x.edge].rows++
@@ -223,24 +214,51 @@ func (b *builder) edges(lv, from int32, list []reading) {
 		t.rows++
 	}
 	n = 0
-	for _, t := range b.targets {
-		a := algebra.Arrow{From: from, To: t.to, W: b.weightOf(b.sets[n:t.rows])}
+	for k, t := range b.targets {
+		list[k] = reading{t.code, b.weightOf(b.sets[n:t.rows])}
 		n = t.rows
-		switch t.kind {
-		case Inside:
-			v.in = append(v.in, a)
-		case Call:
-			v.call = append(v.call, a)
-		case Return:
-			v.out = append(v.out, a)
+	}
+	b.fill[q] = b.from[q] + int32(len(b.targets))
+}
+
+// readingsOf returns the readings of machine state q or, after [builder.edges], its edges.
+func (b *builder) readingsOf(q int32) []reading { return b.read[b.from[q]:b.fill[q]] }
+
+// fans sorts the edges of level lv by target.
+func (b *builder) fans(lv int32) {
+	v, padded := &b.levels[lv], b.padded
+	if lv != b.top {
+		padded = nil
+	}
+	fans, next := [...]*algebra.Fan{Inside: &v.in, Call: &v.call, Return: &v.out}, [...][]int32{Return: nil}
+	v.in.At, v.call.At, v.out.At = make([]int32, len(v.states)+1), make([]int32, len(v.calls)+1), make([]int32, len(v.exits)+1)
+	for _, q := range v.states {
+		for _, x := range b.readingsOf(q) {
+			fans[x.o&3].At[x.o>>2+1]++
 		}
+	}
+	v.in.At[len(v.states)] += int32(len(padded))
+	for k := Inside; k <= Return; k++ {
+		next[k] = upTo(fans[k].At, nil)
+		fans[k].All = make([]algebra.Source, fans[k].At[len(fans[k].At)-1])
+	}
+	for from, q := range v.states {
+		for _, x := range b.readingsOf(q) {
+			at := &next[x.o&3][x.o>>2]
+			fans[x.o&3].All[*at] = algebra.Source{From: int32(from), W: x.row}
+			*at++
+		}
+	}
+	for i, from := range padded {
+		v.in.All[len(v.in.All)-len(padded)+i] = algebra.Source{From: from, W: b.padding}
 	}
 }
 
-// target returns the end, within level lv, of the edges with outcome o.
-func (b *builder) target(lv, o int32) target {
+// code returns the target, within level lv, of the edges with outcome o: four times the number of a
+// state, call or exit, plus the kind.
+func (b *builder) code(lv, o int32) int32 {
 	if o < b.l.n {
-		return target{kind: Inside, to: b.state(lv, o)}
+		return b.state(lv, o)<<2 | int32(Inside)
 	}
 	to, x := b.l.outcome(o), &b.moves[o-b.l.n]
 	if x.level != lv+1 {
@@ -251,7 +269,7 @@ func (b *builder) target(lv, o int32) target {
 			x.number = b.exitOf(lv, to.a)
 		}
 	}
-	return target{kind: to.kind, to: x.number}
+	return x.number<<2 | int32(to.kind)
 }
 
 // weightOf returns the weight of the classes of the given rows of one family.
@@ -346,12 +364,13 @@ func (b *builder) pad() {
 	if len(b.v.Pad) == 0 {
 		return
 	}
-	v, w := &b.levels[b.top], b.weight([]int32{int32(len(b.members) - 1)})
+	v := &b.levels[b.top]
 	end := b.state(b.top, int32(b.m.States()))
-	for q := range v.states {
-		if int32(q) == end || v.final[q] {
-			v.in = append(v.in, algebra.Arrow{From: int32(q), To: end, W: w})
+	v.final[end] = true
+	for q, final := range v.final {
+		if final {
+			b.padded = append(b.padded, int32(q))
 		}
 	}
-	v.final[end] = true
+	b.padding = b.weight([]int32{int32(len(b.members) - 1)})
 }

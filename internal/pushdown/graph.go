@@ -68,7 +68,7 @@ func (g *Graph) Size() (states, classes, edges int) {
 	for i := range g.levels {
 		v := &g.levels[i]
 		states += len(v.states)
-		edges += len(v.in) + len(v.call) + len(v.out)
+		edges += v.edges()
 	}
 	return states, len(g.members), edges
 }
@@ -163,16 +163,14 @@ func (g *Graph) reach(need [][]bool, alive func(site int, w int32) bool) (far in
 		for lv := range g.levels {
 			v := &g.levels[lv]
 			left[lv], calls[lv] = make([]bool, len(v.exits)), make([]bool, len(v.calls))
-			mark := func(edges []algebra.Arrow, to []bool) {
-				for _, e := range edges {
-					if here[lv][e.From] && alive(j, e.W) {
-						to[e.To] = true
-					}
+			mark := func(f *algebra.Fan, to []bool) {
+				for t := range to {
+					to[t] = slices.ContainsFunc(f.To(t), func(e algebra.Source) bool { return here[lv][e.From] && alive(j, e.W) })
 				}
 			}
-			mark(v.in, next[lv])
-			mark(v.call, calls[lv])
-			mark(v.out, left[lv])
+			mark(&v.in, next[lv])
+			mark(&v.call, calls[lv])
+			mark(&v.out, left[lv])
 		}
 		g.resume(next, called, left, calls)
 		for lv := range calls {

@@ -31,46 +31,23 @@ type level struct {
 	// machine state of each state; the padding state is encoded as the number of machine states
 	states []int32
 	final  []bool
-	in     []algebra.Arrow
-	call   []algebra.Arrow
-	out    []algebra.Arrow
+	in     algebra.Fan // edges to states
+	call   algebra.Fan // edges to calls
+	out    algebra.Fan // edges to exits
 	calls  []call
 	groups []group
 	halves []half
 	exits  []int32 // exit of the reader for each exit of the level
 }
 
+// edges returns the number of edges.
+func (v *level) edges() int { return len(v.in.All) + len(v.call.All) + len(v.out.All) }
+
 // start describes how a level is entered. If q ≥ 0, the level is entered at state q. Otherwise it
 // is entered at a half-position whose next move calls start sub and pushes symbol. The field depth
 // is the number of such calls. A start is computed after its start sub.
 type start struct {
 	level, q, symbol, sub, depth int32
-}
-
-// fan holds the edges of one kind in a level, sorted by target. The edges to target t are
-// all[at[t]:at[t+1]].
-type fan struct {
-	at  []int32
-	all []from
-}
-
-// from is the source and the weight of an edge.
-type from struct{ state, w int32 }
-
-// to returns the edges to a target.
-func (f *fan) to(target int) []from { return f.all[f.at[target]:f.at[target+1]] }
-
-func newFan(es []algebra.Arrow, targets int) fan {
-	f := fan{at: make([]int32, targets+1), all: make([]from, len(es))}
-	for i := range es {
-		f.at[es[i].To+1]++
-	}
-	next := upTo(f.at, nil)
-	for _, e := range es {
-		f.all[next[e.To]] = from{e.From, e.W}
-		next[e.To]++
-	}
-	return f
 }
 
 // merged lists the exits of a callee after which the caller continues at the same place.
@@ -81,9 +58,8 @@ type merged struct {
 
 // arrangement holds a level in the order in which spans processes it.
 type arrangement struct {
-	in, call, out fan
-	places        []node     // nodes at which the level continues after a return
-	nodes         [][]merged // for each group, the exits of the callee by place
+	places []node     // nodes at which the level continues after a return
+	nodes  [][]merged // for each group, the exits of the callee by place
 	// call by group and by number of the start in the callee, −1 if there is none
 	callOf [][]int32
 }
@@ -115,7 +91,6 @@ func newPlan(g *Graph, depth []int32) *plan {
 	}
 	for lv := range g.levels {
 		v, a := &g.levels[lv], &p.levels[lv]
-		a.in, a.call, a.out = newFan(v.in, len(v.states)), newFan(v.call, len(v.calls)), newFan(v.out, len(v.exits))
 		place := map[node]int32{}
 		for i, group := range v.groups {
 			callOf := make([]int32, starts[group.callee])

@@ -855,6 +855,9 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 		}
 	}
 	b.pad()
+	for lv := range g.levels {
+		b.fans(int32(lv))
+	}
 	g.weights = newWeights(b.lists.list)
 	for s, yes := range b.entered {
 		if yes {

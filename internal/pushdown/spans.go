@@ -213,7 +213,7 @@ func (s *spans) edges(p *panel, e int) {
 		if p.leaves[k] {
 			clear(x)
 		}
-		if p.leaves[k] = s.terms(p, &p.of.out, k, w); p.leaves[k] {
+		if p.leaves[k] = s.terms(p, &p.level.out, k, w); p.leaves[k] {
 			simd.Fold(x, n, p.here, s.at, s.coef)
 			s.raise(x)
 		}

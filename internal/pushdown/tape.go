@@ -45,22 +45,26 @@ func newTape(p *panel) *tape {
 	t := &tape{panel: p, returned: make([]returned, len(p.level.groups)),
 		behind: make([]behind, len(p.level.groups)), exponents: make([][]int32, len(p.level.groups))}
 	v := p.level
+	fans := []struct {
+		*algebra.Fan
+		slot int32 // of its first target
+	}{{&v.in, 0}, {&v.call, int32(len(v.states))}, {&v.out, int32(len(v.states) + len(v.calls))}}
 	t.out.at = make([]int32, len(v.states)+1)
-	each := func(do func(from, to, w int32)) {
-		for i, es := range [][]algebra.Arrow{v.in, v.call, v.out} {
-			first := int32([]int{0, len(v.states), len(v.states) + len(v.calls)}[i])
-			for _, x := range es {
-				do(x.From, first+x.To, x.W)
+	for _, f := range fans {
+		for _, e := range f.All {
+			t.out.at[e.From+1]++
+		}
+	}
+	next := upTo(t.out.at, nil)
+	t.out.to, t.out.w = make([]int32, v.edges()), make([]int32, v.edges())
+	for _, f := range fans {
+		for to := range len(f.At) - 1 {
+			for _, e := range f.To(to) {
+				t.out.to[next[e.From]], t.out.w[next[e.From]] = f.slot+int32(to), e.W
+				next[e.From]++
 			}
 		}
 	}
-	each(func(from, _, _ int32) { t.out.at[from+1]++ })
-	next := upTo(t.out.at, nil)
-	t.out.to, t.out.w = make([]int32, t.out.at[len(v.states)]), make([]int32, t.out.at[len(v.states)])
-	each(func(from, to, w int32) {
-		t.out.to[next[from]], t.out.w[next[from]] = to, w
-		next[from]++
-	})
 	return t
 }
 
