@@ -277,6 +277,7 @@ func (l *lifter) classify(t, of int32) int32 {
 		var ok bool
 		if c, ok = l.classes.find(h, list); !ok {
 			l.classes.add(h, l.lists.take(len(list)))
+			l.kept += len(list) / 2
 			l.sizes = append(l.sizes, 0)
 		}
 	}

@@ -370,6 +370,31 @@ func TestLiftLimitsWaits(t *testing.T) {
 	require.Less(t, limit.Value, limit.Bound+n)
 }
 
+// A lift ends before what it keeps takes too much memory: here, every text does something else.
+func TestLiftLimitsOutcomes(t *testing.T) {
+	exact.SkipUnderRace(t)
+	const n = 4200
+	m := &Machine{Classes: 2, Levels: 1, Level: make([]int32, n), Accept: make([]bool, n)}
+	m.Class['b'] = 1
+	var moves []Move
+	for q := range int32(n) {
+		moves = append(moves, Move{Kind: Inside, To: (q + 1) % n}, Move{})
+	}
+	m.Rows = rowsOf(2, moves)
+	require.NoError(t, m.Check())
+	tokens := make([]string, n)
+	for i := range tokens {
+		tokens[i] = strings.Repeat("a", i+1)
+	}
+	g, err := Lift(t.Context(), m, Prepare(tokens[:1000], nil, nil))
+	require.NoError(t, err)
+	require.Equal(t, 1000, g.weights.count())
+	_, err = Lift(t.Context(), m, Prepare(tokens, nil, nil))
+	var limit *constraint.LimitError
+	require.ErrorAs(t, err, &limit)
+	require.Less(t, limit.Value, limit.Bound+2*n)
+}
+
 // TestLiftersAreUsedAgain lifts machines with one lifter, which must keep nothing of an earlier lift,
 // whether or not it was ended early.
 func TestLiftersAreUsedAgain(t *testing.T) {
