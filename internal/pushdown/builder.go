@@ -15,7 +15,7 @@ type builder struct {
 	fill    []int32   // end of the outcomes of each state that are known
 	read    []reading // by state and row
 	known   []known   // by outcome
-	turn    int32     // number of states whose edges have been added
+	turn    int32     // number of states whose edges have been found
 	targets []target  // scratch of edges
 	sets    []int32
 	moves   []numbered // calls and exits of the outcomes that leave the level
@@ -110,14 +110,10 @@ func (b *builder) readings() {
 		}
 	}
 	b.fill = upTo(b.from, b.fill)
-	fill, family := b.fill, make([]int32, len(b.l.rows.list))
+	fill := b.fill
 	for r, row := range b.l.rows.list {
-		family[r] = b.l.family[row[0].q]
-	}
-	_, rows := algebra.Group(family, b.l.families) // of few states at a time
-	for _, r := range rows {
-		for _, p := range b.l.rows.list[r] {
-			b.read[fill[p.q]] = reading{p.o, r}
+		for _, p := range row {
+			b.read[fill[p.q]] = reading{p.o, int32(r)}
 			fill[p.q]++
 		}
 	}

@@ -26,10 +26,10 @@ const (
 type lifter struct {
 	reader
 	v        *Vocabulary
-	n        int32   // number of states
-	shape    []int32 // of the row of each state
-	family   []int32 // of each state
-	families int
+	n        int32             // number of states
+	shape    []int32           // of the row of each state
+	family   []int32           // of each state
+	families int               // number of families
 	next     []int32           // next[c·n+q] is the state after a byte of class c in state q, dead or leave
 	numbers  map[outcome]int32 // of outcomes that leave the level
 	list     []outcome         // outcome n+i is list[i]; outcome q < n is to continue at state q
@@ -48,7 +48,7 @@ type lifter struct {
 	lists   space[int32]
 	waits   []wait
 	waiting []int32 // for each state, the wait at its call or return, 0 if unknown
-	open    []int32 // scratch of resolve
+	queue   []int32 // scratch of resolve
 	alike   partitions
 
 	fill []int32 // of reset and members
@@ -290,7 +290,7 @@ func (l *lifter) classify(t, of int32) int32 {
 // resolve finds the outcomes of token t at the waits to which the given effects lead. The token is read
 // from the waits in the order of the states that lead there.
 func (l *lifter) resolve(t int32, effects []int32) {
-	l.open = l.open[:0]
+	l.queue = l.queue[:0]
 	for _, e := range effects {
 		if !l.effects.about[e].nested {
 			continue
@@ -302,15 +302,15 @@ func (l *lifter) resolve(t int32, effects []int32) {
 			}
 			if w := &l.waits[x.o-l.n]; w.token != t {
 				w.token, w.from = t, x.q
-				l.open = append(l.open, x.o-l.n)
+				l.queue = append(l.queue, x.o-l.n)
 			} else {
 				w.from = min(w.from, x.q)
 			}
 		}
 	}
-	slices.SortFunc(l.open, func(a, b int32) int { return cmp.Compare(l.waits[a].from, l.waits[b].from) })
+	slices.SortFunc(l.queue, func(a, b int32) int { return cmp.Compare(l.waits[a].from, l.waits[b].from) })
 	text := l.v.Tokens[t]
-	for _, i := range l.open {
+	for _, i := range l.queue {
 		w := &l.waits[i]
 		w.outcome = -1
 		if o := l.run(w.q, text[len(text)-int(w.ago):]); o.kind != Dead {
