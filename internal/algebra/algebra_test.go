@@ -157,11 +157,11 @@ func check[T any, R Ring[T]](t *testing.T, ring R, draw func() T, same func(want
 			same(want[i], got[i])
 		}
 		want, got = dst, dst
-		arrows := []Arrow{{0, 1, 2}, {3, 1, 4}, {2, 0, 0}, {4, 4, 1}}
-		for _, a := range arrows {
-			want[a.To] = ring.Add(want[a.To], ring.Mul(src[a.From], w[a.W]))
+		f := &Fan{At: []int32{0, 1, 3, 3, 3, 4}, All: []Source{{2, 0}, {0, 2}, {3, 4}, {4, 1}}}
+		for i, to := range []int{0, 1, 1, 4} {
+			want[to] = ring.Add(want[to], ring.Mul(src[f.All[i].From], w[f.All[i].W]))
 		}
-		ring.Along(got[:], src[:], arrows, w[:])
+		ring.Along(got[:], src[:], f, w[:])
 		for i := range got {
 			same(want[i], got[i])
 		}

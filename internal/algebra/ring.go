@@ -16,17 +16,26 @@ type Ring[T any] interface {
 	Add(x, y T) T
 	Mul(x, y T) T
 	Axpy(dst, src []T, k T) // Axpy computes dst[i] += k·src[i]
-	// Along computes dst[a.To] += src[a.From]·w[a.W] for each arrow a
-	Along(dst, src []T, arrows []Arrow, w []T)
+	// Along computes dst[t] += src[e.From]·w[e.W] for each edge e of f to an entry t
+	Along(dst, src []T, f *Fan, w []T)
 	// Choose returns the index of one term of a sum. If the semiring's sum is a sum of weights, the
 	// index is random with probability proportional to the term. If that sum is a maximum, the
 	// index is that of the first largest term.
 	Choose(terms []T, src *rand.Rand) int
 }
 
-// Arrow is an edge of a dynamic program, from entry From of one vector to entry To of the next. Its
-// weight is entry W of the current site's weights.
-type Arrow struct{ From, To, W int32 }
+// Fan holds the edges of a dynamic program from the entries of one vector to those of the next, sorted
+// by target. The edges to entry t are All[At[t]:At[t+1]].
+type Fan struct {
+	At  []int32
+	All []Source
+}
+
+// Source is the source of an edge, and the index of its weight.
+type Source struct{ From, W int32 }
+
+// To returns the edges to an entry.
+func (f *Fan) To(entry int) []Source { return f.All[f.At[entry]:f.At[entry+1]] }
 
 // Sums is the semiring (+, ×) over values of type [Number].
 type Sums struct{}
@@ -75,21 +84,23 @@ func (Sums) Dot(s Number, x, y []Number) Number {
 	return s
 }
 
-func (Sums) Along(dst, src []Number, arrows []Arrow, w []Number) {
-	for _, a := range arrows {
-		y, k := &src[a.From], &w[a.W]
-		if y.M == 0 || k.M == 0 {
-			continue
-		}
-		p, n := float64(k.M*y.M), k.E+y.E
-		x := &dst[a.To]
-		if p >= wordLow && p < wordHigh && x.E == n {
-			if s := x.M + p; s < wordHigh {
-				x.M = s
+func (Sums) Along(dst, src []Number, f *Fan, w []Number) {
+	for t := range dst {
+		x := &dst[t]
+		for _, e := range f.To(t) {
+			y, k := &src[e.From], &w[e.W]
+			if y.M == 0 || k.M == 0 {
 				continue
 			}
+			p, n := float64(k.M*y.M), k.E+y.E
+			if p >= wordLow && p < wordHigh && x.E == n {
+				if s := x.M + p; s < wordHigh {
+					x.M = s
+					continue
+				}
+			}
+			*x = x.Plus(Number{p, n}.Normal())
 		}
-		*x = x.Plus(Number{p, n}.Normal())
 	}
 }
 
@@ -135,10 +146,10 @@ func (Best) Axpy(dst, src []float64, k float64) {
 	}
 }
 
-func (Best) Along(dst, src []float64, arrows []Arrow, w []float64) {
-	for _, a := range arrows {
-		if s := src[a.From] + w[a.W]; s > dst[a.To] {
-			dst[a.To] = s
+func (Best) Along(dst, src []float64, f *Fan, w []float64) {
+	for t := range dst {
+		for _, e := range f.To(t) {
+			dst[t] = max(dst[t], src[e.From]+w[e.W])
 		}
 	}
 }
@@ -183,9 +194,11 @@ func (c Counts) Axpy(dst, src []*big.Int, k *big.Int) {
 	}
 }
 
-func (c Counts) Along(dst, src []*big.Int, arrows []Arrow, w []*big.Int) {
-	for _, a := range arrows {
-		dst[a.To] = c.Add(dst[a.To], c.Mul(src[a.From], w[a.W]))
+func (c Counts) Along(dst, src []*big.Int, f *Fan, w []*big.Int) {
+	for t := range dst {
+		for _, e := range f.To(t) {
+			dst[t] = c.Add(dst[t], c.Mul(src[e.From], w[e.W]))
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ type backward struct {
 }
 
 func newBackward(g *Graph, sites int) *backward {
-	return &backward{weight: grid[algebra.Number](sites, len(g.weights)), bars: make([]*chart[algebra.Number], len(g.levels))}
+	return &backward{weight: grid[algebra.Number](sites, g.weights.count()), bars: make([]*chart[algebra.Number], len(g.levels))}
 }
 
 // outer computes the adjoints of the weights in the chart of the whole sequence. The argument one
@@ -41,7 +41,7 @@ func (b *backward) adjoint(f *filter[algebra.Number, algebra.Sums], ch, bar *cha
 	v := ch.level
 	left := make([]algebra.Number, len(v.exits))
 	for j := f.sites - 1; j > x.c; j-- {
-		if f.meter.Done(siteWork + len(v.in) + len(v.call) + len(v.out) + (f.sites-j)*len(v.calls)) {
+		if f.meter.Done(siteWork + v.edges() + (f.sites-j)*len(v.calls)) {
 			return
 		}
 		for k := range out {
@@ -51,17 +51,20 @@ func (b *backward) adjoint(f *filter[algebra.Number, algebra.Sums], ch, bar *cha
 			b.unjoin(f, ch, bar, j, k)
 		}
 		here, w, bw := ch.states[j], f.weight[j], b.weight[j]
-		unfollow := func(es []algebra.Arrow, to []algebra.Number) {
-			for _, e := range es {
-				if y := to[e.To]; y.M != 0 {
+		unfollow := func(f *algebra.Fan, to []algebra.Number) {
+			for t, y := range to {
+				if y.M == 0 {
+					continue
+				}
+				for _, e := range f.To(t) {
 					bar.states[j][e.From] = bar.states[j][e.From].Plus(y.Times(w[e.W]))
 					bw[e.W] = bw[e.W].Plus(y.Times(here[e.From]))
 				}
 			}
 		}
-		unfollow(v.in, bar.states[j+1])
-		unfollow(v.call, bar.calls[j])
-		unfollow(v.out, left)
+		unfollow(&v.in, bar.states[j+1])
+		unfollow(&v.call, bar.calls[j])
+		unfollow(&v.out, left)
 		for h, to := range v.halves {
 			if to.exit >= 0 {
 				bar.halves[j][h] = left[to.exit]

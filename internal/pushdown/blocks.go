@@ -20,9 +20,6 @@ type blocks struct {
 	from  []int32 // block b is token[from[b]:from[b+1]]
 	class []int32 // the blocks of class k are class[k]…class[k+1]−1
 
-	wholes []int32   // offsets at which consecutive blocks of full size begin
-	ones   []float64 // blockSize ones
-
 	stretches []stretch // nil unless a class has most tokens
 }
 
@@ -49,16 +46,21 @@ type part struct {
 // one by one, which is faster.
 const partSize = 16
 
+var (
+	// offsets at which consecutive blocks of full size begin
+	wholes = func() (at [block / blockSize]int32) {
+		for i := range at {
+			at[i] = int32(i) * blockSize
+		}
+		return at
+	}()
+	ones = slices.Repeat([]float64{1}, blockSize)
+)
+
 // newBlocks returns the blocks of a graph. The slice token holds the tokens of all classes in order. If
 // a class has most tokens, then most is the set of them.
 func newBlocks(g *Graph, token []int32, most []uint64) blocks {
-	b := blocks{token: token, from: []int32{0}, ones: make([]float64, blockSize)}
-	for i := range b.ones {
-		b.ones[i] = 1
-	}
-	for at := int32(0); at < block; at += blockSize {
-		b.wholes = append(b.wholes, at)
-	}
+	b := blocks{token: token, from: []int32{0}}
 	great, all := 0, g.Tokens()
 	for k, tokens := range g.members {
 		if len(tokens) > len(g.members[great]) {
@@ -70,7 +72,12 @@ func newBlocks(g *Graph, token []int32, most []uint64) blocks {
 		b.stretches = make([]stretch, (all+block-1)/block)
 		for i := range b.stretches {
 			first, end := i*block, min((i+1)*block, all)
-			b.stretches[i] = stretch{first: int32(first), end: int32(end), mark: make([]uint8, (end-first+7)/8)}
+			others := end - first
+			for _, set := range most[first/64 : (end+63)/64] {
+				others -= bits.OnesCount64(set)
+			}
+			b.stretches[i] = stretch{first: int32(first), end: int32(end), mark: make([]uint8, (end-first+7)/8),
+				at: make([]uint16, 0, others), to: make([]int32, 0, others)}
 		}
 	}
 	for k, tokens := range g.members {
@@ -199,13 +206,13 @@ func (b *blocks) sumGathered(dst []float64, row []float32, shift float64, terms 
 		simd.ExpGather(terms[:b.from[n]-first], row, b.token[first:b.from[n]], shift)
 		for i < n {
 			from, whole := b.from[i]-first, 0
-			for whole < len(b.wholes) && i+whole < n && b.from[i+whole+1]-b.from[i+whole] == blockSize {
+			for whole < len(wholes) && i+whole < n && b.from[i+whole+1]-b.from[i+whole] == blockSize {
 				whole++
 			}
 			sums := dst[i : i+max(whole, 1)]
 			if whole > 0 {
 				clear(sums)
-				simd.Dots(sums, blockSize, terms[from:], b.wholes[:whole], b.ones)
+				simd.Dots(sums, blockSize, terms[from:], wholes[:whole], ones)
 			} else {
 				sums[0] = plain(terms[from : b.from[i+1]-first])
 			}

@@ -13,94 +13,109 @@ type builder struct {
 	l       *lifter
 	from    []int32   // outcomes of machine state q are read[from[q]:from[q+1]]
 	fill    []int32   // end of the outcomes of each state that are known
-	at      []int32   // scratch of build
-	read    []reading // by state and class
-	seen    []int32
-	lists   []int32 // memory for the lists of classes in the weights of the graph
-	weight  [3][]weighed
-	sorted  []int32 // scratch of edges
-	turn    int32   // number of states whose edges have been added
-	entered map[int32]bool
+	read    []reading // by state and row
+	known   []known   // by outcome
+	turn    int32     // number of states whose edges have been found
+	targets []target  // scratch of edges
+	sets    []int32
+	moves   []numbered // calls and exits of the outcomes that leave the level
+	entered []bool     // starts
 	half    []map[outcome]int32
+	padded  []int32 // states with an edge to the last state of the level top, for padding
+	padding int32   // weight of these edges
+
+	has    []int32 // classes of row r are member[has[r]:has[r+1]]
+	member []int32
+	lists  table[int32] // classes of each weight
+	single []int32      // 1 + the weight of the classes of each row, 0 if unknown
+	unions table[int32] // lists of several rows
+	union  []int32      // weight of the classes of each list of rows
+	merged []int32      // scratch of weight
+	space  space[int32] // of lists and unions
 }
 
-// reading is the outcome, by its number, of the tokens of a class in a state. It then becomes the
-// weight of their edge.
-type reading struct{ o, class int32 }
+// reading is the outcome, by its number, of the tokens of a row in a state. It then becomes an edge: its
+// target, see the method code, and its weight.
+type reading struct{ o, row int32 }
 
-// weighed is the weight of the last edge that was added to a target, and the turn of the edge's
-// state.
-type weighed struct{ w, turn int32 }
+// target is the target of an edge of the state whose edges are being found, and the number of rows whose
+// tokens follow the edge.
+type target struct{ code, rows int32 }
 
-// together is the number of readings that fit the cache.
-const together = 1 << 16
+// known is the number, within its state, of the last edge with an outcome, and the turn of the state.
+type known struct{ edge, turn int32 }
+
+// numbered is the number of a call or exit within a level.
+type numbered struct{ level, number int32 }
 
 // build returns a builder of the graph g with the outcomes that the lifter has found. It is the
 // lifter's only one.
 func (l *lifter) build(g *Graph) *builder {
-	n := l.m.States()
 	b := &l.builder
-	*b = builder{Graph: g, l: l, from: resize(b.from, n+1), fill: b.fill, at: b.at, read: slices.Grow(b.read[:0], l.pairs)[:l.pairs], seen: b.seen, weight: b.weight, sorted: b.sorted,
-		lists: make([]int32, l.pairs), entered: map[int32]bool{}, half: make([]map[outcome]int32, l.m.Levels)}
-	for i := range b.weight {
-		b.weight[i] = b.weight[i][:0]
+	b.Graph, b.l, b.turn = g, l, 0
+	b.half = make([]map[outcome]int32, l.m.Levels)
+	b.moves, b.entered = resize(b.moves, len(l.list)), resize(b.entered, len(l.starts))
+	b.known = resize(b.known, int(l.n)+len(l.list))
+	b.padded = b.padded[:0]
+	b.lists.clear()
+	b.unions.clear()
+	b.union = b.union[:0]
+	b.single = resize(b.single, len(l.rows.list))
+	b.space.reset()
+	b.invert()
+	b.readings()
+	return b
+}
+
+// release lets go of the graph and all that belongs to it.
+func (b *builder) release() { b.Graph, b.l, b.half = nil, nil, nil }
+
+// invert finds the classes of each row.
+func (b *builder) invert() {
+	rows, n := &b.l.classes, 0
+	b.has = resize(b.has, len(b.l.rows.list)+1)
+	for _, list := range rows.list {
+		n += len(list)
+		for _, r := range list {
+			b.has[r+1]++
+		}
 	}
-	for _, row := range l.rows.list {
+	b.member = slices.Grow(b.member[:0], n)[:n]
+	b.fill = upTo(b.has, b.fill)
+	fill := b.fill
+	for c, list := range rows.list {
+		for _, r := range list {
+			b.member[fill[r]] = int32(c)
+			fill[r]++
+		}
+	}
+}
+
+// upTo turns counts, which follow an entry 0, into the places where as many entries begin, and the
+// end of the last. It returns a copy in the memory of dst.
+func upTo(counts, dst []int32) []int32 {
+	for i := 1; i < len(counts); i++ {
+		counts[i] += counts[i-1]
+	}
+	return append(dst[:0], counts...)
+}
+
+// readings sorts the outcomes by state.
+func (b *builder) readings() {
+	b.from = resize(b.from, b.m.States()+2) // the state that pad adds has none
+	b.read = slices.Grow(b.read[:0], b.l.pairs)[:b.l.pairs]
+	for _, row := range b.l.rows.list {
 		for _, p := range row {
 			b.from[p.q+1]++
 		}
 	}
-	for q := range n {
-		b.from[q+1] += b.from[q]
-	}
-	b.fill = append(b.fill[:0], b.from...)
-	// Some states at a time, whose outcomes stay in the cache.
-	b.at = resize(b.at, len(l.rows.list)) // number of pairs of each row that have been read
-	for end := 0; end < n; {
-		first := b.from[end]
-		for end++; end < n && b.from[end+1]-first <= together; {
-			end++
+	b.fill = upTo(b.from, b.fill)
+	fill := b.fill
+	for r, row := range b.l.rows.list {
+		for _, p := range row {
+			b.read[fill[p.q]] = reading{p.o, int32(r)}
+			fill[p.q]++
 		}
-		for c, row := range l.rows.list {
-			i := int(b.at[c])
-			for ; i < len(row) && int(row[i].q) < end; i++ {
-				p := row[i]
-				b.read[b.fill[p.q]] = reading{o: p.o, class: int32(c)}
-				b.fill[p.q]++
-			}
-			b.at[c] = int32(i)
-		}
-	}
-	b.reserve()
-	return b
-}
-
-// reserve makes space for the edges of all states, of which few are unreachable. It saves many copies
-// while they are added.
-func (b *builder) reserve() {
-	n := b.l.n
-	edges, in := 0, make([]int, len(b.levels))
-	b.seen = resize(b.seen, int(n)+len(b.l.list)) // 1 + the last state with each outcome
-	seen := b.seen
-	for q := range n {
-		lv := b.m.Level[q]
-		if b.m.Accept[q] { // see pad
-			edges++
-			in[lv]++
-		}
-		for _, x := range b.read[b.from[q]:b.from[q+1]] {
-			if seen[x.o] != q+1 {
-				seen[x.o] = q + 1
-				edges++
-				if x.o < n {
-					in[lv]++
-				}
-			}
-		}
-	}
-	b.weights = make([][]int32, 0, edges+1)
-	for lv, n := range in {
-		b.levels[lv].in = make([]algebra.Arrow, 0, n+1)
 	}
 }
 
@@ -111,18 +126,17 @@ func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 	for ; *done < len(v.states); *done++ {
 		grown = true
 		q := v.states[*done]
-		list := b.read[b.from[q]:b.from[q+1]]
-		if meter.Done(64 + len(list)) {
+		if meter.Done(64 + len(b.readingsOf(q))) {
 			return false
 		}
-		b.edges(lv, int32(*done), list)
+		b.edges(lv, q)
 	}
 	for i := 0; i < len(v.groups); i++ {
 		callee := &b.levels[v.groups[i].callee]
 		for len(v.groups[i].resume) < len(callee.exits) {
 			grown = true
 			k := callee.exits[len(v.groups[i].resume)]
-			to := b.node(lv, b.l.after[k][v.groups[i].symbol])
+			to := b.node(lv, b.l.resume(k, v.groups[i].symbol))
 			v.groups[i].resume = append(v.groups[i].resume, to)
 		}
 	}
@@ -168,61 +182,136 @@ func (b *builder) state(lv, q int32) int32 {
 	return b.local[q]
 }
 
-// edges adds the edges of a state of level lv.
-func (b *builder) edges(lv, from int32, list []reading) {
-	v, first := &b.levels[lv], int32(len(b.weights))
+// edges finds the edges of machine state q in level lv. They replace its readings.
+func (b *builder) edges(lv, q int32) {
+	list := b.readingsOf(q)
 	b.turn++
-	last := int32(-1)
+	b.targets = b.targets[:0]
 	for i := range list {
-		if list[i].o == last { // as often
-			list[i].o = list[i-1].o
-			continue
+		o := list[i].o
+		x := &b.known[o]
+		if x.turn != b.turn {
+			*x = known{int32(len(b.targets)), b.turn}
+			b.targets = append(b.targets, target{code: b.code(lv, o)})
 		}
-		last = list[i].o
-		switch o := b.l.outcome(list[i].o); o.kind {
-		case Inside:
-			list[i].o = b.edge(&v.in, Inside, from, b.state(lv, o.a))
-		case Call:
-			list[i].o = b.edge(&v.call, Call, from, b.callOf(lv, o))
-		case Return:
-			list[i].o = b.edge(&v.out, Return, from, b.exitOf(lv, o.a))
-		}
+		list[i].o = x.edge
+		b.targets[x.edge].rows++
 	}
-	// The lists of classes are parts of one slice.
-	n := len(b.weights) - int(first)
-	at := slices.Grow(b.sorted[:0], n+1)[:n+1]
-	clear(at)
-	for _, x := range list {
-		at[x.o-first+1]++
-	}
-	for i := range n {
-		at[i+1] += at[i]
-	}
-	all := b.lists[:len(list)]
-	b.lists = b.lists[len(list):]
-	for i := range n {
-		b.weights[int(first)+i] = all[at[i]:at[i]:at[i+1]]
+	// The rows of each edge are parts of one slice.
+	b.sets = slices.Grow(b.sets[:0], len(list))[:len(list)]
+	n := int32(0)
+	for k := range b.targets {
+		n += b.targets[k].rows
+		b.targets[k].rows = n - b.targets[k].rows
 	}
 	for _, x := range list {
-		b.weights[x.o] = append(b.weights[x.o], x.class)
+		t := &b.targets[x.o]
+		b.sets[t.rows] = x.row
+		t.rows++
 	}
-	b.sorted = at
+	n = 0
+	for k, t := range b.targets {
+		list[k] = reading{t.code, b.weightOf(b.sets[n:t.rows])}
+		n = t.rows
+	}
+	b.fill[q] = b.from[q] + int32(len(b.targets))
 }
 
-// edge returns the weight of the edge of a kind between two parts of a level. The edge is added if it
-// is not there yet.
-func (b *builder) edge(es *[]algebra.Arrow, kind Kind, from, to int32) int32 {
-	known := &b.weight[kind-Inside]
-	for int(to) >= len(*known) {
-		*known = append(*known, weighed{})
+// readingsOf returns the readings of machine state q or, after [builder.edges], its edges.
+func (b *builder) readingsOf(q int32) []reading { return b.read[b.from[q]:b.fill[q]] }
+
+// fans sorts the edges of level lv by target.
+func (b *builder) fans(lv int32) {
+	v, padded := &b.levels[lv], b.padded
+	if lv != b.top {
+		padded = nil
 	}
-	x := &(*known)[to]
-	if x.turn != b.turn {
-		*x = weighed{int32(len(b.weights)), b.turn}
-		b.weights = append(b.weights, nil)
-		*es = append(*es, algebra.Arrow{From: from, To: to, W: x.w})
+	fans, next := [...]*algebra.Fan{Inside: &v.in, Call: &v.call, Return: &v.out}, [...][]int32{Return: nil}
+	v.in.At, v.call.At, v.out.At = make([]int32, len(v.states)+1), make([]int32, len(v.calls)+1), make([]int32, len(v.exits)+1)
+	for _, q := range v.states {
+		for _, x := range b.readingsOf(q) {
+			fans[x.o&3].At[x.o>>2+1]++
+		}
 	}
-	return x.w
+	v.in.At[len(v.states)] += int32(len(padded))
+	for k := Inside; k <= Return; k++ {
+		next[k] = upTo(fans[k].At, nil)
+		fans[k].All = make([]algebra.Source, fans[k].At[len(fans[k].At)-1])
+	}
+	for from, q := range v.states {
+		for _, x := range b.readingsOf(q) {
+			at := &next[x.o&3][x.o>>2]
+			fans[x.o&3].All[*at] = algebra.Source{From: int32(from), W: x.row}
+			*at++
+		}
+	}
+	for i, from := range padded {
+		v.in.All[len(v.in.All)-len(padded)+i] = algebra.Source{From: from, W: b.padding}
+	}
+}
+
+// code returns the target, within level lv, of the edges with outcome o: four times the number of a
+// state, call or exit, plus the kind.
+func (b *builder) code(lv, o int32) int32 {
+	if o < b.l.n {
+		return b.state(lv, o)<<2 | int32(Inside)
+	}
+	to, x := b.l.outcome(o), &b.moves[o-b.l.n]
+	if x.level != lv+1 {
+		*x = numbered{level: lv + 1}
+		if to.kind == Call {
+			x.number = b.callOf(lv, to)
+		} else {
+			x.number = b.exitOf(lv, to.a)
+		}
+	}
+	return x.number<<2 | int32(to.kind)
+}
+
+// weightOf returns the weight of the classes of the given rows of one family.
+func (b *builder) weightOf(rows []int32) int32 {
+	if len(rows) == 1 {
+		w := &b.single[rows[0]]
+		if *w == 0 {
+			*w = 1 + b.weight(b.classesOf(rows[0]))
+		}
+		return *w - 1
+	}
+	h := uint64(0)
+	for _, r := range rows {
+		h += hash(r)
+	}
+	i, ok := b.unions.find(h, rows)
+	if !ok {
+		b.merged = b.merged[:0]
+		for _, r := range rows {
+			b.merged = append(b.merged, b.classesOf(r)...)
+		}
+		slices.Sort(b.merged)
+		list := b.space.take(len(rows))
+		copy(list, rows)
+		b.unions.add(h, list)
+		b.union = append(b.union, b.weight(b.merged))
+	}
+	return b.union[i]
+}
+
+// classesOf returns the classes of a row in ascending order.
+func (b *builder) classesOf(r int32) []int32 { return b.member[b.has[r]:b.has[r+1]] }
+
+// weight returns the number of the weight of the given classes, and assigns one if necessary.
+func (b *builder) weight(classes []int32) int32 {
+	h := uint64(0)
+	for _, c := range classes {
+		h += hash(c)
+	}
+	w, ok := b.lists.find(h, classes)
+	if !ok {
+		list := b.space.take(len(classes))
+		copy(list, classes)
+		b.lists.add(h, list)
+	}
+	return w
 }
 
 // callOf returns the number within level lv of the call that the outcome o describes, and
@@ -271,14 +360,13 @@ func (b *builder) pad() {
 	if len(b.v.Pad) == 0 {
 		return
 	}
-	class := int32(len(b.members) - 1)
 	v := &b.levels[b.top]
 	end := b.state(b.top, int32(b.m.States()))
-	for q := range v.states {
-		if int32(q) == end || v.final[q] {
-			v.in = append(v.in, algebra.Arrow{From: int32(q), To: end, W: int32(len(b.weights))})
-			b.weights = append(b.weights, []int32{class})
+	v.final[end] = true
+	for q, final := range v.final {
+		if final {
+			b.padded = append(b.padded, int32(q))
 		}
 	}
-	v.final[end] = true
+	b.padding = b.weight([]int32{int32(len(b.members) - 1)})
 }

@@ -33,7 +33,7 @@ type filter[T any, R algebra.Ring[T]] struct {
 
 func newFilter[T any, R algebra.Ring[T]](g *Graph, sites int) *filter[T, R] {
 	f := &filter[T, R]{g: g, sites: sites, free: make([]*chart[T], len(g.levels)),
-		weight: grid[T](sites, len(g.weights)), whole: grid[[][]T](sites, len(g.starts)), need: grid[bool](sites, len(g.starts))}
+		weight: grid[T](sites, g.weights.count()), whole: grid[[][]T](sites, len(g.starts)), need: grid[bool](sites, len(g.starts))}
 	f.top = f.newChart(g.top)
 	return f
 }
@@ -83,7 +83,7 @@ func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
 	v := ch.level
 	f.seed(ch, x, end)
 	for j := x.c + 1; j < end; j++ {
-		if f.meter.Done(siteWork + len(v.in) + len(v.call) + len(v.out) + (end-j)*len(v.calls)) {
+		if f.meter.Done(siteWork + v.edges() + (end-j)*len(v.calls)) {
 			return
 		}
 		here, next, calls, halves, w := ch.states[j], ch.states[j+1], ch.calls[j], ch.halves[j], f.weight[j]
@@ -109,13 +109,15 @@ func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
 				}
 			}
 		}
-		r.Along(next, here, v.in, w)
-		r.Along(calls, here, v.call, w)
+		r.Along(next, here, &v.in, w)
+		r.Along(calls, here, &v.call, w)
 		if out != nil {
-			for _, e := range v.out {
-				if y := here[e.From]; !r.IsZero(y) {
-					o := &out[e.To][j-x.c-1]
-					*o = r.Add(*o, r.Mul(y, w[e.W]))
+			for k := range v.exits {
+				o := &out[k][j-x.c-1]
+				for _, e := range v.out.To(k) {
+					if y := here[e.From]; !r.IsZero(y) {
+						*o = r.Add(*o, r.Mul(y, w[e.W]))
+					}
 				}
 			}
 		}
@@ -169,9 +171,9 @@ func (f *filter[T, R]) inside() T {
 
 // weigh computes the edge weights of a site as sums of the weights of token classes.
 func (f *filter[T, R]) weigh(site int, class []T) {
-	for w, classes := range f.g.weights {
+	for w := range f.weight[site] {
 		x := f.ring.Zero()
-		for _, k := range classes {
+		for _, k := range f.g.weights.of(int32(w)) {
 			x = f.ring.Add(x, class[k])
 		}
 		f.weight[site][w] = x

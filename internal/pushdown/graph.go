@@ -16,9 +16,7 @@ type Graph struct {
 	m       *Machine
 	v       *Vocabulary
 	members [][]int32 // tokens of each class
-	// classes of each edge weight; the weight W_j[w] at site j is the sum over the tokens of these
-	// classes
-	weights [][]int32
+	weights weights
 	levels  []level
 	starts  []start
 	order   []int32 // reachable starts, ordered so that each start follows the start in its field sub
@@ -31,6 +29,23 @@ type Graph struct {
 	once  sync.Once
 	class []int32 // see the method classes
 }
+
+// weights holds the classes of each weight. The weight W_j[w] at site j is the sum over the tokens of
+// these classes. No two weights have the same classes, so many edges share a weight.
+type weights struct{ from, classes []int32 }
+
+func newWeights(lists [][]int32) weights {
+	w := weights{from: make([]int32, 1, len(lists)+1), classes: slices.Concat(lists...)}
+	for _, x := range lists {
+		w.from = append(w.from, w.from[len(w.from)-1]+int32(len(x)))
+	}
+	return w
+}
+
+func (w *weights) count() int { return len(w.from) - 1 }
+
+// of returns the classes of weight i in ascending order.
+func (w *weights) of(i int32) []int32 { return w.classes[w.from[i]:w.from[i+1]] }
 
 // Tokens returns the number of tokens.
 func (g *Graph) Tokens() int { return len(g.v.Tokens) }
@@ -53,7 +68,7 @@ func (g *Graph) Size() (states, classes, edges int) {
 	for i := range g.levels {
 		v := &g.levels[i]
 		states += len(v.states)
-		edges += len(v.in) + len(v.call) + len(v.out)
+		edges += v.edges()
 	}
 	return states, len(g.members), edges
 }
@@ -148,16 +163,14 @@ func (g *Graph) reach(need [][]bool, alive func(site int, w int32) bool) (far in
 		for lv := range g.levels {
 			v := &g.levels[lv]
 			left[lv], calls[lv] = make([]bool, len(v.exits)), make([]bool, len(v.calls))
-			mark := func(edges []algebra.Arrow, to []bool) {
-				for _, e := range edges {
-					if here[lv][e.From] && alive(j, e.W) {
-						to[e.To] = true
-					}
+			mark := func(f *algebra.Fan, to []bool) {
+				for t := range to {
+					to[t] = slices.ContainsFunc(f.To(t), func(e algebra.Source) bool { return here[lv][e.From] && alive(j, e.W) })
 				}
 			}
-			mark(v.in, next[lv])
-			mark(v.call, calls[lv])
-			mark(v.out, left[lv])
+			mark(&v.in, next[lv])
+			mark(&v.call, calls[lv])
+			mark(&v.out, left[lv])
 		}
 		g.resume(next, called, left, calls)
 		for lv := range calls {

@@ -31,38 +31,23 @@ type level struct {
 	// machine state of each state; the padding state is encoded as the number of machine states
 	states []int32
 	final  []bool
-	in     []algebra.Arrow
-	call   []algebra.Arrow
-	out    []algebra.Arrow
+	in     algebra.Fan // edges to states
+	call   algebra.Fan // edges to calls
+	out    algebra.Fan // edges to exits
 	calls  []call
 	groups []group
 	halves []half
 	exits  []int32 // exit of the reader for each exit of the level
 }
 
+// edges returns the number of edges.
+func (v *level) edges() int { return len(v.in.All) + len(v.call.All) + len(v.out.All) }
+
 // start describes how a level is entered. If q ≥ 0, the level is entered at state q. Otherwise it
 // is entered at a half-position whose next move calls start sub and pushes symbol. The field depth
 // is the number of such calls. A start is computed after its start sub.
 type start struct {
 	level, q, symbol, sub, depth int32
-}
-
-// fan holds the edges of one kind in a level, sorted by target. The edges to target t have
-// indices at[t]…at[t+1]−1.
-type fan struct{ at, from, w []int32 }
-
-func newFan(es []algebra.Arrow, targets int) fan {
-	to := make([]int32, len(es))
-	for i, e := range es {
-		to[i] = e.To
-	}
-	f := fan{from: make([]int32, len(es)), w: make([]int32, len(es))}
-	var list []int32
-	f.at, list = algebra.Group(to, targets)
-	for i, k := range list {
-		f.from[i], f.w[i] = es[k].From, es[k].W
-	}
-	return f
 }
 
 // merged lists the exits of a callee after which the caller continues at the same place.
@@ -73,9 +58,8 @@ type merged struct {
 
 // arrangement holds a level in the order in which spans processes it.
 type arrangement struct {
-	in, call, out fan
-	places        []node     // nodes at which the level continues after a return
-	nodes         [][]merged // for each group, the exits of the callee by place
+	places []node     // nodes at which the level continues after a return
+	nodes  [][]merged // for each group, the exits of the callee by place
 	// call by group and by number of the start in the callee, −1 if there is none
 	callOf [][]int32
 }
@@ -107,7 +91,6 @@ func newPlan(g *Graph, depth []int32) *plan {
 	}
 	for lv := range g.levels {
 		v, a := &g.levels[lv], &p.levels[lv]
-		a.in, a.call, a.out = newFan(v.in, len(v.states)), newFan(v.call, len(v.calls)), newFan(v.out, len(v.exits))
 		place := map[node]int32{}
 		for i, group := range v.groups {
 			callOf := make([]int32, starts[group.callee])
@@ -161,7 +144,7 @@ func (p *plan) add(r round) {
 
 // depths returns, for each exit, the largest number of returns that may follow it within its
 // token.
-func depths(after [][]outcome) []int32 {
+func depths(after [][]resumption) []int32 {
 	d := make([]int32, len(after))
 	known := make([]bool, len(after))
 	var find func(k int32) int32

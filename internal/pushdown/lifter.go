@@ -11,33 +11,44 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// limit bounds the number of pairs of a state and a token class that a lift stores, and waiting the
-// number of its waits.
+// limit bounds what a lift keeps: the pairs of its effects and rows, and the steps between them.
+// waiting bounds the number of its waits.
 const (
 	limit   = 1 << 24
 	waiting = 1 << 22
 )
 
-// lifter reads every token from every state and groups tokens with equal outcomes into classes.
+// lifter reads every token from every state and groups tokens with equal outcomes into classes. It
+// divides the states into families: the rows of a family have the same shape, but shapes of few states
+// share a family. What a text does to the states of one family is an effect. What it does to all states is
+// an action, a list of effects, one for each family with a state that is alive. Few effects occur, since
+// most texts that differ in one family are alike in the others.
 type lifter struct {
 	reader
-	v       *Vocabulary
-	n       int32             // number of states
-	next    []int32           // next[c·n+q] is the state after a byte of class c in state q, dead or leave
-	numbers map[outcome]int32 // of outcomes that leave the level
-	list    []outcome         // outcome n+i is list[i]; outcome q < n is to continue at state q
-	rows    table             // of the states and outcomes of each class
-	runs    []classRun        // of all tokens that spell a text, in the order of their texts
-	sizes   []int32           // number of tokens of each class
-	pairs   int
+	v        *Vocabulary
+	n        int32             // number of states
+	shape    []int32           // of the row of each state
+	family   []int32           // of each state
+	families int               // number of families
+	next     []int32           // next[c·n+q] is the state after a byte of class c in state q, dead or leave
+	numbers  map[outcome]int32 // of outcomes that leave the level
+	list     []outcome         // outcome n+i is list[i]; outcome q < n is to continue at state q
+	rows     table[pair]       // states and outcomes: what the tokens of a class do to a family
+	classes  table[int32]      // rows of each class
+	runs     []classRun        // of all tokens that spell a text, in the order of their texts
+	sizes    []int32           // number of tokens of each class
+	pairs    int               // number of pairs in rows
+	kept     int               // number of pairs and steps
+	work     int               // since the context was last asked
 
-	// cache of the effects of texts; most texts have the effect of an earlier one
-	memory  memory
-	most    int         // maximum number of pairs in memory
-	depth   []prefix    // of the current token, by length
+	effects memory[pair, effect]
+	actions memory[int32, action]
+	depth   []int32     // actions of the beginnings of the current token, by length
 	space   space[pair] // of rows and effects
+	lists   space[int32]
 	waits   []wait
 	waiting []int32 // for each state, the wait at its call or return, 0 if unknown
+	queue   []int32 // scratch of resolve
 	alike   partitions
 
 	fill []int32 // of reset and members
@@ -68,99 +79,89 @@ type wait struct {
 	longer  int32 // the wait after one more byte, 0 if unknown
 	token   int32 // last token that ended here, and its outcome, −1 if dead
 	outcome int32
+	from    int32 // first state from which the last token leads here
 }
 
-// prefix is the effect of a text on all states. It has a number in the memory of its generation.
-// While that is the memory, the field pairs may be missing.
-type prefix struct {
-	pairs      []pair
-	id         int32
-	generation int32
+// memory numbers the different effects or actions of texts.
+type memory[E comparable, I any] struct {
+	table[E]
+	about []I
+	steps []int32 // 2 + the number after one more byte, by number and byte class; 0 if unknown
 }
 
-// memory caches and numbers the effects of texts.
-type memory struct {
-	generation int32
-	table
-	effects []effect
-	steps   []int32 // 1 + the number of the effect after one more byte, by effect and byte class; 0 if unknown
-	kept    int
-}
-
-// effect holds what is known of an effect in the memory.
+// effect holds what is known of an effect.
 type effect struct {
 	nested bool    // whether some pair leads to a wait
-	class  int32   // 2 + the class of the tokens with this effect, 0 if unknown
-	first  []uint8 // see the method first, nil if unknown
 	asked  bool    // whether some step was computed
-	// the set of the kinds of bytes that do not change the effect, if some byte was seen not to. It
-	// contains the kind end unless the effect is nested.
+	row    int32   // 1 + the row of the tokens with this effect, 0 if unknown
+	first  []uint8 // see the method first, nil if unknown
+	loop   uint64  // see the method loop, 0 if unknown
+}
+
+// action holds what is known of an action.
+type action struct {
+	nested bool  // whether some effect is nested
+	class  int32 // 2 + the class of the tokens with this action, 0 if unknown
+	// the set of the kinds of bytes that do not change the action, if some byte was seen not to. It
+	// contains the kind end unless the action is nested.
 	loop uint64
 }
 
-// clear forgets all effects.
-func (m *memory) clear() {
+// clear forgets everything.
+func (m *memory[E, I]) clear() {
 	m.table.clear()
-	clear(m.effects)
-	m.effects, m.steps, m.kept = m.effects[:0], m.steps[:0], 0
-	m.generation++
+	clear(m.about)
+	m.about, m.steps = m.about[:0], m.steps[:0]
 }
 
-// remembered bounds the number of pairs in a memory. A memory that would exceed it is cleared.
-const remembered = 1 << 21
+// add adds x, which is not in the memory, with no steps yet.
+func (m *memory[E, I]) add(h uint64, x []E, about I, classes int) {
+	m.table.add(h, x)
+	m.about = append(m.about, about)
+	n := len(m.steps)
+	m.steps = slices.Grow(m.steps, classes)[:n+classes]
+	clear(m.steps[n:])
+}
 
 // read walks the sorted tokens as a trie, together with the states that are alive at every
-// prefix, and groups tokens by their effect.
+// prefix, and groups tokens by their action.
 func (l *lifter) read(ctx context.Context) error {
-	root := prefix{pairs: l.space.take(int(l.n)), generation: -1}
-	for q := range root.pairs {
-		root.pairs[q] = pair{int32(q), int32(q)}
-	}
-	l.depth = append(l.depth[:0], root)
-	v, m := l.v, &l.memory
-	work := 0
+	l.depth = append(l.depth[:0], l.begin())
+	v := l.v
+	l.work = 0
 	for i := 0; i < len(v.order); {
 		l.depth = l.depth[:v.shared[i]+1]
-		same := i + 1  // index of the first token whose effect may differ from that of token i
+		same := i + 1  // index of the first token whose action may differ from that of token i
 		at := int32(0) // first byte of token i that it does not share with the one before
 		if i > 0 {
 			at = v.upto[i-1]
 		}
 		for ; at < v.upto[i]; at++ {
-			p := &l.depth[len(l.depth)-1]
-			work += 64
-			next := l.known(p, l.m.Class[v.rest[at]])
-			if next.generation < 0 {
-				work += len(l.pairsOf(p))
-				if next = l.extend(p, v.rest[at]); len(l.waits) > waiting {
+			from, class := l.depth[len(l.depth)-1], l.m.Class[v.rest[at]]
+			l.work += 64
+			to := l.actions.steps[int(from)*l.m.Classes+int(class)] - 2
+			if to < 0 {
+				if to = l.act(from, class); len(l.waits) > waiting {
 					return &constraint.LimitError{What: "positions in tokens within calls", Value: len(l.waits), Bound: waiting}
 				}
+				if l.kept > limit {
+					return &constraint.LimitError{What: "outcomes of texts in states", Value: l.kept, Bound: limit}
+				}
 			}
-			l.depth = append(l.depth, next)
-			if next.generation >= 0 && v.kinds[at]&^m.effects[next.id].loop == 0 {
-				// No byte that follows changes the effect, so all tokens that begin like this have it.
+			l.depth = append(l.depth, to)
+			if v.kinds[at]&^l.actions.about[to].loop == 0 {
+				// No byte that follows changes the action, so all tokens that begin like this have it.
 				same = int(v.ends[at])
 				break
 			}
 		}
-		if i == 0 || work > 1<<20 {
-			work = 0
+		if i == 0 || l.work > 1<<20 {
+			l.work = 0
 			if poll.Err(ctx) != nil {
 				return context.Cause(ctx)
 			}
 		}
-		p := &l.depth[len(l.depth)-1]
-		c := int32(-2)
-		if p.generation == m.generation {
-			c = m.effects[p.id].class - 2
-		}
-		if c == -2 {
-			work += 8 * len(l.pairsOf(p)) // the rest of the token is read from states that wait
-			var err error
-			if c, err = l.classify(v.order[i], p); err != nil {
-				return err
-			}
-		}
+		c := l.classify(v.order[i], l.depth[len(l.depth)-1])
 		if c >= 0 {
 			l.sizes[c] += int32(same - i)
 		}
@@ -174,72 +175,185 @@ func (l *lifter) read(ctx context.Context) error {
 	return nil
 }
 
-// known returns the effect of the text of p followed by a byte of the given class, with generation −1
-// if the memory does not have it.
-func (l *lifter) known(p *prefix, class uint8) prefix {
-	if m := &l.memory; p.generation == m.generation {
-		if x := m.steps[int(p.id)*l.m.Classes+int(class)]; x > 0 {
-			return prefix{id: x - 1, generation: m.generation}
-		}
+// begin returns the action of the empty text.
+func (l *lifter) begin() int32 {
+	from := resize(l.fill, l.families+1)
+	for _, k := range l.family {
+		from[k+1]++
 	}
-	return prefix{generation: -1}
+	for k := range l.families {
+		from[k+1] += from[k]
+	}
+	pairs := l.space.take(int(l.n))
+	for q, k := range l.family {
+		pairs[from[k]] = pair{int32(q), int32(q)}
+		from[k]++
+	}
+	l.fill = from
+	list, h := l.lists.take(l.families)[:0], uint64(0)
+	for at := 0; at < len(pairs); {
+		// Now from[k] is the end of family k.
+		end := int(from[l.family[pairs[at].q]])
+		x, sum := pairs[at:end:end], uint64(0)
+		for _, y := range x {
+			sum += y.hash()
+		}
+		id := l.keep(x, sum, false)
+		list, h = append(list, id), h+hash(id)
+		at = end
+	}
+	return l.keepAction(list, h, false)
 }
 
-// pairsOf returns the pairs of the effect p.
-func (l *lifter) pairsOf(p *prefix) []pair {
-	if p.generation == l.memory.generation {
-		return l.memory.list[p.id]
+// act returns the action of a text with the given action followed by a byte of the given class.
+func (l *lifter) act(from int32, class uint8) int32 {
+	m, effects := &l.actions, &l.effects
+	was, classes := m.list[from], l.m.Classes
+	list, h, nested := l.lists.peek(len(was))[:0], uint64(0), false
+	l.work += len(was)
+	for _, e := range was {
+		to := effects.steps[int(e)*classes+int(class)] - 2
+		if to == -2 {
+			to = l.extend(e, class)
+		}
+		if to >= 0 {
+			list = append(list, to)
+			h += hash(to)
+			nested = nested || effects.about[to].nested
+		}
 	}
-	return p.pairs
+	to, ok := m.find(h, list)
+	if !ok {
+		to = l.keepAction(l.lists.take(len(list)), h, nested)
+	}
+	m.steps[int(from)*classes+int(class)] = to + 2
+	if a := &m.about[to]; to == from && a.loop == 1<<end {
+		a.loop = ^uint64(0)
+		for _, e := range list {
+			a.loop &= l.loop(e)
+		}
+	}
+	return to
+}
+
+// keepAction adds an action that is not known yet and returns its number.
+func (l *lifter) keepAction(list []int32, h uint64, nested bool) int32 {
+	a := action{nested: nested}
+	if !nested {
+		a.loop = 1 << end
+	}
+	l.kept += (len(list) + l.m.Classes) / 2
+	l.actions.add(h, list, a, l.m.Classes)
+	return int32(len(l.actions.list)) - 1
+}
+
+// keep adds an effect that is not known yet and returns its number.
+func (l *lifter) keep(pairs []pair, h uint64, nested bool) int32 {
+	l.kept += len(pairs) + l.m.Classes/2
+	l.effects.add(h, pairs, effect{nested: nested}, l.m.Classes)
+	return int32(len(l.effects.list)) - 1
 }
 
 // classify returns the class of the tokens with the same outcomes as token t, −1 if all are dead.
-// The prefix p is the effect of the token's text.
-func (l *lifter) classify(t int32, p *prefix) (int32, error) {
-	l.remember(p)
-	e := &l.memory.effects[p.id]
-	if e.class > 0 {
-		return e.class - 2, nil
+// The token's text has the given action.
+func (l *lifter) classify(t, of int32) int32 {
+	a := &l.actions.about[of]
+	if a.class > 0 {
+		return a.class - 2
 	}
-	row, h := l.pairsOf(p), l.memory.hashes[p.id]
-	if e.nested {
-		row, h = l.outcomes(t, row)
+	effects := l.actions.list[of]
+	if a.nested {
+		l.resolve(t, effects)
 	}
-	if len(row) == 0 {
-		return -1, nil
-	}
-	c, ok := l.rows.find(h, row)
-	if !ok {
-		if e.nested {
-			row = l.space.take(len(row)) // it is there
-		}
-		l.rows.add(h, row)
-		l.sizes = append(l.sizes, 0)
-		if l.pairs += len(row); l.pairs > limit {
-			return 0, &constraint.LimitError{What: "pairs of state and token class", Value: l.pairs, Bound: limit}
+	list, h := l.lists.peek(len(effects))[:0], uint64(0)
+	for _, e := range effects {
+		if r := l.row(e); r >= 0 {
+			list = append(list, r)
+			h += hash(r)
 		}
 	}
-	if !e.nested {
-		e.class = c + 2
+	c := int32(-1)
+	if len(list) > 0 {
+		var ok bool
+		if c, ok = l.classes.find(h, list); !ok {
+			l.classes.add(h, l.lists.take(len(list)))
+			l.kept += len(list) / 2
+			l.sizes = append(l.sizes, 0)
+		}
 	}
-	return c, nil
+	if !a.nested {
+		a.class = c + 2
+	}
+	return c
 }
 
-// outcomes returns the outcomes of token t, whose text has the given effect, and their hash. The
-// outcomes are in the space's next entries, which are not taken yet.
-func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
-	row = l.space.peek(len(effect))[:0]
+// resolve finds the outcomes of token t at the waits to which the given effects lead. The token is read
+// from the waits in the order of the states that lead there.
+func (l *lifter) resolve(t int32, effects []int32) {
+	l.queue = l.queue[:0]
+	for _, e := range effects {
+		if !l.effects.about[e].nested {
+			continue
+		}
+		l.work += 8 * len(l.effects.list[e])
+		for _, x := range l.effects.list[e] {
+			if x.o < l.n {
+				continue
+			}
+			if w := &l.waits[x.o-l.n]; w.token != t {
+				w.token, w.from = t, x.q
+				l.queue = append(l.queue, x.o-l.n)
+			} else {
+				w.from = min(w.from, x.q)
+			}
+		}
+	}
+	slices.SortFunc(l.queue, func(a, b int32) int { return cmp.Compare(l.waits[a].from, l.waits[b].from) })
 	text := l.v.Tokens[t]
+	for _, i := range l.queue {
+		w := &l.waits[i]
+		w.outcome = -1
+		if o := l.run(w.q, text[len(text)-int(w.ago):]); o.kind != Dead {
+			w.outcome = l.number(o)
+		}
+	}
+}
+
+// row returns the row of the tokens with the given effect, −1 if it is dead. If the effect is nested,
+// its waits must have been resolved.
+func (l *lifter) row(e int32) int32 {
+	x := &l.effects.about[e]
+	if x.row > 0 {
+		return x.row - 1
+	}
+	row, h := l.effects.list[e], l.effects.hashes[e]
+	if x.nested {
+		if row, h = l.outcomes(row); len(row) == 0 {
+			return -1
+		}
+	}
+	r, ok := l.rows.find(h, row)
+	if !ok {
+		if x.nested {
+			row = l.space.take(len(row)) // it is there
+			l.kept += len(row)
+		}
+		l.rows.add(h, row)
+		l.pairs += len(row)
+	}
+	if !x.nested {
+		x.row = r + 1
+	}
+	return r
+}
+
+// outcomes returns the pairs of an effect with the outcomes at its waits, and their hash. The result is
+// in the space's next entries, which are not taken yet.
+func (l *lifter) outcomes(effect []pair) (row []pair, h uint64) {
+	row = l.space.peek(len(effect))[:0]
 	for _, x := range effect {
 		if x.o >= l.n {
-			w := &l.waits[x.o-l.n]
-			if w.token != t {
-				w.token, w.outcome = t, -1
-				if o := l.run(w.q, text[len(text)-int(w.ago):]); o.kind != Dead {
-					w.outcome = l.number(o)
-				}
-			}
-			if x.o = w.outcome; x.o < 0 {
+			if x.o = l.waits[x.o-l.n].outcome; x.o < 0 {
 				continue
 			}
 		}
@@ -315,23 +429,24 @@ func (l *lifter) members() (all []int32, m [][]int32, great []uint64) {
 	return all, m, great
 }
 
-// extend returns the effect of the text of p followed by the byte b.
-func (l *lifter) extend(p *prefix, b byte) prefix {
-	m := &l.memory
-	l.remember(p)
-	step, class := l.step(p.id), l.m.Class[b]
-	if e := &m.effects[p.id]; e.asked {
+// extend returns the effect of a text with effect e followed by a byte of the given class, −1 if it is
+// dead.
+func (l *lifter) extend(e int32, class uint8) int32 {
+	m := &l.effects
+	step := m.steps[int(e)*l.m.Classes:][:l.m.Classes]
+	if x := &m.about[e]; x.asked {
 		// Most effects are asked for only one step. The others are worth finding out which classes act
 		// alike.
-		like := l.first(p)[class]
+		like := l.first(e)[class]
 		step[class], class = step[like], like
 	} else {
-		e.asked = true
+		x.asked = true
 	}
-	if x := step[class]; x > 0 {
-		return prefix{id: x - 1, generation: m.generation}
+	if step[class] > 0 {
+		return step[class] - 2
 	}
-	pairs := m.list[p.id]
+	pairs := m.list[e]
+	l.work += len(pairs)
 	row, h, nested := l.space.peek(len(pairs)), uint64(0), false
 	to := l.column(class)
 	n := 0
@@ -351,26 +466,15 @@ func (l *lifter) extend(p *prefix, b byte) prefix {
 		n++
 		h += x.hash()
 	}
-	row = row[:n]
-	if m.kept+len(row) > l.most {
-		// remembered by the next generation, if anyone asks
-		return prefix{pairs: l.space.take(n), generation: -1}
+	id := int32(-1)
+	if n > 0 {
+		var ok bool
+		if id, ok = m.find(h, row[:n]); !ok {
+			id = l.keep(l.space.take(n), h, nested)
+		}
 	}
-	known := len(m.list)
-	id := l.store(row, h, nested)
-	if len(m.list) > known {
-		l.space.take(n)
-	}
-	l.step(p.id)[class] = id + 1 // the method store may have moved the step
-	if e := &m.effects[id]; id == p.id && e.loop == 1<<end {
-		e.loop = l.loop(p)
-	}
-	return prefix{id: id, generation: m.generation}
-}
-
-// step returns the part of the memory's steps for an effect.
-func (l *lifter) step(id int32) []int32 {
-	return l.memory.steps[int(id)*l.m.Classes:][:l.m.Classes]
+	m.steps[int(e)*l.m.Classes+int(class)] = id + 2 // the method keep may have moved the steps
+	return id
 }
 
 // column returns the part of next for a byte class.
@@ -397,9 +501,14 @@ func (l *lifter) longer(o int32) int32 {
 	return l.waits[o-l.n].longer
 }
 
-// loop returns the set of the kinds of bytes that do not change the effect p, which has no wait.
-func (l *lifter) loop(p *prefix) uint64 {
-	first, pairs := l.first(p), l.pairsOf(p)
+// loop returns the set of the kinds of bytes that do not change the effect e, which has no wait. It
+// contains the kind end.
+func (l *lifter) loop(e int32) uint64 {
+	x := &l.effects.about[e]
+	if x.loop > 0 {
+		return x.loop
+	}
+	first, pairs := l.first(e), l.effects.list[e]
 	var known, loops [256]bool // by byte class
 	set := ^uint64(0)
 	for b, k := range kind {
@@ -415,17 +524,21 @@ func (l *lifter) loop(p *prefix) uint64 {
 			set &^= 1 << k
 		}
 	}
+	x.loop = set
 	return set
 }
 
-// first returns, for each byte class, a class that has the same effect after the text of p.
-func (l *lifter) first(p *prefix) []uint8 {
-	e := &l.memory.effects[p.id]
-	if e.first == nil {
-		e.first = l.alike.of(l.m, l.pairsOf(p))
+// first returns, for each byte class, a class that has the same effect after a text with effect e.
+func (l *lifter) first(e int32) []uint8 {
+	x := &l.effects.about[e]
+	if x.first == nil {
+		x.first = l.alike.of(l.m, l.shape, l.effects.list[e])
 	}
-	return e.first
+	return x.first
 }
+
+// refined bounds what is kept of partitions.
+const refined = 1 << 21
 
 // partitions divides byte classes into sets that act alike. A partition is stored as the first class
 // of the set of each class. It is refined by one shape of rows after another.
@@ -459,19 +572,16 @@ func (p *partitions) add(row []uint8) int32 {
 }
 
 // of returns a partition of the byte classes into sets that act alike on the positions of an effect.
-func (p *partitions) of(m *Machine, effect []pair) []uint8 {
-	n, at := int32(m.States()), int32(0)
-	if len(effect) == int(n) { // no state is dead; the positions then mostly tell all classes apart
-		return p.list[1]
-	}
+func (p *partitions) of(m *Machine, shape []int32, effect []pair) []uint8 {
+	n, at := int32(len(shape)), int32(0)
 	for _, x := range effect {
 		if x.o >= n {
 			continue
 		}
-		k := m.Rows.shape(x.o)
+		k := shape[x.o]
 		to := p.next[int(at)*p.shapes+int(k)] - 1
 		if to < 0 {
-			if len(p.next) > remembered {
+			if len(p.next) > refined {
 				return p.list[1]
 			}
 			to = p.refined(at, m.Rows.slotsOf(k))
@@ -513,51 +623,6 @@ func refine(row []uint8, equal func(a, b uint8) bool) {
 	}
 }
 
-// remember stores the effect p in the memory and sets the number of p.
-func (l *lifter) remember(p *prefix) {
-	m := &l.memory
-	if p.generation == m.generation {
-		return
-	}
-	if m.kept+len(p.pairs) > l.most && m.kept > 0 {
-		for i := range l.depth { // their pairs are known only to this memory
-			x := &l.depth[i]
-			x.pairs = l.pairsOf(x)
-		}
-		m.clear()
-		l.space = space[pair]{} // what it holds is used as long as needed
-	}
-	h, nested := uint64(0), false
-	for _, x := range p.pairs {
-		h += x.hash()
-		nested = nested || x.o >= l.n
-	}
-	id := l.store(p.pairs, h, nested)
-	p.id, p.generation = id, m.generation
-}
-
-// store returns the number in the memory of an effect, and stores it, without a copy, if it is new.
-func (l *lifter) store(pairs []pair, h uint64, nested bool) int32 {
-	m := &l.memory
-	id, ok := m.find(h, pairs)
-	if !ok {
-		m.add(h, pairs)
-		e := effect{nested: nested}
-		if !nested {
-			e.loop = 1 << end
-		}
-		if len(pairs) == 0 {
-			e.class = 1
-		}
-		m.effects = append(m.effects, e)
-		n := len(m.steps)
-		m.steps = slices.Grow(m.steps, l.m.Classes)[:n+l.m.Classes]
-		clear(m.steps[n:])
-		m.kept += len(pairs)
-	}
-	return id
-}
-
 // space hands out slices that are parts of larger ones. Their entries are arbitrary.
 type space[E any] struct {
 	all  [][]E
@@ -590,9 +655,9 @@ func (s *space[E]) peek(n int) []E {
 // reset takes back all entries.
 func (s *space[E]) reset() { s.used, s.free = 0, nil }
 
-// table numbers lists of pairs. The hash of a list is the sum of its pairs' hashes.
-type table struct {
-	list   [][]pair
+// table numbers lists. The hash of a list is the sum of its entries' hashes.
+type table[E comparable] struct {
+	list   [][]E
 	hashes []uint64 // of the lists
 	// 1 + the number of a list, 0 if free. The number is at the place that the hash determines, or at the
 	// first free place after it. The length is a power of two.
@@ -601,7 +666,7 @@ type table struct {
 
 // find returns the number of x. If x is not in the table, find returns the number that x would get,
 // and false.
-func (t *table) find(h uint64, x []pair) (int32, bool) {
+func (t *table[E]) find(h uint64, x []E) (int32, bool) {
 	if len(t.places) > 0 {
 		for at := t.place(h); t.places[at] > 0; at = (at + 1) % len(t.places) {
 			if i := t.places[at] - 1; t.hashes[i] == h && slices.Equal(t.list[i], x) {
@@ -613,7 +678,7 @@ func (t *table) find(h uint64, x []pair) (int32, bool) {
 }
 
 // add adds x, which is not in the table.
-func (t *table) add(h uint64, x []pair) {
+func (t *table[E]) add(h uint64, x []E) {
 	t.list, t.hashes = append(t.list, x), append(t.hashes, h)
 	from := len(t.list) - 1
 	if 2*len(t.list) > len(t.places) {
@@ -628,17 +693,22 @@ func (t *table) add(h uint64, x []pair) {
 	}
 }
 
-func (t *table) place(h uint64) int { return int(h>>32) & (len(t.places) - 1) }
+func (t *table[E]) place(h uint64) int { return int(h>>32) & (len(t.places) - 1) }
 
 // clear removes all lists.
-func (t *table) clear() {
+func (t *table[E]) clear() {
 	clear(t.list)
 	clear(t.places)
 	t.list, t.hashes = t.list[:0], t.hashes[:0]
 }
 
-func (x pair) hash() uint64 {
-	hi, lo := bits.Mul64((uint64(uint32(x.q))<<32|uint64(uint32(x.o)))^0xD6E8FEB86659FD93, 0x9E3779B97F4A7C15)
+func (x pair) hash() uint64 { return mix(uint64(uint32(x.q))<<32 | uint64(uint32(x.o))) }
+
+// hash returns the hash of a number in a list.
+func hash(x int32) uint64 { return mix(uint64(uint32(x))) }
+
+func mix(x uint64) uint64 {
+	hi, lo := bits.Mul64(x^0xD6E8FEB86659FD93, 0x9E3779B97F4A7C15)
 	return hi ^ lo
 }
 
@@ -693,29 +763,31 @@ func newLifter(m *Machine, v *Vocabulary) *lifter {
 
 // release puts the lifter, which must not be used any more, among those that later lifts use.
 func (l *lifter) release() {
-	m := &l.memory
-	if max(l.pairs, len(l.waits), m.kept, cap(m.list), cap(l.next)/2, cap(m.steps)/2) > pooled || m.generation > 0 {
+	if max(l.kept, len(l.waits), cap(l.after.list), cap(l.effects.list), cap(l.actions.list), cap(l.next)/2, cap(l.effects.steps)/2, cap(l.actions.steps)/2) > pooled {
 		return
 	}
-	l.v, l.reader = nil, reader{}
-	b := &l.builder // its graph and all that belongs to it are let go
-	b.Graph, b.l, b.lists, b.entered, b.half = nil, nil, nil, nil, nil
+	l.v, l.m, l.starts, l.exits = nil, nil, nil, nil
+	l.builder.release()
 	lifters.Put(l)
 }
 
 // reset prepares for a lift. It keeps nothing of an earlier one but memory.
 func (l *lifter) reset(m *Machine, v *Vocabulary) {
 	n := m.States()
-	l.v, l.n, l.most, l.pairs = v, int32(n), remembered, 0
-	l.reader = reader{m: m, exits: map[exit]int32{}, find: map[start]int32{}, same: map[string]int32{}}
+	l.v, l.n, l.pairs, l.kept = v, int32(n), 0, 0
+	l.m, l.starts, l.exits, l.find = m, nil, map[exit]int32{}, map[start]int32{}
+	l.after.clear()
+	l.resumptions.reset()
 	l.numbers, l.list = map[outcome]int32{}, l.list[:0]
 	l.rows.clear()
-	l.memory.clear()
-	l.memory.generation = 0
+	l.classes.clear()
+	l.effects.clear()
+	l.actions.clear()
 	l.runs, l.sizes, l.waits = l.runs[:0], l.sizes[:0], l.waits[:0]
 	l.waiting = resize(l.waiting, n)
 	l.alike.reset(m)
 	l.space.reset()
+	l.lists.reset()
 	l.next = slices.Grow(l.next[:0], n*m.Classes)[:n*m.Classes]
 	l.fill = l.fill[:0] // where the moves lead
 	for _, a := range m.Rows.moves {
@@ -734,6 +806,28 @@ func (l *lifter) reset(m *Machine, v *Vocabulary) {
 			column[q] = l.fill[x.moves+int32(m.Rows.slots[int(x.slots)+c])]
 		}
 	}
+	l.divide()
+}
+
+// few is the number of states below which shapes share a family. An action then has fewer effects.
+const few = 4
+
+// divide divides the states into families.
+func (l *lifter) divide() {
+	l.shape, l.family = slices.Grow(l.shape[:0], int(l.n))[:l.n], slices.Grow(l.family[:0], int(l.n))[:l.n]
+	states := resize(l.fill, len(l.m.Rows.width)) // of each shape
+	for q := range l.shape {
+		k := l.m.Rows.shape(int32(q))
+		l.shape[q] = k
+		states[k]++
+	}
+	for q, k := range l.shape {
+		l.family[q] = 0
+		if states[k] >= few {
+			l.family[q] = 1 + k
+		}
+	}
+	l.fill, l.families = states, 1+len(states)
 }
 
 // trim returns the graph of those parts that are reachable from the start. It works level by level.
@@ -762,13 +856,19 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 		}
 	}
 	b.pad()
-	for s := range b.entered {
-		g.order = append(g.order, s)
+	for lv := range g.levels {
+		b.fans(int32(lv))
+	}
+	g.weights = newWeights(b.lists.list)
+	for s, yes := range b.entered {
+		if yes {
+			g.order = append(g.order, int32(s))
+		}
 	}
 	slices.SortFunc(g.order, func(x, y int32) int {
 		return cmp.Or(cmp.Compare(g.starts[x].depth, g.starts[y].depth), cmp.Compare(x, y))
 	})
-	g.plan = newPlan(g, depths(l.after))
+	g.plan = newPlan(g, depths(l.after.list))
 	g.blocks = newBlocks(g, tokens, great)
 	return g, meter.Poll()
 }

@@ -1,6 +1,9 @@
 package pushdown
 
-import "encoding/binary"
+import (
+	"cmp"
+	"slices"
+)
 
 // outcome is the effect of the bytes of a token, or of its remaining bytes, in some state. It
 // is Dead, Inside (continuing at state a), Call (pushing symbol a and entering start b) or
@@ -16,15 +19,25 @@ type exit struct {
 	rest   string
 }
 
+// resumption is the outcome of the rest of a token after a return, for a symbol of the call.
+type resumption struct {
+	symbol int32
+	outcome
+}
+
+func (x resumption) hash() uint64 {
+	return mix(mix(uint64(uint32(x.symbol))<<32|uint64(uint32(x.a))) + uint64(uint32(x.b))<<2 + uint64(x.kind))
+}
+
 // reader runs texts through a machine and numbers starts and exits.
 type reader struct {
-	m     *Machine
-	exits map[exit]int32
-	// outcome of the remaining bytes after a return, by exit and symbol of the call
-	after  [][]outcome
-	same   map[string]int32 // exits by their row in the field after, to merge equal exits
-	starts []start
-	find   map[start]int32
+	m           *Machine
+	exits       map[exit]int32
+	after       table[resumption] // of each exit that are not dead, by ascending symbol
+	resumptions space[resumption] // of after
+	open        []resumption      // of the exits that are being found, one after another
+	starts      []start
+	find        map[start]int32
 }
 
 // run returns the outcome of reading text in state q. Calls and returns that match inside the
@@ -71,31 +84,37 @@ func (r *reader) exit(x exit) int32 {
 	if i, ok := r.exits[x]; ok {
 		return i
 	}
-	after := make([]outcome, len(r.m.Resume))
-	alive := false
+	first, h := len(r.open), uint64(0)
 	for g, to := range r.m.Resume {
 		if q := to[x.symbol]; q >= 0 {
-			after[g] = r.run(q, x.rest)
-			alive = alive || after[g].kind != Dead
+			if o := r.run(q, x.rest); o.kind != Dead {
+				y := resumption{int32(g), o}
+				r.open = append(r.open, y)
+				h += y.hash()
+			}
 		}
 	}
-	id := int32(-1)
-	if alive {
-		var key []byte
-		for _, o := range after {
-			key = append(key, byte(o.kind))
-			key = binary.LittleEndian.AppendUint32(key, uint32(o.a))
-			key = binary.LittleEndian.AppendUint32(key, uint32(o.b))
-		}
+	id, list := int32(-1), r.open[first:]
+	if len(list) > 0 {
 		var ok bool
-		if id, ok = r.same[string(key)]; !ok {
-			id = int32(len(r.after))
-			r.same[string(key)] = id
-			r.after = append(r.after, after)
+		if id, ok = r.after.find(h, list); !ok {
+			row := r.resumptions.take(len(list))
+			copy(row, list)
+			r.after.add(h, row)
 		}
 	}
+	r.open = r.open[:first]
 	r.exits[x] = id
 	return id
+}
+
+// resume returns the outcome after exit k for a symbol of the call.
+func (r *reader) resume(k, symbol int32) outcome {
+	list := r.after.list[k]
+	if i, ok := slices.BinarySearchFunc(list, symbol, func(x resumption, s int32) int { return cmp.Compare(x.symbol, s) }); ok {
+		return list[i].outcome
+	}
+	return outcome{}
 }
 
 // enter returns the index of the start that enters state q with the remaining bytes rest,

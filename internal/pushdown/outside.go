@@ -30,7 +30,7 @@ type outside struct {
 
 func newOutside(s *spans) *outside {
 	return &outside{joints: joints{s: s, tapes: make([]*tape, len(s.levels)), leave: make([]turned, len(s.levels))},
-		whole: newWhole(s), weight: grid[float64](s.sites, len(s.g.weights))}
+		whole: newWhole(s), weight: grid[float64](s.sites, s.g.weights.count())}
 }
 
 // run computes the adjoints for the last call of spans.inside. The result bound is log₂ of the

@@ -312,23 +312,42 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestForgetting lifts with a memory that is emptied all the time.
-func TestForgetting(t *testing.T) {
+// The rows of a token's class hold the outcomes of reading the token from every state.
+func TestLiftReadsEveryToken(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 17))
-	classes := 0
+	several, called := 0, 0
 	for range 300 {
 		m, v := randomMachine(r, 3), randomTokens(r, 3, 12)
-		a, b := newLifter(m, v), newLifter(m, v)
-		b.most = r.IntN(12)
-		require.NoError(t, a.read(context.Background()))
-		require.NoError(t, b.read(context.Background()))
-		require.Equal(t, a.rows.list, b.rows.list)
-		require.Equal(t, a.runs, b.runs)
-		require.Zero(t, a.memory.generation)
-		classes += len(a.rows.list)
-		require.True(t, b.memory.generation > 0 || len(a.memory.list) < 12)
+		l := newLifter(m, v)
+		require.NoError(t, l.read(t.Context()))
+		i := 0
+		for _, run := range l.runs {
+			for ; i < int(run.end); i++ {
+				outcomes := make([]outcome, m.States())
+				if run.class >= 0 {
+					rows := l.classes.list[run.class]
+					for _, k := range rows {
+						for _, x := range l.rows.list[k] {
+							outcomes[x.q] = l.outcome(x.o)
+						}
+					}
+					if len(rows) > 1 {
+						several++
+					}
+				}
+				for q, got := range outcomes {
+					want := l.run(int32(q), v.Tokens[v.order[i]])
+					require.Equal(t, want, got)
+					if want.kind == Call {
+						called++
+					}
+				}
+			}
+		}
+		require.Len(t, v.order, i)
 	}
-	require.Greater(t, classes, 600)
+	require.Greater(t, several, 300)
+	require.Greater(t, called, 1000)
 }
 
 // A lift ends before its positions within calls take more memory than its pairs may.
@@ -351,6 +370,31 @@ func TestLiftLimitsWaits(t *testing.T) {
 	require.Less(t, limit.Value, limit.Bound+n)
 }
 
+// A lift ends before what it keeps takes too much memory: here, every text does something else.
+func TestLiftLimitsOutcomes(t *testing.T) {
+	exact.SkipUnderRace(t)
+	const n = 4200
+	m := &Machine{Classes: 2, Levels: 1, Level: make([]int32, n), Accept: make([]bool, n)}
+	m.Class['b'] = 1
+	var moves []Move
+	for q := range int32(n) {
+		moves = append(moves, Move{Kind: Inside, To: (q + 1) % n}, Move{})
+	}
+	m.Rows = rowsOf(2, moves)
+	require.NoError(t, m.Check())
+	tokens := make([]string, n)
+	for i := range tokens {
+		tokens[i] = strings.Repeat("a", i+1)
+	}
+	g, err := Lift(t.Context(), m, Prepare(tokens[:1000], nil, nil))
+	require.NoError(t, err)
+	require.Equal(t, 1000, g.weights.count())
+	_, err = Lift(t.Context(), m, Prepare(tokens, nil, nil))
+	var limit *constraint.LimitError
+	require.ErrorAs(t, err, &limit)
+	require.Less(t, limit.Value, limit.Bound+2*n)
+}
+
 // TestLiftersAreUsedAgain lifts machines with one lifter, which must keep nothing of an earlier lift,
 // whether or not it was ended early.
 func TestLiftersAreUsedAgain(t *testing.T) {
@@ -361,9 +405,6 @@ func TestLiftersAreUsedAgain(t *testing.T) {
 		m, v := randomMachine(r, 1+r.IntN(4)), randomTokens(r, 3, 2+r.IntN(90))
 		fresh := newLifter(m, v)
 		used.reset(m, v)
-		if i%5 == 0 {
-			used.most = r.IntN(12)
-		}
 		require.NoError(t, used.read(t.Context()))
 		if i%3 == 0 {
 			continue
@@ -423,9 +464,10 @@ func TestLiftClassesSubtreesAtOnce(t *testing.T) {
 		require.NoError(t, b.read(t.Context()))
 		require.Equal(t, b.runs, a.runs)
 		require.Equal(t, b.rows.list, a.rows.list)
+		require.Equal(t, b.classes.list, a.classes.list)
 		require.Equal(t, b.list, a.list)
-		for id, e := range a.memory.effects {
-			if len(a.memory.list[id]) > 0 && e.loop&^(1<<end) != 0 {
+		for id, x := range a.actions.about {
+			if len(a.actions.list[id]) > 0 && x.loop&^(1<<end) != 0 {
 				looped++
 			}
 		}

@@ -306,7 +306,7 @@ func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (fl
 	}
 	r.logs.trace(r.best, nil, func(site int, w int32) {
 		at := -1
-		for _, k := range r.g.weights[w] {
+		for _, k := range r.g.weights.of(w) {
 			if at < 0 || r.top[site][k] > r.top[site][at] {
 				at = int(k)
 			}
@@ -334,7 +334,7 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 	}
 	n, terms := r.levels, r.parts
 	r.numbers.trace(r.sum, random, func(site int, w int32) {
-		classes := r.g.weights[w]
+		classes := r.g.weights.of(w)
 		terms = terms[:0]
 		for _, k := range classes {
 			terms = append(terms, r.class[site][k])
@@ -363,7 +363,7 @@ func (r *Runner) drawSpans(x []int32, random *rand.Rand) {
 	r.walk.s = r.spans
 	r.walk.draw(random, func(site int, w int32) {
 		d := &r.walk
-		for _, k := range r.g.weights[w] {
+		for _, k := range r.g.weights.of(w) {
 			d.put(r.sums[site][k], step{from: k})
 		}
 		k := d.pick().from
@@ -419,7 +419,7 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 		class, nested, share := r.classes, r.nested, simd.Exp(r.shift[i]-r.down[i])
 		clear(nested)
 		clear(sum)
-		for w, classes := range r.g.weights {
+		for w := range r.g.weights.count() {
 			y, z := r.outer.of(i, w)
 			if y == 0 && z.M == 0 || r.spans.weight[i][w] == 0 {
 				continue
@@ -427,7 +427,7 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 			if y != 0 {
 				z = z.Plus(algebra.Scaled(y, 0))
 			}
-			for _, k := range classes {
+			for _, k := range r.g.weights.of(int32(w)) {
 				nested[k] += y
 				sum[k] = sum[k].Plus(z)
 			}
@@ -519,9 +519,9 @@ func (r *Runner) spread(dst []float64) {
 	r.classes = resize(r.classes, len(class))
 	for i := range r.sites {
 		clear(class)
-		for w, classes := range r.g.weights {
-			if y := r.back.weight[i][w]; y.M != 0 {
-				for _, k := range classes {
+		for w, y := range r.back.weight[i] {
+			if y.M != 0 {
+				for _, k := range r.g.weights.of(int32(w)) {
 					class[k] = class[k].Plus(y)
 				}
 			}

@@ -102,11 +102,11 @@ func (s *spans) raise(x []float64) {
 
 // terms collects the edges that lead to the given target and have a positive weight and a live
 // source. It reports whether it found any.
-func (s *spans) terms(p *panel, f *fan, target int, w []float64) bool {
+func (s *spans) terms(p *panel, f *algebra.Fan, target int, w []float64) bool {
 	at, coef, live, n := s.at[:0], s.coef[:0], p.live, int32(p.width)
-	for i := f.at[target]; i < f.at[target+1]; i++ {
-		if x, from := w[f.w[i]], f.from[i]; x != 0 && live[from] {
-			at, coef = append(at, from*n), append(coef, x)
+	for _, e := range f.To(target) {
+		if x := w[e.W]; x != 0 && live[e.From] {
+			at, coef = append(at, e.From*n), append(coef, x)
 		}
 	}
 	s.at, s.coef = at, coef
@@ -121,13 +121,13 @@ func (s *spans) within(p *panel, e int) {
 		if p.coming[q] {
 			clear(x)
 		}
-		if p.coming[q] = s.terms(p, &p.of.in, q, w); p.coming[q] {
+		if p.coming[q] = s.terms(p, &p.level.in, q, w); p.coming[q] {
 			simd.Fold(x, n, p.here, s.at, s.coef)
 		}
 	}
 	for k := range p.level.calls {
 		at := int32(-1)
-		if s.terms(p, &p.of.call, k, w) {
+		if s.terms(p, &p.level.call, k, w) {
 			at = p.newCall()
 			simd.Fold(p.call[at:int(at)+n], n, p.here, s.at, s.coef)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 func newSpans(g *Graph, sites, tile, least int) *spans {
-	s := &spans{g: g, sites: sites, tile: tile, least: least, weight: grid[float64](sites, len(g.weights)), total: make([]float64, sites+1),
+	s := &spans{g: g, sites: sites, tile: tile, least: least, weight: grid[float64](sites, g.weights.count()), total: make([]float64, sites+1),
 		need: grid[bool](sites, len(g.starts)), levels: make([]store, len(g.levels)), panels: make([]*panel, len(g.levels))}
 	for lv := range g.levels {
 		l := &s.levels[lv]
@@ -124,9 +124,9 @@ func (s *spans) relative(site int, class []float64, total float64) (by float64) 
 	n := algebra.Exponent(total)
 	down := algebra.Power(-n)
 	w := s.weight[site]
-	for i, classes := range s.g.weights {
+	for i := range w {
 		x := 0.0
-		for _, k := range classes {
+		for _, k := range s.g.weights.of(int32(i)) {
 			x += class[k]
 		}
 		if x > 0 && x*down < faint {
@@ -213,7 +213,7 @@ func (s *spans) edges(p *panel, e int) {
 		if p.leaves[k] {
 			clear(x)
 		}
-		if p.leaves[k] = s.terms(p, &p.of.out, k, w); p.leaves[k] {
+		if p.leaves[k] = s.terms(p, &p.level.out, k, w); p.leaves[k] {
 			simd.Fold(x, n, p.here, s.at, s.coef)
 			s.raise(x)
 		}

@@ -77,13 +77,13 @@ func (d *spanWalk) next() (c int, sub bool, j int, ok bool) {
 		}
 		return -1, false, d.e, true
 	}
-	d.arrive(&d.of.out, d.exit, d.e)
+	d.arrive(&d.v.out, d.exit, d.e)
 	d.halves(no, int32(d.exit), d.e)
 	return d.c, d.half, d.e, true
 }
 
 func (d *spanWalk) before(state int32, j int) {
-	d.arrive(&d.of.in, int(state), j)
+	d.arrive(&d.v.in, int(state), j)
 	for i, to := range d.of.places {
 		if to.state == state {
 			d.put(d.returned(j, i), step{kind: byReturn, from: int32(i)})
@@ -103,7 +103,7 @@ func (d *spanWalk) called(s step, j int) step {
 }
 
 func (d *spanWalk) calls(call int32, j int) {
-	d.arrive(&d.of.call, int(call), j)
+	d.arrive(&d.v.call, int(call), j)
 	d.halves(call, no, j)
 }
 
@@ -188,9 +188,9 @@ func (w *view) returned(j, place int) float64 {
 func (w *view) forward(j int) {
 	x := w.weight[j]
 	here, calls := w.states(j), w.callsAt(j)
-	along(calls, here, &w.of.call, x)
+	along(calls, here, &w.v.call, x)
 	next := w.states(j + 1)
-	along(next, here, &w.of.in, x)
+	along(next, here, &w.v.in, x)
 	for i, to := range w.of.places {
 		y := w.returned(j, i)
 		if y == 0 {
@@ -209,12 +209,12 @@ func (w *view) forward(j int) {
 	}
 }
 
-func along(dst, src []float64, f *fan, w []float64) {
+func along(dst, src []float64, f *algebra.Fan, w []float64) {
 	for t := range dst {
 		a := dst[t]
-		for i := f.at[t]; i < f.at[t+1]; i++ {
-			if y := src[f.from[i]]; y != 0 {
-				a += float64(y * w[f.w[i]])
+		for _, e := range f.To(t) {
+			if y := src[e.From]; y != 0 {
+				a += float64(y * w[e.W])
 			}
 		}
 		dst[t] = a
@@ -222,13 +222,13 @@ func along(dst, src []float64, f *fan, w []float64) {
 }
 
 // arrive adds to the candidate steps the edges that lead to the given target at site j.
-func (d *spanWalk) arrive(f *fan, target, j int) {
+func (d *spanWalk) arrive(f *algebra.Fan, target, j int) {
 	if j <= d.c {
 		return // the call itself is the first thing
 	}
 	here, x := d.states(j), d.weight[j]
-	for i := f.at[target]; i < f.at[target+1]; i++ {
-		d.put(float64(here[f.from[i]]*x[f.w[i]]), step{kind: byEdge, from: f.from[i], w: f.w[i]})
+	for _, e := range f.To(target) {
+		d.put(float64(here[e.From]*x[e.W]), step{kind: byEdge, from: e.From, w: e.W})
 	}
 }
 

@@ -45,19 +45,25 @@ func newTape(p *panel) *tape {
 	t := &tape{panel: p, returned: make([]returned, len(p.level.groups)),
 		behind: make([]behind, len(p.level.groups)), exponents: make([][]int32, len(p.level.groups))}
 	v := p.level
-	t.out.at = []int32{0}
-	for q := range v.states {
-		add := func(es []algebra.Arrow, first int) {
-			for _, x := range es {
-				if int(x.From) == q {
-					t.out.to, t.out.w = append(t.out.to, int32(first)+x.To), append(t.out.w, x.W)
-				}
+	fans := []struct {
+		*algebra.Fan
+		slot int32 // of its first target
+	}{{&v.in, 0}, {&v.call, int32(len(v.states))}, {&v.out, int32(len(v.states) + len(v.calls))}}
+	t.out.at = make([]int32, len(v.states)+1)
+	for _, f := range fans {
+		for _, e := range f.All {
+			t.out.at[e.From+1]++
+		}
+	}
+	next := upTo(t.out.at, nil)
+	t.out.to, t.out.w = make([]int32, v.edges()), make([]int32, v.edges())
+	for _, f := range fans {
+		for to := range len(f.At) - 1 {
+			for _, e := range f.To(to) {
+				t.out.to[next[e.From]], t.out.w[next[e.From]] = f.slot+int32(to), e.W
+				next[e.From]++
 			}
 		}
-		add(v.in, 0)
-		add(v.call, len(v.states))
-		add(v.out, len(v.states)+len(v.calls))
-		t.out.at = append(t.out.at, int32(len(t.out.to)))
 	}
 	return t
 }

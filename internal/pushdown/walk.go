@@ -132,21 +132,19 @@ func (d *walk[T, R]) next() (c int, sub bool, j int, ok bool) {
 	}
 	d.ch = f.chartOf(f.g.starts[d.s].level, d.c, d.e+1)
 	f.forward(d.ch, d.span, d.e+1, nil)
-	d.arrive(d.ch.level.out, int32(d.exit), d.e)
+	d.arrive(&d.ch.level.out, int32(d.exit), d.e)
 	d.halves(no, int32(d.exit), d.e)
 	return d.c, f.g.starts[d.s].q < 0, d.e, true
 }
 
 // arrive adds to the candidate steps the edges that lead to the given target at site j.
-func (d *walk[T, R]) arrive(edges []algebra.Arrow, target int32, j int) {
+func (d *walk[T, R]) arrive(f *algebra.Fan, target int32, j int) {
 	if j <= d.c {
 		return // the call itself is the first thing
 	}
 	here, w := d.ch.states[j], d.f.weight[j]
-	for _, e := range edges {
-		if e.To == target {
-			d.put(d.f.ring.Mul(here[e.From], w[e.W]), step{kind: byEdge, from: e.From, w: e.W})
-		}
+	for _, e := range f.To(int(target)) {
+		d.put(d.f.ring.Mul(here[e.From], w[e.W]), step{kind: byEdge, from: e.From, w: e.W})
 	}
 }
 
@@ -179,7 +177,7 @@ func (d *walk[T, R]) returns(state, half int32, j int) {
 }
 
 func (d *walk[T, R]) before(state int32, j int) {
-	d.arrive(d.ch.level.in, state, j)
+	d.arrive(&d.ch.level.in, state, j)
 	d.returns(state, no, j)
 }
 
@@ -204,6 +202,6 @@ func (d *walk[T, R]) called(s step, j int) step {
 }
 
 func (d *walk[T, R]) calls(call int32, j int) {
-	d.arrive(d.ch.level.call, call, j)
+	d.arrive(&d.ch.level.call, call, j)
 	d.halves(call, no, j)
 }
