@@ -86,8 +86,7 @@ type Vocabulary struct {
 }
 
 // Prepare checks and sorts a vocabulary. For a large vocabulary, this takes most of the time of
-// [Grammar.Over]. The slices of v are kept and must not be modified. The error is an
-// [*constraint.ArgumentError] if v is invalid.
+// [Grammar.Over]. The error is an [*constraint.ArgumentError] if v is invalid.
 func Prepare(v text.Vocabulary) (*Vocabulary, error) {
 	spells, err := v.Spelling()
 	if err != nil {
@@ -146,7 +145,7 @@ func (l *Language) Start() int { return 0 }
 // configuration with the given number. It returns −1 (dead) if no text continues with token.
 func (l *Language) Next(state int, token int32) int {
 	v := l.graph.Vocabulary()
-	if token < 0 || int(token) >= len(v.Tokens) {
+	if token < 0 || int(token) >= v.Tokens() {
 		return -1
 	}
 	l.mu.Lock()
@@ -165,7 +164,7 @@ func (l *Language) Next(state int, token int32) int {
 		return -1
 	}
 	m := l.graph.Machine()
-	for _, b := range []byte(v.Tokens[token]) {
+	for _, b := range []byte(v.Text(token)) {
 		switch a := m.Next(c.state, b); a.Kind {
 		case pushdown.Dead:
 			return -1
