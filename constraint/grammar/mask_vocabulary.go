@@ -110,7 +110,7 @@ func (t *byteTrie) below(i int32) []int32 {
 // grammars.
 type maskVocabulary struct {
 	*pushdown.Vocabulary
-	spell []bool  // for every token, whether it spells its text
+	spell []bool // for every token, whether it spells its text
 	trie  *byteTrie
 
 	// trie of the tokens other than whole characters without a quote or backslash, up to safeReach
