@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -83,10 +84,12 @@ func (s *subsets) search() (found, all bool, err error) {
 }
 
 // empty reports whether the language is certain to be empty.
-func (s *subsets) empty() (bool, error) {
-	if yes, sure := s.n.productive(); sure {
+func (n *network) empty(ctx context.Context) (bool, error) {
+	if yes, sure := n.productive(); sure {
 		return !yes, nil
 	}
+	s := newSubsets(n)
+	s.meter.Watch(ctx)
 	found, all, err := s.search()
 	return !found && all, err
 }

@@ -228,7 +228,8 @@ type Grammar struct {
 	annotations []string
 
 	mu      lock
-	states  *subsets
+	network *network
+	states  *subsets          // states that texts have reached; nil until the first text
 	machine *pushdown.Machine // result of explored; nil until first needed
 	nested  *pushdown.Machine // result of unexpanded; nil until first needed
 	// whether levels are expanded in the machine; set with it
@@ -248,6 +249,9 @@ func (g *Grammar) Annotations() []string { return slices.Clone(g.annotations) }
 func (g *Grammar) Accepts(text string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.states == nil {
+		g.states = newSubsets(g.network)
+	}
 	ok, err := g.states.read(text)
 	return ok && err == nil
 }
@@ -324,7 +328,7 @@ func (g *Grammar) trimmed(ctx context.Context) error {
 
 // trim returns new runs of the trimmed network. whole tells that all states will be explored.
 func (g *Grammar) trim(ctx context.Context, whole bool) (*runs, error) {
-	n := *g.states.n
+	n := *g.network
 	n.meter = &poll.Meter{}
 	n.meter.Watch(ctx)
 	if err := n.meter.Poll(); err != nil {

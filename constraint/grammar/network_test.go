@@ -23,7 +23,7 @@ func TestPaths(t *testing.T) {
 	} {
 		g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{})
 		require.NoError(t, err)
-		n := g.states.n
+		n := g.network
 		rules := slices.Clone(n.rules)
 		for range 200 {
 			share := r.Float64()
@@ -97,7 +97,7 @@ func TestPathsOfManyNames(t *testing.T) {
 	edges := func(names int, more string) float64 {
 		g, err := JSONSchema(t.Context(), []byte(`{"type":"object","properties":{`+listed(names, `"p%d":{"type":"integer"}`)+`}`+more+`}`), SchemaConfig{})
 		require.NoError(t, err)
-		return float64(len(g.states.n.paths(false).edges)) / float64(names)
+		return float64(len(g.network.paths(false).edges)) / float64(names)
 	}
 	for _, more := range []string{``, `,"additionalProperties":false`, `,"required":["p10","p19"]`, `,"required":["x","y"]`} {
 		require.Less(t, edges(2000, more), 1.1*edges(20, more), more)

@@ -67,7 +67,7 @@ func (c *compiler) object(all []*value, l *location) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	key := c.ruleKey("object", all, l)
+	key := ruleKey{object, c.key(all), l.key}
 	if r, ok := c.rules[key]; ok {
 		return r, nil
 	}
