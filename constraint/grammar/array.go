@@ -43,7 +43,7 @@ func (c *compiler) array(all []*value, l *location) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	key := c.ruleKey("array", all, l)
+	key := ruleKey{array, c.key(all), l.key}
 	if r, ok := c.rules[key]; ok {
 		return r, nil
 	}

@@ -27,7 +27,8 @@ type compiler struct {
 	automata  map[string]automaton // automata of scalars, by kind and by the key of their schemas
 	locations map[string]*location
 	indexes   map[string]*nameIndex // by the names
-	rules     map[string]int32
+	rules     map[ruleKey]int32
+	encoded   []byte // scratch of the method number
 	// automata of unrestricted numbers and strings, shared by all rules; nil until needed
 	freeNumber *numberAutomaton
 	freeString *stringAutomaton
@@ -258,23 +259,25 @@ func (c *compiler) first(s *value) *value { return c.like[c.id(s)] }
 // number assigns the same number to all equal parts of a document, so that each distinct part
 // is compiled only once. known maps the encoding of a part to its number.
 func (c *compiler) number(v *value, known map[string]int32) (int32, error) {
-	k := []byte{byte(v.kind)}
+	begin := len(c.encoded)
+	defer func() { c.encoded = c.encoded[:begin] }()
+	c.encoded = append(c.encoded, byte(v.kind))
 	switch v.kind {
 	case boolean:
 		if v.truth {
-			k = append(k, 1)
+			c.encoded = append(c.encoded, 1)
 		}
 	case number:
-		k = append(k, v.num...)
+		c.encoded = append(c.encoded, v.num...)
 	case str:
-		k = append(k, v.text...)
+		c.encoded = append(c.encoded, v.text...)
 	case array:
 		for _, x := range v.items {
 			i, err := c.number(x, known)
 			if err != nil {
 				return 0, err
 			}
-			k = binary.AppendVarint(k, int64(i))
+			c.encoded = binary.AppendVarint(c.encoded, int64(i))
 		}
 	case object:
 		for _, name := range v.keys {
@@ -282,9 +285,10 @@ func (c *compiler) number(v *value, known map[string]int32) (int32, error) {
 			if err != nil {
 				return 0, err
 			}
-			k = append(binary.AppendVarint(binary.AppendVarint(k, int64(i)), int64(len(name))), name...)
+			c.encoded = append(binary.AppendVarint(binary.AppendVarint(c.encoded, int64(i)), int64(len(name))), name...)
 		}
 	}
+	k := c.encoded[begin:]
 	if c.n.meter.Done(16 + len(k)) {
 		return 0, c.n.meter.Err()
 	}

@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -83,10 +84,12 @@ func (s *subsets) search() (found, all bool, err error) {
 }
 
 // empty reports whether the language is certain to be empty.
-func (s *subsets) empty() (bool, error) {
-	if yes, sure := s.n.productive(); sure {
+func (n *network) empty(ctx context.Context) (bool, error) {
+	if yes, sure := n.productive(); sure {
 		return !yes, nil
 	}
+	s := newSubsets(n)
+	s.meter.Watch(ctx)
 	found, all, err := s.search()
 	return !found && all, err
 }
@@ -98,8 +101,9 @@ func (s *subsets) empty() (bool, error) {
 func (n *network) productive() (yes, sure bool) {
 	type texts struct{ has, sure bool }
 	known := map[automaton]texts{}
+	p := n.paths(false)
 	reaches := func(has func(t texts) bool, gates bool) (bool, error) {
-		ok, err := n.leading(func(at int32) bool {
+		ok, err := p.leading(func(at int32) bool {
 			a := n.nodes[at].scalar
 			if _, isName := a.(*nameRun); isName {
 				return true
@@ -118,42 +122,6 @@ func (n *network) productive() (yes, sure bool) {
 	}
 	yes, err := reaches(func(t texts) bool { return t.has }, true)
 	return yes || err != nil, !yes && err == nil
-}
-
-// leading returns, for every node, whether the end of its rule can be reached from it. A node
-// at which an automaton runs counts only if spells returns true for it. Gates count as open if
-// gates is true and as closed otherwise.
-func (n *network) leading(spells func(at int32) bool, gates bool) ([]bool, error) {
-	ok, rules := make([]bool, len(n.nodes)), make([]bool, len(n.rules))
-	reaches := func(to int32) bool { return ok[to] }
-	for again := true; again; {
-		again = false
-		for at := len(n.nodes) - 1; at >= 0; at-- {
-			v := &n.nodes[at]
-			if n.meter.Done(8 + len(v.free) + len(v.arcs) + len(v.calls)) {
-				return nil, n.meter.Err()
-			}
-			if ok[at] {
-				continue
-			}
-			on := v.ends >= 0 || slices.ContainsFunc(v.free, reaches) ||
-				slices.ContainsFunc(v.arcs, func(a arc) bool { return ok[a.to] }) ||
-				slices.ContainsFunc(v.calls, func(c callArc) bool { return ok[c.to] && rules[c.rule] }) ||
-				gates && slices.ContainsFunc(n.nodes[at].inputs, func(g int32) bool { return ok[n.gates[g].out] })
-			if r, isName := v.scalar.(*nameRun); isName {
-				on = r.leadsTo(reaches)
-				n.meter.Done(len(r.o.l.names)) // reported at the next node
-			}
-			if on && (v.scalar == nil || spells(int32(at))) {
-				ok[at], again = true, true
-			}
-		}
-		for r := range n.rules {
-			again = again || rules[r] != ok[n.rules[r].start]
-			rules[r] = ok[n.rules[r].start]
-		}
-	}
-	return ok, nil
 }
 
 // leadsTo reports whether f returns true for some node that can follow a name.

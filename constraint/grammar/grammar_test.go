@@ -340,7 +340,7 @@ func TestManyMultiples(t *testing.T) {
 	} {
 		g, err := JSONSchema(context.Background(), []byte(schema), SchemaConfig{})
 		require.NoError(t, err)
-		require.Empty(t, g.states.n.gates, schema)
+		require.Empty(t, g.network.gates, schema)
 		m := masksOf(t, schema, words256())
 		for _, s := range append(slices.Clone(c.yes), c.no...) {
 			want := slices.Contains(c.yes, s)

@@ -134,16 +134,13 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	if err != nil {
 		return nil, err
 	}
-	s := newSubsets(n)
-	s.meter.Watch(ctx)
-	empty, err := s.empty()
-	s.meter.Unwatch()
+	empty, err := n.empty(ctx)
 	isEmpty := func() bool {
 		n, _, err := schemaNetwork(ctx, root, meter, config, true)
 		if err != nil {
 			return false
 		}
-		empty, err := newSubsets(n).empty()
+		empty, err := n.empty(ctx)
 		return empty && err == nil
 	}
 	if empty && n.below && !isEmpty() {
@@ -160,7 +157,7 @@ func JSONSchema(ctx context.Context, schema []byte, config SchemaConfig) (*Gramm
 	if err != nil && !errors.As(err, &conflict) {
 		return nil, err
 	}
-	return &Grammar{name: "JSONSchema", limits: config.Limits, annotations: annotations, states: s}, nil
+	return &Grammar{name: "JSONSchema", limits: config.Limits, annotations: annotations, network: n}, nil
 }
 
 // schemaNetwork compiles a schema to a network. It also returns the paths of annotations.
@@ -206,7 +203,7 @@ func newCompiler(ctx context.Context, root *value, meter *poll.Meter, config Sch
 			resource: map[*value]*resource{}, negated: map[*value]bool{}}, map[*value][]part{}, map[string]bool{}},
 		patterns: patterns{ctx: ctx, limits: limits, compiled: map[string][]test{}, lenient: config.Annotations},
 		n:        newNetwork("JSONSchema", meter, config.Limits), canonical: canonical, anyOrder: config.AnyOrder, compact: config.Compact || canonical, ids: map[*value]int32{}, automata: map[string]automaton{}, locations: map[string]*location{}, indexes: map[string]*nameIndex{},
-		rules: map[string]int32{}, building: map[*value]bool{}, written: map[fragment]bool{}, ends: map[fragment]int32{},
+		rules: map[ruleKey]int32{}, building: map[*value]bool{}, written: map[fragment]bool{}, ends: map[fragment]int32{},
 	}
 	c.all = c.every
 	if merges {

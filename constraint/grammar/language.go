@@ -86,8 +86,7 @@ type Vocabulary struct {
 }
 
 // Prepare checks and sorts a vocabulary. For a large vocabulary, this takes most of the time of
-// [Grammar.Over]. The slices of v are kept and must not be modified. The error is an
-// [*constraint.ArgumentError] if v is invalid.
+// [Grammar.Over]. The error is an [*constraint.ArgumentError] if v is invalid.
 func Prepare(v text.Vocabulary) (*Vocabulary, error) {
 	spells, err := v.Spelling()
 	if err != nil {
@@ -145,7 +144,7 @@ func (l *Language) Start() int { return 0 }
 // configuration with the given index. It returns −1 (dead) if no text continues with token.
 func (l *Language) Next(state int, token int32) int {
 	v := l.graph.Vocabulary()
-	if token < 0 || int(token) >= len(v.Tokens) {
+	if token < 0 || int(token) >= v.Tokens() {
 		return -1
 	}
 	l.mu.Lock()
@@ -164,7 +163,7 @@ func (l *Language) Next(state int, token int32) int {
 		return -1
 	}
 	m := l.graph.Machine()
-	for _, b := range []byte(v.Tokens[token]) {
+	for _, b := range []byte(v.Text(token)) {
 		switch a := m.Next(c.state, b); a.Kind {
 		case pushdown.Dead:
 			return -1
@@ -228,7 +227,8 @@ type Grammar struct {
 	annotations []string
 
 	mu      lock
-	states  *subsets
+	network *network
+	states  *subsets          // states that texts have reached; nil until the first text
 	machine *pushdown.Machine // result of explored; nil until first needed
 	nested  *pushdown.Machine // result of unexpanded; nil until first needed
 	// whether levels are expanded in the machine; set with it
@@ -248,6 +248,9 @@ func (g *Grammar) Annotations() []string { return slices.Clone(g.annotations) }
 func (g *Grammar) Accepts(text string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.states == nil {
+		g.states = newSubsets(g.network)
+	}
 	ok, err := g.states.read(text)
 	return ok && err == nil
 }
@@ -324,7 +327,7 @@ func (g *Grammar) trimmed(ctx context.Context) error {
 
 // trim returns new runs of the trimmed network. whole tells that all states will be explored.
 func (g *Grammar) trim(ctx context.Context, whole bool) (*runs, error) {
-	n := *g.states.n
+	n := *g.network
 	n.meter = &poll.Meter{}
 	n.meter.Watch(ctx)
 	if err := n.meter.Poll(); err != nil {

@@ -165,7 +165,7 @@ func TestNameEnds(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", schema, err)
 		}
-		n := g.states.n
+		n := g.network
 		trim := newTrimmer(n)
 		for at := range n.nodes {
 			run, is := n.nodes[at].scalar.(*nameRun)

@@ -80,8 +80,8 @@ func newStringSet(v *maskVocabulary, kind int) *stringSet {
 		}
 		f.within[n] = slices.Clone(f.inside)
 	}
-	f.before = sorted(f.exits, func(e exit) string { return v.text[e.token][:e.quote] })
-	f.after = sorted(f.exits, func(e exit) string { return v.text[e.token][e.quote+1:] })
+	f.before = sorted(f.exits, func(e exit) string { return v.Text(e.token)[:e.quote] })
+	f.after = sorted(f.exits, func(e exit) string { return v.Text(e.token)[e.quote+1:] })
 	return f
 }
 

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+
+	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
 // bitset is a set of tokens: bit t mod 32 of word t/32.
@@ -107,9 +109,8 @@ func (t *byteTrie) below(i int32) []int32 {
 // maskVocabulary is a vocabulary that has been prepared for computing masks, for any number of
 // grammars.
 type maskVocabulary struct {
-	text  []string
-	ends  []int32 // tokens that end a text
-	spell []bool  // for every token, whether it spells its text
+	*pushdown.Vocabulary
+	spell []bool // for every token, whether it spells its text
 	trie  *byteTrie
 
 	// trie of the tokens other than whole characters without a quote or backslash, up to safeReach
@@ -128,24 +129,25 @@ type maskVocabulary struct {
 	strings [canonicalSpelling + 1]*stringSet // sets of tokens for strings, by kind of string
 }
 
-func (v *maskVocabulary) words() int { return (len(v.text) + 31) / 32 }
+func (v *maskVocabulary) words() int { return (v.Tokens() + 31) / 32 }
 
 // forMasks returns the vocabulary prepared for masks. It prepares the vocabulary on the first
 // call.
 func (v *Vocabulary) forMasks() *maskVocabulary {
 	v.once.Do(func() {
 		order := v.sorted.Order()
-		m := &maskVocabulary{text: v.sorted.Tokens, ends: v.sorted.Pad, spell: make([]bool, len(v.sorted.Tokens))}
+		m := &maskVocabulary{Vocabulary: v.sorted, spell: make([]bool, v.sorted.Tokens())}
 		for _, t := range order {
 			m.spell[t] = true
 		}
-		m.trie = newByteTrie(order, func(i int) string { return m.text[order[i]] })
+		m.trie = newByteTrie(order, func(i int) string { return m.Text(order[i]) })
 		m.trie.survey()
 		m.group()
 		var single [256]bool
 		for _, t := range order {
-			if m.longest = max(m.longest, len(m.text[t])); len(m.text[t]) == 1 {
-				single[m.text[t][0]] = true
+			text := m.Text(t)
+			if m.longest = max(m.longest, len(text)); len(text) == 1 {
+				single[text[0]] = true
 			}
 		}
 		m.lacks = slices.Index(single[:], false)
@@ -254,13 +256,13 @@ type kindGroup struct {
 // group computes the fields begun, groups, index and leaving.
 func (v *maskVocabulary) group() {
 	t := v.trie
-	v.begun = make([]uint16, len(v.text))
-	for token, text := range v.text {
-		for i := range len(text) {
-			v.begun[token] += uint16(begins(text[i]))
+	v.begun = make([]uint16, v.Tokens())
+	for token := range v.begun {
+		for _, b := range []byte(v.Text(int32(token))) {
+			v.begun[token] += uint16(begins(b))
 		}
 	}
-	v.index = make([]int32, len(v.text))
+	v.index = make([]int32, v.Tokens())
 	for i, token := range t.list {
 		v.index[token] = int32(i)
 	}
@@ -289,7 +291,7 @@ func (v *maskVocabulary) group() {
 		}
 	}
 	walk(0, 0)
-	v.leaving = newByteTrie(leaving, func(i int) string { return v.text[leaving[i]] })
+	v.leaving = newByteTrie(leaving, func(i int) string { return v.Text(leaving[i]) })
 	v.leaving.survey()
 }
 
@@ -415,7 +417,7 @@ func (k *mask) write(dst bitset, v *maskVocabulary) {
 		dst.set(t)
 	}
 	if k.ends {
-		for _, t := range v.ends {
+		for _, t := range v.Pad {
 			dst.set(t)
 		}
 	}

@@ -57,7 +57,7 @@ func MasksOf(ctx context.Context, a constraint.Automaton, v *Vocabulary, limits 
 	if v == nil || v.sorted == nil {
 		return nil, &constraint.ArgumentError{Func: "MasksOf", Arg: "v", Value: "nil", Want: "a vocabulary of Prepare"}
 	}
-	d, err := constraint.Compile(ctx, a, len(v.sorted.Tokens), limits)
+	d, err := constraint.Compile(ctx, a, v.sorted.Tokens(), limits)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (m *Masks) step(c configuration, token int32) configuration {
 	if m.dfa != nil {
 		return configuration{state: int32(m.dfa.Next(int(c.state), token))}
 	}
-	for s := m.v.text[token]; s != "" && c.state >= 0; s = s[1:] {
+	for s := m.v.Text(token); s != "" && c.state >= 0; s = s[1:] {
 		c = m.r.step(c, s[0])
 	}
 	return c
@@ -174,7 +174,7 @@ func (m *Masks) read(c configuration, token int32, shard *sync.RWMutex) (configu
 	if m.dfa != nil {
 		return m.step(c, token), nil
 	}
-	text := m.v.text[token]
+	text := m.v.Text(token)
 	shard.RLock()
 	d, ok := c, true
 	for i := 0; i < len(text) && ok && d.state >= 0; i++ {

@@ -61,8 +61,8 @@ func (p *Matcher) Mask(dst []uint32) error {
 // matcher is unchanged.
 func (p *Matcher) Accept(token int32) (bool, error) {
 	v := p.m.v
-	if token < 0 || int(token) >= len(v.text) {
-		return false, &constraint.ArgumentError{Func: "Matcher.Accept", Arg: "token", Value: token, Want: fmt.Sprintf("0 … %d", len(v.text)-1)}
+	if token < 0 || int(token) >= v.Tokens() {
+		return false, &constraint.ArgumentError{Func: "Matcher.Accept", Arg: "token", Value: token, Want: fmt.Sprintf("0 … %d", v.Tokens()-1)}
 	}
 	c := p.at
 	if !c.padded && (v.spell[token] || p.m.dfa != nil) {
@@ -74,7 +74,7 @@ func (p *Matcher) Accept(token int32) (bool, error) {
 		c = nowhere
 	}
 	if c.padded || c.state < 0 {
-		if !slices.Contains(v.ends, token) || !p.MayEnd() {
+		if !slices.Contains(v.Pad, token) || !p.MayEnd() {
 			return false, nil
 		}
 		c = configuration{padded: true}
@@ -129,7 +129,7 @@ func (p *Matcher) Forced() (text string, tokens []int32, err error) {
 				break
 			}
 			tokens = append(tokens, only.add[0])
-			text += m.v.text[only.add[0]]
+			text += m.v.Text(only.add[0])
 		}
 		return text, tokens, nil
 	}

@@ -2,7 +2,6 @@ package grammar
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
@@ -695,8 +694,9 @@ func (c *compiler) locationOf(all []*value, l *location) (*location, error) {
 	return c.own(all)
 }
 
-// ruleKey returns a string that identifies the rule for a kind of values that satisfy all
-// schemas at a location.
-func (c *compiler) ruleKey(kind string, all []*value, l *location) string {
-	return fmt.Sprintf("%s %q %s", kind, c.key(all), l.key)
+// ruleKey identifies the rule for a kind of values that satisfy some schemas at a location. schemas and
+// location are keys.
+type ruleKey struct {
+	kind              kind
+	schemas, location string
 }

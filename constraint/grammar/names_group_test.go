@@ -70,7 +70,7 @@ func TestSharedNames(t *testing.T) {
 	g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{Compact: true})
 	require.NoError(t, err)
 	readers := map[*stringAutomaton][]string{}
-	for _, v := range g.states.n.nodes {
+	for _, v := range g.network.nodes {
 		if r, is := v.scalar.(*nameRun); is && len(r.o.l.names) == 2 {
 			readers[r.o.keys] = append(readers[r.o.keys], r.o.of[0].path.String())
 		}

@@ -92,6 +92,21 @@ func (v *node) lead() leading {
 	return v.scalar.(leading)
 }
 
+// names returns the run of names at the node, or nil if there is none.
+func (v *node) names() *nameRun {
+	if !v.leads {
+		return nil
+	}
+	switch a := v.scalar.(type) {
+	case *nameRun:
+		return a
+	case *table:
+		r, _ := a.leads.(*nameRun)
+		return r
+	}
+	return nil
+}
+
 type arc struct {
 	low, high byte
 	to        int32
@@ -227,13 +242,183 @@ func (n *network) join(inputs []int32, decide func(ended []bool) bool) (out int3
 	return out
 }
 
+// edge is an edge of a network at one of its ends, and from is the other end. If also is a node, the
+// edge calls a rule, and the ends of rules must be reached both from the rule's start and from the node
+// after the call: to is one of the two, and also is the other. Otherwise, also is plainEdge or gateEdge.
+type edge struct{ from, also int32 }
+
+const (
+	plainEdge = -1
+	gateEdge  = -2 // from an input of a gate to where the gate leads
+)
+
+// paths holds the edges of a network, grouped by one of their ends. Its nodes are those of the network, and
+// after them places between the names of objects. The runs of names that differ only in the number of
+// passed names lead to the same targets, and with an edge from each run to each target there would be far
+// too many. So each run leads to a place, which leads to the target of the next name and, unless that
+// name is required, to the next place.
+type paths struct {
+	n      *network
+	groups []*namePlaces
+	of     map[*targets]*namePlaces
+	first  []int32 // where the edges of each node begin; one more element for the end
+	edges  []edge
+}
+
+// namePlaces are the places before the names low … high of an object, where the runs of names with the
+// targets of one run may be. They are the nodes from number at on.
+type namePlaces struct {
+	run       *nameRun
+	low, high int
+	at        int32
+}
+
+// paths returns the edges of the network by the node from which they come if forward is true, and
+// otherwise by the node to which they lead.
+func (n *network) paths(forward bool) *paths {
+	p := &paths{n: n, of: map[*targets]*namePlaces{}}
+	for at := range n.nodes {
+		r := n.nodes[at].names()
+		if r == nil {
+			continue
+		}
+		g := p.of[r.t]
+		if g == nil {
+			g = &namePlaces{run: r, low: r.m.passed}
+			p.of[r.t], p.groups = g, append(p.groups, g)
+		}
+		g.low, g.high = min(g.low, r.m.passed), max(g.high, r.o.need[r.m.passed])
+	}
+	size := int32(len(n.nodes))
+	for _, g := range p.groups {
+		g.at = size
+		size += int32(g.high - g.low + 1)
+	}
+	p.first = make([]int32, size+2)
+	p.each(func(from, to, also int32) {
+		if forward {
+			to = from
+		}
+		if p.first[to+2]++; also >= 0 && !forward {
+			p.first[also+2]++
+		}
+	})
+	for i := range size {
+		p.first[i+2] += p.first[i+1]
+	}
+	p.edges = make([]edge, p.first[size+1])
+	add := func(to int32, e edge) {
+		p.edges[p.first[to+1]] = e
+		p.first[to+1]++
+	}
+	p.each(func(from, to, also int32) {
+		if forward {
+			from, to = to, from
+		}
+		if add(to, edge{from, also}); also >= 0 && !forward {
+			add(also, edge{from, to})
+		}
+	})
+	return p
+}
+
+// each calls f for every edge other than loops.
+func (p *paths) each(f func(from, to, also int32)) {
+	for i := range p.n.nodes {
+		at, v := int32(i), &p.n.nodes[i]
+		for _, to := range v.free {
+			f(at, to, plainEdge)
+		}
+		for _, a := range v.arcs {
+			if a.to != at {
+				f(at, a.to, plainEdge)
+			}
+		}
+		for _, c := range v.calls {
+			f(at, c.to, p.n.rules[c.rule].start)
+		}
+		for _, g := range v.inputs {
+			f(at, p.n.gates[g].out, gateEdge)
+		}
+		if r := v.names(); r != nil {
+			f(at, p.place(r), plainEdge)
+			if r.open {
+				for _, to := range r.t.others {
+					if to >= 0 {
+						f(at, to, plainEdge)
+					}
+				}
+			}
+		}
+	}
+	for _, g := range p.groups {
+		r := *g.run
+		n := len(r.o.l.names)
+		for i := g.low; i <= g.high && i < n; i++ {
+			at := g.at + int32(i-g.low)
+			if to, ok := r.t.named[i]; ok && to >= 0 {
+				f(at, to, plainEdge)
+			}
+			if i < g.high && r.o.need[i] > i {
+				f(at, at+1, plainEdge)
+			}
+		}
+		if g.high == n {
+			r.open = true
+			for i := n; i < n+len(r.o.l.loose); i++ {
+				if to := r.named(i); to >= 0 {
+					f(g.at+int32(n-g.low), to, plainEdge)
+				}
+			}
+		}
+	}
+}
+
+// place returns the place to which a run of names leads.
+func (p *paths) place(r *nameRun) int32 {
+	g := p.of[r.t]
+	return g.at + int32(r.m.passed-g.low)
+}
+
+// leading returns, for every node and place, whether the end of its rule can be reached from it. The edges
+// must be grouped by the node to which they lead. A node at which an automaton runs counts only if spells
+// returns true for it. Gates count as open if gates is true and as closed otherwise.
+func (p *paths) leading(spells func(at int32) bool, gates bool) ([]bool, error) {
+	n := p.n
+	ok := make([]bool, len(p.first)-2)
+	var todo []int32
+	reach := func(at int32) {
+		if !ok[at] && (int(at) >= len(n.nodes) || n.nodes[at].scalar == nil || spells(at)) {
+			ok[at] = true
+			todo = append(todo, at)
+		}
+	}
+	for at := range n.nodes {
+		if n.nodes[at].ends >= 0 {
+			reach(int32(at))
+		}
+	}
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		edges := p.edges[p.first[at]:p.first[at+1]]
+		if n.meter.Done(8 + len(edges)) {
+			return nil, n.meter.Err()
+		}
+		for _, e := range edges {
+			if e.also == plainEdge || e.also == gateEdge && gates || e.also >= 0 && ok[e.also] {
+				reach(e.from)
+			}
+		}
+	}
+	return ok, nil
+}
+
 // rulesOfNodes returns the rule to which every node belongs, −1 for a node that no rule
 // reaches.
 func (n *network) rulesOfNodes() []int32 {
-	of := make([]int32, len(n.nodes))
-	for at := range of {
-		of[at] = -1
-	}
+	p := n.paths(true)
+	of := slices.Repeat([]int32{-1}, len(p.first)-2)
 	for r := range n.rules {
 		todo := []int32{n.rules[r].start, n.rules[r].end}
 		for len(todo) > 0 {
@@ -243,23 +428,12 @@ func (n *network) rulesOfNodes() []int32 {
 				continue
 			}
 			of[at] = int32(r)
-			v := &n.nodes[at]
-			todo = append(todo, v.free...)
-			for _, a := range v.arcs {
-				todo = append(todo, a.to)
-			}
-			for _, c := range v.calls {
-				todo = append(todo, c.to)
-			}
-			for _, g := range v.inputs {
-				todo = append(todo, n.gates[g].out)
-			}
-			if v.leads {
-				todo = v.lead().targets(todo)
+			for _, e := range p.edges[p.first[at]:p.first[at+1]] {
+				todo = append(todo, e.from)
 			}
 		}
 	}
-	return of
+	return of[:len(n.nodes)]
 }
 
 // nodeOf returns the node at which the automaton of a node continues in the given state.

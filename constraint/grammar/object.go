@@ -67,7 +67,7 @@ func (c *compiler) object(all []*value, l *location) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	key := c.ruleKey("object", all, l)
+	key := ruleKey{object, c.key(all), l.key}
 	if r, ok := c.rules[key]; ok {
 		return r, nil
 	}
@@ -697,6 +697,7 @@ type nameEnds struct {
 	o    *objects
 	j    *joint         // of the restrictions on names, the index of the known names and the watched automata
 	todo [2][]namePlace // places still to be visited: those with which no known name begins come first
+	last *namePlace     // place that was visited and whose successors are not in todo yet, nil if there is none
 	seen map[namePlace]bool
 	list []nameEnd
 	is   map[nameEnd]bool
@@ -720,12 +721,13 @@ type nameEnd struct {
 func (x *nameEnds) any(n *network, f func(e nameEnd) bool) (bool, error) {
 	for i := 0; ; i++ {
 		for i == len(x.list) {
+			if err := x.follow(n); err != nil {
+				return false, err
+			}
 			if len(x.todo[0])+len(x.todo[1]) == 0 {
 				return false, nil
 			}
-			if err := x.visit(n); err != nil {
-				return false, err
-			}
+			x.visit()
 		}
 		if f(x.list[i]) {
 			return true, nil
@@ -734,7 +736,7 @@ func (x *nameEnds) any(n *network, f func(e nameEnd) bool) (bool, error) {
 }
 
 // visit visits one place that is still to be visited.
-func (x *nameEnds) visit(n *network) error {
+func (x *nameEnds) visit() {
 	k := 0
 	if len(x.todo[0]) == 0 {
 		k = 1
@@ -748,6 +750,16 @@ func (x *nameEnds) visit(n *network) error {
 			x.list = append(x.list, e)
 		}
 	}
+	x.last = &at
+}
+
+// follow adds the successors of the last place that was visited to those still to be visited.
+func (x *nameEnds) follow(n *network) error {
+	if x.last == nil {
+		return nil
+	}
+	at := *x.last
+	x.last = nil
 	bytes := x.o.keys.insideClasses().some
 	for _, b := range bytes {
 		if c := at.c.after(b); !c.bad {

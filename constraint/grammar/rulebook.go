@@ -75,7 +75,7 @@ func compileRules(ctx context.Context, p *parser, definitions []definition, limi
 	if err != nil {
 		return nil, err
 	}
-	g := &Grammar{name: "Grammar", limits: limits, states: newSubsets(n)}
+	g := &Grammar{name: "Grammar", limits: limits, network: n}
 	if _, err := g.explored(ctx); err != nil {
 		return nil, err
 	}

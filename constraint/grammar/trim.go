@@ -62,6 +62,7 @@ func keep[E any](x []E, f func(E) bool) []E {
 // trimmer finds the nodes from which the end of their rule can be reached.
 type trimmer struct {
 	*network
+	paths  *paths
 	tables map[automaton]*table
 	never  map[int32]bool // nodes that read names, none of which leads to a useful node
 	names  map[*objects]*nameEnds
@@ -69,7 +70,7 @@ type trimmer struct {
 
 // newTrimmer returns a trimmer, which charges the memory of its searches to n.
 func newTrimmer(n *network) *trimmer {
-	return &trimmer{network: n, tables: map[automaton]*table{}, never: map[int32]bool{}, names: map[*objects]*nameEnds{}}
+	return &trimmer{network: n, paths: n.paths(false), tables: map[automaton]*table{}, never: map[int32]bool{}, names: map[*objects]*nameEnds{}}
 }
 
 func (t *trimmer) table(a automaton) *table {
@@ -86,7 +87,7 @@ func (t *trimmer) table(a automaton) *table {
 func (t *trimmer) completable(gates bool) ([]bool, error) {
 	n := t.network
 	for {
-		ok, err := n.leading(func(at int32) bool {
+		ok, err := t.paths.leading(func(at int32) bool {
 			a := n.nodes[at].scalar
 			if _, isName := a.(*nameRun); isName {
 				return !t.never[at]
@@ -103,7 +104,7 @@ func (t *trimmer) completable(gates bool) ([]bool, error) {
 		again := false
 		for at := range n.nodes {
 			r, is := n.nodes[at].scalar.(*nameRun)
-			if !ok[at] || !is || r.knows(func(to int32) bool { return ok[to] }) {
+			if !ok[at] || !is || ok[t.paths.place(r)] {
 				continue
 			}
 			ends, err := t.ends(r, ok)

@@ -776,7 +776,7 @@ func TestComplements(t *testing.T) {
 	} {
 		g, err := JSONSchema(t.Context(), []byte(schema), SchemaConfig{})
 		require.NoError(t, err, schema)
-		require.Empty(t, g.states.n.gates, schema)
+		require.Empty(t, g.network.gates, schema)
 		for text, want := range texts {
 			require.Equal(t, want, g.Accepts(text), "%s %s", schema, text)
 		}

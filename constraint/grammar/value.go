@@ -18,9 +18,9 @@ import (
 // value is a JSON value whose objects keep the order of their keys.
 type value struct {
 	kind  kind
+	truth bool
 	text  string // text of a string
 	num   json.Number
-	truth bool
 	items []*value
 	keys  []string
 	field map[string]*value
@@ -63,11 +63,14 @@ type place struct {
 
 func (p *place) in(name string) *place { return &place{p, name} }
 
+// pointerEscapes escapes a step of a JSON pointer.
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // String returns the path as a JSON pointer.
 func (p *place) String() string {
 	var names []string
 	for ; p != nil; p = p.above {
-		names = append(names, strings.NewReplacer("~", "~0", "/", "~1").Replace(p.name))
+		names = append(names, pointerEscapes.Replace(p.name))
 	}
 	names = append(names, "#")
 	slices.Reverse(names)
@@ -76,18 +79,20 @@ func (p *place) String() string {
 
 // decoder parses the text of a schema, which must be valid JSON.
 type decoder struct {
-	text  string
-	at    int
-	meter *poll.Meter
+	text   string
+	at     int
+	names  []string // names and values that have been read in all unfinished objects and arrays
+	values []*value
+	meter  *poll.Meter
 }
 
 // decode parses JSON text. The error is a [*SchemaError] or the error of the meter m.
 func decode(data []byte, m *poll.Meter) (*value, error) {
 	var syntax *json.SyntaxError
-	if err := json.Unmarshal(data, &json.RawMessage{}); errors.As(err, &syntax) {
-		return nil, &SchemaError{Path: "#", What: fmt.Sprintf("at byte %d: %s", syntax.Offset, check.Clip(err.Error()))}
+	if !json.Valid(data) && errors.As(json.Unmarshal(data, &json.RawMessage{}), &syntax) {
+		return nil, &SchemaError{Path: "#", What: fmt.Sprintf("at byte %d: %s", syntax.Offset, check.Clip(syntax.Error()))}
 	}
-	return (&decoder{string(data), 0, m}).value(nil, 0)
+	return (&decoder{text: string(data), meter: m}).value(nil, 0)
 }
 
 // nesting bounds the depth of a schema, so that a malicious schema cannot exhaust the stack.
@@ -147,13 +152,14 @@ func (d *decoder) value(at *place, depth int) (*value, error) {
 	case '[', '{':
 		v.kind = array
 		if first == '{' {
-			v.kind, v.field = object, map[string]*value{}
+			v.kind = object
 		}
+		begin := len(d.values)
 		for d.at++; ; {
 			if c := d.skip(); c == ']' || c == '}' {
 				break
 			}
-			name := strconv.Itoa(len(v.items))
+			name := strconv.Itoa(len(d.values) - begin)
 			if v.kind == object {
 				var err error
 				if name, err = d.string(at); err != nil {
@@ -164,13 +170,19 @@ func (d *decoder) value(at *place, depth int) (*value, error) {
 			if err != nil {
 				return nil, err
 			}
-			if v.kind == object {
-				v.set(name, x)
-			} else {
-				v.items = append(v.items, x)
-			}
+			d.names, d.values = append(d.names, name), append(d.values, x)
 		}
 		d.at++
+		names, values := d.names[begin:], d.values[begin:]
+		if v.kind == array {
+			v.items = slices.Clone(values)
+		} else {
+			v.keys, v.field = make([]string, 0, len(names)), make(map[string]*value, len(names))
+			for i, name := range names {
+				v.set(name, values[i])
+			}
+		}
+		d.names, d.values = d.names[:begin], d.values[:begin]
 	default:
 		v.kind = number
 		for d.at < len(d.text) && strings.IndexByte("+-.0123456789eE", d.text[d.at]) >= 0 {

@@ -24,6 +24,9 @@ type prepared struct {
 // content, because sorting 50 000 texts takes longer than all other steps of compiling a
 // typical pattern.
 func prepare(v Vocabulary) (*prepared, error) {
+	if len(v.Forbidden)+len(v.Padding) == 0 && slices.Equal(v.Tokens, Bytes().Tokens) {
+		return preparedBytes(), nil
+	}
 	if p := kept.find(v); p != nil {
 		return p, nil
 	}
@@ -31,6 +34,20 @@ func prepare(v Vocabulary) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := newPrepared(v, text)
+	kept.add(p)
+	return p, nil
+}
+
+// preparedBytes returns the prepared form of the vocabulary Bytes.
+var preparedBytes = sync.OnceValue(func() *prepared {
+	p := newPrepared(Bytes(), slices.Repeat([]bool{true}, 256))
+	p.bytes = true
+	return p
+})
+
+// newPrepared returns the prepared form of a vocabulary. text tells which tokens spell their text.
+func newPrepared(v Vocabulary, text []bool) *prepared {
 	p := &prepared{
 		vocabulary: Vocabulary{slices.Clone(v.Tokens), slices.Clone(v.Forbidden), slices.Clone(v.Padding)},
 		text:       text, padding: unique(v.Padding), trie: newTrie(v, text),
@@ -38,9 +55,7 @@ func prepare(v Vocabulary) (*prepared, error) {
 	for _, b := range p.trie.symbol {
 		p.used[b] = true
 	}
-	p.bytes = slices.Equal(v.Tokens, Bytes().Tokens) && len(v.Forbidden)+len(v.Padding) == 0
-	kept.add(p)
-	return p, nil
+	return p
 }
 
 // keptVocabularies is the number of prepared vocabularies that are cached. One takes some

@@ -1,12 +1,12 @@
 package text
 
 import (
+	"encoding/binary"
 	"slices"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
-	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
 // spelled is an automaton over bytes that is equivalent to a given automaton over rune classes.
@@ -137,25 +137,26 @@ func (s *spelled) Accepting(state int) bool {
 }
 
 func (s *spelled) Classes(levels int) (of []int32, n int) {
-	column := make([]rune, len(s.nodes))
-	return automata.ClassesBy(levels, func(b int32) string {
-		for i := range column {
-			column[i] = -1
+	of = make([]int32, levels)
+	number := map[string]int32{} // of columns of the nodes
+	var column []byte
+	for b := range of {
+		column = column[:0]
+		for i := range s.nodes {
+			to := int32(-1)
 			if s.used[b] {
-				column[i] = s.nodes[i][b]
+				to = s.nodes[i][b]
 			}
+			column = binary.LittleEndian.AppendUint32(column, uint32(to))
 		}
-		return columnKey(column)
-	})
-}
-
-// columnKey returns a column as a string, for use as a map key.
-func columnKey(column []int32) string {
-	key := make([]byte, 0, 4*len(column))
-	for _, v := range column {
-		key = append(key, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+		c, ok := number[string(column)]
+		if !ok {
+			c = int32(len(number))
+			number[string(column)] = c
+		}
+		of[b] = c
 	}
-	return string(key)
+	return of, len(number)
 }
 
 // decoder builds the decoding tree of spelled from the bottom up, sharing equal nodes.

@@ -17,7 +17,7 @@ func TestBlocks(t *testing.T) {
 	stretched := 0
 	for _, tokens := range []int{1, 7, 255, 256, 257, 2048, 5000, 6144} {
 		for _, share := range []float64{0, 0.4, 0.6, 1} {
-			g := &Graph{v: &Vocabulary{Tokens: make([]string, tokens)}, members: make([][]int32, 5)}
+			g := &Graph{v: &Vocabulary{stop: make([]int32, tokens)}, members: make([][]int32, 5)}
 			for i := range tokens {
 				k := 3
 				if r.Float64() >= share {

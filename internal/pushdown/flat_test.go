@@ -55,7 +55,7 @@ func TestFlatSums(t *testing.T) {
 			continue
 		}
 		v := randomTokens(r, 2, 5)
-		w := randomWeights(r, 9*len(v.Tokens), 1)
+		w := randomWeights(r, 9*v.Tokens(), 1)
 		sum := func(m *Machine) (float64, error) {
 			g := lifted(t, m, v)
 			return NewRunner(g, 9, g.Tokens()).Filter(w)

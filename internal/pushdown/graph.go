@@ -48,7 +48,7 @@ func (w *weights) count() int { return len(w.from) - 1 }
 func (w *weights) of(i int32) []int32 { return w.classes[w.from[i]:w.from[i+1]] }
 
 // Tokens returns the number of tokens.
-func (g *Graph) Tokens() int { return len(g.v.Tokens) }
+func (g *Graph) Tokens() int { return g.v.Tokens() }
 
 // classes returns the class of each token, −1 if the token is dead in every state.
 func (g *Graph) classes() []int32 {
@@ -79,7 +79,7 @@ func (g *Graph) Accepts(x []int32) bool {
 	c, class, ended := g.m.Begin(), g.classes(), false
 	for _, t := range x {
 		switch {
-		case t < 0 || int(t) >= len(g.v.Tokens):
+		case t < 0 || int(t) >= g.v.Tokens():
 			return false
 		case slices.Contains(g.v.Pad, t):
 			ended = true
@@ -88,7 +88,7 @@ func (g *Graph) Accepts(x []int32) bool {
 			return false
 		}
 		var ok bool
-		if c, ok = g.m.Read(c, g.v.Tokens[t]); !ok {
+		if c, ok = g.m.Read(c, g.v.Text(t)); !ok {
 			return false
 		}
 	}

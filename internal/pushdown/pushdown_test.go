@@ -29,7 +29,7 @@ func TestAgainstEnumeration(t *testing.T) {
 	for tried := range cases {
 		m := randomMachine(r, 2)
 		v := randomTokens(r, 2, 2+r.IntN(3))
-		sites, n := 1+r.IntN(5), len(v.Tokens)
+		sites, n := 1+r.IntN(5), v.Tokens()
 		g := lifted(t, m, v)
 		w := randomWeights(r, sites*n, []float64{1, 5, 200}[r.IntN(3)])
 		want := enumerate(m, v, sites, w)
@@ -171,9 +171,9 @@ func (b *bounded) id(c Config) int {
 func (b *bounded) Start() int { return b.id(b.m.Begin()) }
 func (b *bounded) Next(s int, t int32) int {
 	c := Config{b.list[s].State, slices.Clone(b.list[s].Stack)}
-	for i := range len(b.v.Tokens[t]) {
+	for i := range len(b.v.Text(t)) {
 		var ok bool
-		if c, ok = b.m.Read(c, b.v.Tokens[t][i:i+1]); !ok || len(c.Stack) > b.depth {
+		if c, ok = b.m.Read(c, b.v.Text(t)[i:i+1]); !ok || len(c.Stack) > b.depth {
 			return -1
 		}
 	}
@@ -336,7 +336,7 @@ func TestLiftReadsEveryToken(t *testing.T) {
 					}
 				}
 				for q, got := range outcomes {
-					want := l.run(int32(q), v.Tokens[v.order[i]])
+					want := l.run(int32(q), v.Text(v.order[i]))
 					require.Equal(t, want, got)
 					if want.kind == Call {
 						called++

@@ -118,7 +118,7 @@ func accepts(m *Machine, v *Vocabulary, x []int32) bool {
 		} else if ended {
 			return false
 		} else {
-			text += v.Tokens[t]
+			text += v.Text(t)
 		}
 	}
 	return m.Accepts(text)
@@ -152,7 +152,7 @@ type truth struct {
 }
 
 func enumerate(m *Machine, v *Vocabulary, sites int, w []float32) truth {
-	n := len(v.Tokens)
+	n := v.Tokens()
 	t := truth{marginals: make([]float64, sites*n), possible: make([]bool, sites*n), best: math.Inf(-1)}
 	each(sites, n, func(x []int32) {
 		if !accepts(m, v, x) {
