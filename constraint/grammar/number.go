@@ -459,9 +459,7 @@ func (a *numberAutomaton) wholeDigit(s *numberState, b byte) {
 			order[i] = compare(b, d.whole[at])
 		}
 	}
-	if string(order) != s.order {
-		s.order = string(order)
-	}
+	s.order = string(order)
 	s.whole = int16(min(at+1, a.widest+1))
 	s.rest = a.append(s.rest, b)
 }
@@ -505,9 +503,7 @@ func (a *numberAutomaton) settle(s *numberState) {
 			order[i] = '>'
 		}
 	}
-	if string(order) != s.order {
-		s.order = string(order)
-	}
+	s.order = string(order)
 	s.whole = 0
 }
 
@@ -532,9 +528,7 @@ func (a *numberAutomaton) fractionDigit(s *numberState, b byte) bool {
 			order[i] = compare(b, c)
 		}
 	}
-	if string(order) != s.order {
-		s.order = string(order)
-	}
+	s.order = string(order)
 	s.places = int16(min(at+1, a.deepest))
 	switch {
 	case at < a.places:
@@ -565,9 +559,7 @@ func (a *numberAutomaton) final(q int32) bool {
 		if s.order[i] == '=' && int(s.places) < len(d.fraction) { // the rest of the constant is not zero
 			order := []byte(s.order)
 			order[i] = '<'
-			if string(order) != s.order {
-				s.order = string(order)
-			}
+			s.order = string(order)
 		}
 	}
 	for i, b := range a.bounds {
