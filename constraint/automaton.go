@@ -52,9 +52,9 @@ var (
 	_ automata.Validated = Validated(nil)
 )
 
-// Finite is implemented by languages that may have infinitely many states. If no table can hold the
-// language, the method Finite returns an error that explains why. [Compile], like all code that
-// builds a table, calls Finite first.
+// Finite is implemented by languages that check whether they are finite automata. If no table can
+// hold the language, the method Finite returns an error that explains why. [Compile], like all code
+// that builds a table, calls this method first.
 type Finite interface{ Finite() error }
 
 var (

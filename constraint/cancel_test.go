@@ -33,7 +33,7 @@ func TestEveryPollCancels(t *testing.T) {
 	}
 }
 
-// Between two looks at the context lies a bounded number of operations, whatever takes
+// Between two polls of the context lies a bounded number of operations, whatever takes
 // them: states, tokens of few states, or transitions.
 func TestWorkBetweenLooks(t *testing.T) {
 	even, err := NewResidue([]int{1, 0}, 2, 0)

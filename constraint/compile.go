@@ -8,15 +8,15 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// compiled is implemented by languages that may already hold their minimal automaton. Minimal
-// returns nil if the language does not hold one.
+// compiled is implemented by languages that may already hold their minimal automaton. The method
+// Minimal returns this automaton, or nil if the language does not hold it.
 type compiled interface{ Minimal() *DFA }
 
 // Compile returns the minimal [DFA] of an automaton's language over the tokens 0…levels−1. With Q
 // reachable states and K token classes (see [Classed]), it takes O(Q·K) calls of Next and O(Q·K·log
-// Q) steps. The table of a [Tabled] automaton with these levels is read directly. If the automaton
-// has a method Minimal that returns a *DFA with these levels, Compile returns that DFA, whatever
-// the limits. A [DFA] has this method.
+// Q) steps. If the automaton is [Tabled] and has these levels, Compile reads its table directly. If
+// the automaton is a DFA with these levels, or its method Minimal returns one, Compile returns that
+// DFA, whatever the limits.
 //
 // The error wraps [ErrInfeasible] if the language is empty. It is a [*LimitError] if a limit is
 // exceeded, or the cause of ctx.

@@ -17,7 +17,8 @@ const Unbounded = math.MaxInt
 //
 //	Min ≤ #{i : x_i ∈ Levels} ≤ Max.
 //
-// Count is used as a literal. It is both a [Set] and a [Language] of sequences of any length.
+// Create a Count as a struct literal. It is both a [Set] and a [Language] of sequences of any
+// length.
 //
 // Count{Levels: l, Min: 2, Max: Unbounded} means "at least two", Count{Levels: l, Max: 3} means
 // "at most three", and Count{Levels: l} means "none". There is no lower bound if Min ≤ 0, and no

@@ -153,8 +153,8 @@ func (p *Intersection) Accepting(state int) bool {
 	return true
 }
 
-// Classes divides the tokens into classes. Two tokens are in one class if they are in one class of
-// every part.
-func (p *Intersection) Classes(levels int) (of []int32, n int) {
+// Classes divides the tokens into classes. Two tokens are in the same class if every part has them
+// in the same class.
+func (p *Intersection) Classes(levels int) (classes []int32, n int) {
 	return automata.Refine(p.parts, levels)
 }

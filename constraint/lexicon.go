@@ -261,7 +261,7 @@ type nodes struct {
 	edge []edge
 }
 
-// edge is a transition of a lexicon: its token and the number of the target state.
+// edge is a transition of a lexicon: its token and the index of the target state.
 type edge struct{ token, to int32 }
 
 // node is a state of a lexicon. Its edges are nodes.edge[at : at+edges], in ascending order of

@@ -31,10 +31,10 @@ const (
 )
 
 // Check returns a [*LimitError] if an automaton under construction has too many states or takes too
-// much memory. The memory is the size of the table entries (see [Limits.Bytes]) plus extra bytes.
+// much memory. The memory is that of the table entries (see [Limits.Bytes]) plus overhead bytes.
 // For a negative limit, Check returns an [*ArgumentError]. Pass the name of the function that
 // builds the automaton; errors begin with it.
-func (l Limits) Check(name string, states, entries, extra int) error {
+func (l Limits) Check(name string, states, entries, overhead int) error {
 	switch {
 	case l.States < 0:
 		return &ArgumentError{name, "Limits.States", l.States, "≥ 0"}
@@ -50,8 +50,8 @@ func (l Limits) Check(name string, states, entries, extra int) error {
 	// State numbers are int32 in every table.
 	l.States = min(l.States, 1<<31-2)
 	bytes := math.MaxInt
-	if entries <= (math.MaxInt-extra)/bytesPerEntry {
-		bytes = bytesPerEntry*entries + extra
+	if entries <= (math.MaxInt-overhead)/bytesPerEntry {
+		bytes = bytesPerEntry*entries + overhead
 	}
 	if states > l.States {
 		return &LimitError{name + ": states", states, l.States}

@@ -9,10 +9,10 @@ import (
 //
 //	g_j(v) = Σ_k A[j].Value[k]·v[A[j].Index[k]] − B[j].
 //
-// Linear is used as a literal. On reals (Levels = 0), v is the series itself. On tokens (Levels ≥
-// 1), v is the row-major table of sites × Levels probabilities. A token sequence x stands for its
-// one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. If Levels = 0, Violation uses
-// the tokens as numbers: v_i = x_i.
+// Create a Linear as a struct literal. On reals (Levels = 0), v is the series itself. On tokens
+// (Levels ≥ 1), v is the row-major table of sites × Levels probabilities. A token sequence x stands
+// for its one-hot table: entry i·Levels + l is 1 if x_i = l and 0 otherwise. If Levels = 0,
+// Violation uses the tokens as numbers: v_i = x_i.
 type Linear struct {
 	A      []Row
 	B      []float64

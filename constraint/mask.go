@@ -114,16 +114,17 @@ func (m *Mask) Apply(w []float32) {
 	}
 }
 
-// Split returns [Any] and m, because a Mask restricts nothing else. It implements [Masked].
+// Split returns m as the mask and [Any] as the rest, because m has no further constraints. It
+// implements [Masked].
 func (m *Mask) Split() (rest Automaton, mask *Mask) { return Any{}, m }
 
 // States returns one more than the number of sites that the mask covers.
 func (m *Mask) States() int { return m.sites + 1 }
 
-// Start returns 0, which is the number of the first site.
+// Start returns 0, which is the index of the first site.
 func (m *Mask) Start() int { return 0 }
 
-// Next returns the number of the next site. The argument state is the number of the current site.
+// Next returns the index of the next site. The argument state is the index of the current site.
 // Next returns −1 (dead) if the mask does not allow token at the current site. Sites beyond the
 // mask share one state.
 func (m *Mask) Next(state int, token int32) int {

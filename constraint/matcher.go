@@ -21,9 +21,11 @@ type matcher struct {
 // consecutive tokens. Words may overlap and contain each other. Without words, the language is
 // empty.
 //
-// The transition table has one entry for each pair of a node of the words' trie and a distinct
-// token. Time and memory are proportional to its size. For more than 2²⁶ entries, the error is a
-// [*LimitError]. For an empty word it is an [*ArgumentError].
+// The transition table has a row for each node of the trie of the words. A row has an entry for
+// each token that occurs in the words, and one for all other tokens. Time and memory are
+// proportional to the size of the table. The error is a [*LimitError] for more than 2²⁶ entries,
+// counted as if no words shared a prefix. It is an [*ArgumentError] if a word is empty or a token
+// is not in 0 … 2²⁴−1.
 func ContainsAny(words ...[]int32) (Automaton, error) {
 	return newMatcher("ContainsAny", words, true)
 }
@@ -166,7 +168,8 @@ func (w *matcher) step(node, token int32) int32 {
 	return w.next[int(node)*w.classes+int(c)]
 }
 
-// Accepting reports whether a word was found (ContainsAny), or whether none was (Avoids).
+// Accepting reports whether the sequence may end. For ContainsAny, a word must have been found; for
+// Avoids, none.
 func (w *matcher) Accepting(state int) bool { return (state == len(w.found)) == w.until }
 
 // Classes puts every token that occurs in a word into a class by itself, and all other tokens

@@ -106,9 +106,9 @@ func (r *Residue) Accepting(state int) bool {
 	return r.good[state%r.modulus] && (!r.fixed || state/r.modulus == len(r.rows))
 }
 
-// Classes divides the tokens into classes. Tokens whose weights are congruent modulo the modulus at
-// every site are in one class.
-func (r *Residue) Classes(levels int) (of []int32, n int) { return r.classes(levels, r.reduce) }
+// Classes divides the tokens into classes. Two tokens are in the same class if their weights are
+// congruent modulo the modulus at every site.
+func (r *Residue) Classes(levels int) (classes []int32, n int) { return r.classes(levels, r.reduce) }
 
 // reduce returns v mod modulus in 0…modulus−1.
 func (r *Residue) reduce(v int) int {

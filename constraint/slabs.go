@@ -11,8 +11,8 @@ import (
 //
 //	Lower_j ≤ Σ_k A[j].Value[k]·v[A[j].Index[k]] ≤ Upper_j.
 //
-// An infinite bound means no bound on that side, and equal bounds make an equation. Slabs is used
-// as a literal. As a [Smooth], it has one value per row, which is the larger of the row's two
+// An infinite bound means no bound on that side, and equal bounds make an equation. Create a Slabs
+// as a struct literal. As a [Smooth], it has one value per row: the larger of the row's two
 // violations,
 //
 //	g_j(v) = max(a_j·v − Upper_j, Lower_j − a_j·v),  a_j = A[j].

@@ -78,8 +78,8 @@ func NewSum(weights []int, lower, upper int) (*Sum, error) {
 // allowed. The rows are copied and may share memory.
 //
 // Weights and bounds have the same ranges as in [NewSum]. The error wraps [ErrInfeasible] if lower
-// > upper or if no sequence reaches the bounds. It is a [*LimitError] if a partial sum, or the
-// number of partial sums, exceeds 2²⁹−1.
+// > upper, or if no sequence has a sum between the bounds. It is a [*LimitError] if a partial sum,
+// or the number of partial sums, exceeds 2²⁹−1.
 func NewSiteSum(weights [][]int, lower, upper int) (*Sum, error) {
 	s, err := newSum("NewSiteSum", weights, true, lower, upper)
 	if err != nil {

@@ -82,9 +82,10 @@ func (b *Batch) Variance(v []float64) {
 	}
 }
 
-// Covariance stores the covariance of the violations over the batch in c, an n × n matrix with n =
-// len(Mean). It is a copy of the field Cov. If Cov is nil, it is computed from the field G with the
-// divisor States − 1. If G is nil too, or States = 1, it is 0. The cost is O(States·n²).
+// Covariance stores in c the covariance of the batch's violations, an n × n matrix with n =
+// len(Mean). This is the field Cov unless it is nil. Otherwise, Covariance computes the matrix from
+// the field G, with the divisor States − 1, at a cost of O(States·n²). If G is nil too, or States =
+// 1, the matrix is 0.
 func (b *Batch) Covariance(c []float64) {
 	n := len(b.Mean)
 	clear(c)

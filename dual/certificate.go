@@ -235,9 +235,9 @@ func (c *Certificate) set(j int, violation, se float64) {
 
 // Judge returns the certificate of independent samples, for example the output of a diffusion. The
 // slice x holds the samples (states × sites). The target is a [Target], or the predictor of a
-// diffusion. The argument lambda holds the multipliers at which the samples were drawn, or the
-// multipliers that the diffusion reached. Standard errors are too large for samples that shared
-// multipliers while they were drawn.
+// diffusion. The argument lambda holds the multipliers at which the samples were drawn, or those
+// that the diffusion reached. If the samples shared multipliers while they were drawn, the standard
+// errors are overestimates.
 //
 // Judge returns an error if x holds fewer than two states or an incomplete state, or if the number
 // of multipliers is wrong. Multipliers must be finite, and ≥ 0 for inequalities.

@@ -208,8 +208,8 @@ type bound struct {
 	offset float64
 }
 
-// bounds returns the rows of a constraint as bounds, for states of the given shape. j is the
-// number of the first row.
+// bounds returns the rows of a constraint as bounds, for states of the given shape. The argument j
+// is the index of the first row.
 func bounds(c *Constraint[int32], j, sites, levels int) ([]bound, error) {
 	if err := c.check(c.label(j)); err != nil {
 		return nil, err

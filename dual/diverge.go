@@ -20,9 +20,9 @@ import (
 //
 //   - Proven: Margin > 0, and every state x of positive probability satisfies this inequality. No
 //     distribution can then have E[g] ≤ 0. The error wraps constraint.ErrInfeasible.
-//   - Not proven, Margin > 0: this inequality holds for every sample of the dual steps that the field
-//     Steps counts, and the multipliers grew beyond Config.Diverge. A distribution may satisfy the
-//     constraints, but the loop could not reach it.
+//   - Not proven, Margin > 0: the multipliers grew beyond Config.Diverge, and every sample of the
+//     last dual steps satisfies this inequality. The field Steps is the number of these steps. A
+//     distribution may satisfy the constraints, but the loop could not reach it.
 //   - Margin = 0, from [Solve] and [SolveStates]: every distribution that satisfies the constraints
 //     gives probability 0 to states with Σ_j u_j g_j(x) > 0. No finite multipliers do that.
 type DivergedError struct {

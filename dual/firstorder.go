@@ -214,13 +214,13 @@ type gains struct {
 	now, scale, eta []float64 // scratch: variances of this batch, v_j, and the step sizes
 }
 
-// firstOrder returns the updater of a first-order rule. The function of builds the rule from its
+// firstOrder returns the updater of a first-order rule. The function build makes the rule from its
 // gains.
-func firstOrder(rule string, step Schedule, n int, of func(gains) stepper) (Updater, error) {
+func firstOrder(rule string, step Schedule, n int, build func(gains) stepper) (Updater, error) {
 	if err := checkCount(rule, n); err != nil {
 		return nil, err
 	}
-	return updater{of(gains{rule: rule, step: step, variance: make([]float64, n), now: make([]float64, n), scale: make([]float64, n), eta: make([]float64, n)})}, nil
+	return updater{build(gains{rule: rule, step: step, variance: make([]float64, n), now: make([]float64, n), scale: make([]float64, n), eta: make([]float64, n)})}, nil
 }
 
 // next returns the step sizes for a batch at step t of the schedule.

@@ -355,10 +355,10 @@ func (i *Inference[S]) Certificate() *Certificate {
 }
 
 // Certify returns the certificate of new samples at the fixed multipliers lambda, or at
-// [Inference.Average] if lambda is nil. In each chain, the first draws are skipped and the
-// following ones are used. The arguments discard and draws are the numbers of skipped and of used
-// draws. The certificate includes the dual value if the target can be enumerated and has at most
-// 2²² states. The next dual step uses the multipliers of the loop again.
+// [Inference.Average] if lambda is nil. In each chain, it first skips as many draws as the argument
+// discard, and then uses as many as the argument draws. The certificate includes the dual value if
+// the target can be enumerated and has at most 2²² states. The next dual step uses the multipliers
+// of the loop again.
 //
 // Certify returns an error of the primal or of SetLambda. It also returns an error if draws < 1,
 // discard < 0 or a step was interrupted.

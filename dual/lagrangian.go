@@ -72,7 +72,7 @@ func (t *tilted) Len() int { return len(t.lambda) }
 // Sites returns the number of sites of a state.
 func (t *tilted) Sites() int { return t.sites }
 
-// Beta returns the temperature β, by which the energy is divided.
+// Beta returns the temperature β, the divisor in E(x, λ).
 func (t *tilted) Beta() float64 { return t.beta }
 
 // Rows returns a description of every inequality, one per multiplier.
@@ -84,7 +84,7 @@ func (t *tilted) Lambda() []float64 { return slices.Clone(t.lambda) }
 // NewLagrangian returns the Lagrangian of a base model at β = 1 and λ = 0. Its inequalities are the
 // inequalities of all given sets, in order. NewLagrangian returns an error if an argument is nil or
 // there are no inequalities. It also returns an error if a set does not fit the shape of the base,
-// or if no state of this shape satisfies a constraint.Count.
+// or if one of the sets is a constraint.Count that no state of this shape satisfies.
 func NewLagrangian(base energy.Model, sets ...constraint.Set) (*Lagrangian, error) {
 	sites, levels, err := check.Model("dual", "NewLagrangian", "base", base)
 	if err != nil {
@@ -226,7 +226,7 @@ func (w *sitewise) update(weight []float64, levels int) error {
 	return err
 }
 
-// Version returns how often the multipliers have changed so far; it implements [energy.Varying].
+// Version returns the number of changes of the multipliers so far; it implements [energy.Varying].
 func (w *sitewise) Version() uint64 { return w.version }
 
 // Now returns an immutable copy of the Lagrangian, with its present multipliers; it implements

@@ -34,14 +34,14 @@ type Primal[S energy.Site] interface {
 	SetStates(x []S) error
 }
 
-// Counter is a [Primal] whose method Len returns the number of draws made by each chain. If the end
-// of a context interrupts a dual step, [Inference] uses Len to continue the step later.
+// Counter is a [Primal] that counts its draws. Len returns the number of draws made by each chain.
+// If a context ends during a dual step, [Inference] uses Len to continue the step later.
 type Counter interface{ Len() int }
 
 // Energetic is implemented by types that compute energies. Energy stores in e[s] the energy of the
 // state x[s·sites : (s+1)·sites]. Every energy.Model and energy.Real is Energetic and can serve as
 // a statistic of a [Constraint]. A primal may be Energetic too and report the energies of its
-// model. [NewInference] can then reject a primal that draws from another model than the target.
+// model. [NewInference] can then reject a primal whose model differs from the target.
 type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
 
 // Saver is a [Primal] with checkpoints. [Inference.Save] writes the primal's checkpoint after the

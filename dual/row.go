@@ -16,7 +16,7 @@ import (
 // Errors, certificates and reports print h, not g. The zero value is an inequality E[g] ≤ 0 without
 // a name.
 type Row struct {
-	Name    string // name to print; "" means the number of the row
+	Name    string // name to print; "" means the index of the row
 	Unit    string // unit of h, Bound and Tolerance
 	Bound   float64
 	AtLeast bool

@@ -140,17 +140,18 @@ func Clamp(m Model, fixed map[int]int32) (Model, error) {
 }
 
 // NewAffine returns the model Σ_k w_k E_k(x) + b, whose weights w_k and offset b can change. Part 0
-// is the argument base. Parts 1, 2, … are the statistics, which must have the shape of base.
-// Initially the model equals base bit for bit: the weights are 1, 0, 0, … and b is 0.
+// is the model base. Parts 1, 2, … are the statistics, which must have the shape of base. Initially
+// the model equals base bit for bit: the weights are 1, 0, 0, … and b is 0.
 //
-// The function set copies its arguments to w and b. It panics unless there is one weight per part.
-// No method of the model may run during a call of set. After the call, every sampling kernel
-// (package mcmc) on the model must be Reset. The model is [Varying].
+// The result setWeights is a function that copies its arguments to w and b. It panics unless there
+// is one weight per part. No method of the model may run at the same time. After a call of
+// setWeights, every sampling kernel (package mcmc) on the model must be Reset. The model is
+// [Varying].
 //
 // The model has the same support as base (the same states of positive probability). It also has the
 // parameters of base and the numeric values of the levels. Statistics must be finite on the
 // support. NewAffine returns an error if a model is nil or shapes differ.
-func NewAffine(base Model, statistics ...Model) (a *Affine, set func(weight []float64, offset float64), err error) {
+func NewAffine(base Model, statistics ...Model) (a *Affine, setWeights func(weight []float64, offset float64), err error) {
 	a = &Affine{factor: 1, own: 1, varies: true}
 	if err := a.fit("NewAffine", "base", "", base); err != nil {
 		return nil, nil, err
@@ -673,8 +674,8 @@ func (a affineLocal) Locals(d []float64, x []int32) {
 }
 
 // Move updates the table d that Locals stored, for a change of one site to the given level. Move
-// adds the weighted sum of the updates of the summed models. At a fixed site only one entry is
-// finite, and the update adds a constant to this entry. It implements [Local].
+// adds the weighted sum of the updates of the summed models. It implements [Local]. The row of a
+// fixed site has only one finite entry, so any constant that Move adds to the row is harmless.
 func (a affineLocal) Move(d []float64, site int, level int32, x []int32) {
 	if a.factor == 1 {
 		a.move(d, site, level, x)
@@ -878,7 +879,7 @@ func (a affineSupport) Repair(x []int32) {
 type affineCost []teller
 
 // Cost returns two estimated times in nanoseconds: for the energy of a state, and for its table of
-// energy differences. Each is the sum over the summed models.
+// energy differences. Each time is the total over all models in the sum.
 func (c affineCost) Cost() (energy, table float64) {
 	for _, m := range c {
 		e, t := m.Cost()
@@ -1324,8 +1325,8 @@ func (a *Affine) layered() *hidden {
 // affineLayers implements [Bipartite] for an Affine.
 type affineLayers struct{ *Affine }
 
-// Hidden returns the number of hidden units. Exactly one of the summed models is [Bipartite], and
-// they belong to this model.
+// Hidden returns the number of hidden units. Exactly one of the summed models is [Bipartite]. The
+// hidden units are those of that model.
 func (a affineLayers) Hidden() int { return a.hidden.m.Hidden() }
 
 // HiddenField stores in f the log-odds of the hidden units. Only the Bipartite model in the sum

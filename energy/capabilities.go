@@ -183,8 +183,8 @@ func (e *WidthError) Error() string {
 }
 
 // Clamped is implemented by models with fixed sites. Unclamped returns the model without fixed
-// sites. A state has the energy of that model if its fixed sites have their fixed levels. Otherwise
-// it has energy +Inf.
+// sites. If a state has the fixed level at every fixed site, the clamped and the unclamped model
+// give it the same energy. All other states have energy +Inf in the clamped model.
 type Clamped interface {
 	Model
 

@@ -23,8 +23,8 @@ type Noised[S Site] struct {
 	// that a token is intact; for reals it is ᾱ in x_t = √ᾱ·x_0 + √(1−ᾱ)·noise.
 	Time, Alpha []float64
 
-	// Sample holds one number per state. It is the number of the sample that a diffusion makes from
-	// this state. The number is the same in every step, even if other states join or leave the
+	// Sample holds one number per state. It is the index of the sample that a diffusion makes from
+	// this state. The index is the same in every step, even if other states join or leave the
 	// batch. Diffusions set Sample. If you call a denoiser directly, Sample may be nil, unless the
 	// denoiser keeps data per sample.
 	Sample []int

@@ -27,7 +27,7 @@ const most = 1 << 28
 const enumerated = 1 << 12
 
 // polled is the number of states evaluated between two checks of the context. Even a model that
-// takes a millisecond per state stops within some milliseconds.
+// takes a millisecond per state stops within a few milliseconds.
 const polled = 16
 
 // size returns levels^sites; ok is false if that exceeds most.

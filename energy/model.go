@@ -30,8 +30,8 @@ type Model interface {
 // they support. A wrapper, for instance, may support only what the model inside it supports. Types
 // that are not Capable support exactly the interfaces that they satisfy.
 //
-// A wrapper of your own should implement As. As passes on the interfaces that the wrapper leaves
-// unchanged, and wraps those that it changes. This example counts evaluations:
+// A wrapper of your own should implement the method As. The method should pass on the interfaces
+// that the wrapper leaves unchanged, and wrap the others. This example counts evaluations:
 //
 //	func (c counted) As(target any) bool {
 //		if d, ok := energy.As[energy.Differentiable](c.Model); ok {

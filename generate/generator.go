@@ -185,7 +185,7 @@ func (x *Generator) Seeded(seed uint64) string {
 	return s
 }
 
-// Into decodes the JSON text that is drawn with the given seed into the value that v points to. The
+// Into draws a JSON text with the given seed and decodes it into the value that v points to. An
 // error comes from package encoding/json, and means that the type of v cannot hold the drawn value.
 func (x *Generator) Into(v any, seed uint64) error { return json.Unmarshal([]byte(x.Seeded(seed)), v) }
 

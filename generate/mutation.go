@@ -182,8 +182,8 @@ func (n *node) mutations(ctx context.Context, c change) iter.Seq[mutation] {
 }
 
 // within yields copies of s with one change each, until the function yield returns false or the
-// context ends. The argument at is the JSON pointer of s. References are resolved in root.
-func (s *node) within(ctx context.Context, root *node, at string, depth int, c change, yield func(s *node, keyword string) bool) bool {
+// context ends. The argument pointer is the JSON pointer of s. References are resolved in root.
+func (s *node) within(ctx context.Context, root *node, pointer string, depth int, c change, yield func(s *node, keyword string) bool) bool {
 	if s.keys == nil || depth > deepest {
 		return true
 	}
@@ -196,10 +196,10 @@ func (s *node) within(ctx context.Context, root *node, at string, depth int, c c
 			return true
 		}
 		// What is referred to is changed in place, other references to it are not.
-		return target.within(ctx, root, at+"/$ref", depth+1, c, func(x *node, keyword string) bool { return yield(s.with("$ref", nil).and(x), keyword) })
+		return target.within(ctx, root, pointer+"/$ref", depth+1, c, func(x *node, keyword string) bool { return yield(s.with("$ref", nil).and(x), keyword) })
 	}
 	for _, k := range s.keys {
-		here := at + "/" + escape(k)
+		here := pointer + "/" + escape(k)
 		for _, x := range c(s, k) {
 			if !yield(x, here) {
 				return false

@@ -131,9 +131,9 @@ func combine(o op, parts []Condition) Condition {
 	return c
 }
 
-// Indicator returns the expression that is 1 in states in which c holds and 0 in all others. It has
-// one term for each joint state of c's variables in which c holds; if c has a single variable, it
-// has one term in all. The variables may have at most 2¹⁶ joint states.
+// Indicator returns the expression that is 1 in states in which c holds and 0 in all others. If c
+// has a single variable, the expression has one term. Otherwise it has one term for each joint
+// state of c's variables in which c holds. The variables may have at most 2¹⁶ joint states.
 func (c Condition) Indicator() Expr {
 	e := Expr{p: c.p, err: c.err}
 	if e.err == nil && c.p == nil {

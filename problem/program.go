@@ -70,9 +70,9 @@ func product(x []Expr, of []int) []factor {
 // bit "name=label" for each label, with a constraint that exactly one of these bits is 1. A
 // condition that is not a comparison becomes the comparison [Condition.Indicator] ≥ 1.
 //
-// Program returns an error if such a condition is preferred and its violation is not always 0 or 1.
-// It also returns an error for any function, except a power, of an integer variable with more than
-// two values.
+// Program returns an error if such a condition was added by [Problem.Prefer] and its violation is
+// not always 0 or 1. It also returns an error for any function, except a power, of an integer
+// variable with more than two values.
 func (p *Problem) Program() (*read.Program, error) {
 	if p.err != nil {
 		return nil, p.err

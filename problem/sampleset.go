@@ -147,7 +147,7 @@ func (s *SampleSet) Filter(keep func(Row) bool) *SampleSet {
 	return &t
 }
 
-// Sort sorts the rows in the order of the function compare, as slices.SortStableFunc does.
+// Sort sorts the rows in the order that compare defines, as slices.SortStableFunc does.
 func (s *SampleSet) Sort(compare func(a, b Row) int) { slices.SortStableFunc(s.Rows, compare) }
 
 func (s *SampleSet) sort() {

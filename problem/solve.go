@@ -203,9 +203,10 @@ func (p *Problem) count(ctx context.Context, d *junction.Distribution) (n float6
 // improves them by local search. The field Exact of the set is then false, unless Config.Rows is 1
 // and a bound (see [ground.Bound]) proves the row optimal.
 //
-// Minimise returns an *[InfeasibleError] if no state is feasible. If no exact method applies and
-// the search has found no feasible state, required conditions need a Config.Penalty. Without it,
-// the error wraps the reasons why no exact method applies.
+// Minimise returns an *[InfeasibleError] if no state is feasible. A problem with required
+// conditions can be annealed only if Config.Penalty > 0. With Penalty = 0, Minimise returns an
+// error if no exact method applies and the search finds no feasible state. The error wraps the
+// reasons why no exact method applies.
 func (p *Problem) Minimise(ctx context.Context, c Config) (*SampleSet, error) {
 	if err := p.check("Minimise", &c); err != nil {
 		return nil, err

@@ -83,13 +83,13 @@ func (e *InfeasibleError) Error() string {
 func (e *InfeasibleError) Unwrap() error { return constraint.ErrInfeasible }
 
 // clash returns a minimal set of parts that have no sequence in common. It removes every part
-// without which the function empty still reports true. If the test of a part is too costly, it
-// keeps that part. This is the deletion filter of Chinneck (Feasibility and Infeasibility in
-// Optimization, 2008, chapter 2).
-func clash(parts []constraint.Automaton, empty func(parts []constraint.Automaton) bool) []constraint.Automaton {
+// without which isEmpty still reports true for the other parts. If the test of a part is too
+// costly, it keeps that part. This is the deletion filter of Chinneck (Feasibility and
+// Infeasibility in Optimization, 2008, chapter 2).
+func clash(parts []constraint.Automaton, isEmpty func(parts []constraint.Automaton) bool) []constraint.Automaton {
 	left := slices.Clone(parts)
 	for i := 0; i < len(left); {
-		if fewer := slices.Delete(slices.Clone(left), i, i+1); empty(fewer) {
+		if fewer := slices.Delete(slices.Clone(left), i, i+1); isEmpty(fewer) {
 			left = fewer
 		} else {
 			i++

@@ -127,8 +127,8 @@ func (e *PathProjection) DrawGiven(ctx context.Context, x0 []int32, v []float32,
 }
 
 // Self returns the receiver. If a type embeds a *PathProjection, its method Self still returns the
-// *PathProjection and not the type. Callers of DrawGiven can thus see that the type may have a Draw
-// of its own.
+// *PathProjection and not the type. Callers of DrawGiven can thus detect such a type. It may have
+// its own Draw, which DrawGiven does not call.
 func (e *PathProjection) Self() any { return e }
 
 // Sample stores len(dst)/sites independent exact draws in dst, one after the other. Each is

@@ -11,7 +11,7 @@ import (
 type Projection = interface {
 	// Project replaces the log-weights v (sites × levels) of one sample by log-weights that satisfy
 	// the constraint. It returns the amount by which the constraint is still violated, which is 0
-	// for exact projections. The argument sample is the number of the sample in its batch,
+	// for exact projections. The argument sample is the index of the sample in its batch,
 	// 0…samples−1, and src is the random source for this sample. The step goes from the diffusion
 	// time start to the time end. Different samples may be projected concurrently, each by one
 	// goroutine at a time.

@@ -99,11 +99,11 @@ type System[S energy.Site] interface {
 	// Energy stores the energies of the states x in e, one per state.
 	Energy(e []float64, x []S)
 
-	// Settings calls the function add with the name and value of each setting that identifies the
-	// system in a checkpoint. These are the settings of the method (see [Method]) and the data that
-	// define the target. Load refuses a checkpoint in which one of these values differs. Values of
-	// type []float64 are compared up to rounding, others exactly. The runner adds the number of
-	// sites and its Config.
+	// Settings calls add with the name and value of each setting that identifies the system in a
+	// checkpoint. These are the settings of the method (see [Method]) and the data that define the
+	// target. Load refuses a checkpoint in which one of these values differs. Values of type
+	// []float64 are compared up to rounding, others exactly. The runner adds the number of sites
+	// and its Config.
 	Settings(add func(name string, value any))
 }
 
@@ -196,8 +196,8 @@ type Named interface{ Name() string }
 
 var _ probe.Named = Named(nil)
 
-// Settings calls the function add for each setting: the numbers of sites and levels, and the method
-// with all its fields. It also adds the energies of some fixed states, which identify the model.
+// Settings calls add for each setting: the numbers of sites and levels, and the method with all its
+// fields. It also adds the energies of some fixed states, which identify the model.
 func (t *tokens) Settings(add func(name string, value any)) {
 	probe.Target(add, t.model, t.method, NewStream(probe.States, 0).IntN)
 }

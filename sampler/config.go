@@ -119,7 +119,7 @@ func (cfg *Config) fill(name string) error {
 	if cfg.DrawsFile != "" && cfg.Checkpoint.Path != "" {
 		for _, taken := range durable.Files(cfg.Checkpoint.Path) {
 			if draws := filepath.Clean(cfg.DrawsFile); draws == filepath.Clean(taken) || draws+".lock" == filepath.Clean(taken) {
-				return fmt.Errorf("%s: Config.DrawsFile = %q, want another file than those of Config.Checkpoint.Path = %q", name, cfg.DrawsFile, cfg.Checkpoint.Path)
+				return fmt.Errorf("%s: Config.DrawsFile = %q, want a different file from those of Config.Checkpoint.Path = %q", name, cfg.DrawsFile, cfg.Checkpoint.Path)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ const BlockSize = session.BlockSize
 //
 //   - numbers and strings by value, structs field by field, pointers by what they point to;
 //   - languages of package constraint, which are sets of states, by their members;
-//   - functions by name if they are [Named]; functions without a name count as equal.
+//   - functions by name if they are [Named]; functions without a name are treated as equal.
 //
 // If the fields do not describe the method fully, give its type a Go method that declares further
 // settings:
@@ -34,8 +34,8 @@ type Method interface {
 	// Kernel returns a new kernel that moves the given number of chains (1 … BlockSize) together.
 	// It returns an error if the model lacks an interface that the method needs.
 	//
-	// Compiling a constraint of the method can take long, and stops when ctx ends. The kernel may
-	// keep ctx for UnmarshalBinary, which may compile the constraint again.
+	// Compiling a constraint of the method can take a long time, but stops when ctx ends. The
+	// kernel may keep ctx for UnmarshalBinary, which may compile the constraint again.
 	Kernel(ctx context.Context, m energy.Model, chains int) (Kernel, error)
 }
 
@@ -95,9 +95,10 @@ type Transition[S energy.Site] interface {
 	// holds one stream per chain. Step returns the number of steps that it completed, normally 1.
 	// It allocates nothing.
 	//
-	// If its steps take long, a kernel calls ctl.Stop during a step. Once Stop returns true, Step
-	// returns the number of steps completed so far, possibly 0. The states are then valid, and the
-	// next call continues bit for bit; AppendBinary saves the position. Other kernels ignore ctl.
+	// If its steps take a long time, a kernel calls ctl.Stop during a step. Once Stop returns true,
+	// Step returns the number of steps completed so far, possibly 0. The states are then valid, and
+	// the next call continues bit for bit; AppendBinary saves the position. Other kernels ignore
+	// ctl.
 	Step(ctl Control, info []Info, x []S, r []Stream) (done int)
 
 	// AppendBinary appends the state of the kernel to b, for a checkpoint. The state is everything
@@ -391,7 +392,7 @@ func (o Observer) And(p Observer) Observer {
 
 // ErrNaN means that an energy or energy difference is NaN. Kernels without an acceptance step
 // report it in Info.Err. If an initial state has such an energy, the [StartError] wraps ErrNaN.
-var ErrNaN = errors.New("energy or difference of energies is NaN, as +Inf − +Inf is: a state of probability zero has the energy +Inf and nothing else")
+var ErrNaN = errors.New("energy or difference of energies is NaN, such as +Inf − +Inf: the energy of a state of probability zero must be +Inf")
 
 // ErrZero means that a state has probability zero. A kernel without an acceptance step reports it
 // in Info.Err when it moves to such a state. If an initial state has probability zero, the
@@ -400,7 +401,7 @@ var ErrZero = errors.New("energy is +Inf: state has probability zero")
 
 // StartError reports a chain that cannot start from its initial state.
 type StartError struct {
-	Chain  int     // number of the chain in the run
+	Chain  int     // index of the chain in the run
 	Energy float64 // energy of the state (+Inf, −Inf or NaN), or 0 if Constraint is set
 
 	// Constraint is the name of the constraint (the method's field Within) that forbids the state.
@@ -430,7 +431,7 @@ func (e *StartError) Unwrap() error {
 	return ErrNaN
 }
 
-// named returns err. If err is a *StartError, named adds the number of the block's first chain to
+// named returns err. If err is a *StartError, named adds the index of the block's first chain to
 // the error's chain number.
 func named(err error, first int) error {
 	if start, ok := err.(*StartError); ok {

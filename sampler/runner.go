@@ -366,8 +366,8 @@ func (c *Runner[S]) StepSizes() []float64 {
 }
 
 // Warnings returns the kernels' warnings about their own settings, such as a step size that warm-up
-// moved to its bound. It returns nil if there are none. If several chains share a warning, it is
-// listed once, with the first of these chains and how many there are.
+// moved to its bound. It returns nil if there are none. A warning that several chains share is
+// listed once. The entry names the first of these chains and states their number.
 func (c *Runner[S]) Warnings() []string {
 	var sentences []string
 	first, chains := map[string]int{}, map[string]int{}
@@ -664,8 +664,8 @@ const (
 	maxRound = 1 << 15
 )
 
-// After the context has ended, blocks are brought to the same step if that takes at most
-// levelWork site updates and levelLooks calls of Control.Stop, some tens of milliseconds.
+// After the context has ended, blocks are brought to the same step if that takes at most levelWork
+// site updates and levelLooks calls of Control.Stop, which is a few dozen milliseconds.
 // TestCancellationIsBounded checks this.
 const (
 	levelWork = 1 << 19

@@ -145,8 +145,7 @@ func (s *Stream) Skip(n uint64) { s.seek(s.pos + n) }
 
 // Reserve skips n groups of 64 words, so that a kernel can compute these words itself, in any
 // order. If the current group is partly used, Reserve first skips the rest of it. It returns the
-// generator, seed and chain of the stream, and the number of the first skipped group, counted from
-// 0.
+// generator, seed and chain of the stream, and the index of the first skipped group.
 func (s *Stream) Reserve(n uint64) (g Generator, seed, chain, group uint64) {
 	group = s.pos/groupLen + (s.pos%groupLen+groupLen-1)/groupLen
 	s.pos = (group + n) * groupLen

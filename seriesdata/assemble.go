@@ -612,7 +612,7 @@ func (t *table) read(columns []int) (values [][]float64, s style, unit string, s
 				prefix, firstPrefix = w.prefix, t.rows[k].number
 			}
 			if w.prefix != "" && strings.TrimSpace(w.prefix) != strings.TrimSpace(prefix) {
-				return nil, s, "", nil, fmt.Errorf("%s: %q is in another currency than %q of line %d; write one unit", where, text, prefix, firstPrefix)
+				return nil, s, "", nil, fmt.Errorf("%s: %q is in a different currency from %q of line %d; write one unit", where, text, prefix, firstPrefix)
 			}
 			s.decimals = max(s.decimals, decimals)
 			s.exponent = s.exponent || w.exponent != ""

@@ -214,7 +214,7 @@ func (t *table) axes() (all []*axis, err error) {
 	if len(all) == 0 && unnamed != nil {
 		return nil, unnamed
 	}
-	// So is one that looks like dates, unless there is another axis than a count of the rows.
+	// So is one that looks like dates, unless there is a different axis from a count of the rows.
 	if len(dates) == 0 && !slices.ContainsFunc(all, func(a *axis) bool { return a.dated || !t.index(a.columns[0]) }) {
 		for i := range t.columns {
 			if t.words(i) && (t.likeDates(i) || len(all) == 0 && (elapsed(t.columns[i].name) || timeLike(t.columns[i].name) && (t.numbered(i) || t.columns[i].clocks > 0))) {
@@ -376,7 +376,7 @@ func partOf(name, s string) (float64, bool) {
 
 // fromParts returns an axis from columns that hold parts of a date: year, month, day, hour and
 // minute, or year and quarter, or year and week. It returns nil if there are no such columns. A
-// column with other words than month names is not a part of a date.
+// column with words that are not month names is not a part of a date.
 func (t *table) fromParts() (*axis, error) {
 	index := map[string]int{}
 	for i := range t.columns {

@@ -115,7 +115,7 @@ func isUnit(s string) bool {
 		case unicode.IsLetter(r):
 			letters = true
 		case unicode.Is(unicode.Sc, r), strings.ContainsRune("%‰°/²³·*^", r):
-		case letters && (r == '2' || r == '3'): // as in m2, but 5/2 and 10^3 are other numbers than 5 and 10
+		case letters && (r == '2' || r == '3'): // as in m2, but 5/2 and 10^3 are not 5 and 10
 		default:
 			return false
 		}

@@ -15,12 +15,12 @@ type byteClasses struct {
 
 func newByteClasses() *byteClasses { return &byteClasses{some: []byte{0}} }
 
-// split divides every class by the values of the function by, and returns c. Classes are in the
+// split divides every class by the values of the function kind, and returns c. Classes are in the
 // order of their first bytes.
-func (c *byteClasses) split(by func(b byte) int32) *byteClasses {
+func (c *byteClasses) split(kind func(b byte) int32) *byteClasses {
 	var value [256]int32
 	for b := range value {
-		value[b] = by(byte(b))
+		value[b] = kind(byte(b))
 	}
 	return c.splitBy(value[:])
 }

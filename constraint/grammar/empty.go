@@ -11,7 +11,7 @@ import (
 )
 
 // tries bounds the number of moves in a search for a text, which limits the search to about ten
-// milliseconds. Real schemas take some hundreds of moves.
+// milliseconds. Real schemas take a few hundred moves.
 const tries = 1 << 13
 
 // likely lists all bytes in the order in which a search tries them: first those that end a

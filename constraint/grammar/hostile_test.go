@@ -174,7 +174,7 @@ func TestExploredItems(t *testing.T) {
 	assert.Contains(t, limit.What, "parts of states")
 }
 
-// ticking is a context whose end is after some looks at it, and that counts the looks.
+// ticking is a context that counts its polls and ends after some of them.
 type ticking struct {
 	context.Context
 	looks, ends int
@@ -187,9 +187,9 @@ func (c *ticking) Err() error {
 	return nil
 }
 
-// Hostile schemas and grammars end within their budget: whatever they ask for, they look at
-// their context after a bounded number of operations, of which the memory that they take
-// between two looks is a measure, and take little in all.
+// Hostile schemas and grammars end within their budget. Whatever they ask for, they poll their
+// context after a bounded number of operations and take little memory in all. The memory that they
+// take between two polls measures the operations.
 func TestHostileInputs(t *testing.T) {
 	exact.SkipUnderRace(t)
 	compile := map[string]func(ctx context.Context) error{}

@@ -35,7 +35,7 @@ func (j *joint) at(state int) []int32 {
 	return j.states[state*n : (state+1)*n]
 }
 
-// find returns the number of the state whose tests are in the states j.to.
+// find returns the index of the state whose tests are in the states j.to.
 func (j *joint) find() int {
 	next := len(j.states) / len(j.tests)
 	k, fits := uint64(0), len(j.to) <= 3
@@ -231,7 +231,7 @@ type rests struct {
 	all   []int8  // cached results of endless by state: 1 yes, −1 no, 0 not known
 }
 
-// restMoves bounds the number of operations of restsOf, which corresponds to some milliseconds.
+// restMoves bounds the number of operations of restsOf, which corresponds to a few milliseconds.
 const restMoves = 1 << 21
 
 // restsOf returns the rests of an automaton over UTF-8 bytes. It returns nil if the computation

@@ -93,9 +93,10 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //
 // Schemas are rewritten as unions of conjunctions, and these rules apply to each conjunction. A
 // oneOf counts as a union if its schemas plainly exclude each other. Schemas that cannot be
-// rewritten, because of not, oneOf, if or dependencies, are read side by side: one automaton per
-// schema reads the text. The rules then apply to all schemas that are read at one place of the
-// value. A property counts as listed if one of these schemas lists it.
+// rewritten, because of not, oneOf, if or dependencies, are read side by side: every schema has its
+// own automaton, and the automata read the text at the same time. The rules then apply jointly to
+// all schemas that read the same part of the value. A property counts as listed if one of these
+// schemas lists it.
 //
 // # Assertions
 //
@@ -108,9 +109,10 @@ func (s *Spelling) UnmarshalText(name []byte) error {
 //     its relatives, regex) accept only texts that all implementations accept. Below a negation,
 //     every text that some implementation accepts counts as valid.
 //
-// Below a negation, these exceptions are a [*SchemaError] if schemas are read side by side. A
-// member that additionalProperties, patternProperties or propertyNames rejects satisfies their
-// negation even if its name is repeated.
+// If schemas are read side by side, JSONSchema returns a [*SchemaError] where one of these
+// exceptions would apply below a negation. The negation of additionalProperties, patternProperties
+// or propertyNames holds if the keyword rejects some member, even if another member has the same
+// name.
 //
 // The keyword uniqueItems is exact for items with few possible values (an enum, a const, Booleans,
 // a short range of integers). For other items it is an error. So are unknown formats, unless

@@ -31,22 +31,22 @@ type Language struct {
 	stacks  stacks
 }
 
-// configuration is a state of the pushdown automaton and the number of its stack, where 0 is
-// the empty stack. padded is true if the text has ended.
+// configuration is a state of the pushdown automaton and the index of its stack, where 0 is the
+// empty stack. padded is true if the text has ended.
 type configuration struct {
 	state  int32
 	stack  int
 	padded bool
 }
 
-// stacks assigns numbers to stacks. Equal stacks have the same number, so a stack is copied by
-// copying its number.
+// stacks assigns an index to each stack. Equal stacks have the same index, so a stack is copied by
+// copying its index.
 type stacks struct {
-	list []frame // top frame of every stack by its number; number 0 is the empty stack
+	list []frame // top frame of every stack by its index; index 0 is the empty stack
 	push map[frame]int
 }
 
-// frame is the top symbol of a stack and the number of the stack below it.
+// frame is the top symbol of a stack and the index of the stack below it.
 type frame struct {
 	below  int
 	symbol int32
@@ -54,7 +54,7 @@ type frame struct {
 
 func newStacks() stacks { return stacks{make([]frame, 1), map[frame]int{}} }
 
-// over returns the number of the stack with the symbol and the lower stack of f, and assigns
+// over returns the index of the stack with the symbol and the lower stack of f, and assigns
 // one if necessary.
 func (s *stacks) over(f frame) int {
 	if i, ok := s.push[f]; ok {
@@ -134,15 +134,14 @@ func (l *Language) Pushdown() constraint.Pushdown { return l.graph }
 // over tokens.
 func (l *Language) Size() (states, classes, edges int) { return l.graph.Size() }
 
-// States returns a bound on state numbers. Every configuration (see [Language]) has a smaller
-// number.
+// States returns a number that is larger than the index of every configuration (see [Language]).
 func (l *Language) States() int { return unbounded }
 
-// Start returns the number of the configuration (see [Language]) before the first token.
+// Start returns the index of the configuration (see [Language]) before the first token.
 func (l *Language) Start() int { return 0 }
 
-// Next returns the number of the configuration (see [Language]) after token is read in the
-// configuration with the given number. It returns −1 (dead) if no text continues with token.
+// Next returns the index of the configuration (see [Language]) after token is read in the
+// configuration with the given index. It returns −1 (dead) if no text continues with token.
 func (l *Language) Next(state int, token int32) int {
 	v := l.graph.Vocabulary()
 	if token < 0 || int(token) >= v.Tokens() {
@@ -187,7 +186,7 @@ func (l *Language) Next(state int, token int32) int {
 }
 
 // Accepting reports whether a sequence may end in the configuration (see [Language]) that has the
-// given number.
+// given index.
 func (l *Language) Accepting(state int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,8 +210,8 @@ func (l *Language) find(c configuration) int {
 	return i
 }
 
-// Classes divides the tokens into classes. Tokens that lead from every state to the same state are
-// in one class.
+// Classes divides the tokens 0 … levels−1 into n classes and returns the class of every token. From
+// any state, all tokens of one class lead to the same next state.
 func (l *Language) Classes(levels int) (of []int32, n int) {
 	if levels < 0 || levels > math.MaxInt32 {
 		panic(fmt.Sprintf("grammar: Language: Classes: levels = %d, want 0 … %d", levels, math.MaxInt32))

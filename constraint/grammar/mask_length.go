@@ -171,19 +171,19 @@ func (l *lengths) least(c configuration) int {
 	return int(d)
 }
 
-// MaskWithin is like [Matcher.Mask] for a text of limited length: at most left tokens may still
-// follow, including the next one. It allows a token if at most left − 1 further bytes can complete
-// the text. Every byte must be a token of the vocabulary, so a text that follows the masks can
-// always end in time. Texts that could end in time only by tokens of several bytes are rejected.
-// With [MasksOf], MaskWithin counts tokens instead of bytes. If no token qualifies, the mask is
-// empty.
+// MaskWithin is like [Matcher.Mask] for a text of limited length. At most budget tokens may still
+// follow, including the next one. MaskWithin allows a token if at most budget − 1 further bytes can
+// complete the text. The vocabulary must have a token for every byte, so a text that follows the
+// masks can always end in time. With tokens of several bytes, some rejected texts could end in time
+// too. With [MasksOf], MaskWithin counts tokens instead of bytes. If no token qualifies, the mask
+// is empty.
 //
-// The error is an [*constraint.ArgumentError] if left < 0 or the vocabulary lacks a byte. It wraps
-// [errors.ErrUnsupported] for schemas that are read side by side (see [JSONSchema]).
-func (p *Matcher) MaskWithin(dst []uint32, left int) error {
+// The error is an [*constraint.ArgumentError] if budget < 0 or the vocabulary lacks a byte. It
+// wraps [errors.ErrUnsupported] if parts of the schema are read side by side (see [JSONSchema]).
+func (p *Matcher) MaskWithin(dst []uint32, budget int) error {
 	m := p.m
-	if left < 0 {
-		return &constraint.ArgumentError{Func: "Matcher.MaskWithin", Arg: "left", Value: left, Want: "≥ 0"}
+	if budget < 0 {
+		return &constraint.ArgumentError{Func: "Matcher.MaskWithin", Arg: "budget", Value: budget, Want: "≥ 0"}
 	}
 	if err := p.Mask(dst); err != nil || p.at.padded {
 		return err
@@ -197,14 +197,14 @@ func (p *Matcher) MaskWithin(dst []uint32, left int) error {
 	if err != nil {
 		return err
 	}
-	if need := needs(p.at); need < never && left > need+most {
+	if need := needs(p.at); need < never && budget > need+most {
 		return nil
 	}
 	known := map[configuration]bool{}
 	return m.each(p.at, dst, func(t int32, c configuration) {
 		ok, is := known[c]
 		if !is {
-			ok = needs(c) <= left-1
+			ok = needs(c) <= budget-1
 			known[c] = ok
 		}
 		if !ok {
@@ -251,15 +251,15 @@ func (m *Masks) each(at configuration, mask bitset, f func(t int32, c configurat
 	return m.checked()
 }
 
-// Group is a set of tokens after which a text continues in the same way.
+// Group is a set of tokens that all lead the matcher to the same state.
 type Group struct {
 	Tokens []int32
 	At     *Matcher // matcher at the position after any of the tokens
 }
 
-// Groups returns the tokens that may come next, except those that end the text. Tokens after which
-// the text continues in the same way form one group. Code that explores the texts token by token
-// can then follow one token of each group instead of all.
+// Groups returns the tokens that may come next, except those that end the text. Tokens that lead
+// the matcher to the same state form one group, because the same texts may follow them. Code that
+// explores the texts token by token can then follow one token of each group instead of all.
 func (p *Matcher) Groups() ([]Group, error) {
 	if p.at.padded {
 		return nil, nil

@@ -180,7 +180,7 @@ func TestMaskWithin(t *testing.T) {
 	p := masksOf(t, counted, v).Matcher()
 	dst := make([]uint32, p.m.Words())
 	require.ErrorIs(t, p.MaskWithin(dst, 9), errors.ErrUnsupported)
-	require.ErrorContains(t, p.MaskWithin(dst, -1), "left = -1, want ≥ 0")
+	require.ErrorContains(t, p.MaskWithin(dst, -1), "budget = -1, want ≥ 0")
 	v.Forbidden = []int32{'q'}
 	require.ErrorContains(t, masksOf(t, `{}`, v).Matcher().MaskWithin(dst, 9), "without a token for the byte 0x71")
 }

@@ -239,10 +239,9 @@ func (c *compiler) possible(x conjunction) (bool, error) {
 	return t.object && !c.clash(x, x, closer), nil
 }
 
-// once returns a union of conjunctions for the schema s. The function of computes the union
-// from the parts of s, and once caches it in known. If s contains itself, once returns
-// errGates.
-func (c *compiler) once(known map[*value][]conjunction, s *value, of func(parts []part) ([]conjunction, error)) ([]conjunction, error) {
+// once returns a union of conjunctions for the schema s. The function unite computes the union from
+// the parts of s, and once caches it in known. If s contains itself, once returns errGates.
+func (c *compiler) once(known map[*value][]conjunction, s *value, unite func(parts []part) ([]conjunction, error)) ([]conjunction, error) {
 	s = c.first(s)
 	if u, ok := known[s]; ok {
 		if u == nil {
@@ -259,7 +258,7 @@ func (c *compiler) once(known map[*value][]conjunction, s *value, of func(parts 
 	if err != nil {
 		return nil, err
 	}
-	all, err := of(parts)
+	all, err := unite(parts)
 	if err != nil {
 		return nil, err
 	}

@@ -313,7 +313,7 @@ func (o *objects) grow(m member) error {
 	return nil
 }
 
-// named adds the target of the known name with number i.
+// named adds the target of the known name with index i.
 func (o *objects) named(t *targets, m member, i int) error {
 	name := o.l.index.names[i]
 	t.named[i] = -1
@@ -547,7 +547,7 @@ func (r *nameRun) possible(state int32) bool {
 	return tests[first] >= 0 && r.begins(int(tests[first]), func(int32) bool { return true })
 }
 
-// named returns the target of the known name with number i, or −1 if the name may not come
+// named returns the target of the known name with index i, or −1 if the name may not come
 // next.
 func (r *nameRun) named(i int) int32 {
 	n := len(r.o.l.names)
@@ -813,7 +813,7 @@ type nameIndex struct {
 	*trie
 	names   []string
 	readers []*table  // automata that read the names of members, with their moves
-	number  []int32   // for every trie node, the number of the name that ends there, −1 if none
+	number  []int32   // for every trie node, the index of the name that ends there, −1 if none
 	below   [][]int32 // for every trie node, the names that pass through it, in ascending order
 }
 
@@ -839,7 +839,7 @@ func (x *nameIndex) build() {
 	}
 }
 
-// at returns the number of the name that ends at a trie node, or −1 if none does.
+// at returns the index of the name that ends at a trie node, or −1 if none does.
 func (x *nameIndex) at(node int32) int32 {
 	if x.number == nil {
 		x.build()

@@ -170,9 +170,9 @@ func (p *parser) choice() (*expression, error) {
 	})
 }
 
-// alternatives reads sequences separated by a sign. The function more reads the sign and
+// alternatives reads sequences separated by a sign. The function separator reads the sign and
 // reports whether another sequence follows.
-func (p *parser) alternatives(sequence func() (*expression, error), more func() bool) (*expression, error) {
+func (p *parser) alternatives(sequence func() (*expression, error), separator func() bool) (*expression, error) {
 	if p.depth++; p.depth > nesting {
 		return nil, p.fail(p.at, "%d parentheses within each other, want ≤ %d", p.depth, nesting)
 	}
@@ -183,7 +183,7 @@ func (p *parser) alternatives(sequence func() (*expression, error), more func() 
 		if err != nil {
 			return nil, err
 		}
-		if e.parts = append(e.parts, s); !more() {
+		if e.parts = append(e.parts, s); !separator() {
 			return e, nil
 		}
 	}

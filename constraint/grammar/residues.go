@@ -22,9 +22,10 @@ const (
 	constants = 64
 )
 
-// united returns an automaton for the numbers that at least one of the automata accepts, with as few
-// residues as distinguish these numbers. The automata differ at most in their divisors. It returns nil if
-// there are too many residues, or once the context of the meter has ended.
+// united returns an automaton for the numbers that at least one of the automata accepts, with as
+// few residues as are needed to distinguish these numbers. The automata differ at most in their
+// divisors. It returns nil if there are too many residues, or once the context of the meter has
+// ended.
 func united(all []*numberAutomaton, m *poll.Meter) *numberAutomaton {
 	spec := all[0].numberSpec
 	spec.steps = nil
@@ -302,7 +303,8 @@ func (n numberBytes) Next(state int, b int32) int { return int(n.a.next(int32(st
 
 func (n numberBytes) Accepting(state int) bool { return n.a.final(int32(state)) }
 
-// Classes returns the classes of bytes that numbers distinguish.
+// Classes divides the bytes below levels into classes. All bytes of a class have the same effect in
+// every number automaton. It implements [constraint.Classed].
 func (n numberBytes) Classes(levels int) (of []int32, classes int) {
 	of = make([]int32, levels)
 	for b := range of {

@@ -371,7 +371,7 @@ func (r *runs) seek(c configuration, b byte) (configuration, bool) {
 	return configuration{state: q, stack: top.below}, ok
 }
 
-// push returns the number of the stack with symbol on top of the stack below, and computes its
+// push returns the index of the stack with symbol on top of the stack below, and computes its
 // condition if there are gates.
 func (r *runs) push(below int, symbol int32) int {
 	i := r.over(frame{below, symbol})

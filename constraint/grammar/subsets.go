@@ -199,7 +199,7 @@ func (s *subsets) slot(h uint64, is func(q *state) bool) uint64 {
 	}
 }
 
-// findSingle returns the number of the state whose only item is x.
+// findSingle returns the index of the state whose only item is x.
 func (s *subsets) findSingle(level int32, x item) int32 {
 	node, at := x.node, x.state
 	if s.n.nodes[node].scalar == nil {
@@ -625,7 +625,7 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 	var done []int // for each symbol, the number of returns that have been resumed
 	for again := true; again; {
 		for ; x.head < len(x.list); x.head++ {
-			if s.meter.Done(64 * 256) { // automata of many numbers take long for a byte
+			if s.meter.Done(64 * 256) { // automata of many numbers take a long time for a byte
 				return nil, s.meter.Err()
 			}
 			if r.fill(x.list[x.head]); r.err != nil {
@@ -690,7 +690,7 @@ const (
 
 // itemsOfState bounds the total number of items of explored states, for each state that the limits
 // allow. There are about as many items as states unless many schemas are read side by side, where every
-// state takes long.
+// state takes a long time.
 const itemsOfState = 8
 
 // fewest returns a number of states that will be explored if q is the first state within a string whose

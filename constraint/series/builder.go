@@ -21,9 +21,9 @@ type Builder struct {
 	err   error
 }
 
-// NewBuilder returns a builder with no constraints. If the shape is invalid, Build returns an
-// error. For example, a channel must not have a Scale of 0, which is the standard deviation of a
-// constant series.
+// NewBuilder returns a builder for series of the given shape, with no constraints. If the shape is
+// invalid, Build returns an error. For example, every Scale must be > 0. The standard deviation of
+// a constant series is 0, so it cannot be a Scale.
 func NewBuilder(shape Shape) *Builder {
 	b := &Builder{shape: shape, out: System{sites: shape.Length * shape.Channels}}
 	switch {

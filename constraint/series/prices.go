@@ -22,16 +22,16 @@ type Prices struct {
 	Tick float64
 }
 
-// Finish puts the prices of raw (length × channels) in order, in place. It returns the largest
-// distance that a price moved. Open and close are rounded to the nearest tick. High is rounded to
-// the nearest tick that is not below open or close. Low is rounded to the nearest tick that is not
-// above open or close.
+// Finish rounds the prices in raw, in place, so that low ≤ open ≤ high and low ≤ close ≤ high. The
+// shape of raw is length × channels. Finish returns the largest distance that a price moved. Open
+// and close are rounded to the nearest tick. High is rounded to the nearest tick that is not below
+// open or close. Low is rounded to the nearest tick that is not above open or close.
 //
 // Finish returns an error and leaves raw unchanged in these cases:
 //
 //   - The four channels are not distinct channels of the series.
 //   - Tick is negative or not finite.
-//   - A price is not finite, or is too large to distinguish its ticks.
+//   - A price is not finite, or is larger than 2⁵² ticks.
 //   - A price would have to move further than limit. Such a price is wrong, not merely rounded.
 func (p Prices) Finish(raw []float64, channels int, limit float64) (moved float64, err error) {
 	at := [4]int{p.Open, p.High, p.Low, p.Close}

@@ -7,10 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
-// Layered is a set of sequences in two parts. As a language, it contains these sequences. Base is
-// large and does not change; Top is small and receives the added sequences. Both must be set, and
-// Base must not be closed while the set is in use. A Layered may be read by several goroutines, but
-// not while one of them adds to it.
+// Layered is a set of sequences, stored in two parts. Base is large and does not change; Top is
+// small and receives the added sequences. A Layered is also a language, which accepts exactly the
+// sequences in the set. Both parts must be set, and Base must not be closed while the set is in
+// use. Several goroutines may read a Layered, but not while one of them adds to it.
 type Layered struct {
 	Base *Lexicon
 	Top  *constraint.Lexicon

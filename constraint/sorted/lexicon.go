@@ -293,8 +293,8 @@ func (l *Lexicon) accepts(state int) bool {
 	return n == p.length
 }
 
-// appendEdges lists the transitions that leave state. It appends their tokens, in ascending
-// order, to the slice tokens and their targets to the slice states.
+// appendEdges lists the transitions that leave state. It appends their tokens to tokens, in
+// ascending order, and their targets to states.
 func (l *Lexicon) appendEdges(tokens []int32, states []int, state int) (_ []int32, _ []int) {
 	if l.readable() && !l.guard(func() {
 		p := l.prefixOf(state)

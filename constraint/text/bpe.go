@@ -15,12 +15,12 @@ import (
 )
 
 // BPE is a byte-level byte-pair encoding (GPT-2; Radford et al. 2019). It splits the text into
-// words, contractions, numbers, signs and white space, by the rules of GPT-2 or of a
+// words, contractions, numbers, punctuation and white space, by the rules of GPT-2 or of a
 // tokenizer.json. Within each piece, it repeatedly merges the adjacent pair of tokens that was
 // learned first. Every text has an encoding, even if it is not valid UTF-8. Decoding returns the
 // same text, or its normal form (NFC) if the file requests normalisation.
 //
-// [ReadBPE] and [ReadTokenizer] read a BPE from files. Use its Vocabulary to compile languages. A
+// [ReadBPE] and [ReadTokenizer] read a BPE from files. Use [BPE.Vocabulary] to compile languages. A
 // BPE is immutable and safe for concurrent use.
 type BPE struct {
 	vocabulary Vocabulary

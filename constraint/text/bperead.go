@@ -52,8 +52,8 @@ func ReadBPE(vocab, merges io.Reader) (*BPE, error) {
 //     Splits and Digits;
 //   - the normalizer NFC, or none.
 //
-// Any other setting that would change tokens is an error that names the setting. Added tokens have
-// no text. Use [BPE.Mark] to find them.
+// ReadTokenizer rejects any other setting that would change tokens, and the error names this
+// setting. Added tokens have no text; [BPE.Mark] finds them.
 func ReadTokenizer(r io.Reader) (*BPE, error) {
 	if err := check.Given("text: ReadTokenizer", "r", r); err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func liftOnce(ctx context.Context, name string, bytes *constraint.DFA, vocabular
 	return l.table(name, f, token, padding, limits)
 }
 
-// walk returns the number of the function that each token computes, none for a token without a
+// walk returns the index of the function that each token computes, none for a token without a
 // text. ok is false if the functions have more than most pairs.
 func (f *functions) walk(ctx context.Context, t *trie, tokens, most int) (token []int32, ok bool, err error) {
 	token = make([]int32, tokens)

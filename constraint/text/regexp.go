@@ -48,8 +48,8 @@ func Regexp(ctx context.Context, pattern string, v Vocabulary, limits constraint
 	return regexpOver(ctx, pattern, p, limits)
 }
 
-// Package regexp/syntax cannot be interrupted. These bounds keep it below about 100 ms and some tens
-// of megabytes, whatever the pattern; TestPatternsAreBounded has patterns that need them.
+// Package regexp/syntax cannot be interrupted. These bounds keep it below about 100 ms and a few
+// dozen megabytes, whatever the pattern; TestPatternsAreBounded has patterns that need them.
 const (
 	maxPattern = 1 << 16 // effort of parsing, see effort
 	maxProgram = 1 << 16 // instructions

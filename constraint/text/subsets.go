@@ -116,7 +116,7 @@ func (d *subsets) add(pc uint32) {
 	}
 }
 
-// find returns the number of the set under construction, or −1 if it is empty.
+// find returns the index of the set under construction, or −1 if it is empty.
 func (d *subsets) find(before kind) int32 {
 	if len(d.set) == 0 {
 		return -1
@@ -167,7 +167,7 @@ func (d *subsets) matches(s subset) bool {
 	return false
 }
 
-// step returns the number of the state after a rune of class c, or −1.
+// step returns the index of the state after a rune of class c, or −1.
 func (d *subsets) step(s subset, c int) int32 {
 	set, before := s.set, d.kindOf(d.runes.rep[c])
 	if d.looks {

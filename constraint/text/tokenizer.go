@@ -18,8 +18,9 @@ const gaps = 1 << 20
 // Supported decoders are ByteLevel, Metaspace, WordPiece, BPEDecoder, ByteFallback, Replace, Fuse,
 // Strip and Sequence.
 //
-// Special tokens (begin and end marks, masks, unknown) are Forbidden, as are ids without a token or
-// with an empty text. The padding token of the file is Padding.
+// The field Forbidden of the result holds the special tokens (begin and end marks, masks, unknown).
+// It also holds ids without a token or with an empty text. The field Padding holds the padding
+// token of the file.
 //
 // Each token has a single text: the one that it has in the middle of a longer text. With Metaspace,
 // WordPiece and WordLevel, every word begins with a blank; with an end-of-word suffix, every word

@@ -38,7 +38,7 @@ type TargetOptions[S energy.Site] struct {
 //   - multipliers: SetLambda copies its argument. It rejects numbers that are not finite and, for
 //     inequalities, negative numbers. If it rejects them, it changes nothing.
 //   - batch: A state has the same violations alone and among others, and x is not modified.
-//   - base: At λ = 0, also after other multipliers, energies equal TargetOptions.Base.
+//   - base: At λ = 0, energies equal TargetOptions.Base, even if other multipliers were set before.
 //   - energy: If TargetOptions.Energy is set, E(x, λ) equals it up to a constant. Otherwise E(x, λ)
 //     = (f_0(x) + λᵀg(x))/β for the base energy f_0, the violations g and the temperature β.
 //

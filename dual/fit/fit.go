@@ -112,8 +112,7 @@ func (f *Fit) Run(ctx context.Context, n int) error {
 	return f.run(ctx, n, func() bool { return false })
 }
 
-// run makes up to n steps like [Fit.Run], but ends after a step for which the function stop returns
-// true.
+// run makes up to n steps like [Fit.Run], but ends after a step for which stop returns true.
 func (f *Fit) run(ctx context.Context, n int, stop func() bool) error {
 	return f.life.Run(ctx, n, func(int) error {
 		if err := f.step(ctx); err != nil {
@@ -318,8 +317,8 @@ func (f *Fit) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// Save writes a checkpoint to w. If the chains are a dual.Saver, their checkpoint follows. A fit
-// that loads the checkpoint continues bit for bit.
+// Save writes a checkpoint to w. If Config.Chains is a [dual.Saver], Save appends the checkpoint of
+// the chains. A fit that loads both continues bit for bit.
 func (f *Fit) Save(w io.Writer) error { return f.life.Save(w) }
 
 // Load restores a checkpoint written by Save into a fit built with the same arguments. Only Observe

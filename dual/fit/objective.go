@@ -20,7 +20,7 @@ type Objective interface {
 type Phase interface {
 	// Gradient adds to g the gradient of the loss per row of data, without penalties, at the
 	// present parameters. It estimates the gradient from the given rows. The argument step is the
-	// number of the step, counted from 0, and seed is the seed of the fit. If ctx ends, Gradient
+	// index of the step, counted from 0, and seed is the seed of the fit. If ctx ends, Gradient
 	// returns the error of ctx. A later call for the same step, with the same initial g, continues
 	// where the interrupted call stopped.
 	Gradient(ctx context.Context, g []float64, rows []int32, step int, seed uint64) error

@@ -56,8 +56,9 @@ type inference struct {
 const averageFrom = 0.25 // averages omit this fraction of a run, from its start
 
 // New returns a denoiser that takes its predictions from a predictor. It returns an error if the
-// predictor is nil or a field is out of range. It also tries the rule and returns the rule's error,
-// which is a [*dual.SpreadError] if the rule needs the variance of samples.
+// predictor is nil or a field is out of range. It also tests Config.Rule by one update and returns
+// the error of this update. The error is a [*dual.SpreadError] if the rule needs the variance of
+// samples.
 func New(ctx context.Context, p Predictor, cfg Config) (*Denoiser, error) {
 	if check.Nil(p) {
 		return nil, fmt.Errorf("pdi: New: predictor is nil")
@@ -177,9 +178,9 @@ const missed = 4
 
 // ScarceError reports that an [Estimator] had fewer than two effective candidates (see
 // [GibbsScore.Effective]) in most steps of a batch. The predictions were then close to the single
-// best candidate, and the samples and multipliers are not meaningful. To avoid this, guess the base
-// distribution (GibbsOptions.Center and Spread) or use an exact predictor. More candidates barely
-// help. Config.Scarce suppresses the error.
+// best candidate, and the samples and multipliers are not meaningful. To avoid this, set
+// GibbsOptions.Center and Spread to approximate the base distribution, or use an exact predictor.
+// More candidates barely help. Config.Scarce suppresses the error.
 type ScarceError struct {
 	// Few counts the steps of the batch in which there were fewer than two effective candidates. In
 	// such a step, nearly all the weight of a prediction is on one candidate. Steps counts all
@@ -355,12 +356,14 @@ func (d *Denoiser) Tilt(variance float64) ([]float64, error) {
 	return tilt, nil
 }
 
-// Steps returns the number of steps made so far in the last batch.
+// Steps returns the number of steps of the last batch. If this batch is still running, only the
+// steps made so far count.
 func (d *Denoiser) Steps() int { return len(d.ess) }
 
-// At returns the multipliers at the given step of the last batch, and the mean violation of the
-// predictions at this step. With Config.Again, these are the first predictions of the step. The
-// slices are shared with the denoiser; do not modify them. At panics if there is no such step.
+// At returns the multipliers before the given step of the last batch, and the mean violation of the
+// predictions that the step made at these multipliers. If Config.Again is true, a step makes two
+// predictions of every sample; At returns the mean over the first ones. The slices are shared with
+// the denoiser; do not modify them. At panics if there is no such step.
 func (d *Denoiser) At(step int) (lambda, mean []float64) {
 	m := d.p.Len()
 	row := d.history[2*m*step : 2*m*(step+1)]
@@ -377,8 +380,8 @@ func (d *Denoiser) Effective() []float64 { return d.ess }
 const scarceCandidates = 2
 
 // Ranged is a predictor that is valid only for a range of multipliers, such as a trained network.
-// The method Outside returns nil if lambda is in the range, and otherwise an error that describes
-// how lambda exceeds it.
+// The method Outside returns nil if lambda is in the range. Otherwise it returns an error that
+// describes which multiplier is out of range.
 type Ranged interface{ Outside(lambda []float64) error }
 
 // Warning returns a sentence if the predictions for the last batch may be wrong, and "" otherwise.

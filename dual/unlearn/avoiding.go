@@ -33,7 +33,7 @@ type Avoiding struct {
 	sites, levels int
 
 	samples []survivor
-	slot    map[int]int // index in samples for each sample number
+	slot    map[int]int // index in samples for each sample index
 }
 
 // survivor is the record of one sample of an [Avoiding].

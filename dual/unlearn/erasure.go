@@ -50,7 +50,7 @@ type Erasure struct {
 	lambda, bound []float64
 
 	records []pathRecord
-	slot    map[int]int // index in records for each sample number
+	slot    map[int]int // index in records for each sample index
 	tables  [][]float32
 	p, q    []float64
 
@@ -128,8 +128,9 @@ func (e *Erasure) Len() int { return len(e.lambda) }
 // Rows returns a description of the bounds on KL(p‖q_i), in nats.
 func (e *Erasure) Rows() []dual.Row { return divergences(e.bound) }
 
-// Beta returns the temperature of the target: 1, or 1 − Σλ_i after a call of [Erasure.Terminal]. In
-// the second case the Hessian of the dual function is −Cov(g)/(1−Σλ_i), where g are the violations.
+// Beta returns the temperature (not its inverse) of the target: 1, or 1 − Σλ_i after a call of
+// [Erasure.Terminal]. After that call, the Hessian of the dual function is −Cov(g)/(1−Σλ_i), where
+// g are the violations.
 func (e *Erasure) Beta() float64 {
 	if e.terminal {
 		return e.rest()

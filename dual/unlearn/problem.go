@@ -55,10 +55,9 @@ func New(q []float64, away ...[]float64) (*Problem, error) {
 }
 
 // FromRatios returns the problem on a sample x_1, x_2, … from the original distribution q. All x_k
-// count as equally probable under q. The distributions q_i are given by ratios[i][k] =
-// q_i(x_k)/q(x_k). Solving the problem gives the multipliers λ for ForwardKL and LikelihoodRatio.
-// This needs no samples from the optimum p_λ (the dual-only algorithm). Afterwards [Rejection] can
-// draw from p_λ.
+// have equal weight. The distributions q_i are given by ratios[i][k] = q_i(x_k)/q(x_k). Solving the
+// problem gives the multipliers λ for ForwardKL and LikelihoodRatio. This needs no samples from the
+// optimum p_λ (the dual-only algorithm). Afterwards [Rejection] can draw from p_λ.
 //
 // Multipliers and bounds refer to the given ratios, as in [AcceptForward] and [AcceptLikelihood].
 // For ForwardKL, the largest ratios are smoothed. [Problem.Tails] shows whether the sample is large
@@ -415,9 +414,9 @@ const reverseMax = 0.99
 // such a limit.
 //
 // For ForwardKL, KL(q_i‖p_λ) grows very slowly as λ approaches the edge of the allowed region,
-// where q − Σλ_i q_i = 0 at some state. Beyond some bound no float64 is close enough. The field
-// Blur shows this: at the multipliers Lambda, changing λ by 2⁻⁵³ changes a divergence by 10⁻⁸ nats
-// or more.
+// where q − Σλ_i q_i = 0 at some state. For bounds beyond some value, no float64 is close enough to
+// this edge. The field Blur measures this effect. At the multipliers Lambda, a change of λ by 2⁻⁵³
+// changes some divergence by 10⁻⁸ nats or more.
 type CriticalError struct {
 	Formulation Formulation // formulation of the problem: ReverseKL or ForwardKL
 	Bound       []float64   // requested bounds b
@@ -465,8 +464,8 @@ func (u *Problem) Critical() float64 {
 	return -simd.Log(mass)
 }
 
-// ratioRounding is the difference of log-ratios below which two states count as equal. It is a few
-// rounding errors of numbers near 1.
+// ratioRounding is the difference of log-ratios below which two states are treated as equal. It is
+// a few rounding errors of numbers near 1.
 const ratioRounding = 1e-13
 
 // farthest returns the largest log(q/q_u), where q_u is the first unwanted distribution.
@@ -792,20 +791,21 @@ func (u *Problem) edge(face []int, b float64, try func([]float64)) {
 	}
 }
 
-// bisect returns the point between the points no and yes at which the function ok becomes true.
-func bisect(no, yes float64, ok func(float64) bool) float64 {
-	if ok(no) {
-		return no
+// bisect returns the smallest number in [lo, hi] at which accepts returns true. The function
+// accepts must be monotone and true at hi.
+func bisect(lo, hi float64, accepts func(float64) bool) float64 {
+	if accepts(lo) {
+		return lo
 	}
 	for {
-		mid := no + float64((yes-no)/2)
-		if mid == no || mid == yes {
-			return yes
+		mid := lo + float64((hi-lo)/2)
+		if mid == lo || mid == hi {
+			return hi
 		}
-		if ok(mid) {
-			yes = mid
+		if accepts(mid) {
+			hi = mid
 		} else {
-			no = mid
+			lo = mid
 		}
 	}
 }
@@ -1087,8 +1087,8 @@ func (u *Problem) at(f Formulation, lambda []float64) (*Solution, error) {
 	return r, nil
 }
 
-// Point is one point of a trade-off curve (see [Problem.TradeOff]). The curve shows how far from q
-// a distribution p must move to keep only a given share of q_1.
+// Point is one point of a trade-off curve (see [Problem.TradeOff]). The curve gives the cost of
+// moving from q to a distribution p with a smaller share of q_1.
 type Point struct {
 	Formulation Formulation
 	Unlearned   float64 // share E_p[q_1/q] of q_1 that remains under p; 1 at p = q
@@ -1112,10 +1112,10 @@ func (e *UnreachableError) Error() string {
 // For each formulation and each level 0 < r ≤ 1, it finds the distribution p with E_p[q_1/q] = r,
 // and the cost of p. Only the first unwanted distribution q_1 is used.
 //
-// TradeOff omits levels that a formulation cannot reach. The error then joins an
-// [*UnreachableError] for each of these levels, and the points are valid. There are no points if a
-// level is out of range or ctx ended. The distributions must satisfy the conditions of each
-// formulation and of LikelihoodRatio.
+// TradeOff omits levels that a formulation cannot reach. It then returns the other points, and an
+// error that contains an [*UnreachableError] for each omitted level. There are no points if a level
+// is out of range or ctx ended. The distributions must satisfy the conditions of each formulation
+// and of LikelihoodRatio.
 func (u *Problem) TradeOff(ctx context.Context, levels []float64, forms ...Formulation) ([]Point, error) {
 	one := &Problem{q: u.q, away: u.away[:1]}
 	if u.ratios != nil {

@@ -46,7 +46,7 @@ type RealErasure struct {
 	lambda, bound []float64
 
 	records []realRecord
-	slot    map[int]int // index in records for each sample number
+	slot    map[int]int // index in records for each sample index
 	tables  [][]float32
 }
 

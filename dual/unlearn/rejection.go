@@ -15,14 +15,14 @@ import (
 )
 
 // Rejection draws exact, independent states from the distribution ∝ q·a, where 0 ≤ a ≤ 1 is an
-// acceptance probability. It draws x from q and accepts it with probability a(x). If a is
+// acceptance probability. It draws a state x from q, and accepts x with probability a(x). If a is
 // [AcceptForward] or [AcceptLikelihood], the states are exact samples from the optimum p_λ of the
 // corresponding formulation at the multipliers λ. A Rejection is a [dual.Resampler] and therefore a
 // [dual.Primal]. Run(ctx, n) replaces all states n times, so only the last states remain.
 //
-// Run returns an error of the function draw or of ctx, or a [*TrialsError]. It also returns an
-// error if an acceptance is above 1 or NaN; no distribution p_λ then exists at this λ. After an
-// error, the draws in progress are lost.
+// Run returns an error of ctx or of a draw from q, or a [*TrialsError]. It also returns an error if
+// a(x) is above 1 or NaN; no distribution p_λ then exists at this λ. After an error, the draws in
+// progress are lost.
 //
 // The sequence of accepted states does not depend on the number of states. Draws from q come in
 // batches, and a Run first uses the draws from q that the previous Run has not used. Methods must
@@ -45,9 +45,9 @@ type Rejection[S energy.Site] struct {
 const defaultTrials = 1_000_000
 
 // TrialsError reports that no draw was accepted for a state within the allowed number of trials.
-// Only the states before this one are new.
+// The states before this one have been replaced by new draws; the others have not.
 type TrialsError struct {
-	State, Trials int     // number of the state; number of draws that were tried for it
+	State, Trials int     // index of the state; number of draws that were tried for it
 	Accepted      float64 // acceptance rate of all draws so far
 }
 
@@ -129,8 +129,8 @@ func (r *Rejection[S]) Acceptance() float64 {
 	return float64(r.kept) / float64(r.tried)
 }
 
-// AcceptForward returns the logarithm of the acceptance probability with which a [Rejection] draws
-// from the [ForwardKL] distribution,
+// AcceptForward returns the log-probability with which a [Rejection] for [ForwardKL] accepts a
+// state x,
 //
 //	log(1 − Σ_i λ_i r_i),
 //
@@ -145,9 +145,9 @@ func AcceptForward(lambda, ratio []float64) float64 {
 	return simd.Log(v)
 }
 
-// AcceptLikelihood returns the logarithm −Σ_i λ_i r_i of the acceptance probability with which a
-// [Rejection] draws from the [Likelihood] or [LikelihoodRatio] distribution. Here r_i is the
-// bounded quantity at x: q_i for Likelihood, q_i/q for LikelihoodRatio.
+// AcceptLikelihood returns the log-probability −Σ_i λ_i r_i with which a [Rejection] accepts a
+// state x. It is for the formulations [Likelihood] and [LikelihoodRatio]. Here r_i is the bounded
+// quantity at x: q_i for Likelihood, q_i/q for LikelihoodRatio.
 func AcceptLikelihood(lambda, r []float64) float64 {
 	check.Len("unlearn", "r", len(r), len(lambda))
 	return 0 - weighted.Dot(lambda, r)

@@ -156,9 +156,9 @@ func (c *Conditional) diagonal(v, x []float32, alpha, mean, logw []float64) {
 // log-weights plus log-normalisers of the components. p is scratch for their probabilities.
 func shrunk(sum []float64, x []float32, mean, scaled, inverse, gain, base, p []float64) {
 	n := len(x)
-	// The slice first holds the terms of the first component, and sums are relative to it. Far
+	// The slice origin holds the terms of the first component, and sums are relative to it. Far
 	// from all components, the absolute terms would round away the differences between components.
-	first := sum
+	origin := sum
 	for k := range p {
 		q := 0.0
 		row, inv := scaled[k*n:(k+1)*n], inverse[k*n:(k+1)*n]
@@ -166,9 +166,9 @@ func shrunk(sum []float64, x []float32, mean, scaled, inverse, gain, base, p []f
 			d := float64(xi) - row[i]
 			term := float64(float64(d*d) * inv[i])
 			if k == 0 {
-				first[i] = term
+				origin[i] = term
 			}
-			q += term - first[i]
+			q += term - origin[i]
 		}
 		p[k] = base[k] - float64(0.5*q)
 	}

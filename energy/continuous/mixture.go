@@ -634,9 +634,9 @@ func (m *Mixture) scatter(x []float32, centre, variance []float64, k int, src ra
 // Components whose weight is below e⁻⁷⁰⁰ of the largest are omitted. The result logp is the
 // log-density of R·x at the value y under the original mixture, in nats.
 //
-// The new covariances are singular, so the result has no density. Its other methods work.
-// [Mixture.Draw] makes exact draws. [Mixture.Posterior] and [Mixture.DrawPosterior] condition on
-// both x_t and the equations.
+// The new covariances are singular, so the result has no density: Energy and Score are NaN. All
+// other methods work. [Mixture.Draw] makes exact draws. [Mixture.Posterior] and
+// [Mixture.DrawPosterior] condition on both x_t and the equations.
 //
 // Where returns an error if R has no row, if lengths do not fit, or if a number is not finite. It
 // also returns an error if RC_kRᵀ is singular for a component k.

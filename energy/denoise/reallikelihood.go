@@ -178,8 +178,8 @@ func (l *RealLikelihood) ratio(clean, path, v []float32) (sum float64) {
 // (Khalafi, Ribeiro and Ding 2026, Lemma 3). This divergence is an upper bound on the divergence of
 // the final samples.
 //
-// PathKL returns an error of ctx or of a denoiser, or if the other denoiser has another shape. It
-// panics if the lengths do not match.
+// PathKL returns an error of ctx or of a denoiser, or if the other denoiser has a different shape.
+// It panics if the lengths do not match.
 func (l *RealLikelihood) PathKL(ctx context.Context, kl []float64, other energy.Denoiser[float32], x []float32) error {
 	n := check.Rows("denoise", "x", len(x), l.sites)
 	check.Len("denoise", "kl", len(kl), n)

@@ -14,20 +14,20 @@ import (
 
 // Tempered makes the predictions of a denoiser of tokens sharper: likely tokens become more likely.
 // Tempered can be used with any process, projection and guidance of a diffusion. Every site has a
-// row v of log-weights. Each row is changed in this order:
+// row v of log-weights, where level l has the weight exp(v_l). Each row is changed in this order:
 //
 //	remove the levels in Without,
 //	divide v by Temperature,
-//	keep only the TopK largest weights,
-//	keep only the largest weights that together have the share TopP of the remaining weight.
+//	keep only the TopK levels with the largest weights,
+//	remove the smallest weights while at least the fraction TopP of the total weight remains.
 //
-// Among equal weights, lower levels are kept first. The samples no longer have the denoiser's
-// distribution. A struct literal is ready for use. A Tempered is safe for concurrent use if
-// Denoiser is.
+// The total weight is that of the TopK levels. Among equal weights, lower levels are kept first.
+// The samples no longer have the denoiser's distribution. A struct literal is ready for use. A
+// Tempered is safe for concurrent use if Denoiser is.
 type Tempered struct {
 	Denoiser energy.Denoiser[int32]
 
-	Temperature float64 // divisor of the log-weights, > 0; 0 means 1
+	Temperature float64 // divisor of the log-weights, > 0; values below 1 sharpen; 0 means 1
 	TopK        int     // number of levels that are kept, ≥ 1; 0 means all
 	TopP        float64 // fraction of the weight that is kept, in (0, 1]; 0 means 1
 	// levels to remove because they are not tokens, such as the mask

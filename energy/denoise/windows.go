@@ -53,10 +53,10 @@ type WindowsConfig struct {
 // e⁻⁴⁰ are 4e-12 of the result.
 const leastWeight = -40
 
-// NewWindows returns the exact denoiser of a data set of vectors, called windows. The argument data
-// is a row-major array with sites entries per window, and is copied. NewWindows returns an error if
-// the length of data is not a positive multiple of sites. It also returns an error if an entry is
-// not finite or an option is out of range.
+// NewWindows returns the exact denoiser of a data set of vectors, called windows. The slice data
+// holds the windows one after the other, with the given number of sites each. It is copied.
+// NewWindows returns an error if the length of data is not a positive multiple of sites. It also
+// returns an error if an entry is not finite or an option is out of range.
 func NewWindows(data []float32, sites int, c WindowsConfig) (*Windows, error) {
 	switch {
 	case sites < 1 || len(data) == 0 || len(data)%sites != 0:
@@ -89,7 +89,7 @@ func (w *Windows) measure() {
 // number of levels.
 func (w *Windows) Shape() (sites, levels int) { return w.sites, 1 }
 
-// Len returns the number of vectors in the data set, which are called windows.
+// Len returns the number of windows, which are the vectors of the data set.
 func (w *Windows) Len() int { return len(w.square) }
 
 // Denoise stores in v the posterior means of the clean states; it implements [energy.Denoiser]. A
@@ -282,8 +282,8 @@ func (w *Windows) place(dst, x []float32, alpha float64) {
 // result logp is the log-density of R·x at the value y, in nats.
 //
 // Each window (vector of the data) is moved to the nearest point that satisfies the equations. Its
-// weight is ∝ exp(−(distance moved)²/2h²), where h is the bandwidth. Windows whose weight is below
-// e⁻⁷⁰⁰ of the largest are omitted. Predictions and draws satisfy the equations exactly.
+// weight is ∝ exp(−(distance moved)²/2h²), where h is the bandwidth. Windows with a weight below
+// e⁻⁷⁰⁰ times the largest weight are omitted. Predictions and draws satisfy the equations exactly.
 //
 // Where returns an error if h = 0 or lengths do not match. R must have at least one row, its rows
 // must be linearly independent, and all numbers must be finite.

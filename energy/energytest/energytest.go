@@ -84,13 +84,13 @@ type subject struct {
 //   - graphs: neighbour lists are sorted and symmetric, and sites that are not neighbours do not
 //     interact. Torus, Matching, Pairs and Factors describe the energy.
 //   - values: the numeric values of levels are finite and ascend.
-//   - supports: Repair makes states of positive probability and does not change a state that
-//     already has it.
+//   - supports: Repair makes states of positive probability and does not change a state that has
+//     positive probability already.
 //   - layers: the conditionals of the two layers of an energy.Bipartite model come from one joint
 //     distribution. The marginal of this joint distribution over the visible sites is the model.
 //   - changes: energy.Incremental and energy.IncrementalBipartite compute the same bits from an
 //     earlier state as from scratch.
-//   - estimates: the mean of Estimate is the table.
+//   - estimates: the mean of many results of Estimate is the exact table of energy differences.
 //   - parameters: ParamGradient is the derivative with respect to the parameters of SetParams, and
 //     adds to its destination. SetParams rejects invalid parameters and then changes nothing. Learn
 //     returns a copy. TestModel restores the parameters of an energy.Parametric model.

@@ -669,9 +669,9 @@ func (l *markovLearner) Factors() (cards []int32, scopes [][]int32, tables [][]f
 func (l *markovLearner) Present() energy.Factored { return l.Markov }
 
 // ParamGradient adds to g the gradient of the energy with respect to the parameters θ, summed over
-// the states x with weights w. Take an entry of probability p in a row of transition probabilities.
-// If a state visits the row r times and the entry c times, the gradient for the entry is p·r − c.
-// It implements [energy.Parametric].
+// the states x with weights w. Consider a transition to a level l after a context of previous
+// levels, with probability p. If the context occurs r times in a state, and l follows it c times,
+// the gradient for this transition is p·r − c. It implements [energy.Parametric].
 func (l *markovLearner) ParamGradient(g []float64, x []int32, w []float64) {
 	l.states(g, x, w, l.sites)
 	met := scratch.Float64s.Get(len(l.trans)/l.levels + 1)

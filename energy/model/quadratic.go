@@ -30,8 +30,8 @@ import (
 // nothing.
 //
 // With two levels and a dense matrix, energies and fields are the same on every machine. For this,
-// the couplings Q_ij + Q_ji are rounded once. The unit is about 2⁻⁵² times the largest row sum of
-// their magnitudes.
+// the couplings Q_ij + Q_ji are rounded once, to multiples of one unit. This unit is about 2⁻⁵²
+// times the largest row sum of their magnitudes.
 type Quadratic struct {
 	couplings couplings
 	// Couplings for fast updates of a dense matrix with two levels; otherwise nil.
@@ -636,7 +636,7 @@ func (m denseQuadratic) Field(e []float64, h []float32, x []int32) {
 // padding. It implements [energy.Incremental].
 func (m denseQuadratic) CacheLen() int { return len(m.fast.panels.origin) }
 
-// FieldFrom stores in e the energies and in h the fields of the states y. The slice cache holds the
+// FieldFrom stores in e the energies and in h the fields of the states y. It reads from cache the
 // sums of couplings for the earlier states x. Each site that differs between x and y costs one pass
 // over its couplings. It implements [energy.Incremental].
 func (m denseQuadratic) FieldFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32) {

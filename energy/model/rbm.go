@@ -238,7 +238,7 @@ func (m *RBM) Tempered(beta float64) (energy.Model, error) {
 // [energy.Incremental].
 func (m *RBM) CacheLen() int { return len(m.panels.origin) }
 
-// FieldFrom stores in e the energies and in h the fields of the states y. The slice cache holds the
+// FieldFrom stores in e the energies and in h the fields of the states y. It reads from cache the
 // activations for the earlier states x. Each site that differs between x and y costs one pass over
 // the activations, and the fields cost a matrix product. It implements [energy.Incremental].
 func (m *RBM) FieldFrom(e []float64, h []float32, newCache []float64, y []int32, cache []float64, x []int32) {
@@ -247,8 +247,8 @@ func (m *RBM) FieldFrom(e []float64, h []float32, newCache []float64, y []int32,
 }
 
 // HiddenFieldFrom stores in e the energies of the states y, and in f the log-odds of the hidden
-// units given y. The slice cache holds the activations for the earlier states x. It implements
-// [energy.IncrementalBipartite].
+// units given y. The activations for the earlier states x are read from cache. The method
+// implements [energy.IncrementalBipartite].
 func (m *RBM) HiddenFieldFrom(e []float64, f []float32, newCache []float64, y []int32, cache []float64, x []int32) {
 	check.Len("model", "f", len(f), check.Rows("model", "x", len(y), len(m.bias.visible))*len(m.bias.hidden))
 	m.checkCaches(newCache, y, cache, x)

@@ -40,8 +40,8 @@ type ClassifierConfig struct {
 //
 // train.Classify trains such networks. Pass a Classifier to diffusion.ClassifierGuided.
 //
-// Concurrent calls are safe but run one after another. Calls allocate nothing after the largest
-// call has occurred once.
+// Concurrent calls are safe but run one after another. A call allocates memory only if it has more
+// work than all earlier calls.
 type Classifier struct{ judge *judge }
 
 // judge does the work of a [Classifier]. The goroutines of the pool refer to it instead of the

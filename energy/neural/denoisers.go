@@ -13,7 +13,7 @@ import (
 // Only these outputs are computed. Unmasked tokens are their own prediction (carry-over).
 //
 // A Masked is safe for concurrent use. Concurrent calls run one after another, because all workers
-// serve one call. Calls allocate nothing after the largest batch has occurred once.
+// serve one call. A call allocates memory only if its batch is larger than all earlier ones.
 type Masked struct{ engine *engine[int32] }
 
 // NewMasked returns the denoiser of a network whose levels include the mask. It returns an error
@@ -51,8 +51,8 @@ func (d *Masked) Denoise(ctx context.Context, v []float32, q energy.Noised[int32
 // the outputs are log-weights given all of the noisy state, as in networks trained with
 // cross-entropy.
 //
-// Concurrent calls are safe but run one after another. Calls allocate nothing after the largest
-// batch has occurred once.
+// Concurrent calls are safe but run one after another. A call allocates memory only if its batch is
+// larger than all earlier ones.
 type Uniform struct {
 	engine    *engine[int32]
 	posterior bool
@@ -127,8 +127,8 @@ func (d *Uniform) Denoise(ctx context.Context, v []float32, q energy.Noised[int3
 //
 // These predictions exclude the site itself.
 //
-// Concurrent calls are safe but run one after another. Calls allocate nothing after the largest
-// batch has occurred once.
+// Concurrent calls are safe but run one after another. A call allocates memory only if its batch is
+// larger than all earlier ones.
 type Ratio struct {
 	engine *engine[int32]
 	masked bool

@@ -190,12 +190,12 @@ func (e *engine[S]) predict(worker, job int) {
 	}
 }
 
-// finite returns an error that names the first state whose outputs are not finite. Each state in v
-// has size entries. The number of the first state is first.
-func (e *engine[S]) finite(v []float32, first, size int) error {
-	for s := 0; len(v) > 0; s, v = s+1, v[size:] {
-		if sum := simd.Sum(v[:size]); !check.Finite(sum) {
-			return fmt.Errorf("neural: %s: state %d: the network's results add up to %v, want finite numbers", e.name, first+s, sum)
+// finite returns an error that names the first state whose outputs are not finite. The slice v
+// holds stateSize entries per state. The argument offset is the index of the first of these states.
+func (e *engine[S]) finite(v []float32, offset, stateSize int) error {
+	for s := 0; len(v) > 0; s, v = s+1, v[stateSize:] {
+		if sum := simd.Sum(v[:stateSize]); !check.Finite(sum) {
+			return fmt.Errorf("neural: %s: state %d: the network's results add up to %v, want finite numbers", e.name, offset+s, sum)
 		}
 	}
 	return nil

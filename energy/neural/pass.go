@@ -341,8 +341,8 @@ func (p *Pass) block(x []float32, b *block, k *kept) {
 }
 
 // Output stores the outputs of the network in y, one row of [Config.Outputs] numbers for each
-// position listed in rows. Position i of state s is listed as s·Length + i, in ascending order; nil
-// means all positions. Call Output after Forward.
+// position in rows. An entry s·Length + i of rows means position i of state s. The entries must
+// ascend. If rows is nil, y has a row for every position. Call Output after Forward.
 func (p *Pass) Output(y []float32, rows []int32) {
 	c := p.net.cfg
 	h := p.final.y1[:p.n*c.Length*c.Width]

@@ -17,8 +17,8 @@ import (
 //
 // For a network that predicts the velocity of a flow (train.Flow), use denoise.Velocity.
 //
-// Concurrent calls are safe but run one after another. Calls allocate nothing after the largest
-// batch has occurred once.
+// Concurrent calls are safe but run one after another. A call allocates memory only if its batch is
+// larger than all earlier ones.
 type Reals struct {
 	engine *engine[float32]
 	pull   *pullbacks

@@ -196,7 +196,7 @@ func (d *Distribution) LogZ(ctx context.Context) (float64, error) {
 }
 
 // Energy returns the mean energy under the distribution, in nats. It returns an error if ctx ends,
-// or if terms cancel so far that only rounding errors are left.
+// or if terms cancel so completely that only rounding errors remain.
 func (d *Distribution) Energy(ctx context.Context) (float64, error) {
 	e, err := d.energy(ctx, 1)
 	return e, wrap("Energy", err)
@@ -215,7 +215,7 @@ func (d *Distribution) energy(ctx context.Context, beta float64) (float64, error
 // HeatCapacity returns the variance of the energy under the distribution, in nats². If the energy
 // is β·H, this is β² times the variance of H. The result is computed from differences of mean
 // energies at nearby temperatures and is accurate to about nine digits. HeatCapacity returns an
-// error if ctx ends, or if terms cancel so far that only rounding errors are left.
+// error if ctx ends, or if terms cancel so completely that only rounding errors remain.
 func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 	const h = 1.0 / 128
 	sum := 0.0
@@ -236,11 +236,12 @@ func (d *Distribution) HeatCapacity(ctx context.Context) (float64, error) {
 }
 
 // Correlation returns the mean product E[s_i s_j] of the spins s_i and s_j = ±1 at two sites. It
-// returns an error if a site is out of range, if ctx ends, or if terms cancel so far that only
-// rounding errors are left.
+// returns an error if a site is out of range, if ctx ends, or if terms cancel so completely that
+// only rounding errors remain.
 //
-// The mean is a ratio of two partition functions. In the numerator, the couplings K along a path
-// between the sites have coth K in place of tanh K.
+// The mean is a ratio of two partition functions. In the denominator, an edge with coupling K
+// between spins s and s′ has the factor cosh K·(1 + s·s′·tanh K). In the numerator, each edge on a
+// path between the two sites has the factor sinh K·(1 + s·s′·coth K) instead.
 func (d *Distribution) Correlation(ctx context.Context, i, j int) (float64, error) {
 	for _, v := range []int{i, j} {
 		if v < 0 || v >= d.sites {

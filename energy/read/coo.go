@@ -34,7 +34,7 @@ type COOConfig struct {
 // also select the energy. Blank lines and other lines that start with # or % are skipped.
 //
 // Errors name the line, the column and what was expected. A file with more than 2²⁰ sites must have
-// at least one entry for every two sites.
+// at least half as many entries as sites.
 func COO(r io.Reader, c COOConfig) (*model.Quadratic, error) {
 	q, err := coo(r, c)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 // missing weight w is 1. An edge that is repeated with the same weight counts once. The number m
 // may count the lines or the edges. Lines that start with c, # or % are comments.
 //
-// Errors name the line, the column and what was expected. Files of other problems (arcs, clauses,
-// weights of vertices) are errors. A file with more than 2²⁰ vertices must have at least one edge
-// for every two vertices.
+// Errors name the line, the column and what was expected. DIMACS rejects files for other problems,
+// which contain arcs, clauses or vertex weights. A file with more than 2²⁰ vertices must have at
+// least half as many edges as vertices.
 func DIMACS(r io.Reader) (*model.Graph, error) {
 	l := newLines("DIMACS", r)
 	l.comment = "c#%"

@@ -297,7 +297,7 @@ func (f *lpReader) sum(objective, right bool) (sum []Monomial, err error) {
 	}
 }
 
-// ended reports whether the current token is on another line than the previous one.
+// ended reports whether the current token is on a different line from the previous one.
 func (f *lpReader) ended() bool {
 	return f.at == len(f.tokens) || f.at > 0 && f.tokens[f.at-1].line < f.tokens[f.at].line
 }

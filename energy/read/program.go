@@ -131,7 +131,7 @@ func FormatOf(name string, head []byte) string {
 //	qplib  the format of QPLIB: integer variables, quadratic objective and constraints
 //	mqlib  QUBOs of MQLib, which are maximised: the energy is −xᵀQx
 //	cnf    DIMACS clauses: each is a constraint
-//	wcnf   weighted clauses, with "p wcnf" or, as since 2022, with h for hard clauses
+//	wcnf   weighted clauses: with a line "p wcnf", or in the form of 2022 with h for hard clauses
 //	cqm    constrained quadratic models of dimod, version 2.0
 //	bqm    binary quadratic models of dimod, versions 1.0 and 2.0
 //	json   BQM and BQPJSON
@@ -141,8 +141,9 @@ func FormatOf(name string, head []byte) string {
 //	rudy   Rudy: the energy is minus the cut
 //
 // If an integer has more than 65,536 values, NewProgram uses the constraints to narrow its range.
-// It returns an error if an integer variable remains without bounds, or if a continuous variable
-// has more than one value. Errors name the line, if the format has lines, and what was expected.
+// It returns an error if an integer variable remains without bounds. It also returns an error for a
+// continuous variable, unless the constraints leave a single value and that is an integer. Errors
+// name the line, if the format has lines, and what was expected.
 func NewProgram(r io.Reader, format string) (*Program, error) {
 	f, ok := programs()[format]
 	if !ok {
@@ -177,9 +178,9 @@ func (p *Program) Write(w io.Writer, format string) error {
 	return b.Flush()
 }
 
-// Check returns an error unless the program is valid. A valid program has variables with different
-// names and ranges that are not empty. All its numbers are finite, except that bounds of
-// constraints may be infinite, and all indices are in range.
+// Check returns an error unless the program is valid. The names of its variables must be
+// distinct and their ranges not empty. All numbers must be finite, except that bounds of
+// constraints may be infinite, and all indices must be in range.
 func (p *Program) Check() error {
 	if len(p.Variables) == 0 {
 		return fmt.Errorf("no variables, want ≥ 1")

@@ -18,7 +18,7 @@ import (
 // it is usually 0 or unconstrained. Lines that start with c, # or % are comments.
 //
 // Errors name the line, the column and what was expected. A repeated entry is an error. A file with
-// more than 2²⁰ sites must have at least one entry for every two sites.
+// more than 2²⁰ sites must have at least half as many entries as sites.
 func QBSolv(r io.Reader) (*model.Quadratic, error) {
 	q, err := qbsolv(r)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // lines and lines that start with # or % are skipped.
 //
 // Errors name the line, the column and what was expected. A file with more than 2²⁰ vertices must
-// have at least one edge for every two vertices.
+// have at least half as many edges as vertices.
 func Rudy(r io.Reader) (*model.Graph, error) {
 	l := newLines("Rudy", r)
 	if ok, err := l.next(); err != nil {

@@ -93,7 +93,7 @@ func parse(args []string) (options, error) {
 	return o, o.choose(*chosen, *about)
 }
 
-// usual lists the default methods: those whose networks do not take long to train.
+// usual lists the default methods: those whose networks train quickly.
 var usual = []string{"pdi", "pdl", "pdl-shared", "pdm", "dps", "unconstrained"}
 
 // names returns the names of variants.

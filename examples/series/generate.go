@@ -25,7 +25,7 @@ var schedule = noise.LinearBeta{To: 0.1, Steps: 200}
 
 // metricBlur is the standard deviation of the noise added to every training window before the
 // covariance is computed. Less noise leaves rows so nearly dependent in the metric that
-// projections take long.
+// projections take a long time.
 const metricBlur = 0.2
 
 // problem is a corpus with a model of its windows and the limits of every held-out window.
@@ -93,7 +93,7 @@ func newProblem(ctx context.Context, t *table, o options) (*problem, error) {
 		}
 		p.sets = append(p.sets, set)
 	}
-	switch o.denoiser { // last, for it may take long
+	switch o.denoiser { // last, because it may take a long time
 	case "gaussian":
 		p.model, err = p.prior.gaussian()
 	case trainedDenoiser:

@@ -14,7 +14,7 @@ import (
 const maxLevels = 1 << 26
 
 // equalValues is the largest difference, relative to the largest eigenvalue, at which two eigenvalues
-// of a covariance count as equal.
+// of a covariance are treated as equal.
 const equalValues = 1e-12
 
 // logits is the range of the log-odds of signal levels in schedules.

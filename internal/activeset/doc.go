@@ -15,7 +15,7 @@
 // multiplier would leave its range. The tight rows, which hold with equality, have a thin QR
 // factorisation, built by repeated Gram–Schmidt and updated by rotations. With n variables and q
 // tight rows, each row added or removed costs about n·q operations. The method is therefore meant
-// for n up to some hundreds.
+// for n up to a few hundred.
 //
 // Four measures prevent failure:
 //

@@ -80,9 +80,9 @@ func (f *Gram) Refresh(first int) {
 	}
 }
 
-// Solve projects the point v onto the solutions of the rows, in the norm of P. It stores in change
-// the displacement z − v = −PAᵀu, where z is the projection and A is the matrix of rows. The other
-// arguments and the result are the same as for [Solver.Solve].
+// Solve projects the point v, in the norm of P, onto the set of points that satisfy the rows. It
+// stores in change the displacement z − v = −PAᵀu, where z is the projection and A is the matrix of
+// rows. The other arguments and the result are the same as for [Solver.Solve].
 func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	for j, g := range f.norm[:m] {
 		t := f.a.dot(j, v)
@@ -102,8 +102,8 @@ func (f *Gram) Solve(change, u, v, limit []float64, m int, least float64) Status
 	return status
 }
 
-// Conflict returns rows that cannot hold together, and their weights; see [Solver.Conflict]. The
-// weights refer to the unscaled rows passed to NewGram.
+// Conflict returns rows that no point satisfies together, and their weights; see [Solver.Conflict].
+// The weights refer to the unscaled rows passed to NewGram.
 func (f *Gram) Conflict() (rows []int, weights []float64) {
 	rows, weights = f.inner.Conflict()
 	for k, j := range rows {

@@ -9,8 +9,8 @@ import "math"
 //
 // where z − v is in the range of P, the a_j are the rows of A, and cap_j is a penalty. The solution
 // is z = v − PAᵀu with multipliers u. With P = LLᵀ and z = v + Lx, a [Solver] finds x. It projects
-// the point 0 onto the solutions of the rows Lᵀa_j, scaled to norm 1. A Metric is not safe for
-// concurrent use. After the first calls it does not allocate.
+// the point 0 onto the set of points that satisfy the rows Lᵀa_j, scaled to norm 1. A Metric is not
+// safe for concurrent use. After the first calls it does not allocate.
 type Metric struct {
 	a      Rows      // rows as given to NewMetric
 	inner  *Solver   // solver for the dense rows Lᵀa_j
@@ -108,9 +108,9 @@ func (f *Metric) Refresh(first int) {
 	}
 }
 
-// Solve projects the point v onto the solutions of the rows, in the norm of P. In the slice change
-// it stores the displacement z − v = −PAᵀu, where z is the projection and A is the matrix of rows.
-// The other arguments and the result are the same as for [Solver.Solve].
+// Solve projects the point v, in the norm of P, onto the set of points that satisfy the rows. It
+// stores in change the displacement z − v = −PAᵀu, where z is the projection and A is the matrix of
+// rows. The other arguments and the result are the same as for [Solver.Solve].
 func (f *Metric) Solve(change, u, v, limit []float64, m int, least float64) Status {
 	f.scale(u, v, limit, m)
 	status := f.inner.Solve(f.x, f.u, f.zero, f.limit, m, least)
@@ -139,8 +139,8 @@ func (f *Metric) scale(u, v, limit []float64, m int) {
 	}
 }
 
-// Conflict returns rows that cannot hold together, and their weights; see [Solver.Conflict]. The
-// weights refer to the unscaled rows passed to NewMetric.
+// Conflict returns rows that no point satisfies together, and their weights; see [Solver.Conflict].
+// The weights refer to the unscaled rows passed to NewMetric.
 func (f *Metric) Conflict() (rows []int, weights []float64) {
 	rows, weights = f.inner.Conflict()
 	for k, j := range rows {

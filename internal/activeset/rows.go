@@ -86,7 +86,7 @@ func (in *inside) product(dst, d []float64) {
 }
 
 // keep copies the image of the entering row to an unused place of q. That place is the first entry
-// of the slice at beyond its length.
+// of in.at beyond its length.
 func (in *inside) keep(q []float64) {
 	in.at = in.at[:len(in.at)+1]
 	copy(q[in.at[len(in.at)-1]:], in.image)

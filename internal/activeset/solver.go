@@ -93,8 +93,8 @@ func New(a Rows) *Solver {
 
 // Conflict returns rows a_j that no point satisfies together, and their weights w_j. Call it after
 // a Solve that returned [Infeasible]. The weighted sum Σ_j w_j·a_j is zero, but the bounds require
-// Σ_j w_j·(a_j·x) < 0. If any one of these rows is removed, the others can hold together. The
-// slices are valid until the next Solve.
+// Σ_j w_j·(a_j·x) < 0. If any one of these rows is removed, some point satisfies all the others.
+// The slices are valid until the next Solve.
 func (s *Solver) Conflict() (rows []int, weights []float64) { return s.conflict, s.influence }
 
 // Steps returns the number of iterations of the last Solve.
@@ -370,9 +370,10 @@ func (s *Solver) refineInside() {
 
 // Solve projects the point v onto the solutions of rows 0 … m−1 and stores the projection in x. It
 // stores the multipliers of the rows in u, so that x = v − Aᵀu for the matrix A of the rows a_j.
-// Solve starts from the multipliers that u holds at first. If u_j > 0 in the result, then a_jᵀx is
-// at least the upper bound of row j. If u_j < 0, it is at most the lower bound. The slice limit
-// holds, for every row, the penalty per unit of violation, from 0 to +Inf.
+// Solve starts from the multipliers that u holds at first. The slice limit holds, for every row,
+// the penalty per unit of violation, from 0 to +Inf. It bounds the multipliers: |u_j| ≤ limit[j].
+// If 0 < u_j < limit[j] in the result, then a_jᵀx is the upper bound of row j. If −limit[j] < u_j <
+// 0, it is the lower bound. A row may be violated only if |u_j| = limit[j].
 //
 // Tolerances are relative to the scale of the data. The scale is the largest of three numbers: the
 // largest absolute value in v, the largest violation of a row at v, and minScale. The slices x and

@@ -23,20 +23,20 @@ func (e *Edges) Grow(n int) {
 
 // Refine divides the elements of a graph into blocks. It computes the coarsest partition in which
 // all elements of a block have edges with the same labels to the same blocks. The partition refines
-// an initial one, in which element i is in block first[i] of 0 … blocks−1. In the result, block[i]
-// is the index of the block that contains element i, and n is the number of blocks. Refine fails
-// only if ctx ends; the error is the cause of ctx.
+// an initial one with the given number of blocks, in which element i is in block initial[i]. In the
+// result, block[i] is the index of the block that contains element i, and n is the number of
+// blocks. Refine fails only if ctx ends; the error is the cause of ctx.
 //
 // This is Hopcroft's algorithm for partial automata (Valmari 2012, "Fast brief practical DFA
 // minimization"). It takes O(m log k) steps for k elements and m edges.
-func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []int32, n int, err error) {
+func (e *Edges) Refine(ctx context.Context, initial []int32, blocks int) (block []int32, n int, err error) {
 	var meter poll.Meter
 	meter.Watch(ctx)
 	if meter.Poll() != nil {
 		return nil, 0, meter.Err()
 	}
-	elements, edges := newPartition(&meter, first, blocks), newPartition(&meter, e.label, int(maxOf(e.label))+1)
-	into, incoming := group(&meter, e.head, len(first)) // edges by where they lead
+	elements, edges := newPartition(&meter, initial, blocks), newPartition(&meter, e.label, int(maxOf(e.label))+1)
+	into, incoming := group(&meter, e.head, len(initial)) // edges by where they lead
 
 	// Block 0 of the elements need not be a splitter: what it would split off
 	// follows from the other blocks and the edge's existence, which the blocks of
@@ -69,8 +69,8 @@ func (e *Edges) Refine(ctx context.Context, first []int32, blocks int) (block []
 // Set is a set of labels below 256.
 type Set [4]uint64
 
-// Arcs holds edges whose labels are sets, called arcs. An arc stands for one edge for each label in
-// its set. The zero value is empty.
+// Arcs holds arcs. An arc is an edge that is labelled by a set of labels, and stands for one edge
+// for each label in its set. The zero value is empty.
 type Arcs struct {
 	edges  Edges // labelled by the numbers of sets
 	sets   []Set
@@ -92,7 +92,7 @@ func (a *Arcs) Set(labels Set) int32 {
 	return i
 }
 
-// join returns the number of the union of two sets.
+// join returns the index of the union of two sets.
 func (a *Arcs) join(i, j int32) int32 {
 	k := [2]int32{min(i, j), max(i, j)}
 	n, ok := a.joined[k]
@@ -115,21 +115,21 @@ func (a *Arcs) Add(from, set, to int32) { a.edges.Add(from, set, to) }
 func (a *Arcs) Grow(n int) { a.edges.Grow(n) }
 
 // Refine is like [Edges.Refine] for the graph with the arcs a and the edges e. Elements with arcs
-// and elements with edges must be in different blocks from the beginning. Refine does not divide a
-// block once for each label. For each element it collects the labels of all arcs to another block,
-// and then divides once by these sets of labels. It therefore takes O(m log k) steps for k elements
-// with m arcs and edges.
-func (a *Arcs) Refine(ctx context.Context, e *Edges, first []int32, blocks int) (block []int32, n int, err error) {
+// and elements with edges must be in different blocks from the beginning. The labels of arcs are
+// not treated one by one. For each element, Refine collects the labels of all arcs to another
+// block, and then divides once by these sets of labels. It therefore takes O(m log k) steps for k
+// elements with m arcs and edges.
+func (a *Arcs) Refine(ctx context.Context, e *Edges, initial []int32, blocks int) (block []int32, n int, err error) {
 	var meter poll.Meter
 	meter.Watch(ctx)
 	if meter.Poll() != nil {
 		return nil, 0, meter.Err()
 	}
-	elements := newPartition(&meter, first, blocks)
-	into, incoming := group(&meter, a.edges.head, len(first))
-	intoBy, incomingBy := group(&meter, e.head, len(first))
+	elements := newPartition(&meter, initial, blocks)
+	into, incoming := group(&meter, a.edges.head, len(initial))
+	intoBy, incomingBy := group(&meter, e.head, len(initial))
 	none := int32(-1)
-	labels := slices.Repeat([]int32{none}, len(first)) // number of the set of labels that lead to the splitter
+	labels := slices.Repeat([]int32{none}, len(initial)) // index of the set of labels that lead to the splitter
 	var tails []int32
 	var edges []uint64 // label and tail of each
 	for splitter := 0; meter.Err() == nil && splitter < elements.sets(); splitter++ {
@@ -169,13 +169,13 @@ func (a *Arcs) Refine(ctx context.Context, e *Edges, first []int32, blocks int) 
 	return elements.set, elements.sets(), meter.Err()
 }
 
-// Group groups the indices of the slice key by its entries, which must be less than keys. The group
-// of entry k consists of the indices
+// Group groups the indices of a slice by their values in it, which must be less than n. The group
+// of value k consists of the indices
 //
 //	list[from[k]:from[k+1]],
 //
-// in ascending order. Indices with a negative entry are omitted.
-func Group(key []int32, keys int) (from, list []int32) { return group(nil, key, keys) }
+// in ascending order. Indices with a negative value are omitted.
+func Group(values []int32, n int) (from, list []int32) { return group(nil, values, n) }
 
 // group implements Group with a meter. If the meter's context ends, the results are incomplete.
 func group(meter *poll.Meter, key []int32, keys int) (from, list []int32) {
@@ -298,7 +298,7 @@ func (p *partition) split() {
 }
 
 // divide divides every set with marked elements into the unmarked elements and the marked elements
-// of each value. The largest part keeps the number of the set. All marks are cleared. If the
+// of each value. The largest part keeps the index of the set. All marks are cleared. If the
 // meter's context ends, it stops early.
 func (p *partition) divide(value []int32) {
 	var ends []int32

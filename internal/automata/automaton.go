@@ -18,8 +18,8 @@ type Automaton interface {
 	Accepting(state int) bool
 }
 
-// Name returns a short name of a language for messages: the result of its String method
-// if it has one, or else its type.
+// Name returns a short name for a language, for use in messages. It is the result of the language's
+// String method if there is one, and its type otherwise.
 func Name(a any) string {
 	if s, ok := a.(fmt.Stringer); ok {
 		return s.String()

@@ -60,11 +60,11 @@ func explore(ctx context.Context, a Automaton, levels, sites int, check func(sta
 
 // walk visits the states that sequences of at most sites tokens reach, in breadth-first order, and
 // numbers them in this order. For every state it calls visit with three arguments. The argument
-// final reports whether a sequence may end in the state. The slice to holds, for each of the given
-// tokens, the number of the next state, or −1 if that state is dead or beyond the last site. The
-// argument states is the number of states so far. The error is that of visit or the cause of the
-// context.
-func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit func(final bool, to []int32, states int) error) error {
+// final reports whether a sequence may end in the state. The slice targets holds, for each of the
+// given tokens, the index of the next state, or −1 if that state is dead or beyond the last site.
+// The argument states is the number of states so far. The error is that of visit or the cause of
+// the context.
+func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit func(final bool, targets []int32, states int) error) error {
 	var meter poll.Meter
 	meter.Watch(ctx)
 	if meter.Poll() != nil {
@@ -117,12 +117,12 @@ func walk(ctx context.Context, a Automaton, tokens []int32, sites int, visit fun
 // numbering numbers states. States that are not much larger than the number of states are looked up
 // in a slice, the others in a map.
 type numbering struct {
-	small []int32 // number + 1 of each state, 0 if it has none
+	small []int32 // index + 1 of each state, 0 if it has none
 	large map[int]int32
 }
 
-// of returns the number of the state s. A state that has none gets the number next, the count of
-// numbers so far, and fresh is true.
+// of returns the index of the state s. A state that has none gets the index next, the count of
+// indices so far, and fresh is true.
 func (n *numbering) of(s int, next int32) (id int32, fresh bool) {
 	if s < len(n.small) {
 		if id := n.small[s]; id > 0 {

@@ -22,7 +22,7 @@ type Table struct {
 // States returns the number of states.
 func (t *Table) States() int { return len(t.Final) }
 
-// Start returns 0, the number of the start state.
+// Start returns 0, the index of the start state.
 func (t *Table) Start() int { return 0 }
 
 // Levels returns the number of tokens in the table. For all other tokens, Next returns −1.

@@ -168,10 +168,10 @@ type Setting struct {
 	least, usual int
 }
 
-// Number describes the integer setting *value by its name, its smallest valid value and its usual
-// value, the default. A *value of 0 selects the default.
-func Number(name string, value *int, smallest, usual int) Setting {
-	return Setting{name, value, smallest, usual}
+// Number describes an integer setting for [Defaults]: its name, the variable that holds it, and its
+// smallest valid value. If the variable is 0, Defaults sets it to preset.
+func Number(name string, variable *int, smallest, preset int) Setting {
+	return Setting{name, variable, smallest, preset}
 }
 
 // Defaults replaces zeros by the defaults. It returns an error for the first setting that is out of

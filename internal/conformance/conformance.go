@@ -24,7 +24,7 @@ import (
 const module = "github.com/gibbsite-go/gibbsite"
 
 // Module holds the declarations of the module's public packages, without function bodies. Other
-// modules are not loaded, and their types count as equal.
+// modules are not loaded. All types of other modules are therefore treated as one type.
 type Module struct {
 	root     string
 	fset     *token.FileSet

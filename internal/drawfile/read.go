@@ -13,15 +13,15 @@ import (
 
 // Draw is one recorded state of one chain, with the chain's report on the step that led to it.
 type Draw[S energy.Site] struct {
-	Chain, Draw    int     // numbers of the chain and of the draw
+	Chain, Draw    int     // indices of the chain and of the draw
 	X              []S     // state; overwritten by the next draw
 	Energy, Accept float64 // energy of X, and mean acceptance probability of the step
 	// number of sites that changed in the step, and number of invalid proposals in the step
 	Moved, Invalid int
 }
 
-// Read calls the function visit for every draw in the file and returns the number of draws per
-// chain. It visits the draws of each chain in order.
+// Read calls visit for every draw in the file and returns the number of draws per chain. It visits
+// the draws of each chain in order.
 func Read[S energy.Site](path string, visit func(*Draw[S])) (draws int, err error) {
 	f, err := os.Open(path)
 	if err != nil {

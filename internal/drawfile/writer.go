@@ -14,9 +14,9 @@
 // A run that resumes from a checkpoint repeats some draws. A frame therefore replaces the draws of
 // earlier frames that belong to the same block, from the frame's first draw on. If chains have
 // missed draws, a frame without draws precedes the first draw after the gap. An incomplete frame at
-// the end, as a killed process leaves it, is cut off. It is an error if any other frame is damaged,
-// is out of order, or skips draws. Files of version 1, with 32 bits per site and without frame
-// numbers, can be read but not continued.
+// the end, such as one left by a killed process, is removed. It is an error if any other frame is
+// damaged, is out of order, or skips draws. Files of version 1, with 32 bits per site and without
+// frame numbers, can be read but not continued.
 //
 // A writer locks its file while it is open.
 package drawfile
@@ -61,7 +61,7 @@ func NewWriter(path string, head Head) *Writer {
 
 // Open opens or creates the file, and locks it until Close. It returns an error if the settings in
 // the file are not those of this run, or if another run has opened the file. If the file ends with
-// an incomplete frame, as a killed process leaves it, Open removes that frame.
+// an incomplete frame, such as one left by a killed process, Open removes that frame.
 func (w *Writer) Open() (err error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -205,7 +205,8 @@ func (w *Writer) Append(p *Page) {
 	}
 }
 
-// Skip records a gap in the draws of a block. The first draw after the gap has the number draw.
+// Skip records a gap in the draws of a block. The argument draw is the index of the first draw
+// after the gap.
 func (w *Writer) Skip(block, draw int) error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -39,11 +39,11 @@ func temporary(path string) string { return path + ".tmp" }
 
 var table = crc64.MakeTable(crc64.ECMA)
 
-// Save replaces the file at path by the output of the function write. Save writes path.tmp, syncs
-// that file, and reads it back to compare it with what was written. Then it renames path to
-// path.old and path.tmp to path, and syncs the folder. Whatever fails and whenever the machine
-// stops, at least one of path and path.old holds a complete generation. It is either the old
-// generation or the new one. After an error no path.tmp is left.
+// Save calls write and replaces the file at path by its output. Save writes path.tmp, syncs that
+// file, and reads it back to compare it with what was written. Then it renames path to path.old and
+// path.tmp to path, and syncs the folder. Whatever fails and whenever the machine stops, at least
+// one of path and path.old holds a complete generation. It is either the old generation or the new
+// one. After an error no path.tmp is left.
 func Save(fs FS, path string, write func(io.Writer) error) error {
 	return replace(fs, path, temporary(path), write, func() error {
 		if err := fs.Rename(path, Previous(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -60,8 +60,8 @@ func Replace(fs FS, path, tmp string, write func(io.Writer) error) error {
 	return replace(fs, path, tmp, write, func() error { return nil })
 }
 
-// replace writes the file tmp, calls the function then, and renames tmp to path.
-func replace(fs FS, path, tmp string, write func(io.Writer) error, then func() error) (err error) {
+// replace writes the file tmp, calls beforeRename, and renames tmp to path.
+func replace(fs FS, path, tmp string, write func(io.Writer) error, beforeRename func() error) (err error) {
 	defer func() {
 		if err != nil {
 			_ = fs.Remove(tmp)
@@ -74,7 +74,7 @@ func replace(fs FS, path, tmp string, write func(io.Writer) error, then func() e
 	if err := verify(fs, tmp, sum); err != nil {
 		return fmt.Errorf("%s: reading back what was written: %w", tmp, err)
 	}
-	if err := then(); err != nil {
+	if err := beforeRename(); err != nil {
 		return err
 	}
 	if err := fs.Rename(tmp, path); err != nil {
@@ -167,13 +167,13 @@ func verify(fs FS, name string, want *sum) error {
 	return nil
 }
 
-// Load opens the file at path and calls the function read. If this fails and the function final
-// returns true for the error, Load returns this error. Otherwise it does the same with the previous
-// generation. If both attempts fail, Load returns the first error. But if the file at path is
-// missing and the previous generation exists, Load returns the second error.
-func Load(fs FS, path string, read func(io.Reader) error, final func(error) bool) error {
+// Load opens the file at path and calls read. If this fails, Load does the same with the previous
+// generation of the file, unless abort returns true for the error. Load returns nil if read
+// succeeds for either file, and otherwise the first error. There is one exception: if the file at
+// path is missing and the previous generation exists, Load returns the second error.
+func Load(fs FS, path string, read func(io.Reader) error, abort func(error) bool) error {
 	err := load(fs, path, read)
-	if err == nil || final(err) {
+	if err == nil || abort(err) {
 		return err
 	}
 	older := load(fs, Previous(path), read)

@@ -14,7 +14,7 @@ import (
 
 // Magics of a checkpoint's frames. A checkpoint consists of a frame with the settings of the run,
 // frames of state, the data of nested runs, and an end frame. A state frame begins with the digest
-// of the settings and the number of the frame. The magic of the first frame, which the caller
+// of the settings and the index of the frame. The magic of the first frame, which the caller
 // chooses, identifies the format version.
 const (
 	stateMagic = "state\n" // magic of a state frame
@@ -24,19 +24,19 @@ const (
 // settingsLimit is the maximum length of the settings frame.
 const settingsLimit = 1 << 20
 
-// Write writes a checkpoint of a run to w. The first frame holds the settings l of the run. The
-// next frames hold the state of the run; the argument frames is their number. The function state
-// appends the contents of frame i to body and returns the result. If nested is not nil, it then
-// writes the checkpoints of nested runs.
-func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state func(i int, body []byte) ([]byte, error), nested func(io.Writer) error) error {
-	if err := wire.Write(w, magic, l.Append(nil)); err != nil {
+// Write writes a checkpoint of a run to w. The first frame holds the given settings of the run. The
+// next frames hold the state of the run; the argument count is their number. The function encode
+// appends the contents of frame i to body and returns the result. If nested is not nil, Write then
+// calls it to write the checkpoints of nested runs.
+func Write(w io.Writer, magic string, settings *fingerprint.List, count int, encode func(i int, body []byte) ([]byte, error), nested func(io.Writer) error) error {
+	if err := wire.Write(w, magic, settings.Append(nil)); err != nil {
 		return err
 	}
-	sum := l.Sum()
+	sum := settings.Sum()
 	var body, frame []byte
-	for i := range frames {
+	for i := range count {
 		var err error
-		if body, err = state(i, wire.AppendUint64s(body[:0], sum, uint64(i))); err != nil {
+		if body, err = encode(i, wire.AppendUint64s(body[:0], sum, uint64(i))); err != nil {
 			return err
 		}
 		frame = wire.Append(frame[:0], stateMagic, body)
@@ -53,9 +53,9 @@ func Write(w io.Writer, magic string, l *fingerprint.List, frames int, state fun
 }
 
 // ReadSettings reads the first frame of a checkpoint, which holds settings, and returns their
-// digest. The list present holds the settings of the present run. If the settings differ, the error
-// is a [*fingerprint.Mismatch].
-func ReadSettings(r io.Reader, magic string, present *fingerprint.List) (sum uint64, err error) {
+// digest. If they differ from the given settings of the present run, the error is a
+// [*fingerprint.Mismatch].
+func ReadSettings(r io.Reader, magic string, settings *fingerprint.List) (sum uint64, err error) {
 	body, err := wire.Read(r, magic, settingsLimit)
 	if err != nil {
 		return 0, err
@@ -64,27 +64,28 @@ func ReadSettings(r io.Reader, magic string, present *fingerprint.List) (sum uin
 	if err != nil {
 		return 0, err
 	}
-	if err := fingerprint.Compare(saved, present); err != nil {
+	if err := fingerprint.Compare(saved, settings); err != nil {
 		return 0, err
 	}
 	return saved.Sum(), nil
 }
 
-// Read reads a checkpoint written by [Write]. It polls ctx before every frame. The list present
-// holds the settings of the present run. If the settings in the checkpoint differ, the error is a
+// Read reads a checkpoint written by [Write]. It polls ctx before every frame. If the settings in
+// the checkpoint differ from the given settings of the present run, the error is a
 // [*fingerprint.Mismatch].
 //
-// The function frames returns the number of frames. It is called before every frame, so that an
-// early frame can contain the number. The function state reads the body of frame i and returns the
-// bytes left over; it is an error if there are any. A body has at most limit bytes, not counting
-// its digest and number. If nested is not nil, it then reads the checkpoints of nested runs.
-func Read(ctx context.Context, r io.Reader, magic string, present *fingerprint.List, frames func() int, limit uint64, state func(i int, body []byte) ([]byte, error), nested func(io.Reader) error) error {
-	sum, err := ReadSettings(r, magic, present)
+// Read passes the index and the body of every state frame to decode. A body has at most limit
+// bytes, not counting its digest and index. If decode leaves over any bytes, Read returns an error.
+// Before every frame, Read calls countFrames, which returns the number of state frames. This number
+// may depend on the frames read so far. If nested is not nil, Read then calls it to read the
+// checkpoints of nested runs.
+func Read(ctx context.Context, r io.Reader, magic string, settings *fingerprint.List, countFrames func() int, limit uint64, decode func(i int, body []byte) ([]byte, error), nested func(io.Reader) error) error {
+	sum, err := ReadSettings(r, magic, settings)
 	if err != nil {
 		return err
 	}
 	var body []byte
-	for i := 0; i < frames(); i++ {
+	for i := 0; i < countFrames(); i++ {
 		if err := poll.Err(ctx); err != nil {
 			return err
 		}
@@ -98,7 +99,7 @@ func Read(ctx context.Context, r io.Reader, magic string, present *fingerprint.L
 		if head[0] != sum || head[1] != uint64(i) {
 			return fmt.Errorf("frame %d is number %d of another checkpoint", i, head[1])
 		}
-		if body, err = state(i, body); err == nil {
+		if body, err = decode(i, body); err == nil {
 			err = wire.ReadEnd(body)
 		}
 		if err != nil {
@@ -149,8 +150,7 @@ func (l *Lock) SaveFile(caller string, c Checkpointer) error {
 	return nil
 }
 
-// Replace replaces the locked file by the output of the function write, like the function
-// [Replace].
+// Replace calls write and replaces the locked file by its output, like the function [Replace].
 func (l *Lock) Replace(write func(io.Writer) error) error {
 	return Replace(OS{}, l.target, temporary(l.target), write)
 }

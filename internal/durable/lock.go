@@ -11,14 +11,15 @@ import (
 // ErrInUse is the error for a file that another run has locked.
 var ErrInUse = errors.New("another run is using the file")
 
-// Lock is the exclusive right of one run to write a file. The lock is the file path.lock, which is
-// removed on Release. If a crash leaves that file behind, the next run can still acquire the lock.
+// Lock is the exclusive right of one run to write a file. While a run holds it, the file path.lock
+// exists and is locked in the way that the system provides. Release removes path.lock. If a crash
+// leaves it behind, the next run can still acquire the lock.
 //
 //	Linux, Android, macOS, iOS, BSD, illumos    flock
 //	Solaris, AIX                                 a record lock (fcntl)
 //	Windows                                      the file is open without sharing, and is deleted on close
 //	Plan 9                                       the file is open for exclusive use
-//	js, wasip1                                   none between processes
+//	js, wasip1                                   none between processes; there is no file
 //
 // On every system, two runs of one process exclude each other. On a shared or local file system
 // without locks of the above kind (ENOTSUP, ENOSYS, ENOLCK), there is no lock between processes.
@@ -105,9 +106,9 @@ func StampOf(path string) Stamp {
 	return Stamp{info}
 }
 
-// Replaced reports whether the file was replaced after the stamp s and before the stamp now. If the
-// file was missing at the time of either stamp, Replaced returns false.
-func (s Stamp) Replaced(now Stamp) bool {
-	return s.info != nil && now.info != nil &&
-		(!os.SameFile(s.info, now.info) || s.info.Size() != now.info.Size() || !s.info.ModTime().Equal(now.info.ModTime()))
+// Replaced reports whether the file was replaced between the stamps s and t. If the file was
+// missing at the time of either stamp, Replaced returns false.
+func (s Stamp) Replaced(t Stamp) bool {
+	return s.info != nil && t.info != nil &&
+		(!os.SameFile(s.info, t.info) || s.info.Size() != t.info.Size() || !s.info.ModTime().Equal(t.info.ModTime()))
 }

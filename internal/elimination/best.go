@@ -9,15 +9,15 @@ import (
 )
 
 // Best returns the k most probable states x of the late variables, most probable first, and their
-// energies e. Late variables are those eliminated last (see [Options]); if none is late, all count
-// as late. The energy of such a state is −log Σ exp(−E). Here E is the sum of the tables' entries,
-// and Σ runs over the levels of all other variables. Best returns fewer than k states if fewer have
-// a finite energy. The states are rows of the slice x, with one entry for each variable. Entries of
-// variables that are not late are 0.
+// energies e. Late variables are those eliminated last (see [Options]); if none is late, all
+// variables count as late. The energy of such a state is −log Σ exp(−E). Here E is the sum of the
+// tables' entries, and Σ runs over the levels of all other variables. Best returns fewer than k
+// states if fewer have a finite energy. The states are rows of the slice x, with one entry for each
+// variable. Entries of variables that are not late are 0.
 //
-// One backward pass finds the first state. At each variable, every level that is not chosen is an
-// alternative. The cheapest of all alternatives begins the next state (Flerova, Marinescu and
-// Dechter 2016).
+// A backward pass chooses the first state, one variable after another. Every level that is not
+// chosen is an alternative. For the next state, Best takes the alternative with the least energy
+// and repeats the rest of the pass (Flerova, Marinescu and Dechter 2016).
 func (r *Run) Best(ctx context.Context, tables [][]float64, k int) (x []int32, e []float64, err error) {
 	best, err := r.start(ctx, tables, maximal, true)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // GiB.
 const DefaultBytes = 1 << 30
 
-// Options holds the options of [New]. For sums, the zero value is recommended.
+// Options holds the options of [New]. Use the zero value unless [Run.Best] needs late variables.
 type Options struct {
 	Bytes int64  // limit in bytes on the memory for messages of a Run; 0 means DefaultBytes
 	Late  []bool // variables to eliminate after all other variables; nil for none

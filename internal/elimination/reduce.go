@@ -3,8 +3,8 @@ package elimination
 import "math"
 
 // Reduced describes what remains of a product of tables if forbidden levels are removed. A level is
-// forbidden if a table of its variable alone gives it the energy +Inf. Variables keep their other
-// levels, and a variable with a single remaining level is removed.
+// forbidden if its entry in some table of one variable is +Inf. Variables keep their other levels,
+// and a variable with a single remaining level is removed.
 type Reduced struct {
 	Cards  []int32     // number of levels of each remaining variable
 	Scopes [][]int32   // remaining variables of each table, by their new numbers
@@ -109,8 +109,8 @@ func (r *Reduced) Table(cards, scope []int32, table []float64) []float64 {
 	return left
 }
 
-// Spread undoes the reduction of a table: it returns a table over the whole original scope. It puts
-// the given entries, those that remain, back in their original positions. All other entries are 0.
+// Spread undoes the reduction of a table. It returns a table over the whole original scope, with
+// the given entries in their original positions. All other entries are 0.
 func (r *Reduced) Spread(cards, scope []int32, entries []float64) []float64 {
 	size := 1
 	for _, v := range scope {
@@ -121,8 +121,8 @@ func (r *Reduced) Spread(cards, scope []int32, entries []float64) []float64 {
 	return table
 }
 
-// each calls f for every remaining state of a scope, with the state's number and its position in
-// the table over the original scope.
+// each calls f for every remaining state of a scope, with the state's index and its position in the
+// table over the original scope.
 func (r *Reduced) each(cards, scope []int32, f func(k, at int)) {
 	x := make([]int, len(scope))
 	for k := 0; ; k++ {

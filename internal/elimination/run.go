@@ -360,15 +360,15 @@ func (r *Run) drop(b *bucket) {
 	r.ops = r.ops[:0]
 }
 
-// eliminate computes the message of bucket k. The argument first must be set exactly the first
-// time, when constants are added to the sum over all states.
-func (r *Run) eliminate(k int, first bool) error {
+// eliminate computes the message of bucket k. The argument initial must be true only in the first
+// call for a bucket, which adds constants to the sum over all states.
+func (r *Run) eliminate(k int, initial bool) error {
 	b := &r.p.buckets[k]
 	card := int(r.p.cards[b.v])
 	if r.meter.Done(card*b.size + 16) {
 		return r.meter.Poll()
 	}
-	low, high, err := r.operands(b, first)
+	low, high, err := r.operands(b, initial)
 	if err != nil {
 		return err
 	}
@@ -388,11 +388,11 @@ func (r *Run) eliminate(k int, first bool) error {
 	if r.mode == linear {
 		r.scale[k], r.low[k], r.high[k] = 0, low, high+bits.Len(uint(card-1))
 		if low < -even || r.high[k] > even || b.size <= small || b.parent < 0 {
-			return r.normalize(k, first)
+			return r.normalize(k, initial)
 		}
 		return nil
 	}
-	if b.parent < 0 && first {
+	if b.parent < 0 && initial {
 		r.total.add(out[0])
 	}
 	return nil

@@ -38,21 +38,21 @@ func (c countdown) Err() error {
 // computation once for every poll, cancels the context at that poll, and passes the computation's
 // error to check. Cancelled returns the number of polls in a run that succeeds. If there are many
 // polls, it skips some, and the result may be up to a quarter too large.
-func Cancelled(run func(ctx context.Context) error, check func(err error)) (looks int) {
-	for ; ; looks++ {
-		left := looks
+func Cancelled(run func(ctx context.Context) error, check func(err error)) (polls int) {
+	for ; ; polls++ {
+		left := polls
 		err := run(countdown{context.Background(), &left})
 		if err == nil {
-			return looks
+			return polls
 		}
 		check(err)
-		if looks > 40 {
-			looks += looks / 4 // many looks: try some
+		if polls > 40 {
+			polls += polls / 4 // many polls: try some
 		}
 	}
 }
 
-// Looks runs a computation. It returns the number of times that the computation polled its context,
+// Looks runs a computation and counts how many times it polls its context. It returns this number
 // and the computation's error.
 func Looks(run func(ctx context.Context) error) (int, error) {
 	left := math.MaxInt

@@ -58,8 +58,8 @@ func Mangle(file, edits []byte) []byte {
 	return out
 }
 
-// MangleSeeds returns values for the argument edits of [Mangle], as the seed corpus of a fuzz test.
-// The first holds no edit. The others edit bytes near both ends of each frame.
+// MangleSeeds returns the seed corpus of a fuzz test of [Mangle]. Each seed is a list of edits. The
+// first list is empty. The others edit bytes near both ends of each frame.
 func MangleSeeds() [][]byte {
 	seeds := [][]byte{nil}
 	for frame := range byte(3) {

@@ -19,9 +19,9 @@ type Matrix struct {
 	p []float64
 }
 
-// NewMatrix returns an n × n matrix. For each x from 0 to n−1, it calls the function row, which
-// must store P(x → y) in dst[y]. All entries of dst are zero at first. NewMatrix panics unless 1 ≤
-// n ≤ 1024 and every entry is ≥ 0 and not NaN. It does not check that rows sum to 1; see
+// NewMatrix returns an n × n matrix. For each x from 0 to n−1, it calls row(x, dst), which must
+// store P(x → y) in dst[y]. All entries of dst are zero at first. NewMatrix panics unless 1 ≤ n ≤
+// 1024 and every entry is ≥ 0 and not NaN. It does not check that rows sum to 1; see
 // [Matrix.RowError].
 func NewMatrix(n int, row func(x int, dst []float64)) *Matrix {
 	if n < 1 || n > maxMatrix {

@@ -106,7 +106,7 @@ func FuzzRead(f *testing.F) {
 }
 
 // Rows of numbers agree to rounding by the magnitude of the row: one of doubles to
-// 1e-12, others to 1e-6. Energies have a least magnitude.
+// 1e-12, outputs of a network to 1e-3, others to 1e-6. Energies have a least magnitude.
 func TestNumbersAgreeByTheirMagnitude(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	lists := func(wrap func([]float64) any) func(a, b []float64) error {
@@ -126,6 +126,7 @@ func TestNumbersAgreeByTheirMagnitude(t *testing.T) {
 		}{
 			"numbers":  {lists(func(v []float64) any { return v }), 5e-7, 0},
 			"doubles":  {lists(func(v []float64) any { return fingerprint.Doubles(v) }), 5e-13, 0},
+			"outputs":  {lists(func(v []float64) any { return fingerprint.Predictions(v) }), 5e-4, 0},
 			"energies": {func(a, b []float64) error { return fingerprint.Energies("row", a, b, 0) }, 5e-7, 0},
 			"running":  {func(a, b []float64) error { return fingerprint.Energies("row", a, b, 1) }, 5e-7, 1},
 		} {

@@ -36,35 +36,46 @@ type List struct {
 type setting struct {
 	name, text string
 	numbers    []float64
-	double     bool // whether the numbers were computed in float64
+	within     float64 // tolerance of the numbers
 }
 
 // Tolerances, relative to the largest number of a row. The tolerance doubles applies to float64
 // results of the same function at the same arguments. The tolerance singles applies to float32
-// results, because processors round matrix products differently.
+// results, because processors round matrix products differently. The tolerance predictions applies to
+// networks of many layers, in which such differences grow to about 1e-5.
 const (
-	doubles = 1e-12
-	singles = 1e-6
+	doubles     = 1e-12
+	singles     = 1e-6
+	predictions = 1e-3
 )
 
-// Doubles is a row of numbers that [List.Add] adds by the method [List.Doubles]. That method
-// compares more strictly than [List.Numbers].
+// Doubles is a row of numbers with a smaller tolerance: [List.Add] calls [List.Doubles] for it
+// instead of [List.Numbers].
 type Doubles []float64
 
-// Text adds a setting whose text must agree exactly.
+// Predictions is a row of outputs of a network. [List.Add] calls [List.Predictions] for it.
+type Predictions []float64
+
+// Text adds a setting whose text [Compare] compares byte by byte.
 func (l *List) Text(name, text string) { l.all = append(l.all, setting{name: name, text: text}) }
 
-// Numbers adds a row of numbers. They must agree within 1e-6 times the largest finite absolute
-// value in the row. NaN agrees with NaN, and an infinity with itself.
+// Numbers adds a row of numbers. [Compare] allows differences up to 1e-6 times the largest finite
+// absolute value. NaN agrees with NaN, and an infinity with itself.
 func (l *List) Numbers(name string, v []float64) {
-	l.all = append(l.all, setting{name: name, numbers: v})
+	l.all = append(l.all, setting{name: name, numbers: v, within: singles})
 }
 
-// Doubles adds a row of numbers. They must agree within 1e-12 times the largest finite absolute
-// value in the row. Use Doubles for results of the same float64 computation from the same
-// arguments.
+// Doubles adds a row of numbers. [Compare] allows differences up to 1e-12 times the largest finite
+// absolute value. Use Doubles for results of the same float64 computation from the same arguments.
 func (l *List) Doubles(name string, v []float64) {
-	l.all = append(l.all, setting{name: name, numbers: v, double: true})
+	l.all = append(l.all, setting{name: name, numbers: v, within: doubles})
+}
+
+// Predictions adds a row of numbers. [Compare] allows differences up to 1e-3 times the largest
+// finite absolute value. Use Predictions for the outputs of a network, which depend on the
+// processor.
+func (l *List) Predictions(name string, v []float64) {
+	l.all = append(l.all, setting{name: name, numbers: v, within: predictions})
 }
 
 // Append appends the encoded list to b.
@@ -106,7 +117,7 @@ func Read(b []byte) (*List, error) {
 		if size[0] > left || size[1] > left-size[0] || size[2] > (left-size[0]-size[1])/8 {
 			return nil, wire.ErrShort
 		}
-		s := setting{name: string(b[:size[0]]), text: string(b[size[0] : size[0]+size[1]])}
+		s := setting{name: string(b[:size[0]]), text: string(b[size[0] : size[0]+size[1]]), within: singles}
 		if size[2] > 0 {
 			s.numbers = make([]float64, size[2])
 		}
@@ -145,11 +156,7 @@ func Compare(saved, here *List) error {
 		if s.text != o.text {
 			return &Mismatch{s.name, o.value(), s.value()}
 		}
-		within := singles
-		if s.double {
-			within = doubles
-		}
-		if err := rows(s.name, o.numbers, s.numbers, within, 0); err != nil {
+		if err := rows(s.name, o.numbers, s.numbers, s.within, 0); err != nil {
 			return err
 		}
 		delete(old, s.name)
@@ -250,8 +257,8 @@ const most = 8
 // Add adds a value under the given name, in a form that depends on its type:
 //
 //   - Numbers, texts and truth values are added as they are.
-//   - A top-level []float64 is added by [List.Numbers], and a top-level [Doubles] by
-//     [List.Doubles].
+//   - A top-level []float64 is added by [List.Numbers], a top-level [Doubles] by [List.Doubles] and
+//     a top-level [Predictions] by [List.Predictions].
 //   - A value with a method Settings is added by its name and by the settings that the method adds.
 //   - A language (with methods States, Start, Next, Accepting) is added by content. Two languages
 //     agree if they accept the same sequences of Sites tokens below Levels.
@@ -259,8 +266,8 @@ const most = 8
 //   - A struct that only embeds a value and has no method Name of its own is added as that value.
 //   - Any other struct is added by its name and its fields. The prefix of the fields is "name."; at
 //     the top level it is the name of the struct, as in "dmala.StepSize". Fields of an embedded
-//     struct count as its own. A pointer counts as its target, and a long slice is added by a
-//     digest.
+//     struct are treated as fields of the outer struct. A pointer is added as its target, and a
+//     long slice is added by a digest.
 //   - Anything else (functions, maps, channels) is added by its method Name, or else as "func",
 //     "map", "chan" or "nil".
 func (l *List) Add(name string, value any) {
@@ -270,6 +277,9 @@ func (l *List) Add(name string, value any) {
 		return
 	case Doubles:
 		l.Doubles(name, slices.Clone(v))
+		return
+	case Predictions:
+		l.Predictions(name, slices.Clone(v))
 		return
 	}
 	v := reflect.ValueOf(value)

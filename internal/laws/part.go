@@ -12,10 +12,10 @@ type Part struct {
 	Value   any
 }
 
-// Given returns the value v as a part, or an error if v is nil. The argument pkg is the name of the
-// test package, and name is the name of the argument that holds v. The error message contains both.
-func Given(pkg, name string, v any) (Part, error) {
-	return Part{pkg, v}, check.Given(pkg, name, v)
+// Given returns a [Part] for the value v of an argument, or an error if v is nil. The error message
+// contains pkg, the name of the test package, and argument, the name of the argument.
+func Given(pkg, argument string, v any) (Part, error) {
+	return Part{pkg, v}, check.Given(pkg, argument, v)
 }
 
 // Broken returns the error for a violated law. The message contains the name of the law and a case

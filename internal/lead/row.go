@@ -45,7 +45,7 @@ type Row struct {
 	size   int       // size of the set S (see Row) for the last computed cost
 }
 
-// New returns a Row for rows of the given number of levels, with the given rule.
+// New returns a Row with the given rule, for rows with one log-weight per level (see [Row.Load]).
 func New(levels int, by Rule) *Row {
 	r := &Row{
 		rule:  by.compile(),
@@ -336,19 +336,19 @@ func (r *Row) Price(v int32) float64 {
 	return cost
 }
 
-// price returns the cost of token v and the size of S. The argument from is a known lower bound on
+// price returns the cost of token v and the size of S. The argument bound is a known lower bound on
 // this size.
-func (r *Row) price(v int32, from int) (cost float64, size int) {
+func (r *Row) price(v int32, bound int) (cost float64, size int) {
 	switch {
 	case math.IsInf(r.logp[v], -1) && !r.Revive:
-		return math.Inf(1), from
+		return math.Inf(1), bound
 	case r.Gap:
 		r.find(0)
-		return r.prob[0] - simd.Exp(r.logp[v]), from
+		return r.prob[0] - simd.Exp(r.logp[v]), bound
 	case r.Reverse:
-		return r.reversePrice(v, from)
+		return r.reversePrice(v, bound)
 	}
-	return r.forwardPrice(v, from)
+	return r.forwardPrice(v, bound)
 }
 
 // among reports whether v is one of the first n tokens in order.

@@ -27,9 +27,9 @@ func Check(caller string, lambda []float64, equal []bool) error {
 	return nil
 }
 
-// Range checks and completes two fields of a configuration for n Lagrange multipliers. The field
-// Start (the argument start) holds their initial values. The field Max (the argument bound) bounds
-// their absolute values. Range returns a copy of start, or n zeros if start is nil. It also returns
+// Range returns checked and completed values of two configuration fields for n Lagrange
+// multipliers. The first result, for the field Start, holds the initial multipliers: a copy of
+// start, or n zeros if start is nil. The second, for the field Max, limits their absolute values:
 // *bound, or +Inf if bound is nil.
 //
 // Entries of start must lie in [0, *bound]. For equalities, which the slice equal marks, they must

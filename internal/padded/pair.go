@@ -25,10 +25,10 @@ func (p *Pair[T]) Accept(lo, hi int) {
 	copy(p.Now[from:to], p.Next[from:to])
 }
 
-// Chain returns the data of chain s, from Next if the argument loaded is true, and otherwise from
-// Now.
-func (p *Pair[T]) Chain(s int, loaded bool) []T {
-	if loaded {
+// Chain returns the data of chain s, from the field Next if proposed is true, and from the field
+// Now otherwise.
+func (p *Pair[T]) Chain(s int, proposed bool) []T {
+	if proposed {
 		return p.Next[s*p.each : (s+1)*p.each]
 	}
 	return p.Now[s*p.each : (s+1)*p.each]

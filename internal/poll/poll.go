@@ -21,7 +21,7 @@ func Err(ctx context.Context) error {
 const Every = 1 << 16
 
 // Meter counts the work of a long loop, and polls a context each time enough work has been done.
-// The zero Meter and a nil Meter have no context and never report an end.
+// The zero Meter and a nil Meter have no context, so Done always returns false.
 type Meter struct {
 	ctx  context.Context
 	work int

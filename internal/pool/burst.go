@@ -11,8 +11,8 @@ import (
 
 // Burst runs numbered jobs on the calling goroutine and on helper goroutines. Like a [Pool], a
 // Burst allocates nothing while it works. Unlike a Pool, it need not be stopped: a helper goroutine
-// ends by itself after a short time without a call (the constant linger). Starting the helper again
-// may take 0.1 ms, because a processor may have to wake.
+// ends by itself when there has been no call for 0.1 ms. Starting the helper again may take 0.1 ms,
+// because a processor may have to wake.
 type Burst struct {
 	do    func(worker, job int)
 	jobs  int64
@@ -32,6 +32,7 @@ const (
 )
 
 const (
+	// linger is how long a helper waits for a call before its goroutine ends.
 	linger = 100 * time.Microsecond
 	// polite is the number of iterations of a busy wait between two looks at the clock, about 5 µs.
 	polite = 1 << 10

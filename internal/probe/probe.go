@@ -27,7 +27,7 @@ const (
 type Named interface{ Name() string }
 
 // Target describes a model and a method by settings, so that a checkpoint cannot be loaded into a
-// run with another model or method. It calls the function add for each setting:
+// run with another model or method. It calls add for each setting:
 //
 //   - the number of levels, the method with all its fields, and the model's name if it has one;
 //   - the instruction set, for an energy.Bipartite model;
@@ -112,9 +112,9 @@ func sample(g []float32) []float64 {
 	return Spread([]float64{sum}, g, shown)
 }
 
-// Spread appends at most limit evenly spaced entries of g to v.
-func Spread(v []float64, g []float32, limit int) []float64 {
-	for i := 0; i < len(g); i += (len(g) + limit - 1) / limit {
+// Spread appends at most n evenly spaced entries of g to v.
+func Spread(v []float64, g []float32, n int) []float64 {
+	for i := 0; i < len(g); i += (len(g) + n - 1) / n {
 		v = append(v, float64(g[i]))
 	}
 	return v

@@ -76,8 +76,8 @@ func (f *filter[T, R]) chartOf(lv int32, from, to int) *chart[T] {
 // and calls.
 const siteWork = 64
 
-// forward fills the chart ch for the span x up to position end. Unless the slice out is nil,
-// forward stores in it the sums that leave the span.
+// forward fills the chart ch for the span x up to position end. It stores the sums that leave the
+// span in out, unless out is nil.
 func (f *filter[T, R]) forward(ch *chart[T], x span, end int, out [][]T) {
 	r := f.ring
 	v := ch.level

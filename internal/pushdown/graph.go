@@ -222,8 +222,9 @@ func (g *Graph) enter(need []bool, lv int32, k int, next, called [][]bool) {
 }
 
 // Count returns the number of accepted sequences of the given length. It counts only sequences x
-// for which may(i, x_i) is true at every site i. The only error is the cause of the context's end.
-func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token int32) bool) (*big.Int, error) {
+// for which allowed(i, x_i) is true at every site i. Count fails only if ctx ends; the error is the
+// cause of ctx.
+func (g *Graph) Count(ctx context.Context, sites int, allowed func(site int, token int32) bool) (*big.Int, error) {
 	f := newFilter[*big.Int, algebra.Counts](g, sites)
 	f.meter = new(poll.Meter)
 	if f.meter.Watch(ctx); f.meter.Poll() != nil {
@@ -234,7 +235,7 @@ func (g *Graph) Count(ctx context.Context, sites int, may func(site int, token i
 		for k, tokens := range g.members {
 			n := int64(0)
 			for _, t := range tokens {
-				if may(i, t) {
+				if allowed(i, t) {
 					n++
 				}
 			}

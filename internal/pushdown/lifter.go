@@ -57,7 +57,7 @@ const (
 	leave = -2 // a call or return
 )
 
-// pair means that a token, read in state q, has the outcome with number o. In the effect of a text,
+// pair means that a token, read in state q, has the outcome with index o. In the effect of a text,
 // it means that the text leads from state q to state o or, if o ≥ n, to waits[o−n].
 type pair struct{ q, o int32 }
 
@@ -121,7 +121,7 @@ func (l *lifter) read(ctx context.Context) error {
 	work := 0
 	for i := 0; i < len(v.order); {
 		l.depth = l.depth[:v.shared[i]+1]
-		same := i + 1  // index of the first token that may have another effect than token i
+		same := i + 1  // index of the first token whose effect may differ from that of token i
 		at := int32(0) // first byte of token i that it does not share with the one before
 		if i > 0 {
 			at = v.upto[i-1]
@@ -250,8 +250,8 @@ func (l *lifter) outcomes(t int32, effect []pair) (row []pair, h uint64) {
 }
 
 // members returns the tokens of each class in ascending order, and then the padding tokens. The
-// classes are parts of the slice all. If a class has most tokens, then great is the set of its tokens,
-// which is valid until the lifter's next call.
+// slices in m are the parts of this list that hold the classes. If a class has most tokens, then
+// great is the set of its tokens, which is valid until the lifter's next call.
 func (l *lifter) members() (all []int32, m [][]int32, great []uint64) {
 	n := int32(0)
 	for _, size := range l.sizes {
@@ -656,7 +656,7 @@ func (l *lifter) number(o outcome) int32 {
 	return i
 }
 
-// outcome returns the outcome with number o.
+// outcome returns the outcome with index o.
 func (l *lifter) outcome(o int32) outcome {
 	if o < l.n {
 		return outcome{Inside, o, 0}

@@ -45,8 +45,8 @@ type Machine struct {
 // States returns the number of states.
 func (m *Machine) States() int { return len(m.Level) }
 
-// Check returns an error if a table refers to a missing entry, if some class has no byte, or if a move
-// leaves its level.
+// Check returns an error if a table refers to a missing entry, or if a class has no byte. It also
+// returns an error if a move of kind Inside, or a return to the caller, leads to another level.
 func (m *Machine) Check() error {
 	n := int32(len(m.Level))
 	if m.Classes < 1 || int(m.Start) >= len(m.Level) || m.Start < 0 || len(m.Accept) != len(m.Level) || !m.Rows.fit(len(m.Level), m.Classes) {

@@ -9,10 +9,11 @@ import (
 )
 
 // Minimal returns a machine for the same language, or nil if the language is empty. It removes
-// unreachable states and those that lead neither to the end of a text nor to a return from their
-// level. It merges equivalent states of a level, call symbols and return symbols. The machine m
-// must have passed [Machine.Check]. Minimal takes time O(n log n) for a machine whose tables have n
-// entries. The only error is the cause of ctx.
+// states that cannot be reached, and states that lead neither to the end of a text nor to a return
+// from their level. It merges equivalent states of the same level. It also merges equivalent call
+// symbols, and equivalent return symbols. The machine m must have passed [Machine.Check]. Minimal
+// takes time O(n log n) for a machine whose tables have n entries. Minimal fails only if ctx ends;
+// the error is the cause of ctx.
 func (m *Machine) Minimal(ctx context.Context) (*Machine, error) {
 	meter := &poll.Meter{}
 	meter.Watch(ctx)
@@ -42,19 +43,19 @@ type parts struct {
 	blocks    int
 }
 
-// edges returns labelled arcs and edges between the parts that represent the machine's tables. A state
-// has arcs to the next state and to the symbol of each move, labelled by byte classes. A call symbol
-// has an edge to a state, labelled by a return symbol. A return symbol has an edge to a state, labelled
-// by a call symbol. The result first is the initial partition. It distinguishes states by their level
-// and by whether a text may end in them, and separates states from symbols. It thus tells the kinds of
-// moves apart.
-func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, first []int32) {
+// edges returns labelled arcs and edges between the parts that represent the machine's tables. A
+// state has arcs to the next state and to the symbol of each move, labelled by byte classes. A call
+// symbol has an edge to a state, labelled by a return symbol. A return symbol has an edge to a
+// state, labelled by a call symbol. The result partition is the initial partition. It distinguishes
+// states by their level and by whether a text may end in them, and separates states from symbols.
+// It thus tells the kinds of moves apart.
+func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, partition []int32) {
 	returns := 0
 	for _, row := range p.Resume {
 		returns = max(returns, len(row))
 	}
 	p.used = append(slices.Clone(p.live), make([]bool, len(p.Resume)+returns)...)
-	first = make([]int32, len(p.used))
+	partition = make([]int32, len(p.used))
 	arcs, edges = &algebra.Arcs{}, &algebra.Edges{}
 	add := func(from, set, to int32) {
 		arcs.Add(from, set, to)
@@ -64,8 +65,8 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, first []int32
 	sets := make([][]int32, len(p.Rows.width)) // of the classes of each slot, by shape
 	for q, live := range p.live {
 		q := int32(q)
-		if first[q] = 2 * p.Level[q]; p.ends(q) {
-			first[q]++
+		if partition[q] = 2 * p.Level[q]; p.ends(q) {
+			partition[q]++
 		}
 		if !live {
 			continue
@@ -89,9 +90,9 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, first []int32
 			}
 		}
 	}
-	for x := p.call; int(x) < len(first); x++ {
-		if first[x] = 2 * int32(p.Levels); x >= p.ret {
-			first[x]++
+	for x := p.call; int(x) < len(partition); x++ {
+		if partition[x] = 2 * int32(p.Levels); x >= p.ret {
+			partition[x]++
 		}
 	}
 	for g, row := range p.Resume {
@@ -103,7 +104,7 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, first []int32
 			}
 		}
 	}
-	return arcs, edges, first
+	return arcs, edges, partition
 }
 
 // sets returns the numbers of the sets of classes that form the slots of a shape.

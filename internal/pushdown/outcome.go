@@ -65,8 +65,8 @@ func (r *reader) run(q int32, text string) outcome {
 	return outcome{Call, open[0].symbol, s}
 }
 
-// exit returns the number of the exit x, or −1 if every continuation after it is dead. Exits
-// with equal outcomes for every symbol share a number.
+// exit returns the index of the exit x, or −1 if every continuation after it is dead. Exits
+// with equal outcomes for every symbol share an index.
 func (r *reader) exit(x exit) int32 {
 	if i, ok := r.exits[x]; ok {
 		return i
@@ -98,7 +98,7 @@ func (r *reader) exit(x exit) int32 {
 	return id
 }
 
-// enter returns the number of the start that enters state q with the remaining bytes rest,
+// enter returns the index of the start that enters state q with the remaining bytes rest,
 // which must not return below q.
 func (r *reader) enter(q int32, rest string) int32 {
 	s := start{level: r.m.Level[q], q: -1, symbol: -1, sub: -1}

@@ -315,11 +315,10 @@ func (o *joints) look(t *tape, b *behind, group, e int) {
 }
 
 // between adds to bar the contributions to the adjoints of the given calls. It reads the returns of
-// the group with numbers begin ≤ n < upto, where begin is the argument from. It also adds to the
-// adjoints of the spans that the calls enter in later tiles. It leaves the values of the calls in
-// o.x.
-func (o *joints) between(t *tape, group int, calls []calling, from, upto int, bar []float64) {
-	n, terms, rest := t.width, upto-from, &t.returned[group]
+// the group with indices begin ≤ n < end. It also adds to the adjoints of the spans that the calls
+// enter in later tiles. It leaves the values of the calls in o.x.
+func (o *joints) between(t *tape, group int, calls []calling, begin, end int, bar []float64) {
+	n, terms, rest := t.width, end-begin, &t.returned[group]
 	callee := t.level.groups[group].callee
 	to, leave := &o.s.levels[callee], &o.leave[callee]
 	o.coef, o.x = resize(o.coef, len(calls)*terms), resize(o.x, len(calls)*n)
@@ -327,7 +326,7 @@ func (o *joints) between(t *tape, group int, calls []calling, from, upto int, ba
 	turn := func(row int32) {
 		if x := int(to.site[row]) / o.s.tile; x != tile {
 			tile = x
-			o.lists(t, rest.list[from:upto], leave.exits, to.scale[tile])
+			o.lists(t, rest.list[begin:end], leave.exits, to.scale[tile])
 		}
 	}
 	for a, l := range calls {
@@ -338,7 +337,7 @@ func (o *joints) between(t *tape, group int, calls []calling, from, upto int, ba
 			c[w.piece] += float64(leave.value[at+w.at] * algebra.Power(l.exponent+w.exponent))
 		}
 	}
-	at := rest.at[from:upto]
+	at := rest.at[begin:end]
 	simd.Fold(bar, n, t.pieces, at, o.coef)
 	if calls[0].site < t.last {
 		return // returns tells those rows

@@ -2,10 +2,11 @@ package pushdown
 
 import "slices"
 
-// Rows are the rows of a machine's table, one for each state. Most moves of a state are alike, so a
-// row is stored as a shape, which divides the byte classes into slots, and a move for each slot. Few
-// shapes occur. Slots are numbered in the order of their first classes. Two slots of a row may have
-// the same move.
+// Rows are the rows of a machine's table, one for each state. A row gives the move for each byte
+// class, and most classes have the same move. A row is therefore stored in two parts: a shape, and
+// a list of moves. The shape divides the classes into slots, and the list has one move for each
+// slot. Many rows share a shape. Slots are numbered in the order of their first classes. Two slots
+// of a row may have the same move.
 type Rows struct {
 	classes int
 	slots   []uint8          // slot of each class, for one shape after another
@@ -18,12 +19,14 @@ type Rows struct {
 // row is the row of a state: where the slots of its shape begin, and where its moves begin.
 type row struct{ slots, moves int32 }
 
-// NewRows returns no rows yet, for the given number of byte classes and space for a number of states.
+// NewRows returns an empty table for the given number of byte classes. It reserves memory for the
+// given number of states.
 func NewRows(classes, states int) Rows {
 	return Rows{classes: classes, known: map[string]int32{}, list: make([]row, 0, states), moves: make([]Move, 0, 3*states)}
 }
 
-// Shape returns the number of the shape in which class c has slot slots[c].
+// Shape returns the index of the shape that assigns slot slots[c] to every class c. It adds the
+// shape if it is new.
 func (r *Rows) Shape(slots []uint8) int32 {
 	if n := len(r.list); n > 0 && slices.Equal(slots, r.slots[r.list[n-1].slots:][:r.classes]) {
 		return r.shape(int32(n - 1))
@@ -40,7 +43,7 @@ func (r *Rows) Shape(slots []uint8) int32 {
 	return s
 }
 
-// Add adds the row of the next state. It has the given shape and a move for each slot.
+// Add adds the row of the next state, with the given shape and one move for each slot of the shape.
 func (r *Rows) Add(shape int32, moves ...Move) {
 	r.list = append(r.list, row{shape * int32(r.classes), int32(len(r.moves))})
 	r.moves = append(r.moves, moves...)
@@ -119,14 +122,15 @@ func (r *Rows) fit(n, classes int) bool {
 	return int(total) == len(r.moves)
 }
 
-// Splitter finds the slots of rows. Its zero value is ready.
+// Splitter divides the classes of rows into slots. Its zero value is ready.
 type Splitter[E comparable] struct {
 	slots  []uint8
 	values []E
 }
 
-// Split returns the slot of every class of a row, and the value of every slot. The slots are those of a
-// shape. The results are valid until the next call.
+// Split divides the classes of a row into slots: classes with equal values share a slot. It returns
+// the slot of every class, as for [Rows.Shape], and the value of every slot. The results are valid
+// until the next call.
 func (s *Splitter[E]) Split(row []E) (slots []uint8, values []E) {
 	s.slots, s.values = slices.Grow(s.slots[:0], len(row))[:len(row)], s.values[:0]
 	slots, k := s.slots, 0

@@ -279,8 +279,8 @@ func (r *Runner) classSum(row []float32, tokens []int32, top float64) algebra.Nu
 
 // Best stores in x the sequence of the language with the greatest sum Σ_i weight(i, x_i) and
 // returns the sum. Among sequences with equal sums, it chooses the first in the order in which the
-// automaton stores its edges and tokens. Best calls the function weight once for every token at
-// every site, site by site.
+// automaton stores its edges and tokens. Best calls weight for every token at every site, and may
+// repeat calls.
 func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (float64, error) {
 	check.Len("pushdown", "x", len(x), r.sites)
 	if r.best == nil {
@@ -443,8 +443,8 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 	return true
 }
 
-// tokens stores the log-probabilities of the tokens at site i in the slice out. For each class, the
-// slice class holds the log of the adjoint of the class sum.
+// tokens stores in out the log-probabilities of the tokens at site i. For each class, the slice
+// class holds the log of the adjoint of the class sum.
 func (r *Runner) tokens(i int, out, class []float64) {
 	of, row := r.g.classes(), r.v[i*r.levels:(i+1)*r.levels]
 	row, dst := row[:len(of)], out[:len(of)]

@@ -154,8 +154,8 @@ func (s *spans) shift(p *panel, e int) {
 	}
 }
 
-// list adds the calls of site e to the joins of their groups, so that they can return later. Unless
-// the function noted is nil, list calls it for each call.
+// list adds the calls of site e to the joins of their groups, so that they can return later. If
+// noted is not nil, it receives every call that is added.
 func (s *spans) list(p *panel, e int, noted func(group int, call int32, l listing)) {
 	calls := p.callAt[(e-p.first)*len(p.level.calls):]
 	for i := range p.level.groups {

@@ -79,11 +79,11 @@ func (v *Vocabulary) prepare() {
 	leave(0, len(v.order))
 }
 
-// Prepare returns a vocabulary with the given texts of tokens. It sorts the tokens t for which
-// spells[t] is true, or all tokens if spells is nil. None of these tokens may be in pad, which may be
-// in any order.
-func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
-	v := &Vocabulary{text: strings.Join(tokens, ""), stop: make([]int32, len(tokens)), spelled: make([]uint64, (len(tokens)+63)/64), Pad: slices.Compact(slices.Sorted(slices.Values(pad)))}
+// Prepare returns a vocabulary with the given texts of tokens. It sorts the tokens by their texts.
+// If spells is not nil, it sorts only the tokens t for which spells[t] is true. The slice padding
+// lists the padding tokens in any order. It must not contain a sorted token.
+func Prepare(tokens []string, spells []bool, padding []int32) *Vocabulary {
+	v := &Vocabulary{text: strings.Join(tokens, ""), stop: make([]int32, len(tokens)), spelled: make([]uint64, (len(tokens)+63)/64), Pad: slices.Compact(slices.Sorted(slices.Values(padding)))}
 	at := 0
 	for t, text := range tokens {
 		at += len(text)
@@ -120,7 +120,7 @@ func Prepare(tokens []string, spells []bool, pad []int32) *Vocabulary {
 	return v
 }
 
-// Order returns the tokens that spell a text, in the order of their texts. The slice is shared
+// Order returns the tokens that [Prepare] sorted, in the order of their texts. The slice is shared
 // with the vocabulary and must not be modified.
 func (v *Vocabulary) Order() []int32 { return v.order }
 

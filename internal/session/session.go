@@ -151,10 +151,10 @@ func (s *Session) End() {
 	}
 }
 
-// Run makes n more steps by calling the function step, which must make at least one step in each
-// call. The argument of step is the number of the last step that the call may make, where steps are
-// counted from the start of the whole run. After that step, a checkpoint is due or Run ends.
-func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error {
+// Run makes n more steps by calls of step. Each call must make at least one step, and must not take
+// the whole run beyond total steps. When the run has made total steps, a checkpoint is due or Run
+// ends.
+func (s *Session) Run(ctx context.Context, n int, step func(total int) error) error {
 	if err := s.BeginSaving(ctx, "Run", n); err != nil {
 		return err
 	}
@@ -164,18 +164,18 @@ func (s *Session) Run(ctx context.Context, n int, step func(to int) error) error
 
 // Advance makes n more steps, like [Session.Run], within a call that has begun. Unlike Run, it
 // does not save the checkpoint file at its end.
-func (s *Session) Advance(ctx context.Context, n int, step func(to int) error) error {
+func (s *Session) Advance(ctx context.Context, n int, step func(total int) error) error {
 	begin := s.Len()
 	end := begin + min(n, math.MaxInt-begin)
 	for at := begin; at < end; {
 		if err := poll.Err(ctx); err != nil {
 			return err
 		}
-		to := end
+		total := end
 		if every := s.Checkpoint.Every; s.Checkpoint.Path != "" && every > 0 && s.filed < end-every {
-			to = max(at+1, s.filed+every)
+			total = max(at+1, s.filed+every)
 		}
-		err := step(to)
+		err := step(total)
 		if err != nil && err != ErrDone {
 			return err
 		}
@@ -261,13 +261,13 @@ func (s *Session) Load(ctx context.Context, r io.Reader) error {
 	return s.file(ctx, "Load", func() error { return s.read(ctx, r) })
 }
 
-// file runs the function do as a separate call and adds the name of the call to any error of do.
-func (s *Session) file(ctx context.Context, call string, do func() error) error {
+// file runs action as a separate call and adds the name of the call to any error of action.
+func (s *Session) file(ctx context.Context, call string, action func() error) error {
 	if err := s.Begin(ctx, call, 0); err != nil {
 		return err
 	}
 	defer s.End()
-	if err := do(); err != nil {
+	if err := action(); err != nil {
 		return fmt.Errorf("%s: %s: %w", s.Who, call, err)
 	}
 	return nil
@@ -322,7 +322,7 @@ type Frames struct {
 	Frame    func(f *wire.Fields, i int) // reads or writes the fields of frame i
 }
 
-// Write writes a checkpoint. If inside is not nil, Write calls this function to write the data of
+// Write writes a checkpoint. If the function inside is not nil, Write calls it to write the data of
 // nested runs.
 func (f *Frames) Write(w io.Writer, inside func(io.Writer) error) error {
 	return durable.Write(w, f.Magic, f.Settings, f.Count, func(i int, body []byte) ([]byte, error) {

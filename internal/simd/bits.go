@@ -105,8 +105,8 @@ func (o *Odds) At(k int) (p uint64) {
 const planes = 3
 
 // BitTorus holds the positions of a site's neighbours on a torus. The positions are in a bit
-// string. In [GridBits] the string holds all sites. In [TorusBits] it holds the sites of one colour
-// of a chequerboard.
+// string. This string has one bit for each site in [GridBits], and one for each site of one colour
+// of a chequerboard in [TorusBits].
 type BitTorus struct {
 	// near holds positions relative to the site: two in other rows; then two of which the second is
 	// used only at the ends of rows; then two more of that kind for other rows.
@@ -117,13 +117,13 @@ type BitTorus struct {
 
 // NewBitTorus returns a BitTorus for neighbours at the given offsets from a site's position in a
 // bit string. In [TorusBits], a site has neighbours at offsets[0], at offsets[1] and at its own
-// position in the string of the other colour. The fourth neighbour depends on the site's bits in
-// the masks rows, a and b of TorusBits:
+// position in the string of the other colour. The position of the fourth neighbour depends on the
+// site's bits in three masks of TorusBits, which are called parity, a and b:
 //
-//	offsets[2] if the bits in rows and a are 1,
-//	offsets[3] if the bit in rows is 1 and the bit in a is 0,
-//	offsets[4] if the bit in rows is 0 and the bit in b is 1,
-//	offsets[5] if the bits in rows and b are 0.
+//	offsets[2] if the bits in parity and a are 1,
+//	offsets[3] if the bit in parity is 1 and the bit in a is 0,
+//	offsets[4] if the bit in parity is 0 and the bit in b is 1,
+//	offsets[5] if the bits in parity and b are 0.
 //
 // [GridBits] documents its own use of the offsets.
 func NewBitTorus(offsets [6]int) *BitTorus {
@@ -136,8 +136,8 @@ func NewBitTorus(offsets [6]int) *BitTorus {
 }
 
 // HeatBits redraws sites by heat bath: it draws the state of each site from the site's distribution
-// given its neighbours. Site i has k_i ≤ 7 neighbours in state 1, as stored in count. Bit i of the
-// string dst becomes
+// given its neighbours. Site i has k_i ≤ 7 neighbours in state 1, as stored in count. Bit i of dst
+// becomes
 //
 //	dst_i = 1 if u_i < o.At(k_i), else 0,
 //
@@ -159,31 +159,32 @@ func HeatBits(dst []uint64, count *Counts, o *Odds, ars bool, key, stream, group
 	}
 }
 
-// TorusBits visits 64·len(rows) sites of a torus, all of one colour, beginning with site first. It
-// stores in count the number of neighbours in state 1 of each site. The string sites holds the
-// sites of the other colour: its site i is bit i mod 64 of word pad + ⌊i/64⌋. The positions of the
-// neighbours in sites are given by torus. The masks a, b and rows (see [NewBitTorus]) start at site
-// first, a multiple of 64.
+// TorusBits counts the neighbours in state 1 of 64·len(parity) sites of a torus, and stores the
+// numbers in count. All these sites have one colour and follow each other, beginning with site
+// firstSite. Their neighbours have the other colour. The state of site i of that colour is bit i
+// mod 64 of states[pad + ⌊i/64⌋]. The argument torus gives the positions of the neighbours in
+// states. The masks parity, a and b (see [NewBitTorus]) start at site firstSite, a multiple of 64.
 //
-// TorusBits panics unless a, b and rows have the same length, which must be a multiple of 8 and at
-// most 512. It also panics unless sites reaches 64 bits beyond all positions.
-func TorusBits(count *Counts, sites []uint64, pad, first int, torus *BitTorus, rows, a, b []uint64) {
-	checkBits("rows", len(rows), len(count[0]))
-	checkLen("a", len(a), len(rows))
-	checkLen("b", len(b), len(rows))
+// TorusBits panics unless parity, a and b have the same length, which must be a multiple of 8 and
+// at most 512. It also panics unless states contains the positions of all neighbours, and 64 bits
+// after the last one.
+func TorusBits(count *Counts, states []uint64, pad, firstSite int, torus *BitTorus, parity, a, b []uint64) {
+	checkBits("parity", len(parity), len(count[0]))
+	checkLen("a", len(a), len(parity))
+	checkLen("b", len(b), len(parity))
 	for _, d := range torus.ends {
-		lo := pad + (first+d)>>6
-		if lo < 0 || lo+len(rows)+1 > len(sites) {
-			panic(fmt.Sprintf("simd: TorusBits: words %d … %d of sites, which has %d", lo, lo+len(rows), len(sites)))
+		lo := pad + (firstSite+d)>>6
+		if lo < 0 || lo+len(parity)+1 > len(states) {
+			panic(fmt.Sprintf("simd: TorusBits: words %d … %d of states, which has %d", lo, lo+len(parity), len(states)))
 		}
 	}
-	if len(rows) > 0 {
-		torusBits(count, sites, pad+first/64, torus, rows, a, b)
+	if len(parity) > 0 {
+		torusBits(count, states, pad+firstSite/64, torus, parity, a, b)
 	}
 }
 
 // SpreadBits converts the states of a lattice from bits to int32 values 0 or 1. The sites have the
-// two colours of a chequerboard, and a row has n sites of each colour. The strings even and odd
+// two colours of a chequerboard, and a row has n sites of each colour. The bit strings even and odd
 // hold the sites of one colour each. For r even, and j = 0, …, n−1, SpreadBits stores in row r
 //
 //	x[2n·r + 2j] = even[k],  x[2n·r + 2j + 1] = odd[k],  k = first + n·r + j,

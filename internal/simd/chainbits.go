@@ -23,12 +23,13 @@ type ChainTally struct{ Up, Moved, Sum [ChainBits]int32 }
 
 // GraphBits counts, for each of n sites, its neighbours in state 1 in every chain. The slice lanes
 // holds the states in lanes (see [ChainBits]); lanes 2i and 2i+1 are the lower and upper half of
-// word i. For each chain, lane p of count receives the sum over k = 0, …, degree−1 of
+// word i. The neighbours of site p are described by the entries
 //
-//	lane neighbours[k·n + p] & (2³¹−1) of lanes.
+//	v_k = neighbours[k·n + p],  k = 0, …, degree−1.
 //
-// If neighbours[k·n + p] is negative, all bits of the lane are flipped first. Lanes from n on are
-// not changed.
+// The lower 31 bits of v_k are the index of a lane. If v_k is negative, all bits of this lane are
+// flipped first. For each chain, lane p of count receives the sum of the chain's bits in these
+// lanes. Lanes from n on are not changed.
 //
 // GraphBits panics unless 0 ≤ degree ≤ 7, n is a multiple of 16 from 0 to 1024, len(neighbours) =
 // n·degree, and the lanes of all neighbours exist.

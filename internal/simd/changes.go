@@ -2,10 +2,10 @@ package simd
 
 import "fmt"
 
-// Changes lists the sites at which new states of zeros and ones differ from earlier states.
-// [Changes.Set] finds these sites. [Changes.Add] then updates a sum of matrix rows, one row for
-// each site in state 1. The zero value holds no states. Only one goroutine at a time may use a
-// Changes.
+// Changes lists the sites at which new states, which are vectors of zeros and ones, differ from
+// earlier states. [Changes.Set] finds these sites. [Changes.Add] then updates a sum of matrix rows,
+// with one row for each site in state 1. The zero value holds no states. Only one goroutine
+// at a time may use a Changes.
 type Changes struct {
 	// States × sites: changed rows of each state, as in Add; the rest of a row is undefined.
 	rows   []int32
@@ -47,9 +47,9 @@ func (c *Changes) Len() (n int) {
 	return n
 }
 
-// Add updates a sum of rows of w for state number k: one row for each site in state 1. The matrix w
-// is row-major, sites × len(dst). From the sum src for the earlier state x, Add computes the sum
-// for the new state y,
+// Add updates the sum Σ_i x_i·w[i, ·] of the rows of a matrix when the binary state x changes to y,
+// the new state with index k. The matrix w is row-major, sites × len(dst). From the sum src for x,
+// Add computes the sum for y,
 //
 //	dst_j = src_j + Σ_i (y_i − x_i)·w[i, j],
 //

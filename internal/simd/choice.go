@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// Choice records, for each of several states of zeros and ones, the sites in state 1. A state
-// chooses the matrix rows of its sites in state 1. [Packed.AddChosen] and [AddChosen64] add up the
-// chosen rows. The zero value holds no states; call [Choice.Set] first. Only one goroutine at a
-// time may use a Choice.
+// Choice records the sites whose entry is 1, for each of several states. A state is a vector of
+// zeros and ones. It chooses the matrix rows of the recorded sites. [Packed.AddChosen] and
+// [AddChosen64] add up the chosen rows. The zero value holds no states; call [Choice.Set] first.
+// Only one goroutine at a time may use a Choice.
 type Choice struct {
 	// Groups × states: 8 times the number whose four bits are the sites of the group.
 	quads         []uint8

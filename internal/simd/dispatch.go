@@ -41,8 +41,8 @@ func choose(have []string, name string) (level, error) {
 		variable, name, strings.Join(have, ", "))
 }
 
-// must panics if err is not nil. A program must not start with another backend than the requested
-// one, because the results of the fused kernels would change unnoticed.
+// must panics if err is not nil. A program must not start with a different backend from the
+// requested one, because the results of the fused kernels would change unnoticed.
 func must(l level, err error) level {
 	if err != nil {
 		panic(err)

@@ -14,9 +14,9 @@
 //   - Multiplication and addition round separately. In Go this is written float32(x*y) + z: the
 //     conversion forbids fusing.
 //   - Sums run in 16 virtual lanes: term i is added to lane i mod 16 in ascending order, and the
-//     lanes are added by halving: lane j adds lane j+8, then j+4, j+2, j+1. Absent terms count as
-//     +0. Totals of weights are summed in this way in blocks of 128 weights, and the block sums are
-//     then added in order; see [Pick].
+//     lanes are added pairwise: lane j+8 to lane j, then lane j+4, j+2 and j+1. Absent terms count
+//     as +0. Totals of weights are summed in this way in blocks of 128 weights, and the block sums
+//     are then added in order; see [Pick].
 //   - e^x is 2^n·e^r with n placed in the exponent field. It is exactly 0 below the cut-off −87.3,
 //     so no denormal numbers occur.
 //   - The words of a random stream have fixed positions; see [Philox].

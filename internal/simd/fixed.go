@@ -32,8 +32,8 @@ func (f *Fixed) at(l, j int) int {
 	return j/fixedColumns*fixedColumns*f.Words() + (l/2*fixedColumns+j%fixedColumns)*2 + l%2
 }
 
-// Words returns the length of a row of a in [Fixed.Gemm]. It is the number k of rows of b, rounded
-// up to an even number. An extra entry has no effect.
+// Words returns the number of columns of the matrix that [Fixed.Gemm] multiplies by b. It is the
+// number k of rows of b, rounded up to an even number. An extra column has no effect.
 func (f *Fixed) Words() int { return f.k + f.k&1 }
 
 // Unit returns the unit u_j of column j (see [Fixed]).
@@ -100,8 +100,9 @@ func fixedUnits(b []float32, n, k int) []float64 {
 	return units
 }
 
-// Gemm stores in c, which has m rows, the product of a and the matrix b, plus origin. The matrix a
-// holds integers in units of 2⁻¹³. With the units u_j and the integers B of [Fixed], the result is
+// Gemm stores a·b + origin in c, for the matrix b and the vector origin that were passed to [Fix].
+// The matrices a and c have m rows. The entries of a are integers in units of 2⁻¹³. With the units
+// u_j and the integers B of [Fixed], the result is
 //
 //	c[i,j] = origin_j + u_j·Σ_l 2⁻¹³·a[i,l]·B[l,j].
 //

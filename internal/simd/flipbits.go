@@ -64,28 +64,29 @@ func (s *flipTerms) addTo(t *FlipTally) {
 	}
 }
 
-// FlipBits flips each site of the string sites with a probability that depends on its neighbours
-// there. It stores the new states in dst. For each site i, the slice counts holds the number k_i ≤
-// 4 of neighbours in state 1, in the layout of [GridBits]. The new state of site i is
+// FlipBits flips each of the given sites with a probability that depends on its neighbours in state
+// 1, and stores the new states in dst. For each site i, bit i of states is its present state s_i,
+// and counts holds the number k_i ≤ 4 of its neighbours in state 1, in the layout of [GridBits].
+// The new state of site i is
 //
 //	dst_i = 1 − s_i if u_i < p[s_i][k_i], else s_i.
 //
-// Here s_i is the present state of site i, p is the argument of [FlipOdds.Set], and u_i is the
-// random integer of [HeatBits]. FlipBits panics unless len(dst) is a multiple of 8 and at most 512,
-// len(sites) = len(dst), and len(counts) = 3·len(dst).
-func FlipBits(dst, sites, counts []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
+// Here p is the argument of [FlipOdds.Set], and u_i is the random integer of [HeatBits]. FlipBits
+// panics unless len(dst) is a multiple of 8 and at most 512, len(states) = len(dst), and
+// len(counts) = 3·len(dst).
+func FlipBits(dst, states, counts []uint64, o *FlipOdds, ars bool, key, stream, group uint64) {
 	checkBits("dst", len(dst), maxBits/64)
-	checkLen("sites", len(sites), len(dst))
+	checkLen("states", len(states), len(dst))
 	checkLen("counts", len(counts), planes*len(dst))
 	if ars {
-		flipBitsARS(dst, sites, counts, o, key, stream, group)
+		flipBitsARS(dst, states, counts, o, key, stream, group)
 	} else {
-		flipBits(dst, sites, counts, o, key, stream, group)
+		flipBits(dst, states, counts, o, key, stream, group)
 	}
 }
 
-// TallyFlips compares two strings x and y. It counts sites by state and number of neighbours in
-// state 1 (see [FlipTally]). The sites at which x and y differ are the flips.
+// TallyFlips compares two bit strings, x and y. It counts sites by state and number of neighbours
+// in state 1 (see [FlipTally]). The sites at which x and y differ are the flips.
 //
 //   - The flips are added to the tally tx, by state and number of neighbours in x.
 //   - All sites, and the flips among them, are added to the tally ty, by state and number of
@@ -106,30 +107,31 @@ func TallyFlips(tx, ty *FlipTally, x, y, countX, countY, valid []uint64) {
 	b.addTo(ty)
 }
 
-// GridBits counts the neighbours in state 1 of 64·len(a) sites of a torus, beginning with site
-// first. The string sites holds all sites of the torus: site i is bit i mod 64 of word pad +
-// ⌊i/64⌋. The word counts[24r + 8p + w] receives binary digit p of the number of neighbours, for 64
-// sites. These are the sites of word 8r + w, counted from the word of site first.
+// GridBits counts the neighbours in state 1 of 64·len(a) consecutive sites of a torus, from site
+// firstSite on. The slice states holds all sites of the torus: the state of site i is bit i mod 64
+// of states[pad + ⌊i/64⌋]. For each site firstSite + 64·(8r + w) + i, with w < 8 and i < 64, binary
+// digit p of the number of neighbours is stored in bit i of counts[24r + 8p + w].
 //
-// The positions of the neighbours in sites, relative to the site, are the six entries d_0, …, d_5
+// The positions of the neighbours in states, relative to the site, are the six entries d_0, …, d_5
 // of the array from which [NewBitTorus] made t. Every site has neighbours at d_0 and d_1. The third
 // is at d_2 if the site's bit in a is 1, and otherwise at d_3. The fourth is at d_4 if the site's
-// bit in b is 1, and otherwise at d_5. The masks a and b start at site first, a multiple of 64.
+// bit in b is 1, and otherwise at d_5. The masks a and b start at site firstSite, a multiple of 64.
 //
 // GridBits panics unless len(a) is a multiple of 8 and at most 512, and b and counts have matching
-// lengths. It also panics unless sites reaches 64 bits beyond all positions.
-func GridBits(counts, sites []uint64, pad, first int, t *BitTorus, a, b []uint64) {
+// lengths. It also panics unless states contains the positions of all neighbours, and 64 bits after
+// the last one.
+func GridBits(counts, states []uint64, pad, firstSite int, t *BitTorus, a, b []uint64) {
 	checkBits("a", len(a), maxBits/64)
 	checkLen("b", len(b), len(a))
 	checkLen("counts", len(counts), planes*len(a))
 	for _, d := range t.ends {
-		lo := pad + (first+d)>>6
-		if lo < 0 || lo+len(a)+1 > len(sites) {
-			panic(fmt.Sprintf("simd: GridBits: words %d … %d of sites, which has %d", lo, lo+len(a), len(sites)))
+		lo := pad + (firstSite+d)>>6
+		if lo < 0 || lo+len(a)+1 > len(states) {
+			panic(fmt.Sprintf("simd: GridBits: words %d … %d of states, which has %d", lo, lo+len(a), len(states)))
 		}
 	}
 	if len(a) > 0 {
-		gridBits(counts, sites, pad+first/64, t, a, b)
+		gridBits(counts, states, pad+firstSite/64, t, a, b)
 	}
 }
 

@@ -12,7 +12,7 @@ const ForestChains = 8
 // ForestLink is a site of a [Forest] and its edge to its parent. The index of the ForestLink in
 // Forest.Links is called the place of the site.
 type ForestLink struct {
-	Site, Parent int32 // number of the site and of its parent; a root is its own parent
+	Site, Parent int32 // index of the site and of its parent; a root is its own parent
 	Place        int32 // place of the parent; for a root, len(Forest.Links)
 	// factors of the site's odds of level 1: Couple[v] if its parent has level v; both are 1 for a
 	// root
@@ -101,9 +101,9 @@ func (f *Forest) part(lo, hi int) int {
 // stores them in levels. The slice links holds an even number of links; the last one may be unused.
 // [Forest.Odds] must have computed odds.
 //
-// In chain c, pair k uses words[8k + c]: the lower 16 bits for its later place, and the upper 16
-// bits for its other place. These 16 bits are the highest bits of a uniform number u. A place with
-// odds o has level 1 if
+// In chain c, pair k uses words[8k + c]. The later place of the pair uses the lower 16 bits, and
+// the earlier place uses the upper 16 bits. These 16 bits are the highest bits of a uniform number
+// u. A place with odds o has level 1 if
 //
 //	u < o/(1 + o).
 //
@@ -135,19 +135,20 @@ func (f *Forest) Draw(levels []uint8, words []uint32, odds []float64, links []Fo
 
 // ForestPendant is a site of a forest whose probability of level 1 depends on its parent only.
 type ForestPendant struct {
-	Site, Parent int32 // number of the site and of its parent; a root is its own parent
+	Site, Parent int32 // index of the site and of its parent; a root is its own parent
 	// 2³² times the probability of level 1, by the level of the parent; the lower 16 bits are 0
 	High [2]uint32
 }
 
 // DrawPendants draws the levels of an even number of sites in pairs, parents first, and stores them
-// in levels. In chain c, pair k uses words[8k + c]: the lower 16 bits for its first site, and the
-// upper 16 bits for its second site. A site has level 1 if these bits are below the upper 16 bits
-// of its High.
+// in levels. In chain c, pair k uses words[8k + c]. The first site of the pair uses the lower 16
+// bits, and the second site uses the upper 16 bits. Let l be the level of the site's parent,
+// already drawn. The site has level 1 if its 16 bits are below the upper 16 bits of the entry
+// High[l] of its pendant. If they equal these bits, more random bits are needed.
 //
-// If the two are equal, more bits are needed. Chain c is live if bit c of the argument live is 1.
-// DrawPendants stops before a pair that needs more bits in a live chain. It may then have drawn the
-// first site of the pair. DrawPendants returns the number of pairs drawn.
+// Chain c is live if bit c of the argument live is 1. DrawPendants stops before a pair that needs
+// more bits in a live chain. It may then have drawn the first site of the pair. DrawPendants
+// returns the number of pairs drawn.
 func DrawPendants(levels []uint8, words []uint32, pendants []ForestPendant, live uint8) (pairs int) {
 	n := len(pendants) / 2
 	if n == 0 {

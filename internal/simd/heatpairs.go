@@ -14,9 +14,10 @@ type PairScratch struct {
 func PairOfRows() bool { return hasHeatEights() }
 
 // HeatPairs redraws two blocks of chains on one graph. The results have the same bits as two calls
-// of [HeatRows]. The blocks are stored together. Byte c of a row holds two states of chain c: the
-// first block's in bit 0, and the second block's in bit 4. In lanes[v.Row], for a visit v, the two
-// states are bits c and 32 + c. The arrays valid, t, stream and group have one entry per block.
+// of [HeatRows]. The blocks are stored together. Byte c of a row has the state of chain c of the
+// first block in bit 0, and of the second block in bit 4. The word lanes[v.Row] holds the same
+// states for the site of a visit v: bit c for the first block, and bit 32 + c for the second. The
+// arrays valid, t, stream and group have one entry per block.
 func HeatPairs(rows []Row, lanes []uint64, visits []RowVisit, neighbours []int32, odds []RowOdds, valid [2]uint32, t *[2]RowTally, w *PairScratch, ars bool, key uint64, stream, group [2]uint64) {
 	if len(visits) > RowVisits || len(neighbours) > RowNear {
 		panic(fmt.Sprintf("simd: HeatPairs: len(visits) = %d and len(neighbours) = %d, want ≤ %d and ≤ %d", len(visits), len(neighbours), RowVisits, RowNear))

@@ -109,11 +109,12 @@ type pairStop struct {
 	sums         [2]Row
 }
 
-// rowByteGroups returns the number of random groups that hold the first bytes for so many visits.
+// rowByteGroups returns the number of random groups that hold the first bytes of the given visits.
 func rowByteGroups(visits int) int { return (visits*ChainBits/4 + GroupWords - 1) / GroupWords }
 
-// moreTies returns random words for more ties, enough for any visit, after used ties have taken
-// theirs. The words come from the stream from the given group on; buf is their memory.
+// moreTies returns random words for more ties, enough for any visit. The argument used is the
+// number of ties that have already taken their words. The words come from the stream from the given
+// group on; buf is their memory.
 func moreTies(buf *[2 * GroupWords]uint32, used int, draw func(dst []uint32, key, stream, group uint64), key, stream, group uint64) []uint32 {
 	ties := buf[:]
 	if used%groupTies == 0 {
@@ -130,8 +131,8 @@ type RowScratch struct {
 	ties [2 * GroupWords]uint32
 }
 
-// RowGroups returns how many groups of random words the given number of visits reserves. A group
-// has [GroupWords] words. Most of the words are never computed.
+// RowGroups returns how many groups of random words [HeatRows] may need for the given number of
+// visits. A group has [GroupWords] words. Most of them are never computed.
 func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + visits) }
 
 // HeatRows redraws sites in all chains by heat bath: it draws the state of a site from the site's
@@ -149,27 +150,28 @@ func RowGroups(visits int) uint64 { return uint64(rowByteGroups(visits) + 1 + vi
 // ars is true, and otherwise [Philox]. Only as many bits are used as are needed to decide whether u
 // < p:
 //
-//   - In visit i, the highest eight bits of u are byte c of words 8i … 8i+7. If they equal the
-//     highest bits of p, the chain has a tie, provided that bit c of valid is set. If that bit is
-//     not set, the result is 0.
+//   - The highest eight bits of u in visit i are byte c of the 32 bytes in words 8i … 8i+7. If they
+//     equal the highest eight bits of p and bit c of valid is set, the chain has a tie. If they are
+//     equal but the bit is not set, the chain becomes 0.
 //   - If this is the visit's only tie, the next eight bits are byte i of the group that follows the
 //     words of all visits.
-//   - If these equal the bits of p, too, or if the visit has several ties, each tie takes the next
-//     two words of the following groups, low word first. Ties are in the order of visits and of
-//     chains. The visit's first tie uses 48 bits from the high end of its words, after the eight
-//     bits above; all others use 56.
+//   - If these equal the next bits of p, too, or if the visit has several ties, each tie takes the
+//     next two words of the following groups, low word first. Ties are in the order of visits, and
+//     within a visit in the order of chains. The visit's first tie uses byte i as described, and
+//     then the highest 48 bits of its two words. The later ties of the visit use the highest 56
+//     bits of their words.
 //
 // Lane v.Row of lanes (see [ChainBits]) must hold the same states as the row: bit c equals byte c.
 // HeatRows changes both.
 //
 // If sums is not nil, sums[v.Row] must hold the sums of the visit (see [CountRows]). HeatRows then
 // updates the sums of the neighbours of every site that changes. This is faster if few visits
-// change a chain. The results have the same bits if the neighbour relation is symmetric, with equal
+// change a chain. It gives the same results if the neighbour relation is symmetric, with equal
 // signs in both directions.
 //
-// HeatRows panics if there are more than RowVisits visits or RowNear entries of neighbours. Row
-// numbers, tables, entries of neighbours and sums (0 … RowCounts−1) must be valid; they are not
-// checked.
+// HeatRows panics if there are more than RowVisits visits or RowNear entries of neighbours. It does
+// not check row indices, table offsets, entries of neighbours and sums (0 … RowCounts−1), which
+// must be valid.
 func HeatRows(rows []Row, lanes []uint64, visits []RowVisit, neighbours []int32, odds []RowOdds, valid uint32, t *RowTally, sums []Row, w *RowScratch, ars bool, key, stream, group uint64) {
 	if len(visits) > RowVisits || len(neighbours) > RowNear {
 		panic(fmt.Sprintf("simd: HeatRows: len(visits) = %d and len(neighbours) = %d, want ≤ %d and ≤ %d", len(visits), len(neighbours), RowVisits, RowNear))
@@ -234,8 +236,8 @@ func SumRows(sum *[ChainBits]int32, rows []Row) {
 	}
 }
 
-// CountRows stores in sums[v.Row], for each visit v, the sum over the neighbours in each chain, as
-// [HeatRows] computes it.
+// CountRows computes, for each visit v and each chain c, the sum over neighbours that [HeatRows]
+// defines. It stores the sum in sums[v.Row][c].
 func CountRows(sums, rows []Row, visits []RowVisit, neighbours []int32) {
 	for _, v := range visits {
 		sums[v.Row] = refCountRow(rows, neighbours[:v.Plus+v.Minus], v)

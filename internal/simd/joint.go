@@ -11,8 +11,8 @@ const JointBlocks = 16
 
 // Joint redraws several blocks at once. A block has up to ChainBits chains. The Joint holds the
 // random stream of each block and counts the sites changed in each block. A lane holds the state of
-// one site in all chains of a block (see [ChainBits]). Lane p of block b is word p·JointBlocks + b
-// of a string.
+// one site in all chains of a block (see [ChainBits]). A slice of lanes holds lane p of block b at
+// index p·JointBlocks + b.
 type Joint struct {
 	ars     bool
 	key     uint64
@@ -35,8 +35,8 @@ type jointASM struct {
 
 // Begin sets the blocks of j. Block b draws from the stream streams[b], beginning with group
 // groups[b]. [ARS] generates the streams if ars is true, and otherwise [Philox]. Changes are
-// counted only in the first chains[b] chains of block b. Begin panics unless there are 1 …
-// JointBlocks blocks of 0 … ChainBits chains.
+// counted only in the first chains[b] chains of block b. Begin panics unless there are 1 to
+// JointBlocks blocks, with 0 to ChainBits chains in each.
 func (j *Joint) Begin(ars bool, key uint64, streams, groups []uint64, chains []int) {
 	if len(chains) < 1 || len(chains) > JointBlocks {
 		panic(fmt.Sprintf("simd: Joint.Begin: len(chains) = %d, want 1 … %d", len(chains), JointBlocks))
@@ -73,25 +73,25 @@ func (j *Joint) Moved(sum []int) {
 	j.asm.moved = [JointBlocks]uint32{}
 }
 
-// Heat redraws the sites of n lanes by heat bath in every block of lanes, beginning with the given
-// lane. Let p = 0, …, n−1 number these lanes. Lane p uses the random bits that [HeatBits] uses for
-// bits 32p, …, 32p+31 of a string. They come from the block's stream, beginning at the group set by
-// Begin plus the argument ahead. The number of neighbours in state 1 is the sum over k = 0, …,
-// degree−1 of
+// Heat redraws n adjacent lanes in every block by heat bath. These are the lanes firstLane + p, for
+// p = 0, …, n−1. Chain c of lane firstLane + p takes the random integer u_i that [HeatBits] defines
+// for i = 32p + c. The integers come from the block's stream, beginning ahead groups after the
+// group set by Begin. The number of neighbours in state 1 is the sum over k = 0, …, degree−1 of the
+// chain's bits in the lanes
 //
-//	lane neighbours[k·stride + p] & (2³¹−1) of lanes.
+//	neighbours[k·stride + p] & (2³¹−1).
 //
-// If neighbours[k·stride + p] is negative, all bits of the lane are flipped first. No lane of a
+// If neighbours[k·stride + p] is negative, all bits of this lane are flipped first. No lane of a
 // neighbour may be redrawn in the same call. Lanes of blocks that do not exist may change.
 //
 // Heat panics unless 0 ≤ degree ≤ 7, 0 ≤ n ≤ stride, and the entries and lanes named above exist.
-// Call Moved before it has to count more than 2³¹ changes in a block.
-func (j *Joint) Heat(lanes []uint32, lane, n int, neighbours []int32, stride, degree int, o *Odds, ahead uint64) {
+// Call [Joint.Moved] before more than 2³¹ changes accumulate in a block.
+func (j *Joint) Heat(lanes []uint32, firstLane, n int, neighbours []int32, stride, degree int, o *Odds, ahead uint64) {
 	if degree < 0 || degree > 7 || n < 0 || n > stride || len(neighbours) < (degree-1)*stride+n && degree > 0 {
 		panic(fmt.Sprintf("simd: Joint.Heat: n = %d, stride = %d, degree = %d and len(neighbours) = %d, want n ≤ stride, degree ≤ 7 and their product", n, stride, degree, len(neighbours)))
 	}
-	if lane < 0 || (lane+n)*JointBlocks > len(lanes) {
-		panic(fmt.Sprintf("simd: Joint.Heat: lanes %d … %d of %d", lane, lane+n-1, len(lanes)/JointBlocks))
+	if firstLane < 0 || (firstLane+n)*JointBlocks > len(lanes) {
+		panic(fmt.Sprintf("simd: Joint.Heat: lanes %d … %d of %d", firstLane, firstLane+n-1, len(lanes)/JointBlocks))
 	}
 	ahead *= 16 // from groups to counters
 	width := jointWidth()
@@ -99,7 +99,7 @@ func (j *Joint) Heat(lanes []uint32, lane, n int, neighbours []int32, stride, de
 		width = jointWidthARS()
 	}
 	if best < jointHeatLevel || j.ars && !hasArs() {
-		refJointHeat(j, lanes, lane, n, neighbours, stride, degree, o, ahead)
+		refJointHeat(j, lanes, firstLane, n, neighbours, stride, degree, o, ahead)
 		return
 	}
 	philox, aes := philoxKeys(j.key), arsKeys(j.key)
@@ -109,7 +109,7 @@ func (j *Joint) Heat(lanes []uint32, lane, n int, neighbours []int32, stride, de
 			from = &neighbours[at]
 		}
 		for first := 0; first < j.blocks; first += width {
-			jointHeatRun(j, lanes, lanes[(lane+at)*JointBlocks:], from, min(jointTerms, n-at), stride, degree, o, &philox, &aes, ahead+uint64(16*at*BitGroups/16), first, width)
+			jointHeatRun(j, lanes, lanes[(firstLane+at)*JointBlocks:], from, min(jointTerms, n-at), stride, degree, o, &philox, &aes, ahead+uint64(16*at*BitGroups/16), first, width)
 		}
 	}
 }

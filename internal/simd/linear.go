@@ -5,7 +5,7 @@ import (
 )
 
 // Dot returns Σ x_i·y_i in float32, with every product and sum rounded. There are 16 partial sums,
-// called lanes: term i is added to lane i mod 16. The lanes are then added by halving. Dot panics
+// called lanes: term i is added to lane i mod 16. The lanes are then added pairwise. Dot panics
 // unless len(x) = len(y).
 func Dot(x, y []float32) float32 {
 	checkLen("x", len(x), len(y))
@@ -32,7 +32,7 @@ func Axpy(alpha float32, x, y []float32) {
 func Scale(alpha float32, x []float32) { scale(alpha, x) }
 
 // Sum returns Σ x_i in float64. There are 16 partial sums, called lanes: term i is added to lane i
-// mod 16. The lanes are then added by halving.
+// mod 16. The lanes are then added pairwise.
 func Sum(x []float32) float64 {
 	if best < sumLevel {
 		return refSum(x)
@@ -91,7 +91,7 @@ func refDot(x, y []float32) float32 {
 	return halve32(&lane)
 }
 
-// halve32 adds 16 lanes of float32 by halving.
+// halve32 adds 16 lanes of float32 pairwise.
 func halve32(lane *[lanes]float32) float32 {
 	for j := range 8 {
 		lane[j] += lane[j+8]

@@ -6,12 +6,12 @@ type Marks [8]uint64
 // joinTerms bounds the sites of a call of assembly.
 const joinTerms = 1 << 10
 
-// Join passes marks on from sites to their neighbours. Entry i of marks holds the marks of site i,
+// Join spreads marks from sites to their neighbours. Entry i of marks holds the marks of site i,
 // whose neighbours are the sites adj[start[i]:start[i+1]]. Join visits all sites in ascending
-// order, or in descending order if reverse is true. At a visit, site i gets the current marks of
-// its neighbours, and then keeps only the marks whose bit in allowed[i] is set. Join reports
-// whether a mark changed. It panics unless len(allowed) = len(marks) and len(start) = len(marks) +
-// 1. The entries of start and adj must be valid indices; they are not checked.
+// order, or in descending order if reverse is true. A visit adds the current marks of the
+// neighbours to those of site i, and then removes all marks whose bit in allowed[i] is 0. Join
+// reports whether a mark changed. It panics unless len(allowed) = len(marks) and len(start) =
+// len(marks) + 1. The entries of start and adj must be valid indices; they are not checked.
 func Join(marks, allowed []Marks, start, adj []int32, reverse bool) (changed bool) {
 	sites := len(marks)
 	checkLen("allowed", len(allowed), sites)

@@ -10,9 +10,9 @@ import (
 // consecutive words.
 //
 // Word j of the stream belongs to group G = ⌊j/64⌋. Let r = j mod 64, w = ⌊r/16⌋ and lane = r mod
-// 16. The word is output word w of the generator Philox4x32-10 with the 64-bit argument key at a
-// 128-bit counter. The low half of the counter is G·16 + lane, and the high half is the argument
-// stream. All backends, and all divisions of a stream into calls, give the same words.
+// 16. The word is output word w of the generator Philox4x32-10 with the given 64-bit key and a
+// 128-bit counter. The low half of the counter is G·16 + lane, and the high half is the number of
+// the stream. All backends, and all divisions of a stream into calls, give the same words.
 //
 // Philox panics unless len(dst) is a multiple of 64.
 func Philox(dst []uint32, key, stream, group uint64) {
@@ -33,8 +33,8 @@ func Philox(dst []uint32, key, stream, group uint64) {
 }
 
 // ARS is like [Philox] with another generator, ARS4x32-7. The counters and the order of the words
-// are the same. The key has 128 bits: its low half is the argument key, and its high half holds the
-// first 64 bits of π − 3. Word 0 of an output is its lowest 32 bits.
+// are the same. The generator's key has 128 bits: its low half is the given key, and its high half
+// holds the first 64 bits of π − 3. Word 0 of an output is its lowest 32 bits.
 func ARS(dst []uint32, key, stream, group uint64) {
 	if len(dst)%GroupWords != 0 {
 		panic(fmt.Sprintf("simd: len(dst) = %d, want a multiple of %d", len(dst), GroupWords))

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Weights turns each row of cols log-weights w into weights relative to the largest,
+// Weights turns each row of w, which has cols log-weights, into weights relative to the largest,
 //
 //	p[i] = e^(w[i]−m), where m is the maximum of the row,
 //
@@ -56,11 +56,11 @@ func WeightsFrom(p, w []float32, m float32) (total float64) {
 	return total
 }
 
-// LogSumExp stores in dst[r] the logarithm of Σ_i e^(w[r,i]) for each row r of cols log-weights. It
-// is computed as the maximum of the row plus the logarithm of the total of [Weights]. The result is
-// −Inf for a row of −Inf, and NaN for a row with NaN or +Inf. Because weights are float32, the
-// error is up to 2e−7, not counting the rounding of w minus the maximum. LogSumExp panics unless
-// cols ≥ 1 and len(w) = len(dst)·cols.
+// LogSumExp stores in dst[r] the logarithm of Σ_i e^(w[r,i]) for each row r of w, which has cols
+// log-weights. It is computed as the maximum of the row plus the logarithm of the total of
+// [Weights]. The result is −Inf for a row of −Inf, and NaN for a row with NaN or +Inf. Because
+// weights are float32, the error is up to 2e−7, not counting the rounding of w minus the maximum.
+// LogSumExp panics unless cols ≥ 1 and len(w) = len(dst)·cols.
 func LogSumExp(dst []float64, w []float32, cols int) {
 	checkRows(w, cols)
 	checkLen("dst", len(dst), len(w)/cols)
@@ -71,13 +71,14 @@ func LogSumExp(dst []float64, w []float32, cols int) {
 	eachRow(w, cols, func(r int, m float32, total float64) { dst[r] = float64(m) + Log(total) })
 }
 
-// Softmax stores the probabilities of each row of cols log-weights,
+// Softmax stores the probabilities of each row of w, which has cols log-weights,
 //
 //	dst[i] = e^(w[i]) / Σ_j e^(w[j]), summed over the row.
 //
-// It multiplies the float32 [Weights] (bound 0) by the rounded reciprocal of their total. The error
-// is below 4 ulp, not counting the rounding of w minus the maximum. Probabilities below 2⁻¹²⁵ are
-// exactly 0. A row becomes NaN if it has no positive weight, or has a NaN or +Inf.
+// It computes float32 weights as [Weights] does with bound = 0, and multiplies them by the rounded
+// reciprocal of the row's total. The error is below 4 ulp, not counting the rounding of w minus the
+// maximum. Probabilities below 2⁻¹²⁵ are exactly 0. A row becomes NaN if it has no positive weight,
+// or has a NaN or +Inf.
 //
 // The slice dst may be w. Softmax panics unless cols ≥ 1, len(w) is a multiple of cols and len(dst)
 // = len(w).
@@ -87,7 +88,8 @@ func Softmax(dst, w []float32, cols int) {
 	softmax(dst, w, cols)
 }
 
-// LogSoftmax stores the log-probabilities of each row of cols log-weights, computed in float32 as
+// LogSoftmax stores the log-probabilities of each row of w, which has cols log-weights, computed in
+// float32 as
 //
 //	dst[i] = (w[i] − m) − log Z,
 //
@@ -115,7 +117,8 @@ func LogSoftmax(dst, w []float32, cols int) {
 	})
 }
 
-// Entropy stores the entropy in nats of the distribution of each row of cols log-weights w,
+// Entropy stores the entropy in nats of the distribution of each row of w, which has cols
+// log-weights,
 //
 //	H = log Z − Σ p_i·(w_i−m)/Z,
 //
@@ -240,7 +243,7 @@ func rowMax(w []float32) float32 {
 	return m + 0
 }
 
-// blockSum returns the sum of up to 128 terms, in 16 lanes added by halving.
+// blockSum returns the sum of up to 128 terms, in 16 lanes added pairwise.
 func blockSum(p []float32) float64 {
 	var lane [lanes]float64
 	for len(p) >= lanes {

@@ -93,7 +93,7 @@ func addSoftplus(product, positive *[lanes]float64, x []float32) {
 	}
 }
 
-// multiply returns the product of 16 lanes, multiplied by halving.
+// multiply returns the product of 16 lanes, multiplied pairwise.
 func multiply(lane *[lanes]float64) float64 {
 	for half := lanes / 2; half > 0; half /= 2 {
 		for j := range half {

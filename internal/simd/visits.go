@@ -67,11 +67,12 @@ type Visited struct {
 	Accept             uint64
 }
 
-// Visit redraws the given sites of the state x, one after the other. The random integer of a site
-// is two entries of words, the lower half first. The slice look holds the index k (see [NewVisits])
-// of each site of the graph; Visit keeps it up to date. Visit panics unless words has two entries
-// for each site to redraw and len(look) = len(x) is the number of sites of the graph. It does not
-// check that sites are within x and that look is within the tables.
+// Visit redraws the given sites of the state x, one after the other. The random integer of site
+// sites[j] has the lower half words[2j] and the upper half words[2j+1]. The slice look holds the
+// index k (see [NewVisits]) of each site of the graph; Visit keeps it up to date. Visit panics
+// unless words has two entries for each site to redraw and len(look) = len(x) is the number of
+// sites of the graph. It does not check that the given sites are in the graph, or that the indices
+// in look are in the tables.
 func (v *Visits) Visit(look, x, sites []int32, words []uint32) Visited {
 	if len(words) != 2*len(sites) {
 		panic(fmt.Sprintf("simd: len(words) = %d, want 2·%d", len(words), len(sites)))

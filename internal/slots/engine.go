@@ -67,7 +67,7 @@ type Slot[S energy.Site] struct {
 	X      []S       // state of the sample
 	V      []float32 // prediction for X, one row per site; valid if Known is true
 	Stream sampler.Stream
-	Sample int     // number of the sample
+	Sample int     // index of the sample
 	Time   float64 // diffusion time of X; 0 means that the slot is idle
 	Known  bool    // whether V holds the prediction for X
 	// whether V still holds what the denoiser computed, without a change by the policy
@@ -122,9 +122,10 @@ type Engine[S energy.Site] struct {
 	aside    []float32 // buffer for predictions of slots whose tables are not adjacent
 }
 
-// Shape holds the sizes of an engine. It has Batch slots, whose predictions are tables of Sites ×
-// Levels. Tables is the number of prediction tables; 0 means one per slot. Per is the number of
-// states predicted per slot; 0 means 1. Workers is the number of goroutines.
+// Shape holds the sizes of an engine. The engine has Batch slots. A prediction is a table of Sites
+// × Levels. Per is the number of states predicted per slot; 0 means 1. Tables is the number of
+// slots whose predictions fit in memory at once; 0 means all slots. Workers is the number of
+// goroutines.
 type Shape struct{ Sites, Levels, Batch, Tables, Per, Workers int }
 
 // New returns an engine of shape h for a model. The function steps returns the diffusion steps
@@ -199,8 +200,8 @@ type Process[T any] interface {
 	Bind(ctx context.Context, sites, levels int) (T, error)
 }
 
-// Bind returns the steps of n slots. It calls the method Bind of a process for each slot, with the
-// numbers of sites and levels of a model. It returns an error if the process is nil, if its Bind
+// Bind returns the steps of a process for n slots. It calls the process's Bind once per slot, with
+// the model's numbers of sites and levels. It returns an error if the process is nil, if a call
 // fails, or if the model was made for another kind of noise. Messages begin with caller, except
 // messages from the process.
 func Bind[T any](ctx context.Context, caller string, model interface{ Shape() (sites, levels int) }, process Process[T], n int) ([]T, error) {
@@ -230,11 +231,11 @@ func (e *Engine[S]) Begin(i int) {
 	s.Time, s.Known, s.Fresh, s.fault = 1, false, false, nil
 }
 
-// Start begins the sample of the given number in slot i. It uses the random stream of the given
-// seed and chain number.
-func (e *Engine[S]) Start(i, number int, seed, chain uint64) {
+// Start begins the sample with the given index in slot i. The sample draws from the random stream
+// (seed, chain).
+func (e *Engine[S]) Start(i, index int, seed, chain uint64) {
 	s := &e.Slots[i]
-	s.Sample = number
+	s.Sample = index
 	s.Stream.Seed(seed, chain)
 	e.Begin(i)
 }
@@ -325,7 +326,7 @@ func (e *Engine[S]) Moved(i int, t float64, change bool) {
 	e.Slots[i].Known = e.TimeFree && !change
 }
 
-// Run makes rounds for the slots lo, …, hi−1 until none of them has a sample in progress. It
+// Run advances the slots lo, …, hi−1 in rounds until none of them has a sample in progress. It
 // returns any error of ctx, the denoiser or the policy.
 func (e *Engine[S]) Run(ctx context.Context, lo, hi int) error {
 	e.Ctx, e.Step = ctx, 0

@@ -26,8 +26,8 @@ type Renoiser interface {
 	Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.Stream)
 }
 
-// Joint is a [Renoiser] that can also compute how likely a step was for each clean token. It is the
-// interface diffusion.Joint plus the method Next.
+// Joint is a [Renoiser] that can also compute the probability of a step for each possible clean
+// token. It is the interface diffusion.Joint plus the method Next.
 type Joint interface {
 	Renoiser
 	Reweight(v []float32, xt, xs []int32, t, s float64)
@@ -59,8 +59,8 @@ func DrawerOf(caller string, projection any) (Drawer, error) {
 	)
 }
 
-// Joints returns the steps of a process as values of type [Joint], for the weights of [Paths]. It
-// returns an error if a step does not implement diffusion.Joint. The error begins with caller.
+// Joints converts the steps of a process to the type [Joint], which [Paths] requires. It returns an
+// error if a step does not implement diffusion.Joint. The error begins with caller.
 func Joints[T any](caller string, process any, steps []T) ([]Joint, error) {
 	joint := make([]Joint, len(steps))
 	for i, s := range steps {
@@ -286,11 +286,14 @@ func (p *Paths) logProb(w int, v []float32) (float64, error) {
 	return Normalise(p.work[w].lse, z, v)
 }
 
-// Normalise returns the log Z_C that the rows of v would have if they were normalised; it does not
-// change v. Here Z_C is the probability of the constraint C (see [Paths]). The argument z is log
-// Z_C of the rows as they are. The slice lse is scratch, one entry per site. Normalise returns an
-// *[algebra.WeightError] if any entry of v is NaN or +Inf, even for a token that no sequence in C
-// uses.
+// Normalise returns log Z_C for the normalised rows of v, given z = log Z_C for the rows as they
+// are. The result is
+//
+//	z − Σ_i log Σ_l e^(v[i,l]),
+//
+// where Z_C is the probability of the constraint C (see [Paths]). The rows do not change. The slice
+// lse is scratch, one entry per site. Normalise returns an *[algebra.WeightError] if any entry of v
+// is NaN or +Inf, even for a token that no sequence in C uses.
 func Normalise(lse []float64, z float64, v []float32) (float64, error) {
 	levels := len(v) / len(lse)
 	simd.LogSumExp(lse, v, levels)

@@ -56,7 +56,7 @@ func Dot(x, y []float64) float64 {
 
 // Basis is a factorisation T·U of m rows of N numbers, row-major. The rows of U (q × N) are
 // orthonormal, and q is the rank. T (m × q) is lower trapezoidal. Row k of U comes from the given
-// row Lead[k], so T is 0 in that row to the right of column k.
+// row Lead[k], so row Lead[k] of T is 0 to the right of column k.
 type Basis struct {
 	N    int
 	U, T []float64
@@ -92,10 +92,10 @@ func (b *Basis) Solve(y []float64) (c []float64, violation float64) {
 	return c, violation
 }
 
-// LogVolume returns Σ_k log T[Lead[k], k], the logarithm of a change of volume. The q rows with
-// indices Lead[k] are linearly independent. The linear map from U·x to the products of these rows
-// with x multiplies volumes by e^LogVolume. If all rows are independent, the log-density of rows·x
-// is therefore the log-density of U·x minus LogVolume.
+// LogVolume returns Σ_k log T[Lead[k], k], the logarithm of a change of volume. Let A consist of
+// the q rows with indices Lead[k], which are linearly independent. The linear map from U·x to A·x
+// multiplies volumes by e^LogVolume. The log-density of A·x is therefore the log-density of U·x
+// minus LogVolume.
 func (b *Basis) LogVolume() float64 {
 	v := 0.0
 	for k, j := range b.Lead {

@@ -16,8 +16,8 @@ const ClusterPairs = 64 * len(simd.Marks{}) / simd.ChainBits
 type clusterBits = simd.Marks
 
 // Clusters is a workspace for exchanging clusters of sites between two [Chains] on one graph. It
-// handles several such pairs at once. Each chain has a state in both Chains of a pair. A cluster is
-// a connected component of the sites at which these two states differ.
+// handles several such pairs at once. In a pair, each chain has two states, one in either [Chains].
+// A cluster is a connected component of the sites at which these two states differ.
 type Clusters struct {
 	start, adj []int32
 	// per site: whether the states differ there; whether the site is exchanged. One more site, at
@@ -41,8 +41,9 @@ func (g *Graph) NewClusters() *Clusters {
 	return w
 }
 
-// Compare finds the sites at which the two states of a chain differ, for all chains of the given
-// pairs. It also unmarks all sites (see Seed). It panics unless there are 1 … [ClusterPairs] pairs.
+// Compare finds, for each chain of the given pairs, the sites at which its two states differ (see
+// [Clusters]). It also unmarks all sites (see Seed). It panics unless there are 1 … [ClusterPairs]
+// pairs.
 func (w *Clusters) Compare(pairs [][2]*Chains) {
 	if n := len(pairs); n < 1 || n > ClusterPairs {
 		panic(fmt.Sprintf("spins: len(pairs) = %d, want 1 … %d", n, ClusterPairs))
@@ -144,7 +145,8 @@ func (w *Clusters) most() (chains clusterBits) {
 	return chains
 }
 
-// Exchange swaps the two states of each chain at the sites that are marked in this chain.
+// Exchange swaps the two states of each chain (see [Clusters]) at the sites that are marked in that
+// chain.
 func (w *Clusters) Exchange() {
 	for word := range w.words() {
 		x, y := w.states(word)

@@ -17,12 +17,12 @@ const MostNear = 7
 // states.
 type Layout struct {
 	Start, Adj []int32 // neighbours of each site, in compressed sparse rows
-	// per entry of Adj: if true, the neighbour counts in state 0 rather than 1; nil means that all
-	// neighbours count in state 1
+	// per entry of Adj: if true, the neighbour is counted in state 0 rather than 1; nil means that
+	// all neighbours are counted in state 1
 	Against []bool
 	Colour  []int32      // per site: colour; sites of one colour are not neighbours
 	Kind    []int32      // per site: kind; sites of one kind have the same number of neighbours
-	Odds    []*simd.Odds // per kind: probabilities of state 1, by the number of neighbours that count
+	Odds    []*simd.Odds // per kind: probabilities of state 1, by the number of counted neighbours
 	// per site: ≥ 0 if redraws keep its state, and otherwise negative; nil means no site is fixed
 	Fixed []int32
 }
@@ -49,7 +49,7 @@ type part struct {
 	colour      int32
 	degree      int
 	kind        int32
-	// lanes of the neighbours, degree × lanes; the sign bit marks a neighbour that counts in
+	// lanes of the neighbours, degree × lanes; the sign bit marks a neighbour that is counted in
 	// state 0
 	near []int32
 }
@@ -147,8 +147,8 @@ func (g *Graph) Parts() int { return len(g.parts) }
 // PartSites returns the number of sites of a part.
 func (g *Graph) PartSites(part int) int { return g.parts[part].sites }
 
-// End returns the number of the first later part that has another colour, or Parts() if there is
-// none. The parts from the given one to End(part)−1 may be redrawn at the same time.
+// End returns the index of the next part that has a different colour, or Parts() if there is none.
+// The parts from the given one to End(part)−1 may be redrawn at the same time.
 func (g *Graph) End(part int) int {
 	end := part + 1
 	for end < len(g.parts) && g.parts[end].colour == g.parts[part].colour {
@@ -214,8 +214,8 @@ func (c *Chains) near(p *part, w *Scratch) (own []uint64) {
 	return c.bits[p.lane/2 : (p.lane+n)/2]
 }
 
-// Count adds the sites in state 1 to delta, which holds one tally per kind. These sites count as if
-// they had just changed from 0 to 1, one after the other.
+// Count tallies every site in state 1 as a change from 0 to 1, given the present states of its
+// neighbours. The slice delta holds one tally per kind of sites.
 func (c *Chains) Count(delta []simd.ChainTally, w *Scratch) {
 	for at := range c.parts {
 		p := &c.parts[at]
@@ -252,9 +252,9 @@ func (c *Chains) Pack(x []int32) {
 
 // Change describes the effect of redraws on one chain. It determines the change of the chain's
 // energy. Ones is the change in the number of sites in state 1. Near is a sum over the changed
-// sites. A site that changed to 1 adds the number of its neighbours that count (see
-// [Layout].Against), and a site that changed to 0 subtracts this number. Ones and Near depend only
-// on the states before and after.
+// sites: a site that changed to 1 adds m, and a site that changed to 0 subtracts m. Here m is the
+// number of the site's neighbours in state 1, or in state 0 where [Layout].Against is true. Ones
+// and Near depend only on the states before and after.
 type Change struct{ Ones, Near int }
 
 // Add adds to c the changes of one chain that t has counted.
@@ -265,8 +265,8 @@ func (c *Change) Add(t *simd.ChainTally, chain int) {
 	c.Near += int(t.Sum[chain]) - simd.TallyDown*down
 }
 
-// Share makes g use the memory of h if both graphs have the same neighbours and the same sites in
-// the same lanes. In this case, g releases its own memory and Share returns true.
+// Share makes g use the memory of h if every site has the same lane, kind and neighbours in both
+// graphs. In this case, g releases its own memory and Share returns true.
 func (g *Graph) Share(h *Graph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.parts, h.parts, func(a, b part) bool {
 		return a.lane == b.lane && a.sites == b.sites && a.kind == b.kind && slices.Equal(a.near, b.near)
@@ -303,9 +303,9 @@ func swapLanes(a, b []uint64, chains []int, moved []int) {
 	}
 }
 
-// Joint holds the states of up to simd.JointBlocks [Chains] on one graph, interleaved in memory.
-// Each of these Chains is a block. The blocks are redrawn together, with the same results as in
-// separate redraws.
+// Joint holds up to simd.JointBlocks blocks on one graph, interleaved in memory. A block holds the
+// states of one [Chains]. The blocks are redrawn together, with the same results as in separate
+// redraws.
 type Joint struct {
 	*Graph
 	bits []uint32 // lane p of block b is at index p·simd.JointBlocks + b
@@ -318,7 +318,7 @@ func (g *Graph) NewJoint() *Joint {
 	return j
 }
 
-// Take copies the states of c to the Joint as block b.
+// Take fills block b of the Joint with the states of c.
 func (j *Joint) Take(b int, c *Chains) {
 	for p := 0; p < j.lanes; p += 2 {
 		v := c.bits[p/2]
@@ -326,7 +326,7 @@ func (j *Joint) Take(b int, c *Chains) {
 	}
 }
 
-// Give copies the states of block b to c.
+// Give writes the states of block b to c.
 func (j *Joint) Give(b int, c *Chains) {
 	for p := 0; p < j.lanes; p += 2 {
 		c.bits[p/2] = uint64(j.bits[p*simd.JointBlocks+b]) | uint64(j.bits[(p+1)*simd.JointBlocks+b])<<32

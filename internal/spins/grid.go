@@ -72,8 +72,8 @@ func (g *Grid) strip(job int) (lo, hi int) { return job * strip, min(job*strip+s
 // own returns the words lo … hi−1 of the sites.
 func (s *GridState) own(lo, hi int) []uint64 { return s.bits[s.pad+lo : s.pad+hi] }
 
-// Propose flips random sites of the strip with index job, and stores the new states in dst.
-// Each draw depends only on the present state s. Call dst.Close when all strips are done.
+// Propose flips random sites of one job's strip, and stores the new states in dst. Each draw
+// depends only on the present state s. Call dst.Close when all strips are done.
 func (s *GridState) Propose(dst *GridState, job int, o *simd.FlipOdds, src Source) {
 	lo, hi := s.strip(job)
 	now, old := dst.own(lo, hi), s.own(lo, hi)
@@ -81,13 +81,13 @@ func (s *GridState) Propose(dst *GridState, job int, o *simd.FlipOdds, src Sourc
 	keep(now, old, s.fixed, lo)
 }
 
-// Count counts, for each site of the strip with index job, the neighbours in state 1, and stores
-// the number in s. It also updates three tallies for a proposal that led from a state y, the
-// origin, to s. The tallies determine the probability of this proposal and of its reverse:
+// Count stores in s the number of neighbours in state 1 for each site of one job's strip. It also
+// updates three tallies for a proposal that led from a state y, the origin, to s. The tallies
+// determine the probability of this proposal and of its reverse:
 //
 //   - forward counts the sites at which y and s differ, by state and number of neighbours in y;
-//   - reverse counts all sites, by state and number of neighbours in s, and counts as flips the
-//     sites at which y and s differ;
+//   - reverse counts all sites, by state and number of neighbours in s; its flips are the sites at
+//     which y and s differ;
 //   - fixed counts the sites that cannot flip, by state and number of neighbours in s.
 //
 // Count must have been called for y before, unless y is s itself.
@@ -106,8 +106,7 @@ func (s *GridState) Count(forward, reverse, fixed *simd.FlipTally, origin *GridS
 // have changed.
 func (s *GridState) Close() { goOn(s.bits, 64*s.pad, s.sites, s.cols+64) }
 
-// Spread stores the states of the strip with index job in the row-major lattice x, as values 0 or
-// 1.
+// Spread stores the states of one job's strip in the row-major lattice x, as values 0 or 1.
 func (s *GridState) Spread(x []int32, job int) {
 	lo, hi := s.strip(job)
 	simd.UnpackBits(x[64*lo:min(64*hi, s.sites)], s.own(lo, hi))

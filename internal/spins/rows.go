@@ -119,7 +119,7 @@ func (g *RowGraph) Equal(h *RowGraph) bool {
 func (g *RowGraph) Parts() int { return len(g.parts) }
 
 // PartSites returns the number of sites of a part. It also returns the number of rows that a redraw
-// of the part adds up: the neighbours of each of these sites, and padding.
+// of the part reads: one for each neighbour of each site, and padding.
 func (g *RowGraph) PartSites(part int) (sites, rows int) {
 	return g.parts[part].visits, g.parts[part].entries
 }
@@ -127,8 +127,8 @@ func (g *RowGraph) PartSites(part int) (sites, rows int) {
 // Free returns the number of sites that a sweep redraws.
 func (g *RowGraph) Free() int { return g.free }
 
-// Near returns the number of rows that a sweep adds up: the neighbours of every site that it
-// redraws, and padding.
+// Near returns the number of rows that a sweep reads: one for each neighbour of each redrawn site,
+// and padding.
 func (g *RowGraph) Near() int { return len(g.near) }
 
 // Groups returns how many groups of 64 random words a redraw of a part consumes.
@@ -202,7 +202,7 @@ func (c *RowChains) Keep(on bool) {
 // Kept reports whether sums of neighbours are kept from visit to visit; see [RowChains.Keep].
 func (c *RowChains) Kept() bool { return c.kept != nil }
 
-// Ones stores in n, for every chain, the number of sites in state 1 among the sites of a kind.
+// Ones stores in n[c], for each chain c, the number of sites of the given kind that are in state 1.
 func (c *RowChains) Ones(n *[simd.ChainBits]int32, kind int) {
 	*n = [simd.ChainBits]int32{}
 	for _, run := range c.kinds[kind] {
@@ -229,8 +229,8 @@ func (c *RowChains) Pack(x []int32) {
 	}
 }
 
-// Share makes g use the memory of h if both graphs have the same neighbours and the same sites of
-// the same kinds in the same rows. In this case, g releases its own memory and Share returns true.
+// Share makes g use the memory of h if every site has the same row, kind and neighbours in both
+// graphs. In this case, g releases its own memory and Share returns true.
 func (g *RowGraph) Share(h *RowGraph) bool {
 	alike := slices.Equal(g.place, h.place) && slices.EqualFunc(g.kinds, h.kinds, func(a, b []rowRun) bool { return slices.Equal(a, b) }) &&
 		slices.Equal(g.visits, h.visits) && slices.Equal(g.near, h.near)
@@ -271,9 +271,10 @@ func swapBytes(a, b []byte, mask uint64) {
 	binary.LittleEndian.PutUint64(b, w^d)
 }
 
-// Sums stores in n[c] the Sum that a [simd.RowTally] would have for chain c if redraws had changed
-// its free sites in state 1 from 0 to 1, one after the other. Each of these sites adds the sum over
-// its neighbours, but a pair of free sites counts only once.
+// Sums stores a sum in n[c] for each chain c. A free site in state 1 adds its Bias. A pair of
+// neighbours in state 1 adds 1, or −1 where [RowLayout].Against is true; pairs of fixed sites do
+// not count. A [simd.RowTally] has the same Sum after the free sites in state 1 have changed from 0
+// to 1, one by one.
 func (c *RowChains) Sums(n *[simd.ChainBits]int) {
 	*n = [simd.ChainBits]int{}
 	near := c.near
@@ -395,8 +396,8 @@ func (l *RowLayout) eights() (order []int32, together int) {
 	return append(order, singles...), len(order)
 }
 
-// RowPair holds the states of two [RowChains] on one graph, interleaved in memory. Each RowChains
-// is a block. The two blocks are redrawn together, with the same results as in separate redraws.
+// RowPair holds two blocks on one graph, interleaved in memory. A block holds the states of one
+// [RowChains]. The blocks are redrawn together, with the same results as in separate redraws.
 type RowPair struct {
 	*RowGraph
 	rows  []simd.Row
@@ -412,7 +413,7 @@ func (g *RowGraph) NewPair() *RowPair {
 	return p
 }
 
-// Take copies the states of two blocks to the pair.
+// Take fills the pair with the states of two blocks.
 func (p *RowPair) Take(first, second *RowChains) {
 	p.valid = [2]uint32{first.valid, second.valid}
 	for at := range p.sites {
@@ -424,7 +425,7 @@ func (p *RowPair) Take(first, second *RowChains) {
 	}
 }
 
-// Give copies the states of the pair to two blocks. It switches [RowChains.Keep] off for both.
+// Give writes the states of the pair to two blocks. It switches [RowChains.Keep] off for both.
 func (p *RowPair) Give(first, second *RowChains) {
 	for at := range p.sites {
 		row, a, b := &p.rows[at], &first.rows[at], &second.rows[at]

@@ -170,7 +170,7 @@ func (t *Tally) Add(u Tally) {
 	t.Moved += u.Moved
 }
 
-// Redraw redraws strip number job of the given colour by heat bath. The other colour does not
+// Redraw redraws one job's strip of the given colour by heat bath. The other colour does not
 // change. Redraw returns the tally of the strip. Call Close when all strips of the colour are done.
 func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) Tally {
 	lo := job * strip
@@ -184,7 +184,7 @@ func (s *State) Redraw(colour, job int, o *simd.Odds, from Source, w *Scratch) T
 	return delta
 }
 
-// Count returns the tally of strip number job of the given colour. Nothing is redrawn, so Moved is
+// Count returns the tally of one job's strip of the given colour. Nothing is redrawn, so Moved is
 // 0.
 func (s *State) Count(colour, job int, w *Scratch) Tally {
 	lo := job * strip
@@ -228,15 +228,14 @@ func (s *State) tally(w *Scratch, now, old []uint64, lo int) (t Tally) {
 // sites of that colour have changed.
 func (s *State) Close(colour int) { goOn(s.colour[colour], 64*s.pad, s.sites, s.n+64) }
 
-// rowsOf returns the range of rows that job number job redraws, if the rows are divided among all
-// jobs.
+// rowsOf returns the range of rows of one job, if the rows are divided among all jobs.
 func (t *Torus) rowsOf(job, jobs int) (lo, hi int) {
 	at := func(j int) int { return int(int64(t.rows/2)*int64(j)/int64(jobs)) * 2 }
 	return at(job), at(job + 1)
 }
 
 // Spread writes states to the row-major lattice x as values 0 or 1. The rows of the lattice are
-// divided into the given number of jobs, and one call writes the rows of job number job.
+// divided into the given number of jobs, and one call writes the rows of one job.
 func (s *State) Spread(x []int32, job, jobs int) {
 	lo, hi := s.rowsOf(job, jobs)
 	if lo == hi {
@@ -291,10 +290,10 @@ type FlipScratch struct {
 	near [3 * strip]uint64
 }
 
-// Flip draws which sites flip in strip number job of the given colour. The other colour does not
-// change. Flip counts in t the free sites by their old state, their number of neighbours in state
-// 1, and whether they flip. It returns the tally of all sites of the strip in their new states.
-// Call Close when all strips of the colour are done.
+// Flip flips random sites of one job's strip of the given colour. The other colour does not change.
+// Flip counts in t the free sites by their old state, their number of neighbours in state 1, and
+// whether they flip. It returns the tally of all sites of the strip in their new states. Call Close
+// when all strips of the colour are done.
 func (s *State) Flip(t *simd.FlipTally, colour, job int, o *simd.FlipOdds, from Source, w *FlipScratch) (delta Tally) {
 	lo := job * strip
 	hi := min(lo+strip, s.words)

@@ -295,8 +295,8 @@ func (p *Pairs) byHeight(set []int32) []int32 {
 	return set
 }
 
-// Eight returns the forest in a form with which eight chains are drawn at once. The results have
-// the same bits as draws of single chains.
+// Eight returns the forest as a [simd.Forest], which draws eight chains at once. Each chain gets
+// the same levels as in a draw of its own.
 func (f *Forest) Eight() *simd.Forest { return &f.eight }
 
 // Sites returns the number of sites outside and inside pendant trees (see [Forest]).
@@ -309,11 +309,11 @@ func (f *Forest) Words() int { return len(f.links)/2 + len(f.pendants)/2 }
 // Edges returns the number of couplings to sites outside the forest.
 func (f *Forest) Edges() int { return len(f.bonds) - 1 }
 
-// Forward computes the odds of x_i = 1 for the sites i of the forest outside pendant trees. The
-// levels of x outside the forest are given, and the descendants of i are summed out. The slice odds
-// has one entry for each of these sites, and one more. One call processes the sites lo, …, hi−1 in
-// the order of the forest, children first. Call Forward for consecutive ranges, from lo = 0 to the
-// last site.
+// Forward computes the odds of x_i = 1 for each site i of the forest that is in no pendant tree
+// (see [Forest]). The levels of x outside the forest are given, and the descendants of i are summed
+// out. The slice odds has one entry for each of these sites, and one more. One call processes the
+// sites lo, …, hi−1 in the order of the forest, children first. Call Forward for consecutive
+// ranges, from lo = 0 to the last site.
 //
 // A child multiplies the odds of its parent by
 //
@@ -431,7 +431,7 @@ func (f *Forest) tie(k int, above uint8, more uint64) uint8 {
 // DrawEight draws like [Forest.Draw] in up to eight chains. Chain c is live if bit c of the
 // argument live is 1. Bit c of levels[i] is the level of site i in chain c. In chains that are not
 // live, levels change arbitrarily. Chain c uses the random words words[8k + c] for k = 0, 1, …. If
-// these do not decide, the next bits come from random(c).
+// these leave a level undecided, the next bits come from random(c).
 func (f *Forest) DrawEight(levels []uint8, words []uint32, odds []float64, live uint8, random func(chain int) uint64) {
 	top := len(f.links)
 	for k := 0; k < top; k += 2 {

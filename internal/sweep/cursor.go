@@ -69,15 +69,15 @@ type Staged[S energy.Site] interface {
 
 // Step makes a step of kernel k in n stages, or makes the rest of a step that was stopped at the
 // cursor c. It returns the number of steps completed: 1, or 0 if the step was stopped before its
-// end. The argument work is the number of elementary operations in a stage of one chain. Between
+// end. The argument cost is the number of elementary operations in a stage of one chain. Between
 // two stages, a step can be stopped only if chains move one by one (see [Cursor]).
-func Step[S energy.Site](c *Cursor, ctl sampler.Control, k Staged[S], info []sampler.Info, x []S, r []sampler.Stream, n, work int) (done int) {
+func Step[S energy.Site](c *Cursor, ctl sampler.Control, k Staged[S], info []sampler.Info, x []S, r []sampler.Stream, n, cost int) (done int) {
 	c.Begin(ctl.Stop)
 	for c.Chain < len(info) {
 		if c.Stopped {
 			return 0
 		}
-		lo, hi := span(c.Chain, len(info), work)
+		lo, hi := span(c.Chain, len(info), cost)
 		if c.stage > 0 || c.Part > 0 {
 			r[lo] = c.after
 		} else {
@@ -88,7 +88,7 @@ func Step[S energy.Site](c *Cursor, ctl sampler.Control, k Staged[S], info []sam
 			if whole {
 				c.stage, c.Part = c.stage+1, 0
 			}
-			if !whole || c.Done(Times(hi-lo, work)) && hi-lo == 1 && c.stage < n {
+			if !whole || c.Done(Times(hi-lo, cost)) && hi-lo == 1 && c.stage < n {
 				c.after, r[lo] = r[lo], c.Before
 				return 0
 			}
@@ -106,9 +106,9 @@ func (c *Cursor) renews(stop func() bool) bool { return stop == nil || !c.renewi
 // Renew does the work of a kernel's Reset, which prepares the kernel for new states. It divides the
 // chains into groups and checks for a stop between groups. For the chains lo, …, hi−1 of a group,
 // it calls f for each stage 0, …, stages−1. If stop returns true or f returns false, Renew returns
-// [sampler.ErrStopped], and the next call continues at that point. The argument work is the number
+// [sampler.ErrStopped], and the next call continues at that point. The argument cost is the number
 // of elementary operations in a stage of one chain.
-func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi int) (bool, error)) error {
+func (c *Cursor) Renew(stop func() bool, stages, cost int, f func(stage, lo, hi int) (bool, error)) error {
 	if c.renews(stop) {
 		c.Clear()
 		c.renewing = true
@@ -116,7 +116,7 @@ func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi 
 	c.Begin(stop)
 	n := len(c.Info)
 	for c.renewed < n {
-		lo, hi := span(c.renewed, n, work)
+		lo, hi := span(c.renewed, n, cost)
 		for c.stage < stages {
 			whole, err := f(c.stage, lo, hi)
 			if err != nil {
@@ -127,7 +127,7 @@ func (c *Cursor) Renew(stop func() bool, stages, work int, f func(stage, lo, hi 
 				return sampler.ErrStopped
 			}
 			c.stage, c.Part = c.stage+1, 0
-			if c.Done(Times(hi-lo, work)) && hi-lo == 1 && c.stage < stages {
+			if c.Done(Times(hi-lo, cost)) && hi-lo == 1 && c.stage < stages {
 				return sampler.ErrStopped
 			}
 		}
@@ -149,9 +149,9 @@ func CheckStart(e []float64, lo, hi int) error {
 	return err
 }
 
-// Fields reads or writes the cursor's part of a checkpoint: the position and, within a step, Info.
-// A kernel calls Fields after it has read or written its own fields, because the cursor comes last
-// in a checkpoint. The argument updates is the number of updates per chain and step.
+// Fields reads or writes the cursor's part of a checkpoint: the position and, if a step is partly
+// done, Info. A kernel calls Fields after it has read or written its own fields, because the cursor
+// comes last in a checkpoint. The argument updates is the number of updates per chain and step.
 func (c *Cursor) Fields(f *wire.Fields, updates int) {
 	if f.Reading() {
 		c.Clear()
@@ -198,14 +198,13 @@ type poll struct {
 	Work    int
 }
 
-// Begin starts the count of work in a call of the kernel. The call ends early if the function stop
-// returns true.
+// Begin prepares p for a call of the kernel. The call ends early if stop returns true.
 func (p *poll) Begin(stop func() bool) { p.Stop, p.Stopped = stop, false }
 
-// Done adds the argument work to the count of elementary operations. It reports whether the call of
-// the kernel must end. It calls the function stop only once per [PollWork] operations.
-func (p *poll) Done(work int) bool {
-	if p.Work += work; p.Work >= PollWork {
+// Done adds the given number of elementary operations to the work of the kernel. It reports whether
+// the call of the kernel must end. It calls p.Stop only once per [PollWork] operations.
+func (p *poll) Done(operations int) bool {
+	if p.Work += operations; p.Work >= PollWork {
 		p.Work = 0
 		p.Stopped = p.Stopped || p.Stop != nil && p.Stop()
 	}

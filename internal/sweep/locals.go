@@ -54,7 +54,7 @@ func NewLocals(m energy.Model, chains, updates int) *Locals {
 	return c
 }
 
-// NewEnergies returns a Locals without single-site energies, for kernels that need only energies.
+// NewEnergies returns a Locals with the energies of the chains only, without single-site energies.
 func NewEnergies(m energy.Model, chains, updates int) *Locals {
 	sites, levels := m.Shape()
 	return padded.New(Locals{Model: m, Updates: updates, Sites: sites, Levels: levels, E: padded.Make[float64](chains), At: NewCursor(chains)})

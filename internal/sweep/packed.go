@@ -22,9 +22,9 @@ type holder interface {
 	// count calls packed.is with every count on which energies depend, for the chains of a group.
 	count(group int)
 
-	// addEnergies adds to the energies e the effect of changed counts. The slice more holds one row
-	// per count, with the change for each chain.
-	addEnergies(e []float64, more [][]int)
+	// addEnergies adds to the energies e the effect of changed counts. The slice changes holds one
+	// row per count, with the change for each chain.
+	addEnergies(e []float64, changes [][]int)
 
 	// alike reports whether another holder has the same format. If so, the two may share their
 	// immutable parts from then on.
@@ -155,8 +155,8 @@ func (k *packed) Hold(x []int32) {
 	}
 }
 
-// Show replaces the states of x that are out of date by the current states of the kernel, unpacked.
-// It implements [sampler.Lazy].
+// Show unpacks the kernel's current states into those rows of x that are out of date. It implements
+// [sampler.Lazy].
 func (k *packed) Show(x []int32) {
 	for g, stale := range k.stale {
 		if stale {
@@ -306,7 +306,7 @@ type engine interface {
 	updates() int
 
 	// redraw makes updates of a group, beginning with a given update, as many as fit between two
-	// checks for a stop. It returns the number of the next update and the amount of work done. The
+	// checks for a stop. It returns the index of the next update and the amount of work done. The
 	// slice x holds the states of the group, and r is the first stream of the group.
 	redraw(group, from int, x []int32, r *sampler.Stream) (next, work int)
 

@@ -34,7 +34,7 @@ type pieceWorker struct {
 	words  []uint32
 }
 
-// pieceSites is the maximum number of sites of a piece. Redrawing them takes some tens of
+// pieceSites is the maximum number of sites of a piece. Redrawing them takes a few dozen
 // microseconds.
 const pieceSites = 2048
 

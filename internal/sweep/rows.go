@@ -180,7 +180,7 @@ func (k *rowGibbs) swap(with holder, chains []int, moved []int) {
 }
 
 // Step makes one step of every chain. If the field Company of the [sampler.Control] holds a second
-// block of chains, Step moves these chains along. Step implements [sampler.Transition].
+// block of chains, Step moves that block too. Step implements [sampler.Transition].
 func (k *rowGibbs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r []sampler.Stream) (done int) {
 	if len(ctl.Company) > 0 {
 		return k.batch(ctl, info, x, r)
@@ -276,8 +276,8 @@ const (
 	pairCalm = 16
 )
 
-// Company returns the number of blocks of chains that should move together in one call. It returns
-// 2 if the graph is small enough. Otherwise it returns 0, and blocks move one by one. Company
+// Company returns how many blocks of chains should move together in one call of Step. It returns 2
+// if the graph is small enough. Otherwise it returns 0, and blocks move one by one. Company
 // implements [sampler.Companion].
 func (k *rowGibbs) Company(blocks int) int {
 	if blocks < 2 || k.sites > pairSites || !simd.PairOfRows() {

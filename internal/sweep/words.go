@@ -180,8 +180,8 @@ func (k *wordGibbs) swap(with holder, chains []int, moved []int) {
 	k.states.Swap(with.(*wordGibbs).states, chains, moved)
 }
 
-// FewestBits is the smallest number of chains that the unexported engine wordGibbs accepts
-// (BenchmarkWordGibbs). Tests set it higher to exercise other kernels.
+// FewestBits is the smallest number of chains (one bit each) for which the unexported engine
+// wordGibbs is used; see BenchmarkWordGibbs. Tests set it higher to exercise other kernels.
 var FewestBits = 1
 
 // Cost estimates the time of a step in nanoseconds. It does not depend on the number of chains,
@@ -201,9 +201,9 @@ const (
 	abreastLanes = 11
 )
 
-// Company returns the number of blocks of chains that should move together in one call. If the
-// graph is too large for batches of steps, it returns 0, and blocks move one by one. Company
-// implements [sampler.Companion].
+// Company returns how many blocks of chains should move together in one call of Step. If the graph
+// is too large for batches of steps, it returns 0, and blocks move one by one. Company implements
+// [sampler.Companion].
 func (k *wordGibbs) Company(blocks int) int {
 	if k.sites > batchSites || len(k.workers.each) > 1 && k.states.End(0) > 1 {
 		return 0

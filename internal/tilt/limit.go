@@ -194,9 +194,9 @@ func (t *List) recession(ctx context.Context, lambda, p []float64, low float64) 
 	}
 }
 
-// joined returns v + f·u for the first f = 0, 1, 2, 4, … that the function ok accepts. It returns
-// nil if ok accepts no f up to 2⁶⁴.
-func joined(v, u []*big.Rat, ok func([]*big.Rat) bool) []*big.Rat {
+// joined returns v + f·u for the first f = 0, 1, 2, 4, … for which accepts returns true. It returns
+// nil if there is no such f up to 2⁶⁴.
+func joined(v, u []*big.Rat, accepts func([]*big.Rat) bool) []*big.Rat {
 	f := new(big.Rat)
 	for range 66 {
 		sum := make([]*big.Rat, len(v))
@@ -204,7 +204,7 @@ func joined(v, u []*big.Rat, ok func([]*big.Rat) bool) []*big.Rat {
 			sum[i] = new(big.Rat).Set(v[i])
 		}
 		subtract(sum, u, new(big.Rat).Neg(f))
-		if ok(sum) {
+		if accepts(sum) {
 			return sum
 		}
 		if f.Sign() == 0 {

@@ -25,9 +25,9 @@ type List struct {
 	depth  int // depth of nested Maximize calls, see limit
 }
 
-// New returns an empty list of states with n inequalities at temperature beta. The slice equal
-// marks the multipliers of equalities, which may have either sign. If equal is nil, there are no
-// equalities.
+// New returns an empty list for n inequalities E[g_j] ≤ 0, at temperature beta. If equal[j] is
+// true, the condition is E[g_j] = 0, whose multiplier may have either sign. If equal is nil, there
+// are no equalities.
 func New(beta float64, n int, equal []bool) *List {
 	return &List{beta: beta, n: n, free: equal, low: math.Inf(1)}
 }

@@ -147,7 +147,7 @@ func (g *Graph) checkSequence(x []int32) {
 // States returns the number of nodes.
 func (g *Graph) States() int { return g.offset[g.sites+1] }
 
-// Start returns 0, the number of the first node.
+// Start returns 0, the index of the first node.
 func (g *Graph) Start() int { return 0 }
 
 // Next returns the node that a token leads to, or −1 if there is none.

@@ -13,7 +13,7 @@ type layer struct {
 	column  []int32 // column of each class, or none
 	tokens  []int32 // allowed tokens, column by column
 	end     []int32 // end of the tokens of each column in tokens
-	// number of the first block of each column; the last entry is the number of blocks
+	// index of the first block of each column; the last entry is the number of blocks
 	block   []int32
 	largest int // number of tokens in the largest class
 

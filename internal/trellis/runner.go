@@ -202,8 +202,8 @@ func (r *Runner) columns(t int) []int32 {
 	return r.cols[r.sumAt[t] : r.sumAt[t]+r.colN[t]]
 }
 
-// nodes returns the nodes of site t that can be reached under the weights. The result all is true
-// if the nodes were not listed, because all or nearly all of them are reachable.
+// nodes returns the nodes of site t that can be reached under the weights. If all or nearly all
+// nodes are reachable, it may return true instead of a list.
 func (r *Runner) nodes(t int) (list []int32, all bool) {
 	if r.count[t] == none {
 		return nil, true
@@ -1064,14 +1064,14 @@ func (r *Runner) scaledMarginals(dst, here, next, post []float64) bool {
 	return true
 }
 
-// pushForward sums the forward values in slice here over the edges of site t. For each edge, it
-// adds here·(class sum) to the target's entry of slice next, and here·(value ahead) to the column's
-// entry of slice post. It returns false if a nonzero product is below 2^low.
-func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) bool {
-	clear(next)
+// pushForward sums the forward values of site t over its edges. For each edge, it adds
+// forward·(class sum) to the target's entry of dst, and forward·(value ahead) to the column's entry
+// of post. It returns false if a nonzero product is below 2^low.
+func (r *Runner) pushForward(t int, l *layer, forward, dst, post []float64) bool {
+	clear(dst)
 	clear(post)
 	sums, ahead, value := r.sums(t), r.values(t+1), r.values(t)
-	for q, a := range here {
+	for q, a := range forward {
 		if a == 0 || value[q] == 0 {
 			continue
 		}
@@ -1082,7 +1082,7 @@ func (r *Runner) pushForward(t int, l *layer, here, next, post []float64) bool {
 				return false
 			}
 			post[k] += p
-			next[to] += n
+			dst[to] += n
 		}
 	}
 	return true

@@ -20,7 +20,7 @@ const Target = 0.574
 //	log α ← log α + γ_n (mean acceptance of the block − target),  γ_n = (1 + n/50)^(−0.6).
 //
 // At the end of warm-up, log α becomes its average over the second half of warm-up (Polyak and
-// Juditsky 1992). Any start in [1e−3, 1e3] converges within some tens of steps. The bounds of α are
+// Juditsky 1992). Any start in [1e−3, 1e3] converges within a few dozen steps. The bounds of α are
 // 1e−4 and 1e4.
 //
 // A proposal that changes nothing is accepted whatever the step size. Such proposals are ignored
@@ -87,15 +87,15 @@ func New(caller string, alpha, target float64) (*Tuner, error) {
 	return &Tuner{target: target, logAlpha: simd.Log(alpha)}, nil
 }
 
-// Start returns the initial step size of a method. If alpha is not 0, the step size is fixed at
-// alpha and the tuner is nil. Otherwise the initial step size is the argument usual, and the tuner
-// adapts it. Start returns the same error as [New].
-func Start(caller string, alpha, usual, target float64) (float64, *Tuner, error) {
+// Start returns the initial step size of a method, and its tuner. If alpha is not 0, the step size
+// is fixed at alpha and the tuner is nil. Otherwise the step size starts at defaultAlpha, and the
+// tuner adapts it. Start returns the same error as [New].
+func Start(caller string, alpha, defaultAlpha, target float64) (float64, *Tuner, error) {
 	if alpha != 0 {
 		return alpha, nil, nil
 	}
-	t, err := New(caller, usual, target)
-	return usual, t, err
+	t, err := New(caller, defaultAlpha, target)
+	return defaultAlpha, t, err
 }
 
 // Adapt updates the step size α after step k of n warm-up steps, counted from 0, and returns α. The
@@ -115,9 +115,9 @@ func (t *Tuner) Adapt(accept float64, k, n int) float64 {
 }
 
 // AdaptTo updates the step size α after step k of n like [Tuner.Adapt], but from a summary of the
-// step's proposals. It ignores proposals that change nothing if their fraction over about the last
-// 50 steps exceeds the target. If no proposal is left, it increases log α by γ·(1 − target)/50,
-// where γ is the gain of the step (see [Tuner]).
+// step's proposals. A proposal that changes nothing is ignored while the fraction of such proposals
+// over about the last 50 steps exceeds the target. If no proposal is left, AdaptTo increases log α
+// by γ·(1 − target)/50, where γ is the gain of the step (see [Tuner]).
 func (t *Tuner) AdaptTo(p Proposals, k, n int) float64 {
 	t.still += (1 - p.Changing - t.still) / memory
 	accept := p.Accept

@@ -103,7 +103,7 @@ func ReadInt32s(b []byte, v []int32) ([]byte, error) {
 	return b[4*len(v):], nil
 }
 
-// ReadEnd returns an error unless b is empty, so that all of a checkpoint has been read.
+// ReadEnd returns an error if b is not empty, that is, if part of a checkpoint was not read.
 func ReadEnd(b []byte) error {
 	if len(b) != 0 {
 		return fmt.Errorf("the checkpoint has %d bytes too many for its shape", len(b))

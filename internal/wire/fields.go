@@ -23,22 +23,23 @@ func Appending(body []byte) *Fields { return &Fields{body: body} }
 // Reading returns a Fields that reads from body.
 func Reading(body []byte) *Fields { return &Fields{body: body, reading: true} }
 
-// Reading reports whether f reads. Only values that were read need to be checked.
+// Reading reports whether the methods of f read values. It is false when writing or after an error.
+// Only values that were read need to be checked.
 func (f *Fields) Reading() bool { return f.reading && f.err == nil }
 
-// Rest returns the body with everything appended or, when reading, the bytes not yet read. It also
-// returns the first error.
+// Rest returns the body with all appended values. When reading, it returns the bytes not yet read.
+// It also returns the first error.
 func (f *Fields) Rest() ([]byte, error) { return f.body, f.err }
 
-// Fail records an error about a value that was read. It does nothing if fields are being
-// appended, after another error, or if err is nil.
+// Fail records an error about a value that was read. It does nothing when writing, if f already has
+// an error, or if err is nil.
 func (f *Fields) Fail(err error) {
 	if f.Reading() {
 		f.err = err
 	}
 }
 
-// read fills v by one of the readers of this package, unless f is appending or has failed.
+// read fills v by one of the readers of this package, unless f is writing or has an error.
 func read[T any](f *Fields, v []T, from func([]byte, []T) ([]byte, error)) {
 	if !f.Reading() {
 		return
@@ -75,10 +76,11 @@ func (f *Fields) word(what string, v, least, most uint64) uint64 {
 }
 
 // Tag appends or reads a number that identifies a format. If Tag reads a different number, the
-// error states that the checkpoint is of another kind. The argument foreign describes this kind.
-func (f *Fields) Tag(tag uint64, foreign string) {
+// error states that the checkpoint is of another format. The argument otherFormat describes that
+// format in the error.
+func (f *Fields) Tag(tag uint64, otherFormat string) {
 	if got := f.word("", tag, 0, math.MaxUint64); got != tag {
-		f.Fail(fmt.Errorf("the checkpoint is of %s: format %d, want %d", foreign, got, tag))
+		f.Fail(fmt.Errorf("the checkpoint is of %s: format %d, want %d", otherFormat, got, tag))
 	}
 }
 
@@ -159,7 +161,8 @@ func (f *Fields) Tokens(v []int32, levels int) {
 	}
 }
 
-// Text appends or reads *s, preceded by its length of at most 2³⁰ bytes.
+// Text appends or reads the length of *s, and then *s. A length that is read must be at most 2³⁰
+// bytes.
 func (f *Fields) Text(what string, s *string) {
 	n := len(*s)
 	f.Int(what, &n, 0, 1<<30)
@@ -208,25 +211,23 @@ func (f *Fields) Sized(v Binary) {
 	}
 }
 
-// AppendFields calls the function, which writes values by calling methods of its argument.
-// AppendFields appends these values to b and returns the extended slice.
-func AppendFields(b []byte, through func(*Fields)) ([]byte, error) {
+// AppendFields calls codec with a [Fields] that appends to b, and returns the extended slice.
+func AppendFields(b []byte, codec func(*Fields)) ([]byte, error) {
 	f := Appending(b)
-	through(f)
+	codec(f)
 	return f.Rest()
 }
 
-// ReadFront reads values from the front of b and returns the rest of b. The function reads the
-// values by calling methods of its argument.
-func ReadFront(b []byte, through func(*Fields)) (rest []byte, err error) {
+// ReadFront calls codec with a [Fields] that reads from the front of b, and returns the rest of b.
+func ReadFront(b []byte, codec func(*Fields)) (rest []byte, err error) {
 	f := Reading(b)
-	through(f)
+	codec(f)
 	return f.Rest()
 }
 
-// ReadFields is like [ReadFront], but returns an error if the function does not read all of b.
-func ReadFields(b []byte, through func(*Fields)) error {
-	b, err := ReadFront(b, through)
+// ReadFields is like [ReadFront], but returns an error if codec does not read all of b.
+func ReadFields(b []byte, codec func(*Fields)) error {
+	b, err := ReadFront(b, codec)
 	if err == nil {
 		err = ReadEnd(b)
 	}

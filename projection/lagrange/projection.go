@@ -27,9 +27,9 @@ func (a *Projection) Shape() (sites, levels int) { return a.sites, a.levels }
 
 // Project searches for the distribution nearest to v whose likeliest sequence satisfies the
 // constraint. It stores the log-weights of this distribution in v. It returns the largest violation
-// of the sequence, which is at most the tolerance. If the likeliest sequence under v already
-// satisfies the constraint, v does not change. Noise is drawn from src. The search starts from the
-// multipliers of the sample's last projection (see [Projection.Reset]).
+// of the constraint by that sequence, which is at most the tolerance. If the likeliest sequence
+// under v already satisfies the constraint, v does not change. Noise is drawn from src. The search
+// starts from the multipliers of the sample's last projection (see [Projection.Reset]).
 //
 // If no sequence was found, the error is a *[projection.NotConverged], and v and the violation
 // describe the best attempt. After any other error, v is unchanged. The error is an
@@ -48,7 +48,7 @@ func (a *Projection) Project(ctx context.Context, sample int, v []float32, start
 
 // Nearest is like Project, but starts from multipliers of zero and also stores in x the sequence
 // that it finds. It returns the divergence KL(p‖q) in nats, where p is the given distribution and q
-// the new distribution. It also returns the largest violation of the sequence.
+// the new distribution. It also returns the largest violation of the constraint by x.
 func (a *Projection) Nearest(ctx context.Context, x []int32, v []float32, src rand.Source) (divergence, violation float64, err error) {
 	check.Len("lagrange", "x", len(x), a.sites)
 	s := a.take()

@@ -29,11 +29,11 @@ type Projector struct {
 const defaultTolerance = 1e-10
 
 // Bind compiles the Projector for real states of the given number of sites; levels must be 1. The
-// method Project of the result replaces a state and returns the error max |h_j| of the equations
-// h_j = 0. What Project does depends on the time at which the diffusion step ends:
+// method Project of the result replaces a state and returns its violation, max |h_j| over the
+// equations h_j = 0. What Project does depends on the time at which the diffusion step ends:
 //
-//   - At a time > 0, it makes one [Solver.Step] and returns the error before the step.
-//   - At time 0, in the last step, it uses [Solver.Solve] and returns the error of the result,
+//   - At a time > 0, it makes one [Solver.Step] and returns the violation before the step.
+//   - At time 0, in the last step, it uses [Solver.Solve] and returns the violation of the result,
 //     before rounding to float32.
 //
 // Different samples may be projected concurrently. After the first calls, Project does not

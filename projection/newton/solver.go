@@ -191,8 +191,9 @@ func (s *Solver) slope() float64 {
 	return largest(s.step)
 }
 
-// length returns the length of the next step. The argument was is the length of the previous step.
-func (s *Solver) length(was float64) float64 {
+// length returns the length of the next step. The argument previous is the length of the step
+// before.
+func (s *Solver) length(previous float64) float64 {
 	move, bend := 0.0, 0.0
 	for i, x := range s.at {
 		d := x - s.before[i]
@@ -200,7 +201,7 @@ func (s *Solver) length(was float64) float64 {
 		bend += float64(d * (s.last[i] - s.step[i]))
 	}
 	if !(bend > 0) {
-		return min(2*was, longest)
+		return min(2*previous, longest)
 	}
 	return min(move/bend, longest)
 }

@@ -90,9 +90,9 @@ func (s *CorpusProjection) LogProb(ctx context.Context, v []float32) (float64, e
 }
 
 // Draw stores in x0 an exact draw from the distribution with log-weights v, restricted to new
-// sequences. It returns the result of [CorpusProjection.LogZ]. Draw first ignores the set and
-// rejects known sequences. After too many rejections, it draws the site and token at which the new
-// sequence first differs from all known ones. Then it draws the rest.
+// sequences. It returns the result of [CorpusProjection.LogZ]. Draw first draws from all sequences
+// and rejects the known ones. After too many rejections, it draws the site and token at which the
+// new sequence first differs from all known ones. Then it draws the rest.
 func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, src rand.Source) (logZ float64, err error) {
 	check.Len("novelty", "x0", len(x0), s.sites)
 	v = s.weights(v)
@@ -126,20 +126,20 @@ func (s *CorpusProjection) Draw(ctx context.Context, x0 []int32, v []float32, sr
 	return all + novel, s.failed()
 }
 
-// novel returns the log-probability that a draw from the language is new. The argument all is the
+// novel returns the log-probability that a draw from the language is new. The argument total is the
 // log of the total weight of the language.
-func (s *CorpusProjection) novel(ctx context.Context, v []float32, all float64) (float64, error) {
+func (s *CorpusProjection) novel(ctx context.Context, v []float32, total float64) (float64, error) {
 	w := s.walk(ctx)
 	defer s.rest(w)
-	known, ok := w.known(v, all)
+	known, ok := w.known(v, total)
 	if err := w.meter.Err(); err != nil {
 		return 0, err
 	}
 	if err := s.failed(); err != nil {
 		return 0, err
 	}
-	if ok && known-all < math.Log1p(-certain) {
-		return simd.Log1p(-simd.Exp(known - all)), nil
+	if ok && known-total < math.Log1p(-certain) {
+		return simd.Log1p(-simd.Exp(known - total)), nil
 	}
 	if g, finite := s.graph(); finite {
 		return s.leave(w, g, v)
@@ -149,7 +149,7 @@ func (s *CorpusProjection) novel(ctx context.Context, v []float32, all float64) 
 		return 0, err
 	}
 	logZ, err := others.LogZ(ctx, v)
-	return logZ - all, err
+	return logZ - total, err
 }
 
 // leave computes the log-probability of novelty by summing over the places where new sequences

@@ -29,8 +29,8 @@ type Projector struct {
 	// Bind.
 	Seen Seen
 
-	// Key, if not nil, returns a key for a sequence. Two sequences then count as equal if their
-	// keys are equal. The set is a set of keys in memory, and Seen must be nil.
+	// Key, if not nil, returns a key for a sequence. Two sequences are then treated as equal if
+	// their keys are equal. The set is a set of keys in memory, and Seen must be nil.
 	Key func(x []int32) string
 
 	// Path holds the language to which sequences must also belong, the divergence to minimise, and

@@ -45,7 +45,7 @@ type Corpus interface {
 	Len() int
 }
 
-// Checked is a [Seen] that may be invalid. The method Bind of a [Projector] calls Check first.
+// Checked is implemented by sets that can be invalid. [Projector.Bind] calls Check first.
 type Checked interface {
 	// Check returns an error that describes what is wrong with the set, for instance that a part of
 	// it is nil.

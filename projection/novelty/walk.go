@@ -105,19 +105,19 @@ func (w *walk) step(t, state int, token int32) int {
 func (w *walk) accepts(state int) bool { return w.language == nil || w.language.Accepting(state) }
 
 // known returns the log of the total weight of the sequences that are in the corpus and in the
-// language. The argument all is the log of the total weight of the language. The result ok is false
-// if the language is too unlikely, compared with all sequences, for sums in float64.
+// language. The argument total is the log of the total weight of the language. The result ok is
+// false if the language is too unlikely, compared with all sequences, for sums in float64.
 //
 // Masses are float64 numbers in units of e^unit. A mass that underflows relative to the
 // greatest mass of its site is negligible.
-func (w *walk) known(v []float32, all float64) (sum float64, ok bool) {
-	if w.bounds(v)-all > unlikely {
+func (w *walk) known(v []float32, total float64) (sum float64, ok bool) {
+	if w.bounds(v)-total > unlikely {
 		return 0, false
 	}
 	w.here.clear()
 	w.here.add(w.start(), w.corpus.Start(), 1)
 	w.light.begin(lossBits)
-	unit := -all
+	unit := -total
 	for t := range w.sites {
 		unit += w.weigh(v[t*w.levels:(t+1)*w.levels], len(w.here.pairs))
 		// A mass below 2^e weighs 2^(e+up) at most with all that can follow.
@@ -150,7 +150,7 @@ func (w *walk) known(v []float32, all float64) (sum float64, ok bool) {
 			sum += p.mass
 		}
 	}
-	return simd.Log(sum) + unit + all, true
+	return simd.Log(sum) + unit + total, true
 }
 
 // unlikely is −log of the probability of the language above which prefixes that underflow, at

@@ -42,7 +42,7 @@ func TestCancelled(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// Between two looks at the context lies a bounded number of operations, of many hidden
+// Between two polls of the context lies a bounded number of operations, of many hidden
 // states or tokens too.
 func TestWorkBetweenLooks(t *testing.T) {
 	const h, sites = 600, 3

@@ -111,7 +111,7 @@ func (w *newton) explain(name func(row int) string) error {
 	return e
 }
 
-// ContradictionError reports linear inequalities (rows) that cannot hold together, with a proof.
+// ContradictionError reports linear inequalities (rows) that contradict each other, with a proof.
 // Multiply every row j by its multiplier w_j and add up the results. The sum requires
 //
 //	Σ_j w_j·(a_j·z) ≤ −Slack,

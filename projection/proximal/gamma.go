@@ -69,6 +69,6 @@ func (g Gamma) at(start, end float64) float64 {
 }
 
 // SoftGamma is the value of γ for inequalities that contradict each other. [Solver.Solve] then
-// solves the penalty form with this γ (see [Projector]). Narasimhan et al. (2025) use the same
-// value as the limit of γ.
+// solves the penalty form with this γ (see [Projector]). In Narasimhan et al. (2025), γ also rises
+// to 1e5.
 const SoftGamma = 1e5

@@ -117,10 +117,10 @@ func (w *newton) run(z []float64, m int, tol float64, contradiction func() bool)
 	return residual
 }
 
-// polish solves for the multipliers of the tight rows while all others stay fixed. It repeats
-// this as long as the residual improves, and returns the residual. It is a proximal step with σ
-// = 1/polishRidge, written for the change of y. If rows are nearly dependent, only such a large
-// σ converges, but the function prox would multiply the rounding errors of t by it.
+// polish solves for the multipliers of the tight rows while all others stay fixed. It repeats this
+// as long as the residual improves, and returns the residual. It is a proximal step with σ =
+// 1/polishRidge, written for the change of y. If rows are nearly dependent, only such a large σ
+// converges, but prox would multiply the rounding errors of t by it.
 func (w *newton) polish(z []float64, m int, sigma, tol, residual float64) float64 {
 	ridge := polishRidge
 	for residual > tol && residual < polishBelow {

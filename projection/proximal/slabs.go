@@ -21,10 +21,10 @@ type slabs struct {
 	lo, hi []float64 // bounds; −Inf or +Inf where there is none
 	norm   []float64 // norm of each row as given
 	factor []float64 // ±norm: the row as given is factor times this row
-	origin []int32   // number of each row as given
+	origin []int32   // index of each row as given
 
 	emptyViolation float64 // largest violation of a row without entries, 0 if there is none
-	worst          int     // number of the row with that violation
+	worst          int     // index of the row with that violation
 
 	coupled int      // rows 0 … coupled−1 need the iteration
 	single  int      // rows coupled … single−1 share no variable with any other row

@@ -230,7 +230,7 @@ func (r *AISResult) sum() error {
 // Join returns an error in these cases:
 //
 //   - a part belongs to another run (the error names the setting that differs);
-//   - there is a gap or an overlap, or the last part ends before the run;
+//   - chains of the run are missing, or parts overlap;
 //   - all chains start at states of probability zero ([sampler.ErrZero]).
 func (r *AISResult) Join(parts ...*AISResult) (*AISResult, error) {
 	all := &AISResult{back: r.back, population: r.population}
@@ -310,10 +310,10 @@ func newAISRunner(way *path, cfg AISConfig) *AISRunner {
 // completed, 0 … AISConfig.Stages.
 func (a *AISRunner) Stage() int { return slices.Min(a.stage) }
 
-// Run makes all remaining stages and returns the result. The result of a part covers only its own
+// Run runs all remaining stages and returns the result. The result of a part covers only its own
 // chains. If the context ends or a step fails, every chain stays at the stage it has reached, and a
 // later Run continues from there. Run returns the same errors as [AIS], and an error if another Run
-// is under way. After the last stage Run returns the same result again.
+// is under way. Once all stages are done, Run returns the same result again.
 func (a *AISRunner) Run(ctx context.Context) (*AISResult, error) {
 	if err := a.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return nil, err
@@ -449,7 +449,8 @@ func (a *AISRunner) resample(s *aisScratch) {
 	}
 }
 
-// move makes the steps of stage k for the chains in s, which begin with chain number first.
+// move makes the steps of stage k for the chains in s. The argument first is the index of the first
+// of these chains.
 func (a *AISRunner) move(ctx context.Context, s *aisScratch, first, k int) error {
 	m, err := a.at(k)
 	if err != nil {
@@ -494,9 +495,8 @@ func (a *AISRunner) steps(ctx context.Context, m energy.Model, info []sampler.In
 	return nil
 }
 
-// Settings calls the function add with the name and value of every setting on which the weights
-// depend. These settings must agree between a run and its checkpoint, and between all parts of a
-// run.
+// Settings calls add with the name and value of every setting on which the weights depend. These
+// settings must agree between a run and its checkpoint, and between all parts of a run.
 func (a *AISRunner) Settings(add func(name string, value any)) {
 	a.settings(add, setting{"Chains", a.cfg.Chains}, setting{"Seed", a.cfg.Seed}, setting{"Stages", a.cfg.Stages}, setting{"Moves", a.cfg.Moves})
 	add("AISConfig.Exact", a.cfg.Exact != nil)

@@ -60,8 +60,8 @@ const (
 // accepted with probability 0.01/sites. If all differences are zero, both results are 1.
 //
 // The small rise is the 5 % quantile of the magnitudes of non-zero differences. Cooling also finds
-// the smallest rise of each site near local minima. If the 5 % quantile of these rises is much
-// smaller, it replaces the first quantile.
+// the smallest rise of each site near local minima, and the 5 % quantile of these rises. If this
+// second quantile is less than a quarter of the first, it is the small rise.
 func Cooling(m energy.Model, seed uint64) (start, end float64, err error) {
 	sites, levels, err := check.Shape("anneal: Cooling", m, 1, sampler.BlockSize)
 	if err != nil {

@@ -168,10 +168,10 @@ func (r *SteppingStoneRunner) made() int {
 	return n
 }
 
-// Run makes all remaining stages and returns the estimate. The estimate of a part covers only its
-// own chains. If the context ends, a later Run continues from there. Run returns the same errors as
-// [SteppingStone], and an error if another Run is under way. After the last stage Run returns the
-// same estimate again.
+// Run runs all remaining stages and returns the estimate. The estimate of a part covers only its
+// own chains. If the context ends, a later Run continues where this one stopped. Run returns the
+// same errors as [SteppingStone], and an error if another Run is under way. Once all stages are
+// done, Run returns the same estimate again.
 func (r *SteppingStoneRunner) Run(ctx context.Context) (LogZ, error) {
 	if err := r.life.BeginSaving(ctx, "Run", 0); err != nil {
 		return LogZ{}, err
@@ -334,8 +334,7 @@ func (r *SteppingStoneRunner) estimate(terms []term) LogZ {
 // same bits as an undivided run.
 //
 // Join returns an error if a part belongs to another run; the error names the setting that differs.
-// Join also returns an error if there is a gap or an overlap, or if the last part ends before the
-// run.
+// Join also returns an error if chains of the run are missing, or if parts overlap.
 func (r *SteppingStoneRunner) Join(parts ...*SteppingStoneRunner) (LogZ, error) {
 	parts = append([]*SteppingStoneRunner{r}, parts...)
 	if _, err := join(parts, func(p *SteppingStoneRunner) (part, error) {

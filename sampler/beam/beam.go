@@ -58,7 +58,7 @@ type Job struct {
 	Each bool
 
 	// States, if not empty, is a folder to which all workers can write. A worker writes the states
-	// of each part to a file states-FIRST.npy, where FIRST is the number of the part's first
+	// of each part to a file states-FIRST.npy, where FIRST is the index of the part's first
 	// element. A file gets its name only when it is complete and on disk. States never pass through
 	// the runner.
 	States string

@@ -12,7 +12,7 @@ import (
 
 // record holds the data that a [Trace] keeps of one chain. Only one goroutine at a time may use it.
 type record struct {
-	chain    int // number of the chain in the run
+	chain    int // index of the chain in the run
 	draws    int
 	moves    int
 	invalid  int

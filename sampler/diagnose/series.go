@@ -33,8 +33,8 @@ func newSeries() series {
 	return series{size: 1, low: math.Inf(1), high: math.Inf(-1)}
 }
 
-// add includes the value v of the draw with the given number. It allocates nothing and takes
-// constant time on average.
+// add includes the value v of the draw with index draw. It allocates nothing and takes constant
+// time on average.
 func (s *series) add(v float64, draw int) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		if s.bad == 0 {

@@ -52,7 +52,7 @@ func (s Summary) ESSPerSecond(row int) Estimate {
 //   - an evaluation that returned NaN,
 //   - an R-hat above 1.01, or undefined,
 //   - an effective sample size below 400, or at its cap,
-//   - a function whose value differed from its most frequent one in only one stretch of one chain.
+//   - a function that has the same value in all draws except for one stretch of one chain.
 func (s Summary) Reasons() []Reason {
 	var w []Reason
 	for _, r := range s.Rows {

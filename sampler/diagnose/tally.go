@@ -70,7 +70,7 @@ const maxDraws = math.MaxInt32 / 16
 var ErrRanks = errors.New("ranks do not merge")
 
 // Merge adds the chains of o, another part of the same run, to t. It does not change o. It takes
-// some microseconds per function.
+// a few microseconds per function.
 //
 // Merge returns an error if o belongs to a run with other settings, if t and o share a chain, or if
 // a chain lacks some of its draws. On an error t is unchanged.
@@ -186,8 +186,8 @@ func (t *Tally) SameRun(o *Tally) error {
 	return nil
 }
 
-// Covers reports whether the finished chains that t counts are exactly the chains first …
-// first+count−1 of the run.
+// Covers reports whether the finished chains in t are exactly the chains of the run with indices
+// from first to first+count−1.
 func (t *Tally) Covers(first, count int) bool {
 	return len(t.done) == 1 && t.done[0] == span{first, first + count}
 }
@@ -281,7 +281,7 @@ func (t *Tally) LogMeanExp() (mean, stdErr, ess float64, err error) {
 // TallyConfig specifies the run and the chains that a [Tally] counts. Only Draws is required.
 type TallyConfig struct {
 	Chains int    // number of chains of the whole run; 0 means 4
-	First  int    // number of the first chain that the tally counts
+	First  int    // index of the first chain that the tally counts
 	Count  int    // number of chains that the tally counts; 0 means all from First on
 	Draws  int    // number of draws per chain, ≥ 1
 	Seed   uint64 // seed of the run
@@ -483,7 +483,7 @@ func (t *tallied) append(b []byte) []byte {
 	return b
 }
 
-// UnmarshalBinary replaces t by a tally that AppendBinary wrote. After that t can be merged but
+// UnmarshalBinary replaces t by a tally that AppendBinary wrote. After that, t can be merged but
 // accepts no further draws. Damaged data give an error and leave t unchanged. The memory used is
 // proportional to the length of the data, whatever sizes the data claim.
 func (t *Tally) UnmarshalBinary(b []byte) error {
@@ -670,7 +670,7 @@ func (t *Tally) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON replaces t by a tally that MarshalJSON encoded. It returns an error if the readable
-// part of the object and its data do not agree.
+// fields of the object do not agree with the field "data".
 func (t *Tally) UnmarshalJSON(b []byte) error {
 	var j tallyJSON
 	if err := json.Unmarshal(b, &j); err != nil {

@@ -27,8 +27,8 @@ func (d *Runner[S]) Save(w io.Writer) error { return d.life.Save(w) }
 
 // Load restores a checkpoint written by Save. The runner must be new, with the same model, process
 // and Config. Only Count, Workers, Checkpoint, Observe and Progress may differ. If another setting
-// differs, the error names the first one. Models are compared by their predictions for some states,
-// to 1e-3.
+// differs, the error names the first one. Models are compared by their predictions for two states.
+// These must agree within 1e-3 of the largest prediction.
 //
 // After Load, make the same calls of Sample and Fill as in a run from the start. These calls first
 // return the samples of the checkpoint and then draw new ones. If Load fails, the runner is
@@ -131,7 +131,7 @@ func (d *Runner[S]) settings(ctx context.Context) *fingerprint.List {
 	return l
 }
 
-// list calls the function add with every setting. It asks the model for two predictions.
+// list calls add with every setting. It asks the model for two predictions.
 func (d *Runner[S]) list(ctx context.Context, add func(name string, value any)) {
 	check.Must("diffusion: Settings", "add", add)
 	c := &d.cfg
@@ -195,10 +195,7 @@ func meta(v any) any {
 }
 
 const (
-	probes = 256 // number of predicted entries by which denoisers are compared
-	// factor by which the compared entries are scaled, because settings are compared to 1e-6
-	// but networks round to about 1e-5
-	probeScale  = 1e-3
+	probes      = 256 // number of predicted entries by which denoisers are compared
 	probeMiddle = 0.5 // time of the second test state
 )
 
@@ -207,7 +204,7 @@ const (
 func (d *Runner[S]) probe(ctx context.Context, add func(name string, value any), name string, model energy.Denoiser[S]) {
 	size := d.sites * d.levels
 	x, v := make([]S, d.sites), make([]float32, size)
-	var seen []float64
+	var seen fingerprint.Predictions
 	for k, t := range []float64{1, probeMiddle} {
 		r := sampler.NewStream(probes, uint64(k))
 		d.process[0].Prior(x, r)
@@ -226,7 +223,7 @@ func (d *Runner[S]) probe(ctx context.Context, add func(name string, value any),
 		}
 		pick := sampler.NewStream(probes, 2)
 		for range min(size, probes) {
-			seen = append(seen, probeScale*float64(v[pick.IntN(size)]))
+			seen = append(seen, float64(v[pick.IntN(size)]))
 		}
 	}
 	add(name, seen)
@@ -282,7 +279,7 @@ func (d *Runner[S]) frames(k *finished[S]) *session.Frames {
 	size := 4*d.sites + 16
 	n, faults, per := len(k.given), len(k.fault), max(1, frameSize/size)
 	f := &session.Frames{Magic: magic, Settings: d.saved, Limit: max(per*size, faultsPerFrame*faultSize)}
-	first := 1 // number of the first frame with samples
+	first := 1 // index of the first frame with samples
 	count := func() {
 		first = 1 + framesFor(faults, faultsPerFrame)
 		f.Count = first + framesFor(n, per)

@@ -19,7 +19,7 @@ const (
 	defaultRetries = 100
 )
 
-// Decoding selects how tokens are chosen from a prediction that a [Projection] has moved. A
+// Decoding selects how tokens are chosen from a projected prediction (see [Projection]). A
 // prediction has one row per site, which holds a log-weight for each token. A [Drawer] draws the
 // tokens itself under DecodeLast; for the other decodings only its method Project is used.
 type Decoding uint8

@@ -80,8 +80,8 @@ func (p *corrected) MaxSteps(steps int) int {
 	return most * (p.moves + 1)
 }
 
-// Next returns the time after the next move or step. A move stays at the time t. It implements
-// [Steps].
+// Next returns t if a Langevin move comes next, and otherwise the time after the next step of the
+// wrapped process. It implements [Steps].
 func (p *corrected) Next(x []float32, t float64, step, steps int, r *sampler.Stream) float64 {
 	every := p.moves + 1
 	if p.moving = step%every < p.moves; p.moving {

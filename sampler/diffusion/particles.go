@@ -77,7 +77,7 @@ type Weights struct {
 // Masked{FirstHitting: true}, and in the limit of many steps, p is the denoiser's distribution.
 //
 // A [Runner] with the projector always ends in C, but draws the members of C with wrong
-// probabilities. Particles correct these by weights. A particle moves from x_t to x_s by the
+// probabilities. Particles uses weights to correct this. A particle moves from x_t to x_s by the
 // conditioned step, and its weight is multiplied by
 //
 //	Z_C(p(·|x_s)) / Z_C(ρ),  ρ_i(v) ∝ p_i(v|x_t)·q(x_s,i | x_t,i, v),
@@ -140,7 +140,7 @@ var _ crowd = (*Particles)(nil)
 
 // NewParticles returns particles that sample from the model by the given process. The field
 // cfg.Projector constrains them, and cfg.Potential weights them. NewParticles calls the projector's
-// Bind method, which can take long and stops when ctx ends.
+// Bind method, which can take a long time but stops when ctx ends.
 //
 // NewParticles returns the errors of [New], and an error in these cases:
 //

@@ -120,7 +120,7 @@ type workspace[S energy.Site] struct {
 }
 
 // New returns a runner that samples from the model by the given process. It calls the Bind methods
-// of the process and the projector. They can take long, but stop when ctx ends.
+// of the process and the projector. They can take a long time, but stop when ctx ends.
 //
 // New returns an error in these cases:
 //
@@ -266,9 +266,9 @@ func (d *Runner[S]) Len() int { return d.made }
 // these failed, the error is an [*Unfinished].
 func (d *Runner[S]) Sample(ctx context.Context, x []S) error { return d.run(ctx, x, nil) }
 
-// Fill completes the samples × sites entries of x (infilling). Entries that are not blank (−1 for
-// tokens, NaN for reals) are clamped, in addition to those that the configuration clamps. Fill
-// leaves x unchanged at failed samples and after the last finished sample. It returns the same
+// Fill completes the samples × sites entries of x (infilling). Blank entries are −1 for tokens and
+// NaN for reals. All other entries are clamped, in addition to those that the configuration clamps.
+// Fill leaves x unchanged at failed samples and after the last finished sample. It returns the same
 // errors as Sample.
 func (d *Runner[S]) Fill(ctx context.Context, x []S) error {
 	if err := d.checkClamp(x); err != nil {

@@ -211,3 +211,30 @@ func TestSaveFile(t *testing.T) {
 		require.Equal(t, said(r, x), said(again, y), name)
 	}
 }
+
+// The outputs of a network depend on the processor in about the fifth digit. A checkpoint accepts such
+// differences, but no other network.
+func TestCheckpointAcceptsRounding(t *testing.T) {
+	masked := diffusion.Masked{Mask: 3}
+	cfg := diffusion.Config{Steps: 4}
+	cfg.Checkpoint.Path = filepath.Join(t.TempDir(), "run")
+	begin := func(factor float32) *diffusion.Runner[int32] {
+		inner := letters(t, denoise.Absorbing)
+		f := func(ctx context.Context, v []float32, q energy.Noised[int32]) error {
+			err := inner.Denoise(ctx, v, q)
+			for i := 0; i < len(v); i += 3 {
+				v[i] *= factor
+			}
+			return err
+		}
+		sites, levels := inner.Shape()
+		network := energy.DenoiserFunc[int32]{Sites: sites, Levels: levels, F: f}
+		return exact.Must(diffusion.New(background, network, masked, cfg))
+	}
+	r := begin(1)
+	require.NoError(t, r.Sample(background, make([]int32, 10)))
+	var file bytes.Buffer
+	require.NoError(t, r.Save(&file))
+	require.NoError(t, begin(1+2e-5).Load(background, bytes.NewReader(file.Bytes())))
+	require.ErrorContains(t, begin(1.01).Load(background, bytes.NewReader(file.Bytes())), "predictions for test states")
+}

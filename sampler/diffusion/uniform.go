@@ -116,10 +116,9 @@ func (p *uniform) Renoise(x, x0 []int32, v []float32, t, s float64, r *sampler.S
 	}
 }
 
-// Reweight adds log q(x_s | x_t, l) to v for each site and level l. If l is the clean token of the
-// site, this term is the log-probability of the step that was made. The term is larger at l = x_s,
-// where the token would be intact, and smaller at l = x_t, because of the normaliser q(x_t | l). It
-// implements [Joint].
+// Reweight adds log q(x_s | x_t, l) to v for each site and clean token l, up to a constant per
+// site. By Bayes' rule this is log q(x_s | l) − log q(x_t | l) up to a constant. It is therefore
+// larger at l = x_s, and smaller at l = x_t. Reweight implements [Joint].
 func (p *uniform) Reweight(v []float32, xt, xs []int32, t, s float64) {
 	check.Len("diffusion", "v", len(v), len(xs)*p.levels)
 	as := p.Alpha(s)

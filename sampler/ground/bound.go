@@ -41,9 +41,9 @@ type Certificate struct {
 //   - For a planar graph and for a lattice with periodic boundaries (torus), numbered row by row: a
 //     perfect matching of the frustrated faces (Bieche, Maynard, Rammal and Uhry 1980; Thomas and
 //     Middleton 2007). A face is frustrated if an odd number of its bonds favour opposite levels.
-//     On a planar graph the bound is the lowest energy, and State has this energy. On a torus it is
-//     the lowest energy over four boundary conditions, and State is set if the matching belongs to
-//     the periodic one.
+//     On a planar graph the bound is the lowest energy, and State has this energy. On a torus the
+//     bound is the lowest energy over four boundary conditions, one of which is periodic in both
+//     directions. State is set if a matching for that one is found.
 //   - For other graphs of at most 2¹⁷ bonds: a nearly optimal packing of frustrated closed walks
 //     (Barahona and Mahjoub 1986). At least one bond of such a walk is unsatisfied.
 //   - For any graph: the roof dual of the quadratic function of bits (Hammer, Hansen and Simeone
@@ -335,8 +335,8 @@ func (g *frame) fits(columns int) bool {
 }
 
 // state returns a state in which exactly the bonds in the set bad are unsatisfied, or nil if there
-// is no such state. The result holds only as many of the first spins as the argument sites.
-func (g *frame) state(bad []bool, sites int) []int32 {
+// is no such state. The result holds only the first n spins.
+func (g *frame) state(bad []bool, n int) []int32 {
 	type end struct{ to, bond int32 }
 	adj := make([][]end, g.n)
 	for k, e := range g.ends {
@@ -365,7 +365,7 @@ func (g *frame) state(bad []bool, sites int) []int32 {
 			}
 		}
 	}
-	x := make([]int32, sites)
+	x := make([]int32, n)
 	for i := range x {
 		x[i] = int32(s[i]+1) / 2
 	}

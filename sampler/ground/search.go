@@ -59,8 +59,8 @@ import (
 //
 //   - If all weights are small multiples of one number (as in the cut of an unweighted graph), 64
 //     states are annealed at a time, with 32 times as many sweeps. Fields must also be multiples of
-//     this number. A site may have at most 64 neighbours on average, or fewer if weights differ.
-//     Square lattices without fields are not annealed in this way.
+//     this number. The mean number of neighbours per site must be at most 64, or less if weights
+//     differ. Square lattices without fields are not annealed in this way.
 //   - If the remaining sites have at most three neighbours on average, a sweep redraws an induced
 //     forest from its exact distribution given the other sites (Hamze and de Freitas 2004).
 //   - If penalties tie groups of sites (exactly one site of each group at level one, say), every
@@ -68,7 +68,7 @@ import (
 //   - On square lattices without fields (open or periodic, numbered row by row), the best of the
 //     searches optimises a window at the beginning of every fourth round. A window is a part of at
 //     most 4,096 sites that omits a row and a column. A matching as in [Bound] finds the optimum
-//     given the levels outside. The end of ctx does not interrupt it.
+//     given the levels outside. The matching continues when ctx ends.
 type Search struct {
 	model   energy.Model
 	cfg     Config
@@ -336,8 +336,8 @@ func (s *Search) read(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// Save writes a checkpoint to w. If the end of a context interrupted a round, the checkpoint holds
-// the unfinished round, which a later Run then finishes.
+// Save writes a checkpoint to w. If a context ended during a round, the checkpoint holds the
+// unfinished round, and a later Run finishes it.
 func (s *Search) Save(w io.Writer) error { return s.life.Save(w) }
 
 // Load restores a checkpoint into a search that was made with the same arguments. Only Seed, Init,

@@ -205,8 +205,8 @@ func (l *system) Check(x []float32, first int) error {
 
 func (l *system) Energy(e []float64, x []float32) { l.target.Energy(e, x) }
 
-// Settings calls the function add with the configuration, and with the energies, scores and
-// projections of fixed test states.
+// Settings calls add with the configuration, and with the energies, scores and projections of fixed
+// test states.
 func (l *system) Settings(add func(name string, value any)) {
 	add("Config.Unadjusted", l.unadjusted)
 	add("Config.StepSize tuned", l.tuned)

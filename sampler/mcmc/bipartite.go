@@ -186,7 +186,7 @@ func (k *bipartite) settle(s int, x, y []int32) {
 }
 
 // draw draws the n units of a layer from their log-odds f and stores them in y, for one chain per
-// stream. The argument first is the number of the first chain.
+// stream. The argument first is the index of the first chain.
 func (k *bipartite) draw(first int, y []int32, f []float32, n int, r []sampler.Stream) {
 	t := k.t[:len(y)]
 	simd.FlipThresholds(t, f, k.zero[:len(y)], fromUp, noCost)

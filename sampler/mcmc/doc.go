@@ -13,7 +13,7 @@
 //   - an Ising or Potts model near its transition: the methods of package cluster;
 //   - a spin glass on a lattice: cluster.Houdayer as the Base of [Tempering];
 //   - a nearly linear energy, or a mean-field one: [DMAPS];
-//   - a dense quadratic energy of some hundred sites: momentum.PDHAMS;
+//   - a dense quadratic energy of a few hundred sites: momentum.PDHAMS;
 //   - states that no change of a single site reaches: [HammingBall], [BlockGibbs];
 //   - a constraint on the whole state, such as a fixed count: [PairGibbs], [Swap], [BlockGibbs], or
 //     the field Within of [DMALA] or [DULA].

@@ -36,14 +36,15 @@ import (
 // The table shows the total variation distance between π and the stationary distribution
 // (TestZeroBias). The targets are six independent sites, the 3×3 Ising torus, and a Curie–Weiss and
 // a cubic energy of eight sites each. A flip that does not change the energy has the odds ε =
-// exp(−1/(2α)). The step size makes ε = 2⁻⁸:
+// exp(−1/(2α)). Here ε is 2⁻⁸:
 //
 //	               independent  Ising  Curie–Weiss  cubic
 //	table, Sqrt       .0020     .0048     .0035     .0137
 //	Exact, Sqrt       .0020     .0048     .0041     .0047
 //	Exact, Barker     .0015     .0034     .0034     .0018
 //
-// Halving ε halves every distance except .0137, where the table is only a gradient.
+// Halving ε halves every distance except .0137. In this case the energy differences are only
+// gradient approximations.
 //
 // A draw can reach a state of probability zero, from which no step is defined. The run then stops
 // with [sampler.ErrZero].

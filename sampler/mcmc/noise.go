@@ -78,16 +78,16 @@ func (n *noise) draw(y, x []int32, r *sampler.Stream) (moved int) {
 	return moved
 }
 
-// category returns the level that the uniform number u selects for a site. The argument at is the
-// current level of the site.
-func (n *noise) category(at int32, u float64) int32 {
+// category returns the level that the uniform number u selects for a site. The argument level is
+// the current level of the site.
+func (n *noise) category(level int32, u float64) int32 {
 	others := float64(n.levels - 1)
 	u = float64(u*(1+float64(others*n.far))) - 1
 	if u < 0 || n.levels == 1 {
-		return at
+		return level
 	}
 	l := int32(min(u/n.far, others-1))
-	if l >= at {
+	if l >= level {
 		l++
 	}
 	return l

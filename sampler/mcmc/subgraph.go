@@ -39,9 +39,9 @@ import (
 // standard normal numbers. At β = 1 the gain is 58 to 97 times with 1.5 neighbours a site, and 30
 // to 65 times with three. The gain grows with β. At high temperatures Gibbs is as fast.
 //
-// For couplings ±β, Gibbs is faster, so the gain is smaller. At β = 1 it is about 10 times with 1.5
-// neighbours a site, and 1 to 2 times with three. With three neighbours and blocks of four chains
-// (see [sampler.Config.BlockChains]), it is 9 to 36 times.
+// With couplings ±β the gain is smaller, because Gibbs is faster than with normal couplings. At β =
+// 1 the gain is about 10 times with 1.5 neighbours a site, and 1 to 2 times with three. With three
+// neighbours and blocks of four chains (see [sampler.Config.BlockChains]), it is 9 to 36 times.
 //
 // With three neighbours a site and stronger couplings, chains of both methods stay in one valley of
 // the energy. There, make Subgraph the Base of [Tempering]. At β = 1.5 and couplings ±β this mostly
@@ -360,7 +360,7 @@ func (k *subgraphs) Step(ctl sampler.Control, info []sampler.Info, x []int32, r 
 	return done
 }
 
-// Walk redraws the sites of the current set in chain s. A step makes only this update. It
+// Walk redraws the sites of the current set in chain s. This is the only update in a step. Walk
 // implements [sweep.Walker].
 func (k *subgraphs) Walk(_, s int, x []int32, r []sampler.Stream) (made int) {
 	if !k.redraw(&k.sets[k.turn], x, &r[s]) {

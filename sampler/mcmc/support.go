@@ -154,8 +154,8 @@ func (t *support) refollow(node []int, i, j int, a, b int32, x []int32) {
 	}
 }
 
-// completes reports whether x with x_j = b is accepted. The argument at is a result of through for
-// the same j, and node holds the path of x.
+// completes reports whether x with x_j = b is accepted. The first argument is a result of through
+// for the same j, and node holds the path of x.
 func (t *support) completes(at, j int, b int32, node []int, x []int32) bool {
 	if at < 0 {
 		return false

@@ -476,7 +476,7 @@ type until struct {
 	stop func() bool // nil: the context never ends
 }
 
-// Err returns context.Canceled once the function stop returns true, and nil before. It implements
+// Err returns context.Canceled once u.stop returns true, and nil before. It implements
 // [context.Context].
 func (u until) Err() error {
 	if u.stop != nil && u.stop() {

@@ -57,9 +57,9 @@ func draw(x []int32, p []float64, sites, levels int, r *rand.Rand) {
 	}
 }
 
-// move starts chains at the states that the function start stores, and moves each chain. The slice
-// at holds ascending numbers of steps, after each of which move counts the states of the chains.
-// The kernel moves one block of chains after the other.
+// move starts each chain at a state stored by the function start, and moves the chain. The slice at
+// holds ascending numbers of steps, after each of which move counts the states of the chains. The
+// kernel moves one block of chains after the other.
 func (s *subject) move(m energy.Model, chains int, at []int, start func(x []int32, r *rand.Rand)) (counts [][]int, err error) {
 	sites, levels := m.Shape()
 	k, err := s.method.Kernel(s.ctx, m, sampler.BlockSize)

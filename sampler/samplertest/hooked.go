@@ -13,14 +13,14 @@ type hooked struct {
 	hook func()
 }
 
-// Energy calls the function hook and then the Energy method of the wrapped model.
+// Energy calls the hook and then the Energy method of the wrapped model.
 func (h *hooked) Energy(e []float64, x []int32) {
 	h.hook()
 	h.Model.Energy(e, x)
 }
 
-// As offers the optional interfaces of the wrapped model; their evaluating methods call the hook
-// first. It implements [energy.Capable].
+// As offers the optional interfaces of the wrapped model. Methods that evaluate the model call the
+// hook first. As implements [energy.Capable].
 func (h *hooked) As(target any) bool {
 	switch p := target.(type) {
 	case *energy.Differentiable:
@@ -56,7 +56,7 @@ type hookedTable struct {
 	m energy.Differentiable
 }
 
-// Gradient calls the function hook and then the Gradient method of the wrapped model.
+// Gradient calls the hook and then the Gradient method of the wrapped model.
 func (h hookedTable) Gradient(e []float64, g []float32, x []int32) {
 	h.hook()
 	h.m.Gradient(e, g, x)
@@ -67,7 +67,7 @@ type hookedField struct {
 	m energy.Binary
 }
 
-// Field calls the function hook and then the Field method of the wrapped model.
+// Field calls the hook and then the Field method of the wrapped model.
 func (h hookedField) Field(e []float64, f []float32, x []int32) {
 	h.hook()
 	h.m.Field(e, f, x)
@@ -78,7 +78,7 @@ type hookedConditional struct {
 	m energy.Conditional
 }
 
-// Conditional calls the function hook and then the Conditional method of the wrapped model.
+// Conditional calls the hook and then the Conditional method of the wrapped model.
 func (h hookedConditional) Conditional(d []float64, site int, x []int32) {
 	h.hook()
 	h.m.Conditional(d, site, x)
@@ -89,13 +89,13 @@ type hookedLocal struct {
 	m energy.Local
 }
 
-// Locals calls the function hook and then the Locals method of the wrapped model.
+// Locals calls the hook and then the Locals method of the wrapped model.
 func (h hookedLocal) Locals(d []float64, x []int32) {
 	h.hook()
 	h.m.Locals(d, x)
 }
 
-// Move calls the function hook and then the Move method of the wrapped model.
+// Move calls the hook and then the Move method of the wrapped model.
 func (h hookedLocal) Move(d []float64, site int, level int32, x []int32) {
 	h.hook()
 	h.m.Move(d, site, level, x)
@@ -106,7 +106,7 @@ type hookedEstimate struct {
 	m energy.Stochastic
 }
 
-// Estimate calls the function hook and then the Estimate method of the wrapped model.
+// Estimate calls the hook and then the Estimate method of the wrapped model.
 func (h hookedEstimate) Estimate(g []float32, x []int32, src []rand.Source) {
 	h.hook()
 	h.m.Estimate(g, x, src)
@@ -117,10 +117,10 @@ type hookedWindow struct {
 	h *hooked
 }
 
-// Energy calls the function hook and then the Energy method of the wrapped model.
+// Energy calls the hook and then the Energy method of the wrapped model.
 func (h hookedWindow) Energy(e []float64, x []int32) { h.h.Energy(e, x) }
 
-// Window calls the function hook and then the Window method of the wrapped model.
+// Window calls the hook and then the Window method of the wrapped model.
 func (h hookedWindow) Window(e []float64, g []float32, x []int32, w int) {
 	h.h.hook()
 	h.Windowed.Window(e, g, x, w)
@@ -131,16 +131,16 @@ type hookedLayers struct {
 	h *hooked
 }
 
-// Energy calls the function hook and then the Energy method of the wrapped model.
+// Energy calls the hook and then the Energy method of the wrapped model.
 func (h hookedLayers) Energy(e []float64, x []int32) { h.h.Energy(e, x) }
 
-// HiddenField calls the function hook and then the HiddenField method of the wrapped model.
+// HiddenField calls the hook and then the HiddenField method of the wrapped model.
 func (h hookedLayers) HiddenField(f []float32, x []int32) {
 	h.h.hook()
 	h.Bipartite.HiddenField(f, x)
 }
 
-// VisibleField calls the function hook and then the VisibleField method of the wrapped model.
+// VisibleField calls the hook and then the VisibleField method of the wrapped model.
 func (h hookedLayers) VisibleField(f []float32, v []int32) {
 	h.h.hook()
 	h.Bipartite.VisibleField(f, v)

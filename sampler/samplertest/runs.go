@@ -54,7 +54,7 @@ func digest(x []int32, info *sampler.Info) uint64 {
 	}
 	e := info.Energy
 	if math.IsNaN(e) {
-		e = math.NaN() // all NaN bit patterns count as equal
+		e = math.NaN() // all NaN bit patterns are treated as equal
 	}
 	for _, v := range []uint64{math.Float64bits(e), math.Float64bits(info.Accept), uint64(info.Moved), uint64(info.Invalid)} {
 		h = mix(h, v)

@@ -98,8 +98,8 @@ type settings struct{ c Chains }
 
 func (s settings) Name() string { return "chains" }
 
-// Shape returns the numbers of sites and levels of the model. Two languages in the settings count
-// as equal if they contain the same states of this shape.
+// Shape returns the numbers of sites and levels of the model. A setting that is a language is
+// compared by its sequences of this shape.
 func (s settings) Shape() (sites, levels int) { return s.c.Model.Shape() }
 
 func (s settings) Settings(add func(name string, value any)) {

@@ -16,7 +16,7 @@ import (
 // Options holds optional actions of [Task.Do]. The zero value requests none.
 type Options struct {
 	// States makes Do also save the states of the part, in the file states-FIRST.npy. FIRST is the
-	// number of the part's first element, in twelve digits.
+	// index of the part's first element, in twelve digits.
 	States bool
 
 	// Started, if not nil, is called before the part runs. The part consists of elements first …

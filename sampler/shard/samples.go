@@ -22,8 +22,8 @@ type Sampler[S energy.Site] interface {
 	// a sample.
 	Sample(ctx context.Context, x []S) error
 
-	// Settings calls the function add with the name and value of every setting on which samples
-	// depend, except the number of the first sample.
+	// Settings calls add with the name and value of every setting on which samples depend, except
+	// the index of the first sample.
 	Settings(add func(name string, value any))
 }
 

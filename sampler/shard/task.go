@@ -58,8 +58,8 @@ type Run interface {
 	Part(ctx context.Context, first, count int) (t *diagnose.Tally, do func(ctx context.Context, states io.Writer) error, err error)
 }
 
-// Task makes one of the Count parts of a run. Index is the number of the task and of its part,
-// counted from 0.
+// Task is one of Count tasks that share a run. The task with a given Index, from 0 to Count − 1,
+// computes the part with the same index.
 type Task struct{ Index, Count int }
 
 // Range returns the range of elements in the task's part, for a run of n elements in blocks of the
@@ -88,7 +88,7 @@ func (t Task) Range(n, block int) (first, count int, err error) {
 // The argument tasks is the number of tasks; 0 means the number that Slurm reports. If tasks is
 // positive, the variable must hold the index of the task, counted from 0. This allows a few tasks
 // to be repeated (sbatch --array=3,17). If no variable is set and tasks is at most 1, there is one
-// task, which makes the whole run.
+// task, which computes the whole run.
 //
 // Environment returns an error in these cases:
 //

@@ -41,7 +41,7 @@ func (t *Trainer) settings() (*fingerprint.List, error) {
 	l.Add("teacher.Sites", d)
 	l.Add("teacher.Len", m)
 	l.Add("teacher.Beta", b.teacher.Beta())
-	l.Numbers("prediction of the teacher", said)
+	l.Predictions("prediction of the teacher", said)
 	l.Numbers("violations of the teacher", g)
 	l.Add("Config.Rounds", c.Rounds)
 	l.Add("Config.PerRound", c.PerRound)

@@ -94,9 +94,9 @@ func (p *Predictor) Rows() []dual.Row {
 
 var _ pdi.Ranged = (*Predictor)(nil)
 
-// Outside returns an error that names the first multiplier outside the range of the training, or
-// nil if there is none. Outside the range, predictions are extrapolations. After dual training
-// every λ except [Trainer.Lambda] is outside. pdi.Denoiser.Warning calls Outside.
+// Outside returns an error that names the first multiplier beyond its training range, or nil if
+// there is none. Beyond this range, predictions are extrapolations. After dual training, the range
+// contains only [Trainer.Lambda]. pdi.Denoiser.Warning calls Outside.
 func (p *Predictor) Outside(lambda []float64) error {
 	check.Len("network", "lambda", len(lambda), len(p.most))
 	for j, l := range lambda {
@@ -150,7 +150,7 @@ func (p *Predictor) Predict(v, x []float32, alpha, lambda []float64, _ []rand.So
 	return nil
 }
 
-// part predicts the states of chunk number job.
+// part predicts the states of one job's chunk.
 func (p *Predictor) part(worker, job int) {
 	d, m := p.Sites(), p.Len()
 	from := job * chunk

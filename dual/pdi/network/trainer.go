@@ -20,11 +20,11 @@ import (
 // [Config]). The states come from diffusions. These use the teacher's predictions in the first
 // round, and the network's predictions in later rounds.
 //
-// Unless Config.Dual is set, every diffusion of the first round moves its multipliers λ by
-// primal–dual inference for one of the bounds. In later rounds, only a fraction of the diffusions
-// moves λ. This fraction grows from 0 to 0.7 in the first half of the training. All other
-// diffusions keep λ fixed, near the λ of an earlier diffusion. The teacher predicts at multipliers
-// that are randomly perturbed by 30 %.
+// Without Config.Dual, each diffusion is for one problem of Config.Bounds. In the first round,
+// primal–dual inference moves the multipliers λ of every diffusion. In later rounds, it moves λ in
+// only a fraction of the diffusions. This fraction grows from 0 to 0.7 in the first half of the
+// training. All other diffusions keep λ fixed, near the λ of an earlier diffusion. The teacher
+// predicts at multipliers that are randomly perturbed by about 30 %.
 //
 // If the teacher is deterministic, training is deterministic too, for any number of workers and any
 // interruptions. Methods must not be called concurrently.
@@ -35,10 +35,10 @@ type Trainer struct {
 	life   session.Session
 }
 
-// New returns a trainer with a new network, which learns from the predictor teacher. It returns an
-// error if the teacher is nil, has no sites, has no inequalities or has an equality. It also
-// returns an error if the teacher's temperature is not positive and finite, or if a field of cfg is
-// out of range.
+// New returns a trainer with a new network. The network learns from a predictor, the teacher. New
+// returns an error if the teacher is nil, has no sites, has no inequalities or has an equality. It
+// also returns an error if the teacher's temperature is not positive and finite, or if a field of
+// cfg is out of range.
 func New(ctx context.Context, teacher pdi.Predictor, cfg Config) (*Trainer, error) {
 	if check.Nil(teacher) {
 		return nil, fmt.Errorf("network: New: teacher is nil")
@@ -126,12 +126,12 @@ func (t *Trainer) Lambda() []float64 {
 
 // Predictor returns the present network as a predictor, with weights averaged over the training
 // steps. The violations are shift plus the violations of the teacher (the predictor from which the
-// network learned). A shift therefore moves the bounds; nil means zeros. The shift need not be an
-// entry of Config.Bounds.
+// network learned). A shift therefore moves the bounds; nil usually means zeros. The shift need not
+// be an entry of Config.Bounds.
 //
 // Predictor returns an error if no round is complete, or if shift has the wrong length or a number
-// that is not finite. After dual training (see Config.Dual), shift must be the single entry of
-// Config.Bounds, or nil for this entry.
+// that is not finite. After dual training (see Config.Dual), Config.Bounds has a single entry;
+// shift must equal this entry, or be nil to select it.
 func (t *Trainer) Predictor(shift []float64) (*Predictor, error) {
 	b := t.buffer
 	own := make([]float64, b.teacher.Len())

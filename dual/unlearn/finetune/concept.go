@@ -13,7 +13,7 @@ import (
 
 // Concept is a property of samples that the network should generate less often.
 type Concept[S energy.Site] struct {
-	Name string // name in errors and reports; "" means the number of the concept
+	Name string // name in errors and reports; "" means the index of the concept
 
 	// Has returns the share r(x) ∈ [0, 1] of the concept in a clean state x, usually 1 if x has the
 	// concept and 0 otherwise. Has must not keep x. It may be nil if Tokens are given; r(x) is then
@@ -58,7 +58,7 @@ func (c *Concept[S]) contains(x []S) float64 {
 }
 
 // parts returns the share r of the concept in every row of the data. It returns an error if the
-// concept is not valid, or occurs in no row or in every row. j is the number of the concept.
+// concept is not valid, or occurs in no row or in every row. j is the index of the concept.
 func (c *Concept[S]) parts(j int, data []S, sites int) ([]float64, error) {
 	if !(c.Bound > 0 && c.Bound < 1) {
 		return nil, fmt.Errorf("finetune: New: Bound of %s = %v, want in (0, 1)", c.name(j), c.Bound)
@@ -88,7 +88,7 @@ func (c *Concept[S]) parts(j int, data []S, sites int) ([]float64, error) {
 }
 
 // estimate stores in r, for each draw of the network, an unbiased estimate of the share of concept
-// j. first is the number of the first draw. x is scratch for as many states as r has entries.
+// j. first is the index of the first draw. x is scratch for as many states as r has entries.
 func (t *Tuner[S]) estimate(ctx context.Context, j int, r []float64, x []S, first int) error {
 	c, model := &t.concepts[j], t.cfg.Model
 	avoiding, err := c.avoiding(j, model)
@@ -175,7 +175,7 @@ func (t *Tuner[S]) repeats(ctx context.Context) error {
 const probed = 16
 
 // avoiding returns a denoiser that measures a concept defined by Tokens. It returns nil for other
-// concepts. j is the number of the concept.
+// concepts. j is the index of the concept.
 func (c *Concept[S]) avoiding(j int, model energy.Denoiser[S]) (*unlearn.Avoiding, error) {
 	if len(c.Tokens) == 0 {
 		return nil, nil

@@ -157,7 +157,7 @@ type state struct {
 // New returns the errors of train.New, and an error in these cases:
 //
 //   - a field is out of range or unset;
-//   - Model has another shape than net, or does not change with the weights of net;
+//   - Model has a different shape from net, or does not change with the weights of net;
 //   - a concept occurs in no row or in every row of the data;
 //   - no reweighting of the data satisfies the bounds.
 func New[S energy.Site](ctx context.Context, net *neural.Transformer, data []S, concepts []Concept[S], cfg Config[S]) (*Tuner[S], error) {
@@ -283,9 +283,10 @@ func (c *Config[S]) fill() error {
 		check.Number("Final", &c.Final, 0, final), check.Number("Checkpoint.Every", &c.Checkpoint.Every, 0, 0))
 }
 
-// Run trains for the remaining Train.Steps and then chooses the final weights. After a completed
-// run it does nothing. Until the fraction Freeze of all steps is done, λ is constant. After that, λ
-// changes once in every Inner steps, by half a Newton step towards the bounds, limited to one nat:
+// Run trains for the remaining steps (see Config.Train) and then chooses the final weights. After a
+// completed run it does nothing. Until the fraction Config.Freeze of all steps is done, λ is
+// constant. After that, λ changes once in every Config.Inner steps, by half a Newton step towards
+// the bounds, limited to one nat:
 //
 //	λ_i ← max(0, λ_i + ½·(ŝ_i − ε_i)/max(ŝ_i(1−ŝ_i), ε_i(1−ε_i)))
 //
@@ -294,16 +295,17 @@ func (c *Config[S]) fill() error {
 //
 // At the end, Run searches the line through the initial weights and the average weights of the
 // training. The final weights are a point on this line at which all shares have reached their
-// bounds. Run measures shares with Final draws, or up to four times as many. If the point is far
-// beyond the average, the shares in fresh draws tend to exceed their bounds; then train for more
-// steps.
+// bounds. Run measures shares with Config.Final draws, or up to four times as many. If the point is
+// far beyond the average weights, the shares in fresh draws tend to exceed their bounds. In this
+// case, train for more steps.
 //
 // If the network satisfies all bounds before the first step, Run sets λ to 0 and does not train.
 //
 // If ctx ends, Run returns the error of ctx, and the next Run continues bit for bit. A [*GapError]
-// means that the network does not follow its data. Run also returns the errors of Sample and of the
-// training. The network then has the weights of the step that the error names, and the next Run
-// continues from there. To keep the initial weights, Clone the network first.
+// means that the network generates a concept too often although its training rows contain little of
+// it. Run also returns the errors of Config.Sample and of the training. The network then has the
+// weights of the step that the error names, and the next Run continues from there. To keep the
+// initial weights, Clone the network first.
 func (t *Tuner[S]) Run(ctx context.Context) error {
 	return t.life.Run(ctx, math.MaxInt, func(int) error {
 		if t.done {
@@ -386,8 +388,8 @@ func (t *Tuner[S]) reweight() {
 	}
 }
 
-// draw returns the estimated share of each concept in each of n draws of the network. first is the
-// number of the first draw.
+// draw returns the estimated share of each concept in each of n draws of the network. The argument
+// first is the index of the first draw.
 func (t *Tuner[S]) draw(ctx context.Context, n, first int) ([][]float64, error) {
 	r, share := make([][]float64, len(t.concepts)), make([]float64, len(t.concepts))
 	for j := range share {
@@ -436,16 +438,17 @@ func (t *Tuner[S]) taught(j int) float64 {
 }
 
 // GapError reports that the network still generates too much of a concept although its training
-// rows contain little of it. More steps, a higher rate or a larger network may help, but a network
-// cannot generate less of a concept than its own errors produce.
+// rows contain little of it. More steps, a higher rate or a larger network may help. The share that
+// comes from errors of the network always remains.
 //
-// There are two cases. During the run, the share of the concept in the training rows is below a
-// tenth of the bound. The share in the network's samples is still above 1.5 times the bound and has
-// not fallen for a quarter of the steps. A later Run can continue.
+// The error occurs in two cases:
 //
-// At the end of the run, [Tuner.Run] has found no weights for which the share is within two
-// standard errors of the bound. The network then has the average weights of the training, and the
-// field Share is the share in its samples. Every later Run returns the same error.
+//   - During the run, the share of the concept in the training rows is below a tenth of the bound.
+//     The share in the network's samples, however, is above 1.5 times the bound and has not fallen
+//     for a quarter of the steps. A later Run can continue.
+//   - At the end of the run, [Tuner.Run] has found no weights for which the share is within two
+//     standard errors of the bound. The network then has the average weights of the training, and
+//     the field Share is the share in its samples. Every later Run returns the same error.
 type GapError struct {
 	Concept string
 	Step    int
@@ -690,8 +693,9 @@ func mean(v []float64) float64 {
 
 // Lambda returns a copy of the multipliers λ, one per concept. During the run, they are the
 // multipliers of the next training steps. After the run, they are a weighted mean over the second
-// half of the steps, with more weight on earlier steps. This mean is close to the λ that shaped the
-// weights. The λ of the last step drifts with the noise of the draws.
+// half of the steps, with more weight on earlier steps. This mean is close to the λ that the
+// training of the network effectively used. The λ of the last step drifts with the noise of the
+// draws.
 func (t *Tuner[S]) Lambda() []float64 { return slices.Clone(t.lambda) }
 
 // Share returns the mean share of every concept in the samples of the network. During the run it is

@@ -127,9 +127,9 @@ func (a Attention) checkHeads() {
 
 // Forward stores in o (Length × Width) the output for one state. It stores in probs (Heads × Length
 // × Length) the softmax. If probs has only Length × Length entries, it holds the softmax of the
-// last head, and Backward cannot be called. The slice work is scratch, of the length that Work
+// last head, and Backward cannot be called. The slice tmp is scratch memory of the length that Work
 // returns. Forward panics if a slice is too short.
-func (a Attention) Forward(o, probs, qkv, work []float32) {
+func (a Attention) Forward(o, probs, qkv, tmp []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads
 	a.check(o, qkv)
@@ -137,8 +137,8 @@ func (a Attention) Forward(o, probs, qkv, work []float32) {
 	if len(probs) != n*n && len(probs)/a.Heads < n*n {
 		panic(fmt.Sprintf("layer: len(probs) = %d, want %d × %d² or %d²", len(probs), a.Heads, n, n))
 	}
-	atLeast("work", len(work), 4*size)
-	q, k, v, y := work[:size], work[size:2*size], work[2*size:3*size], work[3*size:4*size]
+	atLeast("tmp", len(tmp), 4*size)
+	q, k, v, y := tmp[:size], tmp[size:2*size], tmp[2*size:3*size], tmp[3*size:4*size]
 	for h := range a.Heads {
 		a.gather(q, k, v, qkv, h)
 		p := a.probs(probs, h)
@@ -204,17 +204,17 @@ func (a Attention) hide(p []float32) {
 // Backward adds to dqkv the gradient with respect to the input qkv of one state. It is given dout,
 // the gradient with respect to the output, and probs, the softmax that Forward stored for all
 // heads.
-func (a Attention) Backward(dqkv, dout, probs, qkv, work []float32) {
+func (a Attention) Backward(dqkv, dout, probs, qkv, tmp []float32) {
 	a.checkHeads()
 	n, dim := a.Length, a.Width/a.Heads
 	a.check(dout, dqkv)
 	a.check(dout, qkv)
 	rowsOf("probs", len(probs), a.Heads, n*n)
 	size := n * dim
-	atLeast("work", len(work), 7*size+2*n*n)
-	part := func(i int) []float32 { return work[i*size : (i+1)*size] }
+	atLeast("tmp", len(tmp), 7*size+2*n*n)
+	part := func(i int) []float32 { return tmp[i*size : (i+1)*size] }
 	q, k, v, dy, dq, dk, dv := part(0), part(1), part(2), part(3), part(4), part(5), part(6)
-	dp, t := work[7*size:7*size+n*n], work[7*size+n*n:7*size+2*n*n]
+	dp, t := tmp[7*size:7*size+n*n], tmp[7*size+n*n:7*size+2*n*n]
 	scale := float32(1 / math.Sqrt(float64(dim)))
 	for h := range a.Heads {
 		a.gather(q, k, v, qkv, h)
@@ -222,7 +222,7 @@ func (a Attention) Backward(dqkv, dout, probs, qkv, work []float32) {
 			copy(dy[i*dim:(i+1)*dim], dout[i*a.Width+h*dim:])
 		}
 		p := a.probs(probs, h)
-		clear(work[4*size : 7*size])
+		clear(tmp[4*size : 7*size])
 		transpose(t, p, n, n)
 		simd.Gemm(dv, t, dy, n, dim, n)
 		clear(t)

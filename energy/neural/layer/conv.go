@@ -66,10 +66,10 @@ func (c Conv) Forward(y, windows, x []float32) {
 
 // Backward adds the gradient of the weights to grad. Unless dx is nil, it adds the gradient of the
 // input to dx. The slice dy is the gradient of the output. Backward reads the windows that Forward
-// stored, and overwrites them. The slice work is scratch, as long as dy.
-func (c Conv) Backward(dx []float32, grad Conv, dy, windows, work []float32) {
+// stored, and overwrites them. The slice tmp is scratch memory with the length of dy.
+func (c Conv) Backward(dx []float32, grad Conv, dy, windows, tmp []float32) {
 	l, g := c.linear(), grad.linear()
-	l.Backward(nil, g, dy, windows, work)
+	l.Backward(nil, g, dy, windows, tmp)
 	if dx == nil {
 		return
 	}

@@ -285,8 +285,8 @@ func TestLengths(t *testing.T) {
 		"layer: len(probs) = 1, want 2 × 2² or 2²": func() {
 			Attention{Length: 2, Width: 4, Heads: 2}.Forward(s, s[:1], make([]float32, 24), make([]float32, 16))
 		},
-		"layer: len(work) = 1, want ≥ 16": func() { Attention{Length: 2, Width: 4, Heads: 2}.Forward(s, s, make([]float32, 24), s[:1]) },
-		"layer: len(work) = 8, want ≥ 36": func() {
+		"layer: len(tmp) = 1, want ≥ 16": func() { Attention{Length: 2, Width: 4, Heads: 2}.Forward(s, s, make([]float32, 24), s[:1]) },
+		"layer: len(tmp) = 8, want ≥ 36": func() {
 			Attention{Length: 2, Width: 4, Heads: 2}.Backward(make([]float32, 24), s, s, make([]float32, 24), s)
 		},
 		"layer: Attention: Rotary has 0 angles for heads of 0 entries, want ≥ 2 for 2": func() {

@@ -38,22 +38,23 @@ func (l Linear) Forward(y, x []float32) {
 //
 //	dx += dy·W,  grad.Weight += dyᵀ·x,  grad.Bias += Σ_rows dy.
 //
-// A nil dx, grad.Weight or grad.Bias is not computed. The slice work is scratch of len(dy) entries.
-func (l Linear) Backward(dx []float32, grad Linear, dy, x, work []float32) {
+// A nil dx, grad.Weight or grad.Bias is not computed. The slice tmp is scratch memory with the
+// length of dy.
+func (l Linear) Backward(dx []float32, grad Linear, dy, x, tmp []float32) {
 	if l.Out < 1 {
 		panic(fmt.Sprintf("layer: Linear.Out = %d, want ≥ 1", l.Out))
 	}
 	rows := check.Rows("layer", "x", len(x), l.In)
 	check.Len("layer", "dy", len(dy), rows*l.Out)
-	check.Len("layer", "work", len(work), len(dy))
+	check.Len("layer", "tmp", len(tmp), len(dy))
 	if grad.Bias != nil {
 		for r := range rows {
 			simd.Axpy(1, dy[r*l.Out:(r+1)*l.Out], grad.Bias)
 		}
 	}
 	if grad.Weight != nil {
-		transpose(work, dy, rows, l.Out)
-		simd.Gemm(grad.Weight, work, x, l.Out, l.In, rows)
+		transpose(tmp, dy, rows, l.Out)
+		simd.Gemm(grad.Weight, tmp, x, l.Out, l.In, rows)
 	}
 	if dx != nil {
 		l.input(dx, dy)

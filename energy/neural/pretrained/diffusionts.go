@@ -204,7 +204,7 @@ func (s *diffusionTS) scratch(times int) {
 	}
 }
 
-// step returns the number of the step whose signal level is alpha, between steps if there is none.
+// step returns the index of the step whose signal level is alpha, between steps if there is none.
 func (s *diffusionTS) step(alpha float64) float64 {
 	odds := math.Log(alpha / (1 - alpha))
 	i, _ := slices.BinarySearchFunc(s.odds, odds, func(o, target float64) int {

@@ -37,8 +37,8 @@ type Options struct {
 // the prediction is the token that stands there. The last layer, over the vocabulary, is computed
 // only for masked positions.
 //
-// Activations are kept for the next call. If the state is the same, only the last layer is computed
-// again. With [Options.Block], the blocks of positions before the first changed token are not
+// Activations are kept for the next call. If the next call has the same state, it computes only the
+// last layer. With [Options.Block], the blocks of positions before the first changed token are not
 // computed again. Without blocks, one changed token costs a whole pass.
 //
 // Concurrent calls are safe but run one after another. Calls allocate nothing.

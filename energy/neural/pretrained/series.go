@@ -110,14 +110,13 @@ func (l *seriesLoader) left(network, key string, blocks int) error {
 	return nil
 }
 
-// Length returns the number of rows (times) of a window. A window is the stretch of a series that
-// is one state.
+// Length returns the number of rows (times) of a state, which is a window of a series.
 func (s *Series) Length() int {
 	length, _ := s.net.shape()
 	return length
 }
 
-// Channels returns the number of channels, that is, of numbers per time.
+// Channels returns the number of channels, which is the number of values in a row.
 func (s *Series) Channels() int {
 	_, channels := s.net.shape()
 	return channels

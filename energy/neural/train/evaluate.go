@@ -42,8 +42,9 @@ func EvaluateReals(ctx context.Context, net *neural.Transformer, objective RealO
 }
 
 // Losses returns the loss of every row of data; [Evaluate] returns the mean of these losses. The
-// corruptions depend only on the seed and the row number, so they are the same for all networks. To
-// compare two networks, subtract their losses: the noise of the corruptions nearly cancels.
+// corruptions depend only on the seed and the index of the row, so they are the same for all
+// networks. To compare two networks, subtract their losses: the noise of the corruptions nearly
+// cancels.
 func Losses(ctx context.Context, net *neural.Transformer, objective Objective, data []int32, draws int, seed uint64, workers int) ([]float64, error) {
 	p, err := tokenProblem(net, objective, data)
 	if err != nil {

@@ -46,7 +46,7 @@ type RealLoss interface {
 
 	// Loss returns the loss of the network's output y for the state x. It stores in d the gradient
 	// of the loss with respect to y. The arguments x and target are what Corrupt stored, and level
-	// is what Corrupt returned. The argument row is the number of the row of the data. The slices d
+	// is what Corrupt returned. The argument row is the index of the row of the data. The slices d
 	// and y may be the same. Loss is called concurrently.
 	Loss(d, y, target, x []float32, level float64, row int) float64
 }

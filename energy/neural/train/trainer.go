@@ -224,11 +224,11 @@ func (t *Trainer) random(i int) *rand.Rand {
 	return rand.New(rand.NewPCG(t.cfg.Seed, uint64(t.step)<<24+uint64(i)))
 }
 
-// shuffle prepares the order of the epoch that contains draw number last. An epoch visits all
-// data once. A batch may span two epochs; it then already uses the order of the second.
-func (t *Trainer) shuffle(last int) {
+// shuffle prepares the order of the epoch that contains the draw with the given index. An epoch
+// visits all data once. A batch may span two epochs; it then already uses the order of the second.
+func (t *Trainer) shuffle(draw int) {
 	n := t.problem.rows
-	if epoch := last / n; epoch != t.epoch {
+	if epoch := draw / n; epoch != t.epoch {
 		t.epoch = epoch
 		t.order = t.order[:0]
 		for i := range n {

@@ -25,8 +25,8 @@ const (
 func (v Outcome) String() string { return [...]string{"infeasible", "limit", "attained"}[v] }
 
 // Decide returns the outcome for n constraints with the values g (states × n, row-major). The slice
-// equal marks the equalities; nil means there are none. Decide maximises the least probability of a
-// state by the simplex method with Bland's rule.
+// equal marks the equalities; nil means there are none. Among the distributions that satisfy the
+// constraints, Decide maximises the smallest probability, by the simplex method with Bland's rule.
 func Decide(g []float64, n int, equal []bool) Outcome {
 	states := len(g) / n
 	// Columns: one per state (its probability above the least, t), t, one slack per

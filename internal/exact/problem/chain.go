@@ -108,8 +108,8 @@ func (p *Chain) Distance(x []int32) float64 {
 	return d / 2
 }
 
-// Noise returns the mean [Chain.Distance] that the given number of independent draws from p(·|C)
-// has by chance alone.
+// Noise returns the mean [Chain.Distance] of exact samples from p(·|C), which differ from p(·|C)
+// only by chance. Each sample has the given number of independent draws.
 func (p *Chain) Noise(r *rand.Rand, draws int) float64 {
 	const rounds = 20
 	sum := 0.0

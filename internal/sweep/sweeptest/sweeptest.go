@@ -18,7 +18,7 @@ import (
 	"github.com/gibbsite-go/gibbsite/sampler"
 )
 
-// Streams returns the random streams of n chains, all with the same seed.
+// Streams returns a random stream for each of n chains. All streams have the seed 5.
 func Streams(n int) []sampler.Stream {
 	r := make([]sampler.Stream, n)
 	for i := range r {
@@ -54,13 +54,13 @@ func Glass(t *testing.T, sites int, strength, field float64) *model.Ising {
 	return exact.Must(model.NewIsing(exact.Must(model.NewGraph(sites, edges)), strength, field))
 }
 
-// Ring returns an Ising model on a ring, in which a site has reach neighbours on either side. The
-// sign of a coupling alternates with the distance.
-func Ring(t *testing.T, sites, reach int, strength float64) *model.Ising {
+// Ring returns an Ising model on a ring. The neighbours of a site are all sites at a distance of at
+// most radius. The sign of a coupling alternates with the distance.
+func Ring(t *testing.T, sites, radius int, strength float64) *model.Ising {
 	t.Helper()
 	var edges []model.Edge
 	for i := range sites {
-		for k := 1; k <= reach; k++ {
+		for k := 1; k <= radius; k++ {
 			edges = append(edges, model.Edge{I: i, J: (i + k) % sites, W: 1 - 2*float64(k%2)})
 		}
 	}
@@ -93,17 +93,18 @@ func Chequered(t *testing.T, rows, cols int) *model.Ising {
 }
 
 // Observed counts the transitions of a method. Entry [x][y] of the result is the number of steps
-// from state x to state y. The argument draws is the number of steps from each state.
-func Observed(t *testing.T, m energy.Model, method sampler.Method, draws int, seed uint64) [][]int {
+// from state x to state y. The method makes at least the given number of steps from each state, in
+// whole blocks.
+func Observed(t *testing.T, m energy.Model, method sampler.Method, steps int, seed uint64) [][]int {
 	t.Helper()
 	k, err := method.Kernel(context.Background(), m, sampler.BlockSize)
 	require.NoError(t, err)
-	return ObservedKernel(t, m, k, func() {}, draws, seed)
+	return ObservedKernel(t, m, k, func() {}, steps, seed)
 }
 
 // ObservedKernel is like [Observed], but for a kernel that moves a whole block of chains. It calls
-// hook at the start of every step.
-func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, hook func(), draws int, seed uint64) [][]int {
+// hook() before every step.
+func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, hook func(), steps int, seed uint64) [][]int {
 	t.Helper()
 	sites, levels := m.Shape()
 	all := exact.States(sites, levels)
@@ -122,7 +123,7 @@ func ObservedKernel(t *testing.T, m energy.Model, k sampler.Kernel, hook func(),
 			continue // a nil row means that no step was made from x
 		}
 		counts[x] = make([]int, len(all))
-		for range (draws + sampler.BlockSize - 1) / sampler.BlockSize {
+		for range (steps + sampler.BlockSize - 1) / sampler.BlockSize {
 			for s := range sampler.BlockSize {
 				copy(block[s*sites:], all[x])
 			}
@@ -248,13 +249,13 @@ func Distribution(m energy.Model) (free []int, p []float64) {
 	return free, p
 }
 
-// Pinned returns a version of m in which the sites i with keep(i) = false are fixed. The levels of
-// the fixed sites vary from site to site.
-func Pinned(m energy.Model, keep func(i int) bool) energy.Model {
+// Pinned returns a version of m in which the sites i with free(i) = false are fixed. A fixed site i
+// has level ⌊i/2⌋ modulo the number of levels.
+func Pinned(m energy.Model, free func(i int) bool) energy.Model {
 	sites, levels := m.Shape()
 	fixed := map[int]int32{}
 	for i := range sites {
-		if !keep(i) {
+		if !free(i) {
 			fixed[i] = int32(i / 2 % levels)
 		}
 	}

@@ -75,7 +75,7 @@ func (s *Corpus) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, 
 	return s.set.put(ctx, all, func(x []int32) { s.lexicon.Add(x) })
 }
 
-// Settings stores the identity of the file in a checkpoint: see [Set.Settings].
+// Settings calls add with the identity of the file, for use in a checkpoint: see [Set.Settings].
 func (s *Corpus) Settings(add func(name string, value any)) { s.set.Settings(add) }
 
 // Verify checks the file by [Set.Verify] and compares its sequences with the sequences in memory.

@@ -180,15 +180,15 @@ func (s *Set) Add(x []int32) bool {
 // checkpoint calls Recall for the samples of the checkpoint.
 func (s *Set) Recall(x []int32) { s.Add(x) }
 
-// Settings passes the identity of the file to the function add, which records it in a checkpoint.
-// The identity is a number that the file received when it was created; it does not depend on the
-// sequences in the file. A run that is resumed with another file is therefore detected.
+// Settings calls add with the identity of the file, for use in a checkpoint. The identity is a
+// number that the file received when it was created; it does not depend on the sequences in the
+// file. A run that is resumed with another file is therefore detected.
 func (s *Set) Settings(add func(name string, value any)) { add("File", s.identity) }
 
 // importSize is the number of sequences that are written to the file in one transaction.
 const importSize = 1 << 13
 
-// Import adds many sequences to the set, some thousand at a time, and returns how many were new.
+// Import adds many sequences to the set, a few thousand at a time, and returns how many were new.
 // The counted sequences are on disk even if Import returns an error. If a file cannot store a
 // sequence, the error names the sequence. Other errors come from the file or the context. Import
 // does not keep the yielded slices.
@@ -196,9 +196,9 @@ func (s *Set) Import(ctx context.Context, all iter.Seq[[]int32]) (added int, err
 	return s.put(ctx, all, func([]int32) {})
 }
 
-// put implements Import. For every sequence that was new, it calls the function then once the
+// put implements Import. For every sequence that was new, it calls the function notify once the
 // sequence is on disk.
-func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], then func(x []int32)) (added int, err error) {
+func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], notify func(x []int32)) (added int, err error) {
 	var keys [][]byte
 	flush := func() error {
 		var fresh [][]byte
@@ -229,7 +229,7 @@ func (s *Set) put(ctx context.Context, all iter.Seq[[]int32], then func(x []int3
 			if err != nil {
 				return err
 			}
-			then(x)
+			notify(x)
 		}
 		return nil
 	}

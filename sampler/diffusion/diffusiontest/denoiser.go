@@ -41,7 +41,7 @@ type DenoiserOptions struct {
 //   - number: Rows have no NaN, no +Inf and at least one finite weight, unless the state is
 //     impossible under DenoiserOptions.Joint.
 //   - pure: Predicting a batch again gives the same bits, and does not change the batch.
-//   - batch: The rows of a state do not depend on other states, their order or sample numbers.
+//   - batch: The rows of a state do not depend on other states, their order or sample indices.
 //   - timeless: The predictions of an energy.Timeless denoiser do not depend on time.
 //   - posterior: Rows equal log p(x_0,i | x_t) by enumeration, also where tokens are marked clean.
 //     For a leave-one-out denoiser, x_t,i is excluded.

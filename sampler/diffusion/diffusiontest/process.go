@@ -357,7 +357,7 @@ func (c *processChecker) predicted(xt []int32, t float64, loo bool) []float32 {
 }
 
 // each calls check with several states x_t and their predictions, until there is an error. The
-// argument at of check is a pair of times, and x_t is a corruption of x_0 at the first time.
+// first argument of check is a pair of times, and x_t is a corruption of x_0 at the first time.
 func (c *processChecker) each(seed uint64, n int, check func(at [2]float64, x0, xt []int32, v []float32) error) error {
 	r := rand.New(rand.NewPCG(39, seed))
 	for range n {

@@ -65,7 +65,7 @@ type ProjectionOptions struct {
 //   - untouched: A table whose most likely sequence is feasible by a wide margin does not change.
 //   - again: Projecting a second time changes no more than rounding does.
 //   - nearest: The divergence equals the minimum found by enumeration, if the options promise this.
-//   - slots: A projection depends neither on other samples nor on the argument sample of Project.
+//   - slots: A projection depends neither on other samples nor on the sample's index in its batch.
 //   - infeasible: If no feasible sequence has weight, the error wraps constraint.ErrInfeasible.
 //   - draw: A [diffusion.Drawer] draws from the conditional distribution, returns the right log Z,
 //     and does not change v.

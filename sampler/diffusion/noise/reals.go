@@ -64,8 +64,8 @@ func (c LinearBeta) split(t float64) (whole int, rest float64) {
 	return whole, k - float64(whole)
 }
 
-// between returns ᾱ after step number whole and a further fraction, rest, of a step. The value of ᾱ
-// after the whole step is a.
+// between returns ᾱ after a given number of whole steps and a fraction rest of the next step. The
+// argument a is ᾱ after the whole steps.
 func (c LinearBeta) between(a float64, whole int, rest float64) float64 {
 	if rest <= gridTolerance {
 		return a

@@ -90,7 +90,7 @@ type Config struct {
 	// It does not affect results.
 	Workers int
 	Seed    uint64 // seed of the random streams; sample i draws from stream (Seed, i)
-	// First is the number of the first sample. A run in parts gives the same bits as a single run.
+	// First is the index of the first sample. A run in parts gives the same bits as a single run.
 	First int
 	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
 	// Progress, if not nil, is called by Sample after every finished sample, in the goroutine of
@@ -113,8 +113,8 @@ func (c *Config) fill(sites, levels, completions int) error {
 	return cmp.Or(checkSet("Config.Judge", c.Judge), checkSet("Config.Guide", c.Guide), slots.CheckClamp(prefix+"Clamp", c.Clamp, sites, levels))
 }
 
-// Partial is a set that may be unable to judge sequences, such as a constraint.Score. A set whose
-// method Decides returns false is rejected as a judge or a guide.
+// Partial is a set that may be unable to judge sequences, such as a constraint.Score. If its method
+// Decides returns false, the set is rejected as a judge or a guide.
 type Partial interface{ Decides() bool }
 
 var _ Partial = constraint.Score{}

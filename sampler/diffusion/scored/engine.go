@@ -40,8 +40,8 @@ type engine struct {
 	ended func(w *scratch, p *path) (done bool, err error)
 	done  func(p *path)
 
-	next, jobs int    // number of the next job, and number of jobs, in the current run
-	first      int    // number of the sample of job 0 in the current run
+	next, jobs int    // index of the next job, and number of jobs, in the current run
+	first      int    // index of the sample of job 0 in the current run
 	chains     uint64 // bits combined with the number of a sample to select its stream
 
 	reports []Report // reports on the samples of the last call
@@ -336,7 +336,7 @@ func (e *engine) open(x []int32) diffusion.SampleErrors {
 	return make(diffusion.SampleErrors, n)
 }
 
-// sample fills x with samples and errs with their errors. first is the number of the first sample.
+// sample fills x with samples and errs with their errors. first is the index of the first sample.
 func (e *engine) sample(ctx context.Context, x []int32, errs diffusion.SampleErrors, first int) error {
 	finished := 0
 	e.done = func(p *path) {

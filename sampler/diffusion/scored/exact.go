@@ -125,9 +125,9 @@ func (x *Exact) LogProb() (logP, stderr float64) { return x.evidence.Mean() }
 
 // Excess returns an estimate of E(W−c)₊/E(W), where W is the weight of a path and c the cap on
 // weights. This ratio bounds the total variation distance between the samples' distribution and the
-// target (see [Exact]). The result share is the estimate, made from the paths of the samples. The
-// result bound is the number to quote. It is share plus three standard errors, but at least
-// ExactConfig.Excess. Both are NaN if no sample has been made.
+// target (see [Exact]). The first result is an estimate from the paths of the samples. The second
+// result is the first plus three standard errors, but at least ExactConfig.Excess. Quote the
+// second. Both are NaN if no sample has been made.
 func (x *Exact) Excess() (share, bound float64) {
 	share, stderr := x.above.share()
 	return share, max(x.cfg.Excess, share+float64(3*stderr))

@@ -41,8 +41,9 @@ func (p Potential) Validate() error {
 }
 
 // Log stores in logG the values log G_t(x_t). The argument x holds the states x_t, and t holds
-// their times. If a violation is NaN, the value is NaN, and the particles fail with an error. Log
-// panics if Validate returns an error. It is safe for concurrent use if Score and Value are.
+// their times. If a violation is NaN, the value is NaN, and diffusion.Particles reports an error
+// for that sample. Log panics if Validate returns an error. It is safe for concurrent use if Score
+// and Value are.
 func (p Potential) Log(logG []float64, x []int32, t []float64) {
 	if err := p.Validate(); err != nil {
 		panic(err)

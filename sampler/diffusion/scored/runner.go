@@ -51,7 +51,7 @@ const afresh = 16
 
 // New returns a runner that samples from the model by the given process. The steps of the process
 // must be diffusion.Absorbing and diffusion.Renoiser, such as those of Masked. New calls the Bind
-// methods of the process and of the projector, which can take long and stop when ctx ends.
+// methods of the process and of the projector. They can take a long time, but stop when ctx ends.
 //
 // New returns an error in these cases:
 //
@@ -68,7 +68,7 @@ func New(ctx context.Context, model energy.Denoiser[int32], process diffusion.Pr
 	return r, nil
 }
 
-// Len returns the number of the next sample, which is Config.First in a new runner.
+// Len returns the index of the next sample, which is Config.First in a new runner.
 func (r *Runner) Len() int { return r.made }
 
 // Sample fills x with samples, each with one entry per site. The length of x determines the number
@@ -79,8 +79,8 @@ func (r *Runner) Len() int { return r.made }
 // The error is a [diffusion.SampleErrors] if some samples are not feasible. Its entry for such a
 // sample is a *[NotConverged], or an error of the language, the denoiser or the judge.
 //
-// If ctx ends, Sample returns the error of ctx. The entries of unfinished samples are then −1, and
-// the next call begins again with the first sample of this call.
+// If ctx ends, Sample returns the error of ctx. The entries of unfinished samples are then −1. The
+// next call begins with the same sample as the call that ended early.
 func (r *Runner) Sample(ctx context.Context, x []int32) error {
 	errs := r.e.open(x)
 	if err := r.e.sample(ctx, x, errs, r.made); err != nil {
@@ -150,8 +150,8 @@ type Report struct {
 	Predictions int
 }
 
-// NotConverged is the error of a sample for which no feasible state was found. Instead, Sample
-// stores the best state that it found.
+// NotConverged is the error of a sample for which no feasible state was found. Sample then stores
+// the best state that it found.
 type NotConverged struct {
 	Violation float64 // violation of the best state
 	Tries     int     // number of rounds of masking tokens again ([Runner]), or of paths ([Exact])

@@ -90,7 +90,7 @@ type Config struct {
 	// Seed is the seed of the random streams. Particle k of cloud c draws from stream (Seed,
 	// c·Particles + k).
 	Seed  uint64
-	First int // number of the first cloud; a run in parts gives the same bits as a single run
+	First int // index of the first cloud; a run in parts gives the same bits as a single run
 	Meta  any // conditioning, such as a label or a prompt, that is passed to the denoiser
 
 	// Progress, if not nil, is called by Sample, in the goroutine of the call, after every step of

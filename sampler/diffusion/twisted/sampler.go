@@ -28,8 +28,8 @@ import (
 //
 // # Accuracy
 //
-// The table lists energy distances to the conditional distribution, in units of the distance of
-// exact draws. The data are mixtures of five Gaussians in eight dimensions, conditioned on two
+// The table lists energy distances to the conditional distribution. The unit is the mean distance
+// of exact draws. The data are mixtures of five Gaussians in eight dimensions, conditioned on two
 // equations:
 //
 //	closed form       1.9 ± .7   exact draws
@@ -43,7 +43,7 @@ import (
 //	noise-corrected   34         Gaussian.Recompute, projecting in the Euclidean metric
 //
 // The command go test -run Table -table 8 -samples 2000 -seeds 2 -v prints this table. The closed
-// form is exact, so its figure shows the effect of chance. For 10,000 samples in 2, 8 and 16
+// form is exact, so its distance differs from 1 only by chance. For 10,000 samples in 2, 8 and 16
 // dimensions, with up to two inequalities (flag -inequalities), particles are as close as the
 // closed form, up to chance. The weights of modes are within .011 in total variation.
 type Sampler struct {

@@ -33,9 +33,10 @@ type BacktrackConfig struct {
 	Moves int
 }
 
-// Backtrack draws samples within a language by value-guided backtracking (Rohatgi et al. 2025; for
-// masked diffusion MDM-VGB). Each sample is the end of a random walk over partly masked states. A
-// move reveals a random site or masks the last revealed site again. For a state u, let
+// Backtrack draws samples within a language by value-guided backtracking (Rohatgi et al. 2025).
+// Their method for masked diffusion is called MDM-VGB. Each sample is the end of a random walk over
+// partly masked states. A move reveals a random site or masks the last revealed site again. For a
+// state u, let
 //
 //   - Z(u) be the probability of the language under the prediction for u;
 //   - V(u) be the probability of the language given the last token of u, under the prediction made
@@ -49,9 +50,9 @@ type BacktrackConfig struct {
 // the complete states that the walk visits tends to p(x_0 | C) as Visits grows. Here p is the
 // distribution of unmasking one site at a time in random order.
 //
-// The walk gives a small probability to tokens that one prediction excludes but others allow, as
-// diffusion.Particles does. A walk costs one prediction for every new state on its path. Walk i
-// draws from stream (Seed, i).
+// A prediction may exclude a token that a later prediction allows. Z, V and the draws therefore
+// give such tokens a small probability, as in diffusion.Particles. A walk costs one prediction for
+// every new state on its path. Walk i draws from stream (Seed, i).
 type Backtrack struct {
 	e      *slots.Engine[int32]
 	masks  masks
@@ -84,8 +85,8 @@ const (
 )
 
 // NewBacktrack returns a sampler that draws from the model, conditioned on the language of
-// cfg.Projector. It calls the projector's Bind method. Bind can take long, but stops when ctx ends.
-// A walk keeps one prediction per site in memory.
+// cfg.Projector. It calls the projector's Bind method, which can take a long time but stops when
+// ctx ends. A walk keeps one prediction per site in memory.
 //
 // NewBacktrack returns an error in these cases:
 //

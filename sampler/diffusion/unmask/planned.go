@@ -83,8 +83,9 @@ func (p *planned) Next(_ []int32, _ float64, step, steps int, _ *sampler.Stream)
 	return p.after(p.Sites - p.shown)
 }
 
-// Reverse draws a token from the prediction v for every mask, lets the planner rank all sites, and
-// reveals the tokens of the highest-ranked ones. It implements diffusion.Steps.
+// Reverse draws a token from the prediction v for every mask and lets the planner rank all sites.
+// It then reveals the tokens of the highest-ranked sites and masks the others. It implements
+// diffusion.Steps.
 func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.Stream) error {
 	for i, l := range x {
 		p.x0[i] = l
@@ -99,9 +100,9 @@ func (p *planned) Reverse(x []int32, _, v []float32, _, _ float64, r *sampler.St
 	return nil
 }
 
-// Renoise reveals the tokens of the clean sample x0 at the highest-ranked sites. Under a
-// constraint, tokens that are masked again are later drawn jointly with the others, so the sample
-// still satisfies the constraint. It implements diffusion.Renoiser.
+// Renoise reveals the tokens of the clean sample x0 at the highest-ranked sites, and masks all
+// other sites. Under a constraint, later steps draw tokens for these sites jointly, given the
+// revealed tokens, so the sample still satisfies the constraint. It implements diffusion.Renoiser.
 func (p *planned) Renoise(x, x0 []int32, v []float32, _, _ float64, r *sampler.Stream) {
 	p.plan(x, x0, v, r)
 }

@@ -153,7 +153,7 @@ func (p *blocks) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64
 	return p.after(p.Left(x) - p.n)
 }
 
-// EntropyBound reveals in every step as many masks as a bound on their entropies allows
+// EntropyBound reveals many masks in a step if the entropies of their tokens are small
 // (entropy-bounded unmasking, Ben-Hamu et al. 2025). Masks are taken in order of increasing entropy
 // of the prediction. The step reveals the largest set U with
 //

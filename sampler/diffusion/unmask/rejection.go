@@ -62,17 +62,18 @@ const (
 //
 // The excess of a set of paths is Σ(W−c)₊/ΣW. Let ε be RejectionConfig.Excess. A tuning run takes
 // the smallest cap for which the first half of its paths has an excess of at most ε/4. The second
-// half tests this cap: its excess must be at most ε/2. If it is larger, or if there are too few
-// paths, their number is doubled. Finally the cap is raised, if necessary, until the excess of all
-// these paths is at most ε/8. [Rejection.Excess] estimates the bound on TV from the later paths.
+// half tests this cap. It passes if it has enough paths and an excess of at most ε/2. Otherwise the
+// tuning run doubles the number of paths and repeats the test with a new cap. Finally the cap is
+// raised, if necessary, until the excess of all paths of the run is at most ε/8. [Rejection.Excess]
+// estimates the bound on TV from the paths after the tuning run.
 type Rejection struct {
 	paths *slots.Paths
 	cfg   RejectionConfig
 	tuned bool // whether the tuning run is done
 
 	logCap float64
-	first  int // number of the first path in the current batch
-	next   int // number of the next path
+	first  int // index of the first path in the current batch
+	next   int // index of the next path
 	made   int
 	since  int       // number of paths since the last sample
 	queue  [][]int32 // accepted states that have not been returned yet
@@ -81,8 +82,8 @@ type Rejection struct {
 	excess float64        // log Σ(W−c)₊ over the paths after the tuning run
 }
 
-// ExcessError is the error of a [Rejection] whose paths have too unequal weights: their excess over
-// the cap is larger than RejectionConfig.Excess.
+// ExcessError is the error of a [Rejection] if the weights of its paths are too unequal. The paths
+// then have a larger excess over the cap c than the configuration allows (see [Rejection]).
 type ExcessError struct {
 	Excess float64 // share of the total weight of paths above the cap c (see [Rejection])
 	Want   float64 // RejectionConfig.Excess; the tuning run allows half of this share
@@ -98,8 +99,8 @@ func (e *ExcessError) Error() string {
 }
 
 // NewRejection returns a sampler that draws from the model by the given process, conditioned on the
-// language of cfg.Projector. It calls the projector's Bind method, which can take long and stops
-// when ctx ends.
+// language of cfg.Projector. It calls the projector's Bind method, which can take a long time but
+// stops when ctx ends.
 //
 // NewRejection returns an error in these cases:
 //
@@ -177,8 +178,8 @@ func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 //   - It wraps constraint.ErrInfeasible if no path of the tuning run has weight, or if Trials paths
 //     gave no sample.
 //   - It is an [*ExcessError] if the tuning run finds no cap.
-//   - It is an *ExcessError, although x is filled, if the excess of the later paths is larger than
-//     RejectionConfig.Excess.
+//   - It is an *ExcessError, although x is filled, if the excess of the paths after the tuning run
+//     is larger than RejectionConfig.Excess.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	samples(x, r.paths.Sites)
 	if !r.tuned {
@@ -207,7 +208,7 @@ func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	return nil
 }
 
-// run runs n paths. The number of the first path is first.
+// run runs n paths. The index of the first path is first.
 func (r *Rejection) run(ctx context.Context, first, n int) error {
 	r.first = first
 	for i := range n {

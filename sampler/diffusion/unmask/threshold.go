@@ -67,8 +67,8 @@ func (p *threshold) Prior(x []int32, r *sampler.Stream) {
 }
 
 // Next returns the diffusion time at which the expected number of masks is one less than now. Once
-// all masks are revealed, further steps only edit; Next counts them and ends the sample after
-// Passes such steps. It implements diffusion.Steps.
+// all masks are revealed, steps only edit tokens. Next ends the sample after Passes such steps (see
+// [Threshold]). It implements diffusion.Steps.
 func (p *threshold) Next(x []int32, _ float64, _, _ int, _ *sampler.Stream) float64 {
 	left := p.Left(x)
 	if left > 1 {
@@ -131,8 +131,8 @@ func (p *threshold) step(x []int32, raw, v []float32) {
 }
 
 // Renoise reveals those tokens of the clean sample x0 that are likely enough (see [Threshold]). It
-// edits nothing, because conditioned predictions repeat the unmasked tokens. It implements
-// diffusion.Renoiser.
+// never edits an unmasked token, because the conditioned prediction v repeats that token. It
+// implements diffusion.Renoiser.
 func (p *threshold) Renoise(x, x0 []int32, v []float32, _, _ float64, _ *sampler.Stream) {
 	copy(p.token, x0)
 	p.step(x, v, v)

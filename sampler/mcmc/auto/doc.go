@@ -12,11 +12,11 @@
 //
 // # Cost
 //
-// Cost is counted, not measured. Each kernel counts the sites that it visits, evaluates, changes
-// and draws in a step. It multiplies these numbers by fixed unit costs, in nanoseconds on one core
-// (see [sampler.Costed]). The choice therefore depends only on model, method, seed and warm-up. It
-// is the same for any number of workers and on every machine, except for models whose tables are
-// computed by matrix products (see package sampler).
+// Cost is not measured, but computed from counts. Each kernel counts the sites that it visits,
+// evaluates, changes and draws in a step. It multiplies these numbers by fixed unit costs, in
+// nanoseconds on one core (see [sampler.Costed]). The choice therefore depends only on model,
+// method, seed and warm-up. It is the same for any number of workers and on every machine, except
+// for models whose tables are computed by matrix products (see package sampler).
 //
 // For a model from outside the library, auto assumes that an evaluation visits every site. Such a
 // model can state its costs, in nanoseconds, by a method

@@ -74,7 +74,7 @@ func (k *kernel) StepSize() float64 {
 	return 0
 }
 
-// Warning returns, after the choice, the warnings of the trials and of the chosen kernel. It
+// Warning returns the warnings of the trials and of the chosen kernel, or "" before the choice. It
 // implements [sampler.Warner].
 func (k *kernel) Warning() string {
 	if k.phase != decided {
@@ -166,8 +166,8 @@ func (k *kernel) made(info []sampler.Info, x []int32) {
 	}
 }
 
-// Adapt decides which candidate moves the chains next, and lets the current candidate tune itself
-// during tuning. It implements [sampler.Adaptive].
+// Adapt decides which candidate moves the chains next. If the current candidate is being tuned,
+// Adapt also calls the Adapt method of its kernel. It implements [sampler.Adaptive].
 func (k *kernel) Adapt(info []sampler.Info, step, of int) {
 	k.moved = false
 	switch k.phase {

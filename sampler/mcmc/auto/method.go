@@ -48,14 +48,15 @@ import (
 //	τ = 1 + 2 Σ_t ρ_t,  ρ_t = 1 − V_t/(2σ²).
 //
 // Here V_t is the mean square of the function's change over t steps, and σ² is the variance of the
-// function over all chains and candidates. The sum ends at the first negligible ρ_t or at the
-// longest lag; an exponential continues it.
+// function over all chains and candidates. The sum is computed up to the first negligible ρ_t or
+// the longest recorded t. An exponential function of t extrapolates the rest.
 //
 // # Limits
 //
-// Trials make n draws, some hundreds per block. Trials do not find a mode whose probability is
-// below 1/n. In a weak field below the critical temperature, a heat bath may win although only
-// SwendsenWang moves between the modes. Then make SwendsenWang the only candidate.
+// Let n be the number of draws in the trials, a few hundred per block. Trials do not find a mode
+// whose probability is below 1/n. In a weak field below the critical temperature, a heat bath may
+// win although only SwendsenWang moves between the modes. Then make SwendsenWang the only
+// candidate.
 //
 // Candidates must reach all states; trials cannot check this.
 type Method struct {
@@ -285,7 +286,7 @@ type Candidate struct {
 	Left string
 
 	Steps int     // number of steps in trials, from which Cost and Time are computed
-	Cost  float64 // cost of a step of one chain, roughly in nanoseconds; counted, not measured
+	Cost  float64 // cost of a step of one chain, roughly in nanoseconds; estimated from counts, not measured
 	Time  float64 // τ, the number of steps per effectively independent draw; 0 if unknown
 }
 
@@ -293,8 +294,8 @@ type Candidate struct {
 //
 //	10⁹/(Cost·Time),
 //
-// or 0 if the candidate was not tried or Time is unknown. The time is counted, not measured (see
-// Cost).
+// or 0 if the candidate was not tried or Time is unknown. No clock is read: Cost is computed from
+// counts of operations.
 func (c Candidate) Rate() float64 {
 	if c.Steps == 0 || !(c.Cost > 0) || !(c.Time > 0) {
 		return 0

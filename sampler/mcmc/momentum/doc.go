@@ -1,6 +1,6 @@
 // Package momentum samples discrete states with a Gaussian momentum for every site.
 //
-// Use [PDHAMS] for a nearly quadratic energy of some hundred sites, such as a dense Ising model or
+// Use [PDHAMS] for a nearly quadratic energy of a few hundred sites, such as a dense Ising model or
 // a Boltzmann machine. PDHAMS uses the curvature of the energy. [DHAMS] needs only the model's
 // table of energy differences. Both require two levels or an energy.Ordinal model. For other models
 // see package mcmc.

@@ -138,9 +138,9 @@ func (k *kernel) Reset(ctl sampler.Control, x []int32) error {
 // even, because normal numbers are drawn in pairs.
 const refreshed = 1 << 16
 
-// refresh sets the slice now to the momentum of a chain at the beginning of a step, given u, the
-// momentum after the last step. It returns false if it was stopped.
-func (k *kernel) refresh(u, now []float64, r *sampler.Stream) bool {
+// refresh stores in v the momentum of a chain at the beginning of a step, given u, the momentum
+// after the last step. It returns false if it was stopped.
+func (k *kernel) refresh(u, v []float64, r *sampler.Stream) bool {
 	keep, noise := k.persistence, k.noise
 	if !k.began {
 		keep, noise = 0, 1
@@ -153,9 +153,9 @@ func (k *kernel) refresh(u, now []float64, r *sampler.Stream) bool {
 		}
 		first := k.at.Part
 		k.at.Part = min(first+refreshed, len(u))
-		normal.Fill(now[first:k.at.Part], r)
+		normal.Fill(v[first:k.at.Part], r)
 		for i := first; i < k.at.Part; i++ {
-			now[i] = float64(keep*u[i]) + float64(noise*now[i])
+			v[i] = float64(keep*u[i]) + float64(noise*v[i])
 		}
 		k.at.Done(sweep.SiteWork * (k.at.Part - first))
 	}

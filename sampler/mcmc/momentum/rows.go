@@ -82,9 +82,9 @@ func (p *rows) draw(y, x []int32, r *sampler.Stream) (moved int, logq float64) {
 }
 
 // pick returns the level of site i that the uniform number u selects, or −1 if the weights are not
-// defined. The argument at is the current level. If reflect is true, the draw is by reflection, see
-// [DHAMS.Relaxation].
-func (p *rows) pick(i int, at int32, reflect bool, u float64) int32 {
+// defined. The argument level is the current level. If reflect is true, the draw is by reflection,
+// see [DHAMS.Relaxation].
+func (p *rows) pick(i int, level int32, reflect bool, u float64) int32 {
 	row, sum := p.row(i), p.sum[i]
 	if !(sum > 0) {
 		return -1
@@ -92,10 +92,10 @@ func (p *rows) pick(i int, at int32, reflect bool, u float64) int32 {
 	t := float64(u * sum)
 	if reflect {
 		below := 0.0
-		for _, w := range row[:at] {
+		for _, w := range row[:level] {
 			below += float64(w)
 		}
-		t = sum - below - float64((1-u)*float64(row[at]))
+		t = sum - below - float64((1-u)*float64(row[level]))
 	}
 	last := int32(-1)
 	for l, w := range row {

@@ -160,7 +160,7 @@ func (k *kernel) addWide(v, lo, hi reg.VecVirtual) {
 	k.VADDPD(b, hi, hi)
 }
 
-// addLanes adds 16 lanes by halving, and then their sum to total. It destroys acc.
+// addLanes adds 16 lanes pairwise, and then their sum to total. It destroys acc.
 func (k *kernel) addLanes(acc []reg.VecVirtual, total reg.VecVirtual) {
 	a, h := acc[0], k.YMM()
 	y, x := a.AsY(), a.AsX()

@@ -242,7 +242,7 @@ func (k *function) weights(s *weightState, p, w, n x, add func()) {
 	k.next = turns
 }
 
-// addLanes adds 16 lanes by halving and leaves the sum in the first lane of acc[0].
+// addLanes adds 16 lanes pairwise and leaves the sum in the first lane of acc[0].
 func (k *function) addLanes(acc []v) {
 	for j := range 4 {
 		k.op("fadd.2d", acc[j], acc[j], acc[j+4])
