@@ -205,6 +205,20 @@ func TestReferencesAndSpaces(t *testing.T) {
 	require.Equal(t, "JSONSchema", schema(t, `true`, true).String())
 }
 
+// A prepared vocabulary does not change with the slices from which it was made.
+func TestPreparedVocabulary(t *testing.T) {
+	v := text.Vocabulary{Tokens: []string{"tr", "ue", "", "1"}, Padding: []int32{2}}
+	p, err := Prepare(v)
+	require.NoError(t, err)
+	v.Tokens[0], v.Padding[0] = "fal", 3
+	l, err := schema(t, `{"type":"boolean"}`, true).OverPrepared(t.Context(), p)
+	require.NoError(t, err)
+	q := l.Next(l.Next(l.Start(), 0), 1)
+	require.True(t, l.Accepting(q))
+	require.True(t, l.Accepting(l.Next(q, 2)))
+	require.Equal(t, -1, l.Next(l.Start(), 3))
+}
+
 // TestLanguage compares the language over tokens with that of texts.
 func TestLanguage(t *testing.T) {
 	g := schema(t, `{"type":"array","items":{"type":["array","integer"]}}`, true)

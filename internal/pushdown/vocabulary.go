@@ -120,7 +120,7 @@ func Prepare(tokens []string, spells []bool, padding []int32) *Vocabulary {
 	return v
 }
 
-// Order returns the tokens that spell a text, in the order of their texts. The slice is shared
+// Order returns the tokens that [Prepare] sorted, in the order of their texts. The slice is shared
 // with the vocabulary and must not be modified.
 func (v *Vocabulary) Order() []int32 { return v.order }
 
