@@ -56,7 +56,7 @@ type stringAutomaton struct {
 	// state latin before it; nil until needed
 	spelled []int32
 	latin   int32
-	key     []byte  // scratch of find
+	key     []byte  // scratch of lastDigit
 	block   []int32 // block of memory from which the tests of states are cut
 	latest  int32   // last result of find
 
