@@ -18,8 +18,7 @@ type builder struct {
 	turn    int32     // number of states whose edges have been found
 	targets []target  // scratch of edges
 	sets    []int32
-	moves   []numbered // calls and exits of the outcomes that leave the level
-	entered []bool     // starts
+	entered []bool // starts
 	half    []map[outcome]int32
 	padded  []int32 // states with an edge to the last state of the level top, for padding
 	padding int32   // weight of these edges
@@ -42,11 +41,9 @@ type reading struct{ o, row int32 }
 // tokens follow the edge.
 type target struct{ code, rows int32 }
 
-// known is the number, within its state, of the last edge with an outcome, and the turn of the state.
-type known struct{ edge, turn int32 }
-
-// numbered is the number of a call or exit within a level.
-type numbered struct{ level, number int32 }
+// known is what is known of an outcome: the number, within its state, of the last edge with it, and the
+// turn of the state; and 1 + the level of its code, 0 if there is none.
+type known struct{ edge, turn, level, code int32 }
 
 // build returns a builder of the graph g with the outcomes that the lifter has found. It is the
 // lifter's only one.
@@ -54,8 +51,7 @@ func (l *lifter) build(g *Graph) *builder {
 	b := &l.builder
 	b.Graph, b.l, b.turn = g, l, 0
 	b.half = make([]map[outcome]int32, l.m.Levels)
-	b.moves, b.entered = resize(b.moves, len(l.list)), resize(b.entered, len(l.starts))
-	b.known = resize(b.known, int(l.n)+len(l.list))
+	b.known, b.entered = resize(b.known, int(l.n)+len(l.list)), resize(b.entered, len(l.starts))
 	b.padded = b.padded[:0]
 	b.lists.clear()
 	b.unions.clear()
@@ -191,8 +187,11 @@ func (b *builder) edges(lv, q int32) {
 		o := list[i].o
 		x := &b.known[o]
 		if x.turn != b.turn {
-			*x = known{int32(len(b.targets)), b.turn}
-			b.targets = append(b.targets, target{code: b.code(lv, o)})
+			if x.level != lv+1 {
+				x.level, x.code = lv+1, b.code(lv, o)
+			}
+			x.edge, x.turn = int32(len(b.targets)), b.turn
+			b.targets = append(b.targets, target{code: x.code})
 		}
 		list[i].o = x.edge
 		b.targets[x.edge].rows++
@@ -256,16 +255,11 @@ func (b *builder) code(lv, o int32) int32 {
 	if o < b.l.n {
 		return b.state(lv, o)<<2 | int32(Inside)
 	}
-	to, x := b.l.outcome(o), &b.moves[o-b.l.n]
-	if x.level != lv+1 {
-		*x = numbered{level: lv + 1}
-		if to.kind == Call {
-			x.number = b.callOf(lv, to)
-		} else {
-			x.number = b.exitOf(lv, to.a)
-		}
+	to := b.l.outcome(o)
+	if to.kind == Call {
+		return b.callOf(lv, to)<<2 | int32(Call)
 	}
-	return x.number<<2 | int32(to.kind)
+	return b.exitOf(lv, to.a)<<2 | int32(Return)
 }
 
 // weightOf returns the weight of the classes of the given rows of one family.

@@ -11,10 +11,11 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// limit bounds what a lift keeps: the pairs of its effects and rows, and the steps between them.
+// limit bounds what a lift keeps, in units of 8 bytes: the pairs of its effects and rows, and the steps
+// between them. It also bounds the number of edges, and the time of a lift to a third of a second.
 // waiting bounds the number of its waits.
 const (
-	limit   = 1 << 24
+	limit   = 1 << 23
 	waiting = 1 << 22
 )
 

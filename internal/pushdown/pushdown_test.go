@@ -3,6 +3,7 @@ package pushdown
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -348,6 +349,28 @@ func TestLiftReadsEveryToken(t *testing.T) {
 	}
 	require.Greater(t, several, 300)
 	require.Greater(t, called, 1000)
+}
+
+// The classes of a weight ascend, and no two weights have the same classes.
+func TestWeightsDiffer(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 14))
+	shared := 0
+	for range 300 {
+		m, v := randomMachine(r, 1+r.IntN(4)), randomTokens(r, 3, 2+r.IntN(40))
+		g, err := Lift(t.Context(), m, v)
+		require.NoError(t, err)
+		known := map[string]bool{}
+		for w := range int32(g.weights.count()) {
+			classes := g.weights.of(w)
+			require.True(t, slices.IsSorted(classes))
+			require.NotEmpty(t, classes)
+			known[fmt.Sprint(classes)] = true
+		}
+		require.Len(t, known, g.weights.count())
+		_, _, edges := g.Size()
+		shared += edges - len(known)
+	}
+	require.Greater(t, shared, 1000)
 }
 
 // A lift ends before its positions within calls take more memory than its pairs may.
