@@ -76,7 +76,7 @@ func (b *builder) invert() {
 			b.has[r+1]++
 		}
 	}
-	b.member = slices.Grow(b.member[:0], n)[:n]
+	b.member = scratch(b.member, n)
 	b.fill = upTo(b.has, b.fill)
 	fill := b.fill
 	for c, list := range rows.list {
@@ -99,7 +99,7 @@ func upTo(counts, dst []int32) []int32 {
 // readings sorts the outcomes by state.
 func (b *builder) readings() {
 	b.from = resize(b.from, b.m.States()+2) // the state that pad adds has none
-	b.read = slices.Grow(b.read[:0], b.l.pairs)[:b.l.pairs]
+	b.read = scratch(b.read, b.l.pairs)
 	for _, row := range b.l.rows.list {
 		for _, p := range row {
 			b.from[p.q+1]++
@@ -197,7 +197,7 @@ func (b *builder) edges(lv, q int32) {
 		b.targets[x.edge].rows++
 	}
 	// The rows of each edge are parts of one slice.
-	b.sets = slices.Grow(b.sets[:0], len(list))[:len(list)]
+	b.sets = scratch(b.sets, len(list))
 	n := int32(0)
 	for k := range b.targets {
 		n += b.targets[k].rows

@@ -31,7 +31,7 @@ type lifter struct {
 	shape    []int32           // of the row of each state
 	family   []int32           // of each state
 	families int               // number of families
-	next     []int32           // next[c·n+q] is the state after a byte of class c in state q, dead or leave
+	next     []int32           // where the moves of all rows lead: the next state, dead or leave
 	numbers  map[outcome]int32 // of outcomes that leave the level
 	list     []outcome         // outcome n+i is list[i]; outcome q < n is to continue at state q
 	rows     table[pair]       // states and outcomes: what the tokens of a class do to a family
@@ -387,7 +387,7 @@ func (l *lifter) members() (all []int32, m [][]int32, great []uint64) {
 		}
 	}
 	great = append(l.great[:0], l.v.spelled...)
-	class := slices.Grow(l.class[:0], l.v.Tokens())[:l.v.Tokens()]
+	class := scratch(l.class, l.v.Tokens())
 	l.great, l.class = great, class
 	i := int32(0)
 	for _, x := range l.runs {
@@ -449,13 +449,12 @@ func (l *lifter) extend(e int32, class uint8) int32 {
 	pairs := m.list[e]
 	l.work += len(pairs)
 	row, h, nested := l.space.peek(len(pairs)), uint64(0), false
-	to := l.column(class)
 	n := 0
 	for _, x := range pairs {
 		if x.o >= l.n {
 			x.o = l.longer(x.o)
 			nested = true
-		} else if q := to[x.o]; q >= 0 {
+		} else if q := l.step(x.o, class); q >= 0 {
 			x.o = q
 		} else if q == dead {
 			continue
@@ -478,9 +477,11 @@ func (l *lifter) extend(e int32, class uint8) int32 {
 	return id
 }
 
-// column returns the part of next for a byte class.
-func (l *lifter) column(class uint8) []int32 {
-	return l.next[int(class)*int(l.n):][:l.n]
+// step returns the state after a byte of the given class in state q, dead or leave.
+func (l *lifter) step(q int32, class uint8) int32 {
+	r := &l.m.Rows
+	x := r.list[q]
+	return l.next[x.moves+int32(r.slots[int(x.slots)+int(class)])]
 }
 
 // wait returns the position after the first byte of the call or return that state q makes.
@@ -518,8 +519,7 @@ func (l *lifter) loop(e int32) uint64 {
 		}
 		c := first[l.m.Class[b]]
 		if !known[c] {
-			to := l.column(c)
-			known[c], loops[c] = true, !slices.ContainsFunc(pairs, func(x pair) bool { return to[x.o] != x.o })
+			known[c], loops[c] = true, !slices.ContainsFunc(pairs, func(x pair) bool { return l.step(x.o, c) != x.o })
 		}
 		if !loops[c] {
 			set &^= 1 << k
@@ -764,7 +764,7 @@ func newLifter(m *Machine, v *Vocabulary) *lifter {
 
 // release puts the lifter, which must not be used any more, among those that later lifts use.
 func (l *lifter) release() {
-	if max(l.kept, len(l.waits), cap(l.after.list), cap(l.effects.list), cap(l.actions.list), cap(l.next)/2, cap(l.effects.steps)/2, cap(l.actions.steps)/2) > pooled {
+	if max(l.kept, len(l.waits), cap(l.after.list), cap(l.effects.list), cap(l.actions.list), cap(l.next), cap(l.effects.steps)/2, cap(l.actions.steps)/2) > pooled {
 		return
 	}
 	l.v, l.m, l.starts, l.exits = nil, nil, nil, nil
@@ -789,22 +789,15 @@ func (l *lifter) reset(m *Machine, v *Vocabulary) {
 	l.alike.reset(m)
 	l.space.reset()
 	l.lists.reset()
-	l.next = slices.Grow(l.next[:0], n*m.Classes)[:n*m.Classes]
-	l.fill = l.fill[:0] // where the moves lead
-	for _, a := range m.Rows.moves {
-		to := int32(dead)
+	l.next = scratch(l.next, len(m.Rows.moves))
+	for i, a := range m.Rows.moves {
 		switch a.Kind {
+		case Dead:
+			l.next[i] = dead
 		case Inside:
-			to = a.To
+			l.next[i] = a.To
 		case Call, Return:
-			to = leave
-		}
-		l.fill = append(l.fill, to)
-	}
-	for c := range m.Classes {
-		column := l.column(uint8(c))
-		for q, x := range m.Rows.list {
-			column[q] = l.fill[x.moves+int32(m.Rows.slots[int(x.slots)+c])]
+			l.next[i] = leave
 		}
 	}
 	l.divide()
@@ -815,7 +808,7 @@ const few = 4
 
 // divide divides the states into families.
 func (l *lifter) divide() {
-	l.shape, l.family = slices.Grow(l.shape[:0], int(l.n))[:l.n], slices.Grow(l.family[:0], int(l.n))[:l.n]
+	l.shape, l.family = scratch(l.shape, int(l.n)), scratch(l.family, int(l.n))
 	states := resize(l.fill, len(l.m.Rows.width)) // of each shape
 	for q := range l.shape {
 		k := l.m.Rows.shape(int32(q))

@@ -39,6 +39,15 @@ func resize[T any](x []T, n int) []T {
 	return x
 }
 
+// scratch returns n arbitrary entries, those of x if it has as many. Unlike slices.Grow, it need not
+// clear new memory.
+func scratch[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n)
+	}
+	return x[:n]
+}
+
 func (p *panel) begin(first, last, lo, n int, scale []int32) {
 	v := p.level
 	p.first, p.last, p.lo, p.n, p.width, p.scale = first, last, lo, n, (n+15)&^15, scale
