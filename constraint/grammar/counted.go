@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
@@ -23,7 +24,7 @@ var anyString = sync.OnceValue(func() *stringAutomaton {
 type counted struct {
 	a           *stringAutomaton // for strings of any length
 	least, most int32
-	numbering[countedState]
+	algebra.Numbering[countedState]
 }
 
 type countedState struct{ at, count int32 }
@@ -38,16 +39,16 @@ func countedOf(a *stringAutomaton) *counted {
 		spec.least, spec.most = 0, -1
 		c.a = newString(spec)
 	}
-	c.find(countedState{})
+	c.Find(countedState{})
 	return c
 }
 
 func (c *counted) start() int32 { return 0 }
 
-func (c *counted) final(q int32) bool { return c.a.states[c.states[q].at].at == closed }
+func (c *counted) final(q int32) bool { return c.a.states[c.Values[q].at].at == closed }
 
 func (c *counted) next(q int32, b byte) int32 {
-	s := c.states[q]
+	s := c.Values[q]
 	shape, moves := c.a.row(s.at)
 	return c.to(s, moves[c.a.shapes.list[shape].slots[c.a.byteClasses().of[b]]])
 }
@@ -55,7 +56,7 @@ func (c *counted) next(q int32, b byte) int32 {
 // to returns the state to which c.a leads from s when it leads to the state at, −1 if it is dead.
 func (c *counted) to(s countedState, at int32) int32 {
 	if s, ok := c.after(s, at); ok {
-		return c.find(s)
+		return c.Find(s)
 	}
 	return -1
 }
@@ -83,7 +84,7 @@ func (c *counted) after(s countedState, to int32) (countedState, bool) {
 	return s, true
 }
 
-func (s countedState) hash() uint64 {
+func (s countedState) Hash() uint64 {
 	return (uint64(s.at)<<32 | uint64(s.count)) * 0x9E3779B97F4A7C15
 }
 
@@ -92,7 +93,7 @@ func (s countedState) hash() uint64 {
 // number than most, which may be too low, once it has visited more. It returns 0 once the context of the
 // meter has ended.
 func (c *counted) reaches(q int32, most int, m *poll.Meter) int {
-	list, next := []int32{c.states[q].at}, []int32(nil) // states with count characters, and with one more
+	list, next := []int32{c.Values[q].at}, []int32(nil) // states with count characters, and with one more
 	var seen, ahead []int32                             // 1 + the last count with which each state was found
 	mark := func(list, seen []int32, s countedState) ([]int32, []int32) {
 		for int(s.at) >= len(seen) {
@@ -104,13 +105,13 @@ func (c *counted) reaches(q int32, most int, m *poll.Meter) int {
 		seen[s.at] = s.count + 1
 		return append(list, s.at), seen
 	}
-	_, seen = mark(nil, seen, c.states[q])
+	_, seen = mark(nil, seen, c.Values[q])
 	end := c.least // the last count
 	if c.most >= 0 {
 		end = c.most
 	}
 	visited, skipped := int64(0), int64(0)
-	for count := c.states[q].count; count <= end && len(list) > 0; count++ {
+	for count := c.Values[q].count; count <= end && len(list) > 0; count++ {
 		begun := len(list)
 		for i := 0; i < len(list); i++ {
 			if m.Done(64 + 8*len(c.a.byteClasses().some)) {

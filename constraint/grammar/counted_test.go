@@ -89,7 +89,7 @@ func TestReaches(t *testing.T) {
 	}
 	c := countedOf(newString(stringSpec{most: 1 << 20}))
 	require.Greater(t, c.reaches(c.next(0, '"'), 1<<18, nil), 9<<20)
-	require.Less(t, len(c.states), 8)
+	require.Less(t, len(c.Values), 8)
 	third, err := text.Regexp(t.Context(), `(?s).*c.{3}d.*`, text.Bytes(), constraint.Limits{})
 	require.NoError(t, err)
 	c = countedOf(newString(stringSpec{most: 1<<24 - 1, tests: []test{{a: third, want: true}}}))

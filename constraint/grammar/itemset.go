@@ -34,7 +34,7 @@ func (s *itemSet) reset() {
 // slot returns the slot that holds x, or the free one where it belongs.
 func (s *itemSet) slot(x item) *held {
 	last := uint64(len(s.slots) - 1)
-	for i := x.hash() >> 32 & last; ; i = (i + 1) & last {
+	for i := x.Hash() >> 32 & last; ; i = (i + 1) & last {
 		if p := &s.slots[i]; p.turn != s.turn || p.x == x {
 			return p
 		}
@@ -42,7 +42,7 @@ func (s *itemSet) slot(x item) *held {
 }
 
 // hash returns a hash, whose high bits are the best.
-func (x item) hash() uint64 {
+func (x item) Hash() uint64 {
 	return (uint64(uint32(x.node))<<32 | uint64(uint32(x.state))) * 0x9E3779B97F4A7C15
 }
 

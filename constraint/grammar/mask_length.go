@@ -162,7 +162,7 @@ func (l *lengths) least(c configuration) int {
 	}
 	d := int32(never)
 	for _, p := range l.r.itemsOf(c.state) {
-		x := l.r.items.states[p]
+		x := l.r.items.Values[p]
 		here := l.node[x.node]
 		if l.r.n.nodes[x.node].scalar != nil {
 			here = l.rest(x)

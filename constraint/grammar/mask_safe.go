@@ -251,7 +251,7 @@ func (x *safeSearch) characters(at safePlace, whole bool) bool {
 
 // anyDigits reports whether the number can be completed from state q after any further digits.
 func (a *numberAutomaton) anyDigits(q int32) bool {
-	s := &a.states[q]
+	s := &a.Values[q]
 	if s.at != wholePart || a.among != nil || !a.grows(s.negative) {
 		return false
 	}
@@ -362,7 +362,7 @@ func (m *Masks) scalars(c configuration) *mask {
 	var groups [][]item // items that differ only in what follows their automaton
 	var others []item
 	for _, p := range r.itemsOf(c.state) {
-		x := r.items.states[p]
+		x := r.items.Values[p]
 		if r.n.nodes[x.node].scalar == nil {
 			others = append(others, x)
 			continue

@@ -111,7 +111,7 @@ type inString struct {
 // represents anything else, too.
 func (m *Masks) stringAt(q int32) (x inString, ok bool) {
 	for i, p := range m.r.itemsOf(q) {
-		y, ok := m.stringItem(m.r.items.states[p])
+		y, ok := m.stringItem(m.r.items.Values[p])
 		switch {
 		case !ok:
 			return x, false
@@ -247,7 +247,7 @@ func (m *Masks) closed(c configuration) configuration {
 	level := r.states[c.state].level
 	r.set.reset()
 	for _, p := range r.itemsOf(c.state) {
-		at := r.items.states[p]
+		at := r.items.Values[p]
 		a, wanted, _ := r.stringOf(at)
 		end := stringState{at: closed, tests: slices.Clone(a.states[at.state].tests)}
 		clear(end.tests[:wanted])

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 )
 
@@ -96,7 +97,7 @@ type numberAutomaton struct {
 	// computed (see united)
 	good  []bool
 	class []int32
-	numbering[numberState]
+	algebra.Numbering[numberState]
 	latest int32 // last result of find
 }
 
@@ -268,7 +269,7 @@ func (a *numberAutomaton) completes(q int32) (yes, sure bool) {
 		}
 	}
 	beyond := !some && !a.numberSpec.whole // digits beyond the last place violate no divisor
-	s := a.states[q]
+	s := a.Values[q]
 	whole := a.integer || a.numberSpec.whole
 	inWhole := s.at < point && s.at != zeroDigit
 	if inWhole {
@@ -403,13 +404,13 @@ func (a *numberAutomaton) find(s numberState) int32 {
 	if a.free {
 		s = numberState{at: s.at}
 	}
-	if len(a.states) == 0 || a.states[a.latest] != s {
-		a.latest = a.numbering.find(s)
+	if len(a.Values) == 0 || a.Values[a.latest] != s {
+		a.latest = a.Numbering.Find(s)
 	}
 	return a.latest
 }
 
-func (s numberState) hash() uint64 {
+func (s numberState) Hash() uint64 {
 	h := uint64(s.at) | uint64(bit(s.negative)|bit(s.nonzero)<<1|bit(s.zero)<<2)<<8 | uint64(uint16(s.whole))<<16 | uint64(uint16(s.places))<<32
 	h *= 0x9E3779B97F4A7C15
 	h = (h ^ h>>29 ^ uint64(s.rest)) * 0xBF58476D1CE4E5B9
@@ -423,7 +424,7 @@ func (s numberState) hash() uint64 {
 var orders = maphash.MakeSeed()
 
 func (a *numberAutomaton) next(q int32, b byte) int32 {
-	s := a.states[q]
+	s := a.Values[q]
 	isDigit := b >= '0' && b <= '9'
 	switch {
 	case s.at == first && b == '-':
@@ -561,7 +562,7 @@ func (a *numberAutomaton) fractionDigit(s *numberState, b byte) bool {
 }
 
 func (a *numberAutomaton) final(q int32) bool {
-	s := a.states[q]
+	s := a.Values[q]
 	switch s.at {
 	case zeroDigit, wholePart:
 		a.settle(&s)

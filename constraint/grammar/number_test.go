@@ -34,19 +34,19 @@ func TestNumbersComplete(t *testing.T) {
 		a, err := newNumber(spec)
 		require.NoError(t, err)
 		into := map[int32][]int32{}
-		for q := int32(0); int(q) < len(a.states) && len(a.states) < most; q++ {
+		for q := int32(0); int(q) < len(a.Values) && len(a.Values) < most; q++ {
 			for _, b := range []byte("0123456789.-") {
 				if to := a.next(q, b); to >= 0 {
 					into[to] = append(into[to], q)
 				}
 			}
 		}
-		if len(a.states) >= most {
+		if len(a.Values) >= most {
 			continue
 		}
 		var todo []int32
 		live := map[int32]bool{}
-		for q := range int32(len(a.states)) {
+		for q := range int32(len(a.Values)) {
 			if a.final(q) {
 				live[q] = true
 				todo = append(todo, q)
@@ -62,10 +62,10 @@ func TestNumbersComplete(t *testing.T) {
 				}
 			}
 		}
-		for q := range int32(len(a.states)) {
+		for q := range int32(len(a.Values)) {
 			if yes, sure := a.completes(q); sure {
 				answers[yes]++
-				require.Equal(t, live[q], yes, "%+v in state %+v", spec, a.states[q])
+				require.Equal(t, live[q], yes, "%+v in state %+v", spec, a.Values[q])
 			}
 		}
 	}

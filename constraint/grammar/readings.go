@@ -3,6 +3,7 @@ package grammar
 import (
 	"slices"
 
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
@@ -177,7 +178,7 @@ func (r *runs) successor(q int32, class int) (pushdown.Move, error) {
 			}
 		}
 		if r.reads.calls {
-			calls = append(calls, r.n.nodes[r.items.states[p].node].calls...)
+			calls = append(calls, r.n.nodes[r.items.Values[p].node].calls...)
 		}
 	}
 	b := r.classes.some[class]
@@ -189,7 +190,7 @@ func (r *runs) successor(q int32, class int) (pushdown.Move, error) {
 	if open {
 		r.set.reset()
 		for _, y := range next {
-			r.set.add(r.items.states[y])
+			r.set.add(r.items.Values[y])
 		}
 		return r.settle(level, r.find(level)), nil
 	}
@@ -204,10 +205,10 @@ func (r *runs) successor(q int32, class int) (pushdown.Move, error) {
 func (r *runs) reading(p int32) reading {
 	s := &r.reads
 	for len(s.of) <= int(p) {
-		s.of = append(grown(s.of, 1), reading{shape: -1})
+		s.of = append(algebra.Grown(s.of, 1), reading{shape: -1})
 	}
 	if s.of[p].shape < 0 {
-		s.of[p] = r.readingOf(r.items.states[p])
+		s.of[p] = r.readingOf(r.items.Values[p])
 	}
 	return s.of[p]
 }
@@ -236,13 +237,13 @@ func (r *runs) readingOf(x item) reading {
 	for _, to := range moves {
 		switch {
 		case to < 0:
-			s.leads = append(grown(s.leads, 1), none)
+			s.leads = append(algebra.Grown(s.leads, 1), none)
 		case t.final(to):
 			r.set.reset()
 			r.set.put(item{t.node(x.node, to), to})
 			r.lead()
 		default:
-			s.leads = append(grown(s.leads, 1), r.items.find(item{t.node(x.node, to), to}))
+			s.leads = append(algebra.Grown(s.leads, 1), r.items.Find(item{t.node(x.node, to), to}))
 		}
 	}
 	return reading{shape, at}
@@ -254,22 +255,22 @@ func (r *runs) lead() {
 	from, open := len(s.next), len(n.gates) > 0 || !slices.ContainsFunc(n.items, func(x item) bool { return !n.idle(x) })
 	for _, x := range n.items {
 		if open || !n.idle(x) {
-			s.next = append(grown(s.next, 1), r.items.find(x))
+			s.next = append(algebra.Grown(s.next, 1), r.items.Find(x))
 		}
 	}
 	switch len(s.next) - from {
 	case 0:
-		s.leads = append(grown(s.leads, 1), none)
+		s.leads = append(algebra.Grown(s.leads, 1), none)
 		return
 	case 1:
 		if !open {
-			s.leads = append(grown(s.leads, 1), s.next[from])
+			s.leads = append(algebra.Grown(s.leads, 1), s.next[from])
 			s.next = s.next[:from]
 			return
 		}
 	}
 	slices.Sort(s.next[from:])
-	s.leads = append(grown(s.leads, 1), ^int32(len(s.lists)))
+	s.leads = append(algebra.Grown(s.leads, 1), ^int32(len(s.lists)))
 	s.lists = append(s.lists, itemList{int32(from), int32(len(s.next)), open})
 }
 
@@ -288,7 +289,7 @@ func (r *runs) spread(c *byteClasses, slots []uint8) int32 {
 func (r *runs) moved(t *table, q int32) (shape int32, moves []int32) {
 	switch a := t.automaton.(type) {
 	case *counted:
-		from := a.states[q]
+		from := a.Values[q]
 		shape, moves = r.rowOfString(a.a, from.at)
 		for k, to := range moves {
 			moves[k] = a.to(from, to)

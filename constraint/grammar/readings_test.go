@@ -41,11 +41,11 @@ func TestFill(t *testing.T) {
 			require.Equal(t, slow.states[q].ends, fast.states[q].ends)
 			list := map[item]bool{}
 			for _, p := range slow.itemsOf(int32(q)) {
-				list[slow.items.states[p]] = true
+				list[slow.items.Values[p]] = true
 			}
 			for _, p := range fast.itemsOf(int32(q)) {
-				require.True(t, list[fast.items.states[p]])
-				delete(list, fast.items.states[p])
+				require.True(t, list[fast.items.Values[p]])
+				delete(list, fast.items.Values[p])
 			}
 			require.Empty(t, list)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
@@ -278,9 +279,9 @@ func (n *network) numberAt(at int32) *numberAutomaton {
 // that is large or there are no numbers. The second result is the number of states that were made.
 func (a *numberAutomaton) minimal(ctx context.Context, limits constraint.Limits) (automaton, int, error) {
 	d, err := constraint.Compile(ctx, numberBytes{a}, 256, limits)
-	made := len(a.states)
+	made := len(a.Values)
 	if err != nil {
-		a.numbering = numbering[numberState]{}
+		a.Numbering = algebra.Numbering[numberState]{}
 		a.find(numberState{order: strings.Repeat("=", len(a.against))})
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)

@@ -163,7 +163,7 @@ func TestUniteLimits(t *testing.T) {
 			kept++
 		} else {
 			failed++
-			require.Len(t, a.states, 1)
+			require.Len(t, a.Values, 1)
 		}
 	}
 	require.Positive(t, sum)

@@ -79,7 +79,7 @@ func (r *runs) bounded(q int32) bool {
 	if len(parts) != 1 {
 		return false
 	}
-	t, is := r.n.nodes[r.items.states[parts[0]].node].scalar.(*table)
+	t, is := r.n.nodes[r.items.Values[parts[0]].node].scalar.(*table)
 	if !is {
 		return false
 	}
@@ -218,7 +218,7 @@ func (r *runs) alive(c configuration) bool {
 func (r *runs) surely(c configuration) bool {
 	f := &r.under[c.stack]
 	return slices.ContainsFunc(r.itemsOf(c.state), func(p int32) bool {
-		x := r.items.states[p]
+		x := r.items.Values[p]
 		return r.free[x.node] && (f.all || slices.Contains(f.good, r.of[x.node]))
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
@@ -120,7 +121,7 @@ func (a *stringAutomaton) find(s stringState) int32 {
 	p := a.slot(&s)
 	if *p == 0 {
 		s.tests = append(carve(&a.block, len(s.tests)), s.tests...)
-		a.states = append(grown(a.states, 1), s)
+		a.states = append(algebra.Grown(a.states, 1), s)
 		*p = int32(len(a.states))
 	}
 	a.latest = *p - 1
@@ -379,7 +380,7 @@ func (a *stringAutomaton) next(q int32, b byte) int32 {
 // row returns a shape and the next state of q for each of its slots, −1 where it is dead.
 func (a *stringAutomaton) row(q int32) (shape int32, moves []int32) {
 	for len(a.rows) <= int(q) {
-		a.rows = append(grown(a.rows, 1), reading{shape: -1})
+		a.rows = append(algebra.Grown(a.rows, 1), reading{shape: -1})
 	}
 	if a.rows[q].shape < 0 {
 		var row [256]int32
@@ -387,7 +388,7 @@ func (a *stringAutomaton) row(q int32) (shape int32, moves []int32) {
 		a.fill(row[:n], q)
 		slots, moves := a.split.Split(row[:n])
 		a.rows[q] = reading{a.shapes.of(slots), int32(len(a.moves))}
-		a.moves = append(grown(a.moves, len(moves)), moves...)
+		a.moves = append(algebra.Grown(a.moves, len(moves)), moves...)
 	}
 	x := a.rows[q]
 	return x.shape, a.moves[x.at:][:len(a.shapes.list[x.shape].first)]

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/check"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
@@ -35,11 +36,11 @@ type subsets struct {
 	classes *byteClasses // classes of bytes of the network; nil until a move is computed
 	set     itemSet
 	levels  map[string]int32
-	rules   [][]int32       // rules of each level
-	items   numbering[item] // items of all states, by number
-	alone   []int32         // by the number of an item: 1 + the first state that consists of it alone, 0 if there is none
-	slots   []uint64        // all other states by their hash, which is in the high half; the low half is 1 + the state, 0 where there is none
-	many    int             // number of states in slots
+	rules   [][]int32               // rules of each level
+	items   algebra.Numbering[item] // items of all states, by number
+	alone   []int32                 // by the number of an item: 1 + the first state that consists of it alone, 0 if there is none
+	slots   []uint64                // all other states by their hash, which is in the high half; the low half is 1 + the state, 0 where there is none
+	many    int                     // number of states in slots
 	states  []state
 	parts   []int32 // numbers of the items of one state after another
 	codes   []code  // rows of states
@@ -153,7 +154,7 @@ func (s *subsets) find(level int32) int32 {
 	s.set.close()
 	s.next = s.next[:0]
 	for _, x := range s.set.items {
-		s.next = append(s.next, s.items.find(x))
+		s.next = append(s.next, s.items.Find(x))
 	}
 	slices.Sort(s.next)
 	return s.state(level, s.next)
@@ -165,7 +166,7 @@ func (s *subsets) state(level int32, parts []int32) int32 {
 		return -1
 	}
 	if len(parts) == 1 {
-		for len(s.alone) < len(s.items.states) {
+		for len(s.alone) < len(s.items.Values) {
 			s.alone = append(s.alone, 0)
 		}
 		q := &s.alone[parts[0]]
@@ -213,11 +214,11 @@ func (s *subsets) slot(h uint64, is func(q *state) bool) uint64 {
 // add adds a state with the given items and returns its number.
 func (s *subsets) add(level int32, parts []int32) int32 {
 	from := len(s.parts)
-	s.parts = append(grown(s.parts, len(parts)), parts...)
+	s.parts = append(algebra.Grown(s.parts, len(parts)), parts...)
 	q := state{level: level, from: int32(from), to: int32(len(s.parts)), shape: -1}
 	var ends []int32
 	for _, x := range parts {
-		if r := s.n.nodes[s.items.states[x].node].ends; r >= 0 {
+		if r := s.n.nodes[s.items.Values[x].node].ends; r >= 0 {
 			ends = append(ends, r)
 		}
 	}
@@ -225,17 +226,8 @@ func (s *subsets) add(level int32, parts []int32) int32 {
 		slices.Sort(ends)
 		q.ends = s.ending(slices.Compact(ends))
 	}
-	s.states = append(grown(s.states, 1), q)
+	s.states = append(algebra.Grown(s.states, 1), q)
 	return int32(len(s.states)) - 1
-}
-
-// grown returns x with space for n more elements. It doubles the space, because append alone copies
-// large slices five times.
-func grown[E any](x []E, n int) []E {
-	if len(x)+n > cap(x) {
-		return slices.Grow(x, max(64, n, len(x)))
-	}
-	return x
 }
 
 // ending returns the number of a set of rules that end together.
@@ -263,7 +255,7 @@ const (
 
 // memory returns the estimated memory of all states in bytes.
 func (s *subsets) memory() int {
-	return stateBytes*len(s.states) + itemBytes*len(s.items.states) + partBytes*len(s.parts) + moveBytes*len(s.codes)
+	return stateBytes*len(s.states) + itemBytes*len(s.items.Values) + partBytes*len(s.parts) + moveBytes*len(s.codes)
 }
 
 // lonely is the least estimated memory of a state of an item of its own.
@@ -305,7 +297,7 @@ func (s *subsets) code(q int32, b byte) (code, error) {
 // setRow sets the row of state q to a shape and a move for each of its slots.
 func (s *subsets) setRow(q, shape int32, moves []code) {
 	s.states[q].shape, s.states[q].row = shape, int32(len(s.codes))
-	s.codes = append(grown(s.codes, len(moves)), moves...)
+	s.codes = append(algebra.Grown(s.codes, len(moves)), moves...)
 }
 
 // rowOf returns the known moves of state q, one for each slot of the shape of its row.
@@ -342,7 +334,7 @@ func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
 	}
 	var calls []callArc
 	for _, p := range s.itemsOf(q) {
-		x := s.items.states[p]
+		x := s.items.Values[p]
 		v := &s.n.nodes[x.node]
 		if v.scalar != nil {
 			if to := v.scalar.next(x.state, b); to >= 0 {
@@ -397,7 +389,7 @@ func (s *subsets) settle(level, to int32) pushdown.Move {
 // complete reports whether state q ends rules and has no moves.
 func (s *subsets) complete(q int32) bool {
 	for _, p := range s.itemsOf(q) {
-		if v := &s.n.nodes[s.items.states[p].node]; v.scalar != nil || len(v.arcs) > 0 || len(v.calls) > 0 {
+		if v := &s.n.nodes[s.items.Values[p].node]; v.scalar != nil || len(v.arcs) > 0 || len(v.calls) > 0 {
 			return false
 		}
 	}
@@ -704,7 +696,7 @@ func (s *subsets) fewest(q int32, limits constraint.Limits) int {
 	if len(parts) != 1 {
 		return 0
 	}
-	x := s.items.states[parts[0]]
+	x := s.items.Values[parts[0]]
 	t, _ := s.n.nodes[x.node].scalar.(*table)
 	if t == nil {
 		return 0

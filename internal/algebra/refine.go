@@ -73,35 +73,35 @@ type Set [4]uint64
 // for each label in its set. The zero value is empty.
 type Arcs struct {
 	edges  Edges // labelled by the numbers of sets
-	sets   []Set
-	number map[Set]int32
+	sets   Numbering[Set]
 	joined map[[2]int32]int32 // results of Join
 }
 
-// Set returns the number that identifies a set of labels. A new set gets the next number.
-func (a *Arcs) Set(labels Set) int32 {
-	if a.number == nil {
-		a.number, a.joined = map[Set]int32{}, map[[2]int32]int32{}
+// Hash returns a hash of the set.
+func (s Set) Hash() uint64 {
+	h := uint64(0)
+	for _, x := range s {
+		h = (h ^ h>>29 ^ x) * 0xBF58476D1CE4E5B9
 	}
-	i, ok := a.number[labels]
-	if !ok {
-		i = int32(len(a.sets))
-		a.number[labels] = i
-		a.sets = append(a.sets, labels)
-	}
-	return i
+	return h
 }
+
+// Set returns the number that identifies a set of labels. A new set gets the next number.
+func (a *Arcs) Set(labels Set) int32 { return a.sets.Find(labels) }
 
 // Join returns the index of the union of two sets.
 func (a *Arcs) Join(i, j int32) int32 {
 	k := [2]int32{min(i, j), max(i, j)}
 	n, ok := a.joined[k]
 	if !ok {
-		union := a.sets[i]
-		for w, x := range a.sets[j] {
+		union := a.sets.Values[i]
+		for w, x := range a.sets.Values[j] {
 			union[w] |= x
 		}
 		n = a.Set(union)
+		if a.joined == nil {
+			a.joined = map[[2]int32]int32{}
+		}
 		a.joined[k] = n
 	}
 	return n
@@ -111,13 +111,8 @@ func (a *Arcs) Join(i, j int32) int32 {
 // it is a result of [Arcs.Set].
 func (a *Arcs) Add(from, set, to int32) { a.edges.Add(from, set, to) }
 
-// Grow increases the capacity of a by n arcs. It makes space for a number of sets if there are none yet.
-func (a *Arcs) Grow(n, sets int) {
-	a.edges.Grow(n)
-	if a.number == nil {
-		a.number, a.joined = make(map[Set]int32, sets), make(map[[2]int32]int32, sets)
-	}
-}
+// Grow increases the capacity of a by n arcs.
+func (a *Arcs) Grow(n int) { a.edges.Grow(n) }
 
 // Refine is like [Edges.Refine] for the graph with the arcs a and the edges e. Elements with arcs
 // and elements with edges must be in different blocks from the beginning. The labels of arcs are

@@ -1,6 +1,10 @@
 package pushdown
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+)
 
 // flatStates bounds the number of states of a machine in which calls have been expanded.
 const flatStates = 1 << 12
@@ -15,34 +19,41 @@ func (m *Machine) Flat() *Machine {
 	if !slices.ContainsFunc(m.Rows.moves, func(a Move) bool { return a.Kind == Call && !recurs[m.Level[a.To]] }) {
 		return m
 	}
-	f := &flattener{Machine: m, recurs: recurs, frames: []frame{{}}, stacks: map[frame]int32{}, places: map[place]int32{}, symbols: map[symbol]int32{}}
+	f := &flattener{Machine: m, recurs: recurs, frames: []frame{{}}, stacks: map[frame]int32{}, symbols: map[symbol]int32{},
+		levels: slices.Repeat([]int32{-1}, m.Levels)}
 	f.to.Class, f.to.Classes = m.Class, m.Classes
 	f.to.Rows = m.Rows // of the same shapes
 	f.to.Rows.known = nil
 	f.to.Rows.list, f.to.Rows.moves = make([]row, 0, len(m.Rows.list)), make([]Move, 0, len(m.Rows.moves))
-	f.levels = map[int32]int32{}
+	f.to.Level, f.to.Accept = make([]int32, 0, len(m.Level)), make([]bool, 0, len(m.Level))
 	f.at(place{root: m.Level[m.Start], q: m.Start})
-	for i := 0; i < len(f.list); i++ {
-		x := f.list[i]
+	for i := 0; i < len(f.places.Values); i++ {
+		x := f.places.Values[i]
 		r := &f.to.Rows
 		r.list = append(r.list, row{m.Rows.list[x.q].slots, int32(len(r.moves))})
 		for _, a := range m.Rows.of(x.q) {
 			r.moves = append(r.moves, f.move(x, a))
 		}
-		if len(f.list) > flatStates {
+		if len(f.places.Values) > flatStates {
 			return m
 		}
 	}
 	if len(f.frames) == 1 {
 		return m
 	}
-	f.to.Levels = len(f.levels)
 	return &f.to
 }
 
 // place identifies a state of the flattened machine: the machine state q, the stack of expanded
 // calls below it, and the level root that was entered by an actual call, or the top level.
 type place struct{ root, stack, q int32 }
+
+// Hash returns a hash of the place.
+func (x place) Hash() uint64 {
+	h := uint64(uint32(x.root))<<32 | uint64(uint32(x.stack))
+	h *= 0x9E3779B97F4A7C15
+	return (h ^ h>>29 ^ uint64(uint32(x.q))) * 0xBF58476D1CE4E5B9
+}
 
 // frame is the symbol of an expanded call on top of a stack. Number 0 is the empty stack.
 type frame struct{ below, symbol int32 }
@@ -57,24 +68,20 @@ type flattener struct {
 	to      Machine
 	frames  []frame
 	stacks  map[frame]int32
-	list    []place
-	places  map[place]int32
+	places  algebra.Numbering[place]
 	symbols map[symbol]int32
-	levels  map[int32]int32
+	levels  []int32 // numbers of the levels of roots, −1 for those that have none yet
 }
 
 // at returns the state number of a place, and assigns one if necessary.
 func (f *flattener) at(x place) int32 {
-	i, ok := f.places[x]
-	if !ok {
-		i = int32(len(f.list))
-		f.places[x], f.list = i, append(f.list, x)
-		lv, ok := f.levels[x.root]
-		if !ok {
-			lv = int32(len(f.levels))
-			f.levels[x.root] = lv
+	i := f.places.Find(x)
+	if int(i) == len(f.to.Level) {
+		if f.levels[x.root] < 0 {
+			f.levels[x.root] = int32(f.to.Levels)
+			f.to.Levels++
 		}
-		f.to.Level = append(f.to.Level, lv)
+		f.to.Level = append(f.to.Level, f.levels[x.root])
 		f.to.Accept = append(f.to.Accept, x.stack == 0 && x.root == f.Level[f.Start] && f.Accept[x.q])
 	}
 	return i
@@ -133,24 +140,24 @@ func (f *flattener) symbol(x symbol) int32 {
 func (m *Machine) recursive() []bool {
 	n := m.Levels
 	left := make([]bool, n)
-	edges := [2]map[[2]int32]bool{{}, {}} // calls and the other way round
+	var edges [2][]int32 // tails and heads of calls
 	for q, from := range m.Level {
 		for _, a := range m.Rows.of(int32(q)) {
 			if a.Kind == Call {
-				to := m.Level[a.To]
-				edges[0][[2]int32{from, to}], edges[1][[2]int32{to, from}] = true, true
+				edges[0], edges[1] = append(edges[0], from), append(edges[1], m.Level[a.To])
 			}
 		}
 	}
 	for i := range left {
 		left[i] = true
 	}
-	for _, edge := range edges {
-		next, count := make([][]int32, n), make([]int, n)
-		for e := range edge {
-			if left[e[0]] && left[e[1]] {
-				next[e[1]] = append(next[e[1]], e[0])
-				count[e[0]]++
+	for way := range edges { // calls and the other way round
+		tails, heads := edges[way], edges[1-way]
+		first, into := algebra.Group(heads, n)
+		count := make([]int, n)
+		for i, lv := range tails {
+			if left[lv] && left[heads[i]] {
+				count[lv]++
 			}
 		}
 		var list []int32
@@ -163,7 +170,8 @@ func (m *Machine) recursive() []bool {
 			lv := list[len(list)-1]
 			list = list[:len(list)-1]
 			left[lv] = false
-			for _, from := range next[lv] {
+			for _, e := range into[first[lv]:first[lv+1]] {
+				from := tails[e]
 				if count[from]--; count[from] == 0 {
 					list = append(list, from)
 				}

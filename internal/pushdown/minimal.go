@@ -62,7 +62,7 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, partition []i
 		p.used[to] = true
 	}
 	shapes := len(p.Rows.width)
-	arcs.Grow(len(p.Rows.moves), 4*shapes)
+	arcs.Grow(len(p.Rows.moves))
 	sets := make([][]int32, shapes) // of the classes of each slot, by shape
 	leading := slices.Repeat([]union{{number: -1}}, shapes)
 	type kind struct {

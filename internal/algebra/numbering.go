@@ -1,0 +1,50 @@
+package algebra
+
+import "slices"
+
+// Numbering numbers values in the order in which they are first found. Its zero value is empty.
+type Numbering[K Keyed] struct {
+	Values []K     // by number
+	slots  []int32 // 1 + the numbers by hash, 0 where there is none
+}
+
+// Keyed is a value with a hash, whose high half is the best.
+type Keyed interface {
+	comparable
+	Hash() uint64
+}
+
+// Find returns the number of x.
+func (n *Numbering[K]) Find(x K) int32 {
+	if 2*len(n.Values) >= len(n.slots) {
+		n.slots = make([]int32, max(16, 4*len(n.slots)))
+		for i, x := range n.Values {
+			*n.slot(x) = int32(i) + 1
+		}
+	}
+	p := n.slot(x)
+	if *p == 0 {
+		n.Values = append(Grown(n.Values, 1), x)
+		*p = int32(len(n.Values))
+	}
+	return *p - 1
+}
+
+// slot returns the slot that holds the number of x, or the free one where it belongs.
+func (n *Numbering[K]) slot(x K) *int32 {
+	last := uint64(len(n.slots) - 1)
+	for i := x.Hash() >> 32 & last; ; i = (i + 1) & last {
+		if p := &n.slots[i]; *p == 0 || n.Values[*p-1] == x {
+			return p
+		}
+	}
+}
+
+// Grown returns x with space for n more elements. It doubles the space, because append alone copies
+// large slices five times.
+func Grown[E any](x []E, n int) []E {
+	if len(x)+n > cap(x) {
+		return slices.Grow(x, max(64, n, len(x)))
+	}
+	return x
+}
