@@ -50,7 +50,7 @@ func (c *counted) final(q int32) bool { return c.a.states[c.Values[q].at].at == 
 func (c *counted) next(q int32, b byte) int32 {
 	s := c.Values[q]
 	shape, moves := c.a.row(s.at)
-	return c.to(s, moves[c.a.shapes.list[shape].slots[c.a.byteClasses().of[b]]])
+	return c.to(s, moves[c.a.shapes.Slots(shape)[c.a.byteClasses().of[b]]])
 }
 
 // to returns the state to which c.a leads from s when it leads to the state at, −1 if it is dead.

@@ -7,38 +7,10 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/pushdown"
 )
 
-// shapes numbers divisions of the classes of bytes into slots, which are numbered in the order of their
-// first classes.
+// shapes numbers divisions of the classes of bytes into slots.
 type shapes struct {
-	list   []shape
-	number map[string]int32   // by the slots
+	pushdown.Shapes
 	joined map[[2]int32]int32 // results of join
-	block  []uint8            // block of memory from which shapes are cut
-}
-
-type shape struct {
-	slots []uint8 // slot of each class
-	first []uint8 // first class of each slot
-}
-
-// of returns the number of the shape with the given slots.
-func (s *shapes) of(slots []uint8) int32 {
-	i, ok := s.number[string(slots)]
-	if !ok {
-		if s.number == nil {
-			s.number, s.joined = map[string]int32{}, map[[2]int32]int32{}
-		}
-		i = int32(len(s.list))
-		s.number[string(slots)] = i
-		x := shape{append(carve(&s.block, len(slots)), slots...), carve(&s.block, int(slices.Max(slots))+1)}
-		for c, k := range slots {
-			if int(k) == len(x.first) {
-				x.first = append(x.first, uint8(c))
-			}
-		}
-		s.list = append(s.list, x)
-	}
-	return i
 }
 
 // each returns the shape in which each of n classes is a slot.
@@ -47,7 +19,7 @@ func (s *shapes) each(n int) int32 {
 	for c := range n {
 		slots[c] = uint8(c)
 	}
-	return s.of(slots[:n])
+	return s.Find(slots[:n])
 }
 
 // join returns the shape that tells classes apart if one of two shapes does.
@@ -58,14 +30,17 @@ func (s *shapes) join(a, b int32) int32 {
 	k := [2]int32{a, b}
 	i, ok := s.joined[k]
 	if !ok {
-		x, y := s.list[a].slots, s.list[b].slots
+		x, y := s.Slots(a), s.Slots(b)
 		var pairs [256]uint16
 		for c := range x {
 			pairs[c] = uint16(x[c])<<8 | uint16(y[c])
 		}
 		var by pushdown.Splitter[uint16]
 		slots, _ := by.Split(pairs[:len(x)])
-		i = s.of(slots)
+		i = s.Find(slots)
+		if s.joined == nil {
+			s.joined = map[[2]int32]int32{}
+		}
 		s.joined[k] = i
 	}
 	return i
@@ -74,11 +49,11 @@ func (s *shapes) join(a, b int32) int32 {
 // coarser returns a shape without the differences between slots that have the same entry in to.
 func (s *shapes) coarser(a int32, to []uint8) int32 {
 	var slots [256]uint8
-	x := s.list[a].slots
+	x := s.Slots(a)
 	for c, k := range x {
 		slots[c] = to[k]
 	}
-	return s.of(slots[:len(x)])
+	return s.Find(slots[:len(x)])
 }
 
 // reading is what an item does with each byte. It divides the classes of bytes into the slots of a shape.
@@ -122,14 +97,15 @@ func (r *runs) fill(q int32) {
 			at = r.shapes.join(at, x.shape)
 		}
 	}
-	joint := r.shapes.list[at]
+	joint := at
 	v := r.states[q]
 	if v.ends > 0 && v.level != r.states[r.start].level {
 		at = r.shapes.each(n) // the rule may end with bytes that nothing reads, which differ for the caller
 	}
 	row := r.reads.row[:0]
-	for _, c := range r.shapes.list[at].first {
-		if f := joint.first[joint.slots[c]]; f < c && !r.ahead(row[f]) {
+	slots, first := r.shapes.Slots(joint), r.shapes.First(joint)
+	for _, c := range r.shapes.First(at) {
+		if f := first[slots[c]]; f < c && !r.ahead(row[f]) {
 			row = append(row, row[f])
 			continue
 		}
@@ -164,7 +140,7 @@ func (r *runs) successor(q int32, class int) (pushdown.Move, error) {
 	open, sorted, last := false, true, int32(-1)
 	for _, p := range parts {
 		x := r.reads.of[p]
-		if y := r.reads.leads[x.at+int32(r.shapes.list[x.shape].slots[class])]; y >= 0 {
+		if y := r.reads.leads[x.at+int32(r.shapes.Slots(x.shape)[class])]; y >= 0 {
 			sorted = sorted && y > last
 			last = y
 			r.next = append(r.next, y)
@@ -221,7 +197,7 @@ func (r *runs) readingOf(x item) reading {
 	t, is := v.scalar.(*table)
 	if !is {
 		shape := r.plain(v)
-		for _, c := range r.shapes.list[shape].first {
+		for _, c := range r.shapes.First(shape) {
 			b := classes.some[c]
 			r.set.reset()
 			for _, a := range v.arcs {
@@ -281,7 +257,7 @@ func (r *runs) spread(c *byteClasses, slots []uint8) int32 {
 	for i, b := range some {
 		row[i] = slots[c.of[b]]
 	}
-	return r.shapes.of(row[:len(some)])
+	return r.shapes.Find(row[:len(some)])
 }
 
 // moved returns a shape and the next state of t in state q for each of its slots, −1 if it is dead. The
@@ -327,13 +303,13 @@ func (r *runs) rowOfString(a *stringAutomaton, q int32) (shape int32, moves []in
 		if s.shapes == nil {
 			s.shapes = map[*stringAutomaton][]int32{}
 		}
-		for len(list) < len(a.shapes.list) {
+		for len(list) < a.shapes.Len() {
 			list = append(list, -1)
 		}
 		s.shapes[a] = list
 	}
 	if list[of] < 0 {
-		list[of] = r.spread(a.byteClasses(), a.shapes.list[of].slots)
+		list[of] = r.spread(a.byteClasses(), a.shapes.Slots(of))
 	}
 	return list[of], r.moves[:copy(r.moves[:], moves)]
 }
@@ -372,7 +348,7 @@ func (r *runs) plain(v *node) int32 {
 		}
 		c.splitBy(row[:n])
 	}
-	return r.shapes.of(c.of[:n])
+	return r.shapes.Find(c.of[:n])
 }
 
 // scalarMoves sets r.moves to the next state of the automaton a in state q for every class of bytes,

@@ -55,13 +55,13 @@ func TestFill(t *testing.T) {
 // TestShapes refines and coarsens divisions of six classes.
 func TestShapes(t *testing.T) {
 	var s shapes
-	a, b := s.of([]uint8{0, 0, 1, 1, 0, 2}), s.of([]uint8{0, 1, 1, 1, 1, 1})
-	require.Equal(t, a, s.of([]uint8{0, 0, 1, 1, 0, 2}))
-	require.Equal(t, []uint8{0, 2, 5}, s.list[a].first)
+	a, b := s.Find([]uint8{0, 0, 1, 1, 0, 2}), s.Find([]uint8{0, 1, 1, 1, 1, 1})
+	require.Equal(t, a, s.Find([]uint8{0, 0, 1, 1, 0, 2}))
+	require.Equal(t, []uint8{0, 2, 5}, s.First(a))
 	require.Equal(t, a, s.join(a, a))
 	for range 2 { // the second time from memory
 		ab, ba := s.join(a, b), s.join(b, a)
-		require.Equal(t, []uint8{0, 1, 2, 2, 1, 3}, s.list[ab].slots)
+		require.Equal(t, []uint8{0, 1, 2, 2, 1, 3}, s.Slots(ab))
 		require.Equal(t, ab, ba)
 		require.Equal(t, b, s.coarser(ab, []uint8{0, 1, 1, 1}))
 		require.Equal(t, s.each(6), s.join(s.each(6), ab))

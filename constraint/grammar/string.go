@@ -387,11 +387,11 @@ func (a *stringAutomaton) row(q int32) (shape int32, moves []int32) {
 		n := len(a.byteClasses().some)
 		a.fill(row[:n], q)
 		slots, moves := a.split.Split(row[:n])
-		a.rows[q] = reading{a.shapes.of(slots), int32(len(a.moves))}
+		a.rows[q] = reading{a.shapes.Find(slots), int32(len(a.moves))}
 		a.moves = append(algebra.Grown(a.moves, len(moves)), moves...)
 	}
 	x := a.rows[q]
-	return x.shape, a.moves[x.at:][:len(a.shapes.list[x.shape].first)]
+	return x.shape, a.moves[x.at:][:a.shapes.Width(x.shape)]
 }
 
 // fill sets moves to the next state by class of bytes, −1 where it is dead.

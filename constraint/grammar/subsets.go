@@ -306,7 +306,7 @@ func (s *subsets) rowOf(q int32) []code {
 	if v.shape < 0 {
 		return nil
 	}
-	return s.codes[v.row:][:len(s.shapes.list[v.shape].first)]
+	return s.codes[v.row:][:s.shapes.Width(v.shape)]
 }
 
 // known returns the encoded move of state q on b, or unknown if it has not been computed.
@@ -315,7 +315,7 @@ func (s *subsets) known(q int32, b byte) code {
 	if v.shape < 0 {
 		return unknown
 	}
-	return s.codes[v.row+int32(s.shapes.list[v.shape].slots[s.classes.of[b]])]
+	return s.codes[v.row+int32(s.shapes.Slots(v.shape)[s.classes.of[b]])]
 }
 
 // byteClasses returns the classes of bytes that all states treat alike. The result is cached.
@@ -792,10 +792,9 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 		}
 	}
 	n, classes := len(s.states), s.byteClasses()
+	none := s.shapes.Find(make([]uint8, len(classes.some)))
 	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start, Class: classes.of, Classes: len(classes.some),
-		Level: make([]int32, n), Accept: make([]bool, n), Rows: pushdown.NewRows(len(classes.some), n)}
-	shapes := slices.Repeat([]int32{-1}, len(s.shapes.list)) // numbers in m.Rows
-	none := m.Rows.Shape(make([]uint8, m.Classes))
+		Level: make([]int32, n), Accept: make([]bool, n), Rows: pushdown.NewRows(s.shapes.Shapes, n)}
 	var moves []pushdown.Move
 	for q := range s.states {
 		v := &s.states[q]
@@ -817,10 +816,7 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 			}
 			moves = append(moves, a)
 		}
-		if shapes[v.shape] < 0 {
-			shapes[v.shape] = m.Rows.Shape(s.shapes.list[v.shape].slots)
-		}
-		m.Rows.Add(shapes[v.shape], moves...)
+		m.Rows.Add(v.shape, moves...)
 	}
 	for g := range s.waits {
 		if s.meter.Done(64 + len(s.list)) {

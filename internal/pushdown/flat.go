@@ -24,13 +24,13 @@ func (m *Machine) Flat() *Machine {
 	f.to.Class, f.to.Classes = m.Class, m.Classes
 	f.to.Rows = m.Rows // of the same shapes
 	f.to.Rows.known = nil
-	f.to.Rows.list, f.to.Rows.moves = make([]row, 0, len(m.Rows.list)), make([]Move, 0, len(m.Rows.moves))
+	f.to.Rows.rows, f.to.Rows.moves = make([]row, 0, len(m.Rows.rows)), make([]Move, 0, len(m.Rows.moves))
 	f.to.Level, f.to.Accept = make([]int32, 0, len(m.Level)), make([]bool, 0, len(m.Level))
 	f.at(place{root: m.Level[m.Start], q: m.Start})
 	for i := 0; i < len(f.places.Values); i++ {
 		x := f.places.Values[i]
 		r := &f.to.Rows
-		r.list = append(r.list, row{m.Rows.list[x.q].slots, int32(len(r.moves))})
+		r.rows = append(r.rows, row{m.Rows.rows[x.q].slots, int32(len(r.moves))})
 		for _, a := range m.Rows.of(x.q) {
 			r.moves = append(r.moves, f.move(x, a))
 		}

@@ -480,7 +480,7 @@ func (l *lifter) extend(e int32, class uint8) int32 {
 // step returns the state after a byte of the given class in state q, dead or leave.
 func (l *lifter) step(q int32, class uint8) int32 {
 	r := &l.m.Rows
-	x := r.list[q]
+	x := r.rows[q]
 	return l.next[x.moves+int32(r.slots[int(x.slots)+int(class)])]
 }
 
@@ -553,7 +553,7 @@ type partitions struct {
 // reset prepares for a machine.
 func (p *partitions) reset(m *Machine) {
 	p.space.reset()
-	p.list, p.next, p.shapes = p.list[:0], p.next[:0], len(m.Rows.width)
+	p.list, p.next, p.shapes = p.list[:0], p.next[:0], m.Rows.Len()
 	one, single := p.space.take(m.Classes), p.space.take(m.Classes)
 	clear(one)
 	for c := range single {
@@ -585,7 +585,7 @@ func (p *partitions) of(m *Machine, shape []int32, effect []pair) []uint8 {
 			if len(p.next) > refined {
 				return p.list[1]
 			}
-			to = p.refined(at, m.Rows.slotsOf(k))
+			to = p.refined(at, m.Rows.Slots(k))
 			p.next[int(at)*p.shapes+int(k)] = to + 1
 		}
 		if at = to; at == 1 {
@@ -809,7 +809,7 @@ const few = 4
 // divide divides the states into families.
 func (l *lifter) divide() {
 	l.shape, l.family = scratch(l.shape, int(l.n)), scratch(l.family, int(l.n))
-	states := resize(l.fill, len(l.m.Rows.width)) // of each shape
+	states := resize(l.fill, l.m.Rows.Len()) // of each shape
 	for q := range l.shape {
 		k := l.m.Rows.shape(int32(q))
 		l.shape[q] = k

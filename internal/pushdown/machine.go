@@ -51,7 +51,7 @@ func (m *Machine) Check() error {
 	n := int32(len(m.Level))
 	if m.Classes < 1 || int(m.Start) >= len(m.Level) || m.Start < 0 || len(m.Accept) != len(m.Level) || !m.Rows.fit(len(m.Level), m.Classes) {
 		return fmt.Errorf("pushdown: Machine: %d states, %d classes, %d rows, %d of Accept, start %d do not fit",
-			n, m.Classes, len(m.Rows.list), len(m.Accept), m.Start)
+			n, m.Classes, len(m.Rows.rows), len(m.Accept), m.Start)
 	}
 	var used [256]bool
 	for _, c := range m.Class {

@@ -61,7 +61,7 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, partition []i
 		arcs.Add(from, set, to)
 		p.used[to] = true
 	}
-	shapes := len(p.Rows.width)
+	shapes := p.Rows.Len()
 	arcs.Grow(len(p.Rows.moves))
 	sets := make([][]int32, shapes) // of the classes of each slot, by shape
 	leading := slices.Repeat([]union{{number: -1}}, shapes)
@@ -149,8 +149,8 @@ func (u *union) of(slots algebra.Set, sets []int32, arcs *algebra.Arcs) int32 {
 
 // sets returns the numbers of the sets of classes that form the slots of a shape.
 func (p *parts) sets(arcs *algebra.Arcs, shape int32) []int32 {
-	of := make([]algebra.Set, p.Rows.width[shape])
-	for c, k := range p.Rows.slotsOf(shape) {
+	of := make([]algebra.Set, p.Rows.Width(shape))
+	for c, k := range p.Rows.Slots(shape) {
 		of[k][c>>6] |= 1 << (c & 63)
 	}
 	numbers := make([]int32, len(of))
@@ -182,11 +182,11 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 	to := &Machine{Levels: p.Levels, Start: of(p.Start)}
 	states := first[:counts[0]]
 	to.Level, to.Accept = make([]int32, len(states)), make([]bool, len(states))
-	rows, alike := NewRows(p.Classes, len(states)), newColumns(p.Machine) // classes that no state tells apart
+	rows, alike := NewRows(Shapes{}, len(states)), newColumns(p.Machine) // classes that no state tells apart
 	var row []Move
 	var same Splitter[Move]
 	slots := make([]uint8, p.Classes)
-	shapes := slices.Repeat([]int32{-1}, len(p.Rows.width)) // of the new rows, by shape, if no slots are alike
+	shapes := slices.Repeat([]int32{-1}, p.Rows.Len()) // of the new rows, by shape, if no slots are alike
 	for i, q := range states {
 		row = p.led(row[:0], q)
 		for k, a := range row {
@@ -203,11 +203,11 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 		was := p.Rows.shape(q)
 		shape := shapes[was]
 		if len(values) < len(row) || shape < 0 {
-			for c, k := range p.Rows.slotsOf(was) {
+			for c, k := range p.Rows.Slots(was) {
 				slots[c] = of[k]
 			}
-			known := len(rows.width)
-			if shape = rows.Shape(slots); int(shape) == known {
+			known := rows.Len()
+			if shape = rows.Find(slots); int(shape) == known {
 				alike.split(slots)
 			}
 			if len(values) == len(row) {

@@ -73,11 +73,11 @@ func randomMachine(r *rand.Rand, bytes int) *Machine {
 
 // rowsOf returns rows with moves[q·classes+c] as the move of state q on a byte of class c.
 func rowsOf(classes int, moves []Move) Rows {
-	r := NewRows(classes, 0)
+	r := NewRows(Shapes{}, 0)
 	var s Splitter[Move]
 	for row := range slices.Chunk(moves, classes) {
 		slots, values := s.Split(row)
-		r.Add(r.Shape(slots), values...)
+		r.Add(r.Find(slots), values...)
 	}
 	return r
 }
