@@ -792,9 +792,12 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 		}
 	}
 	n, classes := len(s.states), s.byteClasses()
-	none := s.shapes.Find(make([]uint8, len(classes.some)))
+	none, idle := s.shapes.Find(make([]uint8, len(classes.some))), 0 // states that no run reaches
+	for _, v := range s.states {
+		idle += int(bit(v.shape < 0))
+	}
 	m := &pushdown.Machine{Levels: len(s.rules), Start: s.start, Class: classes.of, Classes: len(classes.some),
-		Level: make([]int32, n), Accept: make([]bool, n), Rows: pushdown.NewRows(s.shapes.Shapes, n)}
+		Level: make([]int32, n), Accept: make([]bool, n), Rows: pushdown.NewRows(s.shapes.Shapes, n, len(s.codes)+idle)}
 	var moves []pushdown.Move
 	for q := range s.states {
 		v := &s.states[q]

@@ -26,6 +26,7 @@ func (m *Machine) Flat() *Machine {
 	f.to.Rows.known = nil
 	f.to.Rows.rows, f.to.Rows.moves = make([]row, 0, len(m.Rows.rows)), make([]Move, 0, len(m.Rows.moves))
 	f.to.Level, f.to.Accept = make([]int32, 0, len(m.Level)), make([]bool, 0, len(m.Level))
+	f.places.Values = make([]place, 0, len(m.Level))
 	f.at(place{root: m.Level[m.Start], q: m.Start})
 	for i := 0; i < len(f.places.Values); i++ {
 		x := f.places.Values[i]

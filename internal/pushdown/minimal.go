@@ -182,7 +182,11 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 	to := &Machine{Levels: p.Levels, Start: of(p.Start)}
 	states := first[:counts[0]]
 	to.Level, to.Accept = make([]int32, len(states)), make([]bool, len(states))
-	rows, alike := NewRows(Shapes{}, len(states)), newColumns(p.Machine) // classes that no state tells apart
+	moves := 0
+	for _, q := range states {
+		moves += len(p.Rows.of(q))
+	}
+	rows, alike := NewRows(Shapes{}, len(states), moves), newColumns(p.Machine) // classes that no state tells apart
 	var row []Move
 	var same Splitter[Move]
 	slots := make([]uint8, p.Classes)
@@ -280,8 +284,8 @@ func (c *columns) merged() (of [256]uint8, some []uint8) {
 // It takes time linear in the size of the tables.
 func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 	n, moves := len(m.Level), m.Rows.moves
-	// Where moves come from and lead to, and the symbols of calls; −1 for all others.
-	tail, head, symbol := make([]int32, len(moves)), make([]int32, len(moves)), make([]int32, len(moves))
+	tail, head := make([]int32, len(moves)), make([]int32, len(moves)) // where moves come from and lead to, −1 if to no other state
+	var calls, symbols []int32                                         // moves of kind Call and their symbols
 	live, useful := make([]bool, n), make([]bool, len(m.Resume))
 	list := make([]int32, 0, n)
 	mark := func(q int32) {
@@ -296,14 +300,15 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 	i := 0
 	for q := range int32(n) {
 		for _, a := range m.Rows.of(q) {
-			tail[i], head[i], symbol[i] = q, -1, -1
+			tail[i], head[i] = q, -1
 			switch a.Kind {
 			case Inside:
 				if a.To != q {
 					head[i] = a.To
 				}
 			case Call:
-				head[i], symbol[i] = a.To, a.Symbol
+				head[i] = a.To
+				calls, symbols = append(calls, int32(i)), append(symbols, a.Symbol)
 			case Return:
 				if len(m.Resume) > 0 { // otherwise nothing was called
 					mark(q)
@@ -327,7 +332,7 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 		}
 	}
 	into, incoming := algebra.Group(head, n)
-	callers, calling := algebra.Group(symbol, len(m.Resume))
+	callers, calling := algebra.Group(symbols, len(m.Resume))
 	at, resuming := algebra.Group(resumed, n)
 	for len(list) > 0 {
 		q := list[len(list)-1]
@@ -336,7 +341,7 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 			return nil, meter.Err()
 		}
 		for _, a := range incoming[into[q]:into[q+1]] {
-			if g := symbol[a]; g < 0 || useful[g] {
+			if moves[a].Kind != Call || useful[moves[a].Symbol] {
 				mark(tail[a])
 			}
 		}
@@ -346,8 +351,8 @@ func (m *Machine) living(meter *poll.Meter) ([]bool, error) {
 				continue
 			}
 			useful[g] = true
-			for _, a := range calling[callers[g]:callers[g+1]] {
-				if live[head[a]] {
+			for _, k := range calling[callers[g]:callers[g+1]] {
+				if a := calls[k]; live[head[a]] {
 					mark(tail[a])
 				}
 			}

@@ -73,7 +73,7 @@ func randomMachine(r *rand.Rand, bytes int) *Machine {
 
 // rowsOf returns rows with moves[q·classes+c] as the move of state q on a byte of class c.
 func rowsOf(classes int, moves []Move) Rows {
-	r := NewRows(Shapes{}, 0)
+	r := NewRows(Shapes{}, 0, 0)
 	var s Splitter[Move]
 	for row := range slices.Chunk(moves, classes) {
 		slots, values := s.Split(row)

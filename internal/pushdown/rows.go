@@ -16,9 +16,9 @@ type Rows struct {
 type row struct{ slots, moves int32 }
 
 // NewRows returns an empty table with the given shapes, which it takes over. It reserves memory for the
-// given number of states.
-func NewRows(shapes Shapes, states int) Rows {
-	return Rows{Shapes: shapes, rows: make([]row, 0, states), moves: make([]Move, 0, 3*states)}
+// given numbers of states and moves.
+func NewRows(shapes Shapes, states, moves int) Rows {
+	return Rows{Shapes: shapes, rows: make([]row, 0, states), moves: make([]Move, 0, moves)}
 }
 
 // Add adds the row of the next state, with the given shape and one move for each slot of the shape.
