@@ -1,7 +1,6 @@
 package grammar
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -43,11 +42,7 @@ type stringAutomaton struct {
 	shapes shapes    // divisions of the classes of bytes by rows
 	rows   []reading // results of row: the shape, and where the moves begin in moves; a shape of −1 if not yet needed
 	moves  []int32
-	alive  map[int32]bool // for states within a \u escape, whether some hex digits complete it
-	// by the value of the digits of a \u escape before the last one and the states of the tests: the
-	// value that stands for all with the same effect, or −1 if no last digit completes the escape
-	code  map[uint64]int32 // if there is one test
-	codes map[string]int32 // otherwise
+	alive  []int8 // for states within a \u escape: 1 if some hex digits complete it, −1 if none do, 0 if not known
 	// by the states of the tests before and after each last digit: the value seen first
 	effects map[string]int32
 	rests   *rests // rests of the only test; nil if not measured or not known
@@ -57,7 +52,6 @@ type stringAutomaton struct {
 	// state latin before it; nil until needed
 	spelled []int32
 	latin   int32
-	key     []byte  // scratch of lastDigit
 	block   []int32 // block of memory from which the tests of states are cut
 	latest  int32   // last result of find
 
@@ -94,7 +88,7 @@ const (
 )
 
 func newString(spec stringSpec) *stringAutomaton {
-	a := &stringAutomaton{stringSpec: spec, alive: map[int32]bool{}, code: map[uint64]int32{}, codes: map[string]int32{}, effects: map[string]int32{}}
+	a := &stringAutomaton{stringSpec: spec, effects: map[string]int32{}}
 	s := stringState{}
 	for _, t := range spec.tests {
 		s.tests = append(s.tests, int32(t.a.Start()))
@@ -575,21 +569,7 @@ func (a *stringAutomaton) lastDigit(s stringState) int32 {
 		s.code = 0 // no test depends on the character
 		return a.find(s)
 	}
-	code, ok := int32(0), false
-	if len(s.tests) == 1 {
-		k := uint64(s.code)<<32 | uint64(uint32(s.tests[0]))
-		if code, ok = a.code[k]; !ok {
-			code = a.firstAlike(s)
-			a.code[k] = code
-		}
-	} else {
-		k := appendWords(binary.LittleEndian.AppendUint16(a.key[:0], s.code), s.tests)
-		a.key = k
-		if code, ok = a.codes[string(k)]; !ok {
-			code = a.firstAlike(s)
-			a.codes[string(k)] = code
-		}
-	}
+	code := a.firstAlike(s)
 	if code < 0 {
 		return -1
 	}
@@ -697,8 +677,11 @@ func control(r rune) bool { return r < ' ' && !strings.ContainsRune("\b\f\n\r\t"
 // viable reports whether some hex digits complete the escape at state q with a character that
 // is allowed.
 func (a *stringAutomaton) viable(q int32) bool {
-	if ok, known := a.alive[q]; known {
-		return ok
+	for len(a.alive) <= int(q) {
+		a.alive = append(algebra.Grown(a.alive, 1), 0)
+	}
+	if a.alive[q] != 0 {
+		return a.alive[q] > 0
 	}
 	s := a.states[q]
 	low, n := rune(s.code)<<(4*s.left), rune(1)<<(4*s.left)
@@ -707,7 +690,7 @@ func (a *stringAutomaton) viable(q int32) bool {
 	if spelled := a.afterEscape(s.tests); spelled != nil {
 		_, counts := a.begin(s)
 		ok = counts && (!a.tests[0].want || slices.ContainsFunc(spelled[min(low, 0x100):min(low+n, 0x100)], func(q int32) bool { return q >= 0 }))
-		a.alive[q] = ok
+		a.alive[q] = int8(2*bit(ok)) - 1
 		return ok
 	}
 	for r := low; r < low+n && !ok; r++ {
@@ -718,7 +701,7 @@ func (a *stringAutomaton) viable(q int32) bool {
 			_, ok = a.feedRune(t.tests, r)
 		}
 	}
-	a.alive[q] = ok
+	a.alive[q] = int8(2*bit(ok)) - 1
 	return ok
 }
 
