@@ -724,13 +724,13 @@ type exploration struct {
 
 func (x *exploration) reach(q int32) bool {
 	for len(x.reached) < len(x.states) {
-		x.reached = append(x.reached, false)
+		x.reached = append(algebra.Grown(x.reached, 1), false)
 	}
 	if q < 0 || x.reached[q] {
 		return false
 	}
 	x.reached[q] = true
-	x.list = append(x.list, q)
+	x.list = append(algebra.Grown(x.list, 1), q)
 	return true
 }
 

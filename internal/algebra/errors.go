@@ -1,8 +1,8 @@
 // Package algebra holds the number types and algorithms that the dynamic programs over sequences
 // share. [Number] has an unbounded exponent. [Sums] is a semiring over Numbers, [Best] over
 // log-weights and [Counts] over counts. [Edges.Refine] partitions the elements of a labelled graph;
-// automata are minimised with it. Errors name the weight at which a sum failed, or the site
-// (position in the sequence).
+// automata are minimised with it. [Numbering] numbers values. Errors name the weight at which a sum
+// failed, or the site (position in the sequence).
 package algebra
 
 import "fmt"
