@@ -23,14 +23,15 @@ type builder struct {
 	padded  []int32 // states with an edge to the last state of the level top, for padding
 	padding int32   // weight of these edges
 
-	has    []int32 // classes of row r are member[has[r]:has[r+1]]
-	member []int32
-	lists  table[int32] // classes of each weight
-	single []int32      // 1 + the weight of the classes of each row, 0 if unknown
-	unions table[int32] // lists of several rows
-	union  []int32      // weight of the classes of each list of rows
-	merged []int32      // scratch of weight
-	space  space[int32] // of lists and unions
+	has     []int32 // classes of row r are member[has[r]:has[r+1]]
+	member  []int32
+	lists   table[int32] // classes of each weight
+	single  []int32      // 1 + the weight of the classes of each row, 0 if unknown
+	unions  table[int32] // lists of several rows
+	union   []int32      // weight of the classes of each list of rows
+	merged  []int32      // scratch of weightOf
+	merging int          // number of classes merged since the context was last polled
+	space   space[int32] // of lists and unions
 }
 
 // reading is the outcome, by its number, of the tokens of a row in a state. It then becomes an edge: its
@@ -49,7 +50,7 @@ type known struct{ edge, turn, level, code int32 }
 // lifter's only one.
 func (l *lifter) build(g *Graph) *builder {
 	b := &l.builder
-	b.Graph, b.l, b.turn = g, l, 0
+	b.Graph, b.l, b.turn, b.merging = g, l, 0, 0
 	b.half = make([]map[outcome]int32, l.m.Levels)
 	b.known, b.entered = resize(b.known, int(l.n)+len(l.list)), resize(b.entered, len(l.starts))
 	b.padded = b.padded[:0]
@@ -116,15 +117,16 @@ func (b *builder) readings() {
 }
 
 // grow adds to a level the edges of new states and the returns of new exits. It reports whether it
-// added anything. If the meter's context ends, it stops early.
+// added anything. If the meter's context ends, or the lift keeps too much, it stops early.
 func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 	v := &b.levels[lv]
 	for ; *done < len(v.states); *done++ {
 		grown = true
 		q := v.states[*done]
-		if meter.Done(64 + len(b.readingsOf(q))) {
+		if meter.Done(64+len(b.readingsOf(q))+b.merging) || b.l.kept > limit {
 			return false
 		}
+		b.merging = 0
 		b.edges(lv, q)
 	}
 	for i := 0; i < len(v.groups); i++ {
@@ -281,6 +283,7 @@ func (b *builder) weightOf(rows []int32) int32 {
 		for _, r := range rows {
 			b.merged = append(b.merged, b.classesOf(r)...)
 		}
+		b.merging += len(b.merged)
 		slices.Sort(b.merged)
 		list := b.space.take(len(rows))
 		copy(list, rows)
@@ -304,6 +307,7 @@ func (b *builder) weight(classes []int32) int32 {
 		list := b.space.take(len(classes))
 		copy(list, classes)
 		b.lists.add(h, list)
+		b.l.kept += len(list) / 2
 	}
 	return w
 }
