@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -419,28 +420,43 @@ func TestLiftLimitsOutcomes(t *testing.T) {
 }
 
 // TestLiftLimitsRows lifts a machine of which 1100 states return on r. Each token begins with r and leads
-// the caller to another state, so each has a row of 1100 pairs.
+// the caller to a different state, so each has its own row of 1100 pairs.
 func TestLiftLimitsRows(t *testing.T) {
 	exact.SkipUnderRace(t)
-	const callers, returns, bits = 1 << 14, 1100, 13
+	requireLimited(t, returning(1100, 13), Prepare(words("r", 13), nil, nil), 1100)
+}
+
+// The memory of a lift is proportional to the number of its exits.
+func TestLiftKeepsManyExits(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g := lifted(t, returning(1, 12), Prepare(append(words("r", 12), "\x00"), nil, nil))
+	runtime.ReadMemStats(&after)
+	require.Len(t, g.levels[1].exits, 1<<12)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<26))
+}
+
+// returning returns a machine with the given number of states that return on r. The letters a and b
+// then lead the caller to other states, through a tree of the given depth.
+func returning(returns, depth int32) *Machine {
+	callers := int32(2) << depth
 	m := &Machine{Classes: 4, Levels: 2, Start: 1, Resume: [][]int32{{1}}}
 	m.Class['a'], m.Class['b'], m.Class['r'] = 1, 2, 3
 	var moves []Move
-	for q := range int32(callers) { // state q·2+b follows state q
+	for q := range callers { // state 2q or 2q+1 follows state q
 		row := []Move{{Call, 0, callers}, {}, {}, {}}
 		if q > 0 && 2*q < callers {
 			row[1], row[2] = Move{Inside, 0, 2 * q}, Move{Inside, 0, 2*q + 1}
 		}
 		moves = append(moves, row...)
 	}
-	for q := range int32(returns) {
+	for q := range returns {
 		moves = append(moves, Move{Inside, 0, callers + min(q+1, returns-1)}, Move{}, Move{}, Move{Return, 0, 0})
 	}
-	m.Level = append(make([]int32, callers), slices.Repeat([]int32{1}, returns)...)
+	m.Level = append(make([]int32, callers), slices.Repeat([]int32{1}, int(returns))...)
 	m.Accept = slices.Repeat([]bool{true}, len(m.Level))
 	m.Rows = rowsOf(4, moves)
-	require.NoError(t, m.Check())
-	requireLimited(t, m, Prepare(words("r", bits), nil, nil), returns)
+	return m
 }
 
 // TestLiftLimitsExits returns on r with 400 symbols, so each token r… has 400 exits, all dead.
