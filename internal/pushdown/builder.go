@@ -21,8 +21,8 @@ type builder struct {
 	entered []bool // starts
 	half    []map[outcome]int32
 	leaving []map[outcome]int32 // numbers of the calls and exits of each level
-	padded  []int32 // states with an edge to the last state of the level top, for padding
-	padding int32   // weight of these edges
+	padded  []int32             // states with an edge to the last state of the level top, for padding
+	padding int32               // weight of these edges
 
 	has     []int32 // classes of row r are member[has[r]:has[r+1]]
 	member  []int32
