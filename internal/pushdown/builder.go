@@ -20,17 +20,19 @@ type builder struct {
 	sets    []int32
 	entered []bool // starts
 	half    []map[outcome]int32
-	padded  []int32 // states with an edge to the last state of the level top, for padding
-	padding int32   // weight of these edges
+	leaving []map[outcome]int32 // numbers of the calls and exits of each level
+	padded  []int32             // states with an edge to the last state of the level top, for padding
+	padding int32               // weight of these edges
 
-	has    []int32 // classes of row r are member[has[r]:has[r+1]]
-	member []int32
-	lists  table[int32] // classes of each weight
-	single []int32      // 1 + the weight of the classes of each row, 0 if unknown
-	unions table[int32] // lists of several rows
-	union  []int32      // weight of the classes of each list of rows
-	merged []int32      // scratch of weight
-	space  space[int32] // of lists and unions
+	has     []int32 // classes of row r are member[has[r]:has[r+1]]
+	member  []int32
+	lists   table[int32] // classes of each weight
+	single  []int32      // 1 + the weight of the classes of each row, 0 if unknown
+	unions  table[int32] // lists of several rows
+	union   []int32      // weight of the classes of each list of rows
+	merged  []int32      // scratch of weightOf
+	merging int          // number of classes merged since the context was last polled
+	space   space[int32] // of lists and unions
 }
 
 // reading is the outcome, by its number, of the tokens of a row in a state. It then becomes an edge: its
@@ -49,8 +51,8 @@ type known struct{ edge, turn, level, code int32 }
 // lifter's only one.
 func (l *lifter) build(g *Graph) *builder {
 	b := &l.builder
-	b.Graph, b.l, b.turn = g, l, 0
-	b.half = make([]map[outcome]int32, l.m.Levels)
+	b.Graph, b.l, b.turn, b.merging = g, l, 0, 0
+	b.half, b.leaving = make([]map[outcome]int32, l.m.Levels), make([]map[outcome]int32, l.m.Levels)
 	b.known, b.entered = resize(b.known, int(l.n)+len(l.list)), resize(b.entered, len(l.starts))
 	b.padded = b.padded[:0]
 	b.lists.clear()
@@ -64,7 +66,7 @@ func (l *lifter) build(g *Graph) *builder {
 }
 
 // release lets go of the graph and all that belongs to it.
-func (b *builder) release() { b.Graph, b.l, b.half = nil, nil, nil }
+func (b *builder) release() { b.Graph, b.l, b.half, b.leaving = nil, nil, nil, nil }
 
 // invert finds the classes of each row.
 func (b *builder) invert() {
@@ -116,15 +118,16 @@ func (b *builder) readings() {
 }
 
 // grow adds to a level the edges of new states and the returns of new exits. It reports whether it
-// added anything. If the meter's context ends, it stops early.
+// added anything. If the meter's context ends, or the lift keeps too much, it stops early.
 func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 	v := &b.levels[lv]
 	for ; *done < len(v.states); *done++ {
 		grown = true
 		q := v.states[*done]
-		if meter.Done(64 + len(b.readingsOf(q))) {
+		if meter.Done(64+len(b.readingsOf(q))+b.merging) || b.l.kept > limit {
 			return false
 		}
+		b.merging = 0
 		b.edges(lv, q)
 	}
 	for i := 0; i < len(v.groups); i++ {
@@ -281,6 +284,7 @@ func (b *builder) weightOf(rows []int32) int32 {
 		for _, r := range rows {
 			b.merged = append(b.merged, b.classesOf(r)...)
 		}
+		b.merging += len(b.merged)
 		slices.Sort(b.merged)
 		list := b.space.take(len(rows))
 		copy(list, rows)
@@ -304,6 +308,7 @@ func (b *builder) weight(classes []int32) int32 {
 		list := b.space.take(len(classes))
 		copy(list, classes)
 		b.lists.add(h, list)
+		b.l.kept += len(list) / 2
 	}
 	return w
 }
@@ -311,6 +316,9 @@ func (b *builder) weight(classes []int32) int32 {
 // callOf returns the number within level lv of the call that the outcome o describes, and
 // assigns one if necessary.
 func (b *builder) callOf(lv int32, o outcome) int32 {
+	if i, ok := b.leaving[lv][o]; ok {
+		return i
+	}
 	b.enterStart(o.b)
 	v, callee := &b.levels[lv], b.starts[o.b].level
 	at := slices.IndexFunc(v.groups, func(x group) bool { return x.symbol == o.a && x.callee == callee })
@@ -318,14 +326,19 @@ func (b *builder) callOf(lv int32, o outcome) int32 {
 		at = len(v.groups)
 		v.groups = append(v.groups, group{symbol: o.a, callee: callee})
 	}
-	c := call{int32(at), o.b}
-	if i := slices.Index(v.calls, c); i >= 0 {
-		return int32(i)
-	}
 	i := int32(len(v.calls))
-	v.calls = append(v.calls, c)
+	v.calls = append(v.calls, call{int32(at), o.b})
 	v.groups[at].calls = append(v.groups[at].calls, i)
+	b.leaves(lv, o, i)
 	return i
+}
+
+// leaves notes the number of a call or exit of level lv.
+func (b *builder) leaves(lv int32, o outcome, number int32) {
+	if b.leaving[lv] == nil {
+		b.leaving[lv] = map[outcome]int32{}
+	}
+	b.leaving[lv][o] = number
 }
 
 func (b *builder) enterStart(s int32) {
@@ -340,13 +353,17 @@ func (b *builder) enterStart(s int32) {
 	}
 }
 
+// exitOf returns the number within level lv of exit k of the reader, and assigns one if necessary.
 func (b *builder) exitOf(lv, k int32) int32 {
-	v := &b.levels[lv]
-	if i := slices.Index(v.exits, k); i >= 0 {
-		return int32(i)
+	o := outcome{Return, k, 0}
+	i, ok := b.leaving[lv][o]
+	if !ok {
+		v := &b.levels[lv]
+		i = int32(len(v.exits))
+		v.exits = append(v.exits, k)
+		b.leaves(lv, o, i)
 	}
-	v.exits = append(v.exits, k)
-	return int32(len(v.exits) - 1)
+	return i
 }
 
 // pad adds the state after an accepted text, in which only padding tokens may follow.

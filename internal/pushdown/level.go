@@ -123,23 +123,21 @@ func newPlan(g *Graph, depth []int32) *plan {
 				least[n] = min(least[n], d)
 			}
 			a.nodes = append(a.nodes, nodes)
+			first := len(p.rounds)
 			for n, d := range least {
-				p.add(round{d, int32(lv), int32(i), nodes[n : n+1]})
+				at := first
+				for at < len(p.rounds) && p.rounds[at].depth != d {
+					at++
+				}
+				if at == len(p.rounds) {
+					p.rounds = append(p.rounds, round{depth: d, level: int32(lv), group: int32(i)})
+				}
+				p.rounds[at].nodes = append(p.rounds[at].nodes, nodes[n])
 			}
 		}
 	}
 	slices.SortStableFunc(p.rounds, func(a, b round) int { return cmp.Compare(b.depth, a.depth) })
 	return p
-}
-
-func (p *plan) add(r round) {
-	for i := range p.rounds {
-		if x := &p.rounds[i]; x.depth == r.depth && x.level == r.level && x.group == r.group {
-			x.nodes = append(slices.Clone(x.nodes), r.nodes...)
-			return
-		}
-	}
-	p.rounds = append(p.rounds, r)
 }
 
 // depths returns, for each exit, the largest number of returns that may follow it within its

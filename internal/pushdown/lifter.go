@@ -11,9 +11,9 @@ import (
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
-// limit bounds what a lift keeps, in units of 8 bytes: the pairs of its effects and rows, and the steps
-// between them. It also bounds the number of edges, and the time of a lift to a third of a second.
-// waiting bounds the number of its waits.
+// limit bounds what a lift keeps, in units of 8 bytes: the pairs of its effects and rows, the steps
+// between them, the exits and the classes of its weights. It also bounds the number of edges. The
+// number waiting bounds the waits.
 const (
 	limit   = 1 << 23
 	waiting = 1 << 22
@@ -39,8 +39,6 @@ type lifter struct {
 	runs     []classRun        // of all tokens that spell a text, in the order of their texts
 	sizes    []int32           // number of tokens of each class
 	pairs    int               // number of pairs in rows
-	kept     int               // number of pairs and steps
-	work     int               // since the context was last asked
 
 	effects memory[pair, effect]
 	actions memory[int32, action]
@@ -142,11 +140,9 @@ func (l *lifter) read(ctx context.Context) error {
 			l.work += 64
 			to := l.actions.steps[int(from)*l.m.Classes+int(class)] - 2
 			if to < 0 {
-				if to = l.act(from, class); len(l.waits) > waiting {
-					return &constraint.LimitError{What: "positions in tokens within calls", Value: len(l.waits), Bound: waiting}
-				}
-				if l.kept > limit {
-					return &constraint.LimitError{What: "outcomes of texts in states", Value: l.kept, Bound: limit}
+				to = l.act(from, class)
+				if err := l.full(); err != nil {
+					return err
 				}
 			}
 			l.depth = append(l.depth, to)
@@ -163,6 +159,9 @@ func (l *lifter) read(ctx context.Context) error {
 			}
 		}
 		c := l.classify(v.order[i], l.depth[len(l.depth)-1])
+		if err := l.full(); err != nil {
+			return err
+		}
 		if c >= 0 {
 			l.sizes[c] += int32(same - i)
 		}
@@ -172,6 +171,17 @@ func (l *lifter) read(ctx context.Context) error {
 			l.runs = append(l.runs, classRun{c, int32(same)})
 		}
 		i = same
+	}
+	return nil
+}
+
+// full returns an error if the lift keeps too much.
+func (l *lifter) full() error {
+	switch {
+	case len(l.waits) > waiting:
+		return &constraint.LimitError{What: "positions in tokens within calls", Value: len(l.waits), Bound: waiting}
+	case l.kept > limit:
+		return &constraint.LimitError{What: "outcomes of texts in states", Value: l.kept, Bound: limit}
 	}
 	return nil
 }
@@ -845,7 +855,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 		for lv := range g.levels {
 			again = b.grow(int32(lv), &done[lv], &meter) || again
 		}
-		if err := meter.Poll(); err != nil {
+		if err := cmp.Or(meter.Poll(), l.full()); err != nil {
 			return nil, err
 		}
 	}

@@ -38,6 +38,8 @@ type reader struct {
 	open        []resumption      // of the exits that are being found, one after another
 	starts      []start
 	find        map[start]int32
+	kept        int // memory, see limit
+	work        int // since the context was last polled
 }
 
 // run returns the outcome of reading text in state q. Calls and returns that match inside the
@@ -78,12 +80,17 @@ func (r *reader) run(q int32, text string) outcome {
 	return outcome{Call, open[0].symbol, s}
 }
 
+// exitSize is the memory that an exit takes in a map, in units of 8 bytes.
+const exitSize = 6
+
 // exit returns the index of the exit x, or −1 if every continuation after it is dead. Exits
 // with equal outcomes for every symbol share an index.
 func (r *reader) exit(x exit) int32 {
 	if i, ok := r.exits[x]; ok {
 		return i
 	}
+	r.work += 8 * len(r.m.Resume)
+	r.kept += exitSize
 	first, h := len(r.open), uint64(0)
 	for g, to := range r.m.Resume {
 		if q := to[x.symbol]; q >= 0 {
@@ -101,6 +108,7 @@ func (r *reader) exit(x exit) int32 {
 			row := r.resumptions.take(len(list))
 			copy(row, list)
 			r.after.add(h, row)
+			r.kept += 2 * len(row)
 		}
 	}
 	r.open = r.open[:first]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -416,6 +417,121 @@ func TestLiftLimitsOutcomes(t *testing.T) {
 	var limit *constraint.LimitError
 	require.ErrorAs(t, err, &limit)
 	require.Less(t, limit.Value, limit.Bound+2*n)
+}
+
+// TestLiftLimitsRows lifts a machine of which 1100 states return on r. Each token begins with r and leads
+// the caller to a different state, so each has its own row of 1100 pairs.
+func TestLiftLimitsRows(t *testing.T) {
+	exact.SkipUnderRace(t)
+	requireLimited(t, returning(1100, 13), Prepare(words("r", 13), nil, nil), 1100)
+}
+
+// The memory of a lift is proportional to the number of its exits.
+func TestLiftKeepsManyExits(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g := lifted(t, returning(1, 12), Prepare(append(words("r", 12), "\x00"), nil, nil))
+	runtime.ReadMemStats(&after)
+	require.Len(t, g.levels[1].exits, 1<<12)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<26))
+}
+
+// returning returns a machine with the given number of states that return on r. The letters a and b
+// then lead the caller to other states, through a tree of the given depth.
+func returning(returns, depth int32) *Machine {
+	callers := int32(2) << depth
+	m := &Machine{Classes: 4, Levels: 2, Start: 1, Resume: [][]int32{{1}}}
+	m.Class['a'], m.Class['b'], m.Class['r'] = 1, 2, 3
+	var moves []Move
+	for q := range callers { // state 2q or 2q+1 follows state q
+		row := []Move{{Call, 0, callers}, {}, {}, {}}
+		if q > 0 && 2*q < callers {
+			row[1], row[2] = Move{Inside, 0, 2 * q}, Move{Inside, 0, 2*q + 1}
+		}
+		moves = append(moves, row...)
+	}
+	for q := range returns {
+		moves = append(moves, Move{Inside, 0, callers + min(q+1, returns-1)}, Move{}, Move{}, Move{Return, 0, 0})
+	}
+	m.Level = append(make([]int32, callers), slices.Repeat([]int32{1}, int(returns))...)
+	m.Accept = slices.Repeat([]bool{true}, len(m.Level))
+	m.Rows = rowsOf(4, moves)
+	return m
+}
+
+// TestLiftLimitsExits returns on r with 400 symbols, so each token r… has 400 exits, all dead.
+func TestLiftLimitsExits(t *testing.T) {
+	exact.SkipUnderRace(t)
+	const returns = 400
+	m := &Machine{Classes: 2, Levels: 2, Level: slices.Repeat([]int32{1}, returns+1), Accept: make([]bool, returns+1)}
+	m.Class['r'], m.Level[0], m.Accept[0] = 1, 0, true
+	moves := []Move{{Call, 0, 1}, {}}
+	for q := range int32(returns) {
+		moves = append(moves, Move{Inside, 0, 1 + min(q+1, returns-1)}, Move{Return, q, 0})
+	}
+	m.Resume = [][]int32{slices.Repeat([]int32{-1}, returns)}
+	m.Rows = rowsOf(2, moves)
+	require.NoError(t, m.Check())
+	requireLimited(t, m, Prepare(words("r", 12), nil, nil), exitSize*returns)
+}
+
+// TestLiftLimitsWeights lifts a machine of eight parts that each see only three letters of a token.
+// The tokens then have 50,000 classes, which every state divides among few targets.
+func TestLiftLimitsWeights(t *testing.T) {
+	exact.SkipUnderRace(t)
+	r := rand.New(rand.NewPCG(4, 28))
+	const parts, states, letters = 8, 60, 3
+	m := &Machine{Classes: 1 + parts*(letters+1), Levels: 1, Level: make([]int32, 1+parts*states)}
+	m.Accept = slices.Repeat([]bool{true}, len(m.Level))
+	m.Rows = NewRows(m.Classes, len(m.Level))
+	slots, moves, tokens := make([]uint8, m.Classes), make([]Move, 1+parts), []string{}
+	for p := range parts {
+		m.Class['A'+p] = uint8(1 + p)
+		slots[1+p], moves[1+p] = uint8(1+p), Move{Inside, 0, int32(1 + p*states)}
+		tokens = append(tokens, string(rune('A'+p)))
+	}
+	m.Rows.Add(m.Rows.Shape(slots), moves...)
+	for q := range int32(parts * states) {
+		part, slots, moves := q/states, make([]uint8, m.Classes), []Move{{Inside, 0, 1 + q}}
+		for i := range int32(letters) {
+			class := 1 + parts + part*letters + i
+			m.Class['a'+part*letters+i], slots[class] = uint8(class), uint8(1+i)
+			moves = append(moves, Move{Inside, 0, 1 + part*states + r.Int32N(states)})
+		}
+		m.Rows.Add(m.Rows.Shape(slots), moves...)
+	}
+	require.NoError(t, m.Check())
+	for range 60_000 {
+		b := make([]byte, 4+r.IntN(8))
+		for i := range b {
+			b[i] = 'a' + byte(r.IntN(parts*letters-10*r.IntN(2)))
+		}
+		tokens = append(tokens, string(b))
+	}
+	v := Prepare(tokens, nil, nil)
+	require.NoError(t, newLifter(m, v).read(t.Context()))
+	requireLimited(t, m, v, len(tokens))
+}
+
+// words returns all words of n letters a or b after the given text.
+func words(first string, n int) []string {
+	list := []string{first}
+	for range n {
+		var longer []string
+		for _, x := range list {
+			longer = append(longer, x+"a", x+"b")
+		}
+		list = longer
+	}
+	return list
+}
+
+// requireLimited requires that a lift ends soon after what it keeps exceeds the limit.
+func requireLimited(t *testing.T, m *Machine, v *Vocabulary, most int) {
+	_, err := Lift(t.Context(), m, v)
+	var limit *constraint.LimitError
+	require.ErrorAs(t, err, &limit)
+	require.Less(t, limit.Value, limit.Bound+2*most)
 }
 
 // TestLiftersAreUsedAgain lifts machines with one lifter, which must keep nothing of an earlier lift,
