@@ -1,8 +1,11 @@
 package grammar
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
 	"github.com/stretchr/testify/require"
 )
 
@@ -48,6 +51,34 @@ func TestFill(t *testing.T) {
 				delete(list, fast.items.states[p])
 			}
 			require.Empty(t, list)
+		}
+	}
+}
+
+// Many items that lead to the same many items take little memory and time, and lead there.
+func TestLongLists(t *testing.T) {
+	var b strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&b, ` | [%c] [%c]`, rune(0x4e00+i), rune(0x4e00+i))
+	}
+	g, err := ParseGBNF(t.Context(), `root ::= ("x"`+strings.Repeat(` | [a]?`, 1000)+`) ("y"`+b.String()+`)`, constraint.Limits{})
+	require.NoError(t, err)
+	for text, want := range map[string]bool{"y": true, "ay": true, "a\u4e00\u4e00": true, "\u4fff": false, "a\u4e00\u4e01": false, "x\u4e07\u4e07": true, "aa": false} {
+		require.Equal(t, want, g.Accepts(text), text)
+	}
+	fast, err := g.trim(t.Context(), true)
+	require.NoError(t, err)
+	m, err := fast.explore(t.Context(), "", constraint.Limits{})
+	require.NoError(t, err)
+	require.Less(t, len(fast.reads.next), 20*len(fast.n.nodes))
+	slow, err := g.trim(t.Context(), true)
+	require.NoError(t, err)
+	require.Equal(t, len(fast.states), len(m.Level))
+	for q := int32(0); int(q) < len(fast.states); q++ {
+		for _, b := range fast.byteClasses().some {
+			want, err := slow.subsets.move(q, b)
+			require.NoError(t, err)
+			require.Equal(t, want, fast.decode(fast.known(q, b)), "state %d, byte %q", q, b)
 		}
 	}
 }
