@@ -13,7 +13,14 @@ type shapes struct {
 	number map[string]int32   // by the slots
 	joined map[[2]int32]int32 // results of join
 	block  []uint8            // block of memory from which shapes are cut
+	bytes  int                // estimated memory in bytes
 }
+
+// Estimated memory in bytes of a shape without its slots, and of a result of join.
+const (
+	shapeBytes = 112
+	joinBytes  = 32
+)
 
 type shape struct {
 	slots []uint8 // slot of each class
@@ -36,6 +43,7 @@ func (s *shapes) of(slots []uint8) int32 {
 			}
 		}
 		s.list = append(s.list, x)
+		s.bytes += shapeBytes + 2*len(slots) + len(x.first)
 	}
 	return i
 }
@@ -66,6 +74,7 @@ func (s *shapes) join(a, b int32) int32 {
 		slots, _ := by.Split(pairs[:len(x)])
 		i = s.of(slots)
 		s.joined[k] = i
+		s.bytes += joinBytes
 	}
 	return i
 }

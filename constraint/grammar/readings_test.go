@@ -2,10 +2,14 @@ package grammar
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 )
 
@@ -81,6 +85,40 @@ func TestLongLists(t *testing.T) {
 			require.Equal(t, want, fast.decode(fast.known(q, b)), "state %d, byte %q", q, b)
 		}
 	}
+}
+
+// The estimated memory covers most of the shapes of strings in which no two states continue with the same
+// characters.
+func TestShapesMemory(t *testing.T) {
+	exact.SkipUnderRace(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	var properties []string
+	for p := range 10 {
+		var b strings.Builder
+		for range 400 {
+			b.WriteString("[_")
+			for c := 'A'; c <= 'z'; c++ {
+				if unicode.IsLetter(c) && r.IntN(2) == 0 {
+					b.WriteRune(c)
+				}
+			}
+			b.WriteString("]")
+		}
+		properties = append(properties, fmt.Sprintf(`"p%d":{"type":"string","pattern":"^%s$"}`, p, b.String()))
+	}
+	g, err := JSONSchema(t.Context(), []byte(`{"type":"object","properties":{`+strings.Join(properties, ",")+`},"additionalProperties":false}`), SchemaConfig{})
+	require.NoError(t, err)
+	x, err := g.trim(t.Context(), true)
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	_, err = x.explore(t.Context(), "", constraint.Limits{})
+	require.NoError(t, err)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.HeapAlloc-before.HeapAlloc, uint64(x.memory())*3/2)
+	runtime.KeepAlive(x)
 }
 
 // TestShapes refines and coarsens divisions of six classes.

@@ -261,9 +261,10 @@ const (
 	moveBytes  = 30
 )
 
-// memory returns the estimated memory of all states in bytes.
+// memory returns the estimated memory of all states in bytes. The shapes count twice, because the automata
+// of strings have them, too.
 func (s *subsets) memory() int {
-	return stateBytes*len(s.states) + itemBytes*len(s.items.states) + partBytes*len(s.parts) + moveBytes*len(s.codes)
+	return stateBytes*len(s.states) + itemBytes*len(s.items.states) + partBytes*len(s.parts) + moveBytes*len(s.codes) + 2*s.shapes.bytes
 }
 
 // lonely is the least estimated memory of a state of an item of its own.
