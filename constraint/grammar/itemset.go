@@ -13,6 +13,7 @@ type itemSet struct {
 	slots []held  // hash table of items; a power of 2, more than half of them free
 	turn  uint32  // identifies the slots in use
 	gates []int32 // gates with at least one input in the set, in ascending order
+	most  int     // number of items after which put adds no more, 0 for no bound
 }
 
 // held is a place of a hash table that holds x if it was filled in the current turn.
@@ -50,11 +51,15 @@ func (s *itemSet) has(x item) bool { return s.slot(x).turn == s.turn }
 
 // enter adds the initial item of the node at.
 func (s *itemSet) enter(at int32) {
-	if a := s.n.nodes[at].scalar; a != nil {
-		s.put(item{at, a.start()})
-		return
+	s.put(s.n.initial(at))
+}
+
+// initial returns the initial item of the node at.
+func (n *network) initial(at int32) item {
+	if a := n.nodes[at].scalar; a != nil {
+		return item{at, a.start()}
 	}
-	s.put(item{at, 0})
+	return item{at, 0}
 }
 
 // put adds the item x and all items that can be reached from it without reading a byte.
@@ -73,6 +78,9 @@ func (s *itemSet) put(x item) {
 		return
 	}
 	for _, to := range v.free {
+		if s.most > 0 && len(s.items) > s.most {
+			return
+		}
 		s.enter(to)
 	}
 }

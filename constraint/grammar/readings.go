@@ -13,6 +13,17 @@ type shapes struct {
 	joined map[[2]int32]int32 // results of join
 }
 
+// Estimated memory in bytes of a shape without its slots, and of a result of join.
+const (
+	shapeBytes = 40
+	joinBytes  = 32
+)
+
+// memory returns the estimated memory in bytes for shapes of the given number of classes.
+func (s *shapes) memory(classes int) int {
+	return s.Len()*(shapeBytes+2*classes) + joinBytes*len(s.joined)
+}
+
 // each returns the shape in which each of n classes is a slot.
 func (s *shapes) each(n int) int32 {
 	var slots [256]uint8
@@ -61,11 +72,16 @@ func (s *shapes) coarser(a int32, to []uint8) int32 {
 type reading struct{ shape, at int32 }
 
 // itemList is a list of items, which are those numbered next[from:to], in ascending order. If it is open,
-// gates may add more items.
+// gates may add more items. If it is short, all items that can be reached from them without reading a byte
+// must be added, too.
 type itemList struct {
-	from, to int32
-	open     bool
+	from, to    int32
+	open, short bool
 }
+
+// longest is the largest number of items in a list that is not short. Many items may lead to the same items,
+// and each of them has its own list. TestLongLists has a grammar that needs the bound.
+const longest = 64
 
 // none is the complement of the number of the empty list.
 const none = ^int32(0)
@@ -82,6 +98,7 @@ type readings struct {
 	split  pushdown.Splitter[int32]
 	codes  pushdown.Splitter[code]
 	row    []code // scratch of fill
+	begin  []item // scratch of readingOf
 }
 
 // fill computes all moves of state q, one for each class of bytes that all items treat alike.
@@ -137,7 +154,7 @@ func (r *runs) successor(q int32, class int) (pushdown.Move, error) {
 	}
 	r.next = r.next[:0]
 	var calls []callArc
-	open, sorted, last := false, true, int32(-1)
+	open, short, sorted, last := false, false, true, int32(-1)
 	for _, p := range parts {
 		x := r.reads.of[p]
 		if y := r.reads.leads[x.at+int32(r.shapes.Slots(x.shape)[class])]; y >= 0 {
@@ -146,7 +163,7 @@ func (r *runs) successor(q int32, class int) (pushdown.Move, error) {
 			r.next = append(r.next, y)
 		} else if y != none {
 			l := r.reads.lists[^y]
-			open = open || l.open
+			open, short = open || l.open, short || l.short
 			for _, y := range r.reads.next[l.from:l.to] {
 				sorted = sorted && y > last
 				last = y
@@ -163,10 +180,14 @@ func (r *runs) successor(q int32, class int) (pushdown.Move, error) {
 		return m, err
 	}
 	level := r.states[q].level
-	if open {
+	if open || short {
 		r.set.reset()
 		for _, y := range next {
-			r.set.add(r.items.Values[y])
+			if x := r.items.Values[y]; short {
+				r.set.put(x)
+			} else {
+				r.set.add(x)
+			}
 		}
 		return r.settle(level, r.find(level)), nil
 	}
@@ -199,13 +220,13 @@ func (r *runs) readingOf(x item) reading {
 		shape := r.plain(v)
 		for _, c := range r.shapes.First(shape) {
 			b := classes.some[c]
-			r.set.reset()
+			s.begin = s.begin[:0]
 			for _, a := range v.arcs {
 				if a.low <= b && b <= a.high {
-					r.set.enter(a.to)
+					s.begin = append(s.begin, r.n.initial(a.to))
 				}
 			}
-			r.lead()
+			r.lead(s.begin)
 		}
 		return reading{shape, at}
 	}
@@ -215,9 +236,8 @@ func (r *runs) readingOf(x item) reading {
 		case to < 0:
 			s.leads = append(algebra.Grown(s.leads, 1), none)
 		case t.final(to):
-			r.set.reset()
-			r.set.put(item{t.node(x.node, to), to})
-			r.lead()
+			s.begin = append(s.begin[:0], item{t.node(x.node, to), to})
+			r.lead(s.begin)
 		default:
 			s.leads = append(algebra.Grown(s.leads, 1), r.items.Find(item{t.node(x.node, to), to}))
 		}
@@ -225,12 +245,22 @@ func (r *runs) readingOf(x item) reading {
 	return reading{shape, at}
 }
 
-// lead appends the set under construction to the leads.
-func (r *runs) lead() {
+// lead appends to the leads the given items and all that can be reached from them without reading a byte.
+func (r *runs) lead(begin []item) {
 	s, n := &r.reads, &r.set
-	from, open := len(s.next), len(n.gates) > 0 || !slices.ContainsFunc(n.items, func(x item) bool { return !n.idle(x) })
-	for _, x := range n.items {
-		if open || !n.idle(x) {
+	n.reset()
+	n.most = longest
+	for _, x := range begin {
+		n.put(x)
+	}
+	n.most = 0
+	items, short := n.items, len(n.items) > longest
+	if short {
+		items = begin
+	}
+	from, open := len(s.next), len(n.gates) > 0 || !slices.ContainsFunc(items, func(x item) bool { return !n.idle(x) })
+	for _, x := range items {
+		if open || short || !n.idle(x) {
 			s.next = append(algebra.Grown(s.next, 1), r.items.Find(x))
 		}
 	}
@@ -239,7 +269,7 @@ func (r *runs) lead() {
 		s.leads = append(algebra.Grown(s.leads, 1), none)
 		return
 	case 1:
-		if !open {
+		if !open && !short {
 			s.leads = append(algebra.Grown(s.leads, 1), s.next[from])
 			s.next = s.next[:from]
 			return
@@ -247,7 +277,7 @@ func (r *runs) lead() {
 	}
 	slices.Sort(s.next[from:])
 	s.leads = append(algebra.Grown(s.leads, 1), ^int32(len(s.lists)))
-	s.lists = append(s.lists, itemList{int32(from), int32(len(s.next)), open})
+	s.lists = append(s.lists, itemList{int32(from), int32(len(s.next)), open, short})
 }
 
 // spread returns the shape in which the classes of bytes of an automaton have the given slots.

@@ -1,8 +1,15 @@
 package grammar
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
 	"testing"
+	"unicode"
 
+	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/exact"
 	"github.com/stretchr/testify/require"
 )
 
@@ -50,6 +57,68 @@ func TestFill(t *testing.T) {
 			require.Empty(t, list)
 		}
 	}
+}
+
+// Many items that lead to the same many items take little memory and time, and lead there.
+func TestLongLists(t *testing.T) {
+	var b strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&b, ` | [%c] [%c]`, rune(0x4e00+i), rune(0x4e00+i))
+	}
+	g, err := ParseGBNF(t.Context(), `root ::= ("x"`+strings.Repeat(` | [a]?`, 1000)+`) ("y"`+b.String()+`)`, constraint.Limits{})
+	require.NoError(t, err)
+	for text, want := range map[string]bool{"y": true, "ay": true, "a\u4e00\u4e00": true, "\u4fff": false, "a\u4e00\u4e01": false, "x\u4e07\u4e07": true, "aa": false} {
+		require.Equal(t, want, g.Accepts(text), text)
+	}
+	fast, err := g.trim(t.Context(), true)
+	require.NoError(t, err)
+	m, err := fast.explore(t.Context(), "", constraint.Limits{})
+	require.NoError(t, err)
+	require.Less(t, len(fast.reads.next), 20*len(fast.n.nodes))
+	slow, err := g.trim(t.Context(), true)
+	require.NoError(t, err)
+	require.Equal(t, len(fast.states), len(m.Level))
+	for q := int32(0); int(q) < len(fast.states); q++ {
+		for _, b := range fast.byteClasses().some {
+			want, err := slow.subsets.move(q, b)
+			require.NoError(t, err)
+			require.Equal(t, want, fast.decode(fast.known(q, b)), "state %d, byte %q", q, b)
+		}
+	}
+}
+
+// The estimated memory covers most of the shapes of strings in which no two states continue with the same
+// characters.
+func TestShapesMemory(t *testing.T) {
+	exact.SkipUnderRace(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	var properties []string
+	for p := range 10 {
+		var b strings.Builder
+		for range 400 {
+			b.WriteString("[_")
+			for c := 'A'; c <= 'z'; c++ {
+				if unicode.IsLetter(c) && r.IntN(2) == 0 {
+					b.WriteRune(c)
+				}
+			}
+			b.WriteString("]")
+		}
+		properties = append(properties, fmt.Sprintf(`"p%d":{"type":"string","pattern":"^%s$"}`, p, b.String()))
+	}
+	g, err := JSONSchema(t.Context(), []byte(`{"type":"object","properties":{`+strings.Join(properties, ",")+`},"additionalProperties":false}`), SchemaConfig{})
+	require.NoError(t, err)
+	x, err := g.trim(t.Context(), true)
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	_, err = x.explore(t.Context(), "", constraint.Limits{})
+	require.NoError(t, err)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.HeapAlloc-before.HeapAlloc, uint64(x.memory())*3/2)
+	runtime.KeepAlive(x)
 }
 
 // TestShapes refines and coarsens divisions of six classes.

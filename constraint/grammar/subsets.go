@@ -253,9 +253,14 @@ const (
 	moveBytes  = 30
 )
 
-// memory returns the estimated memory of all states in bytes.
+// memory returns the estimated memory of all states in bytes. The shapes count twice, because the automata
+// of strings have them, too.
 func (s *subsets) memory() int {
-	return stateBytes*len(s.states) + itemBytes*len(s.items.Values) + partBytes*len(s.parts) + moveBytes*len(s.codes)
+	shapes := 0
+	if s.classes != nil {
+		shapes = s.shapes.memory(len(s.classes.some))
+	}
+	return stateBytes*len(s.states) + itemBytes*len(s.items.Values) + partBytes*len(s.parts) + moveBytes*len(s.codes) + 2*shapes
 }
 
 // lonely is the least estimated memory of a state of an item of its own.
