@@ -139,6 +139,7 @@ func (b *blocks) choose() {
 		n += b.size(i)
 	}
 	step := n/16 + 1
+	b.sampled = make([]int32, 0, 16)
 	var scratch list
 	for i := range int32(b.count()) {
 		n := b.size(i)
@@ -194,8 +195,8 @@ func (b *blocks) tokens(i int32, scratch *list) []int32 {
 	return scratch[:n]
 }
 
-// list has room for the tokens of a block, and for seven more.
-type list [blockSize + 7]int32
+// list is scratch for the tokens of a block.
+type list [blockSize]int32
 
 // places lists the bits of each byte that are set.
 var places = func() (places [256][8]uint8) {
