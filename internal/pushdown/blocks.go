@@ -1,6 +1,7 @@
 package pushdown
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
@@ -12,35 +13,33 @@ import (
 // a draw reads the sums of the blocks and then only one block.
 const blockSize = simd.MarkBlock
 
-// blocks holds the tokens of all classes, divided into blocks. If one class has most tokens, the
-// terms of all tokens are computed in the order of the row, which is much faster than to gather
-// weights: see stretch.
+// blocks holds the tokens of all classes, divided into blocks of at most blockSize tokens. If one class
+// has most tokens, only the set of its tokens is stored. Its blocks are the parts of this set among
+// blockSize consecutive tokens. The terms of all tokens are then computed in the order of the row, which
+// is much faster than to gather weights: see stretch.
 type blocks struct {
-	token []int32 // tokens, ordered by class
-	from  []int32 // block b is token[from[b]:from[b+1]]
+	token []int32 // tokens of the classes that are stored as lists, ordered by class
+	from  []int32 // block b is token[from[b]:from[b+1]], unless it is a part of the set
 	class []int32 // the blocks of class k are class[k]…class[k+1]−1
 
-	stretches []stretch // nil unless a class has most tokens
+	great     int     // the class that is stored as a set, −1 if there is none
+	mark      []uint8 // set of its tokens, see simd.ExpMarked
+	sampled   []int32 // some tokens of all classes
+	stretches []stretch
+	parts     []part
+	at        []uint16 // places in their stretch of the tokens that are in no part
+	to        []int32  // blocks of these tokens
 }
 
-// stretch holds up to block consecutive tokens. A block holds the tokens of the greatest class among
-// blockSize consecutive tokens. Each other class has blocks of blockSize tokens, of which the last may
-// have fewer.
+// stretch holds up to block consecutive tokens. Its parts, and its tokens that are in no part, follow
+// those of the previous stretch.
 type stretch struct {
 	first, end int32
-	mark       []uint8 // tokens of the greatest class, see simd.ExpMarked
-	great      int32   // first block of the greatest class
-
-	parts []part   // of the other blocks that have many tokens in the stretch
-	at    []uint16 // places of all other tokens in the stretch
-	to    []int32  // blocks of these tokens
+	parts, at  int32 // ends of its own
 }
 
-// part is a block, and the places of its tokens in a stretch.
-type part struct {
-	block int32
-	at    []uint16
-}
+// part means that the tokens token[from:to], which are in one stretch, are in a block.
+type part struct{ block, from, to int32 }
 
 // partSize is the least size of a part. The terms of fewer tokens are added to the sum of their block
 // one by one, which is faster.
@@ -57,89 +56,157 @@ var (
 	ones = slices.Repeat([]float64{1}, blockSize)
 )
 
-// newBlocks returns the blocks of a graph. The slice token holds the tokens of all classes in order. If
-// a class has most tokens, then most is the set of them.
-func newBlocks(g *Graph, token []int32, most []uint64) blocks {
-	b := blocks{token: token, from: []int32{0}}
-	great, all := 0, g.Tokens()
-	for k, tokens := range g.members {
-		if len(tokens) > len(g.members[great]) {
-			great = k
-		}
-	}
-	b.from = slices.Grow(b.from, len(g.members)+all/blockSize+1)
-	if len(g.members) > 0 && len(g.members[great]) > all/2 {
-		b.stretches = make([]stretch, (all+block-1)/block)
-		for i := range b.stretches {
-			first, end := i*block, min((i+1)*block, all)
-			others := end - first
-			for _, set := range most[first/64 : (end+63)/64] {
-				others -= bits.OnesCount64(set)
-			}
-			b.stretches[i] = stretch{first: int32(first), end: int32(end), mark: make([]uint8, (end-first+7)/8),
-				at: make([]uint16, 0, others), to: make([]int32, 0, others)}
-		}
-	}
-	for k, tokens := range g.members {
+// newBlocks returns the blocks of classes with the given numbers of tokens. If a class has more than half
+// of all tokens, then great is its index and set the set of its tokens, otherwise great is −1. The slice
+// token holds the tokens of the other classes in order.
+func newBlocks(all int, sizes []int32, great int, set []uint64, token []int32) blocks {
+	b := blocks{token: token, great: great, from: make([]int32, 1, len(sizes)+all/blockSize+2), class: make([]int32, 0, len(sizes)+1)}
+	for k, size := range sizes {
 		b.class = append(b.class, int32(b.count()))
-		if b.stretches != nil && k == great {
-			b.addGreatest(most)
-			continue
-		}
-		for tokens := range slices.Chunk(tokens, blockSize) {
-			i := int32(b.count())
-			b.add(len(tokens))
-			for b.stretches != nil && len(tokens) > 0 {
-				tokens = b.stretches[tokens[0]/block].add(i, tokens)
+		if k == great {
+			b.mark = make([]uint8, (all+blockSize-1)/blockSize*(blockSize/8))
+			for i, s := range set {
+				binary.LittleEndian.PutUint64(b.mark[8*i:], s)
 			}
+			size = 0
+			for range len(b.mark) / (blockSize / 8) {
+				b.from = append(b.from, b.from[b.count()])
+			}
+		}
+		for ; size > 0; size -= blockSize {
+			b.from = append(b.from, b.from[b.count()]+min(size, blockSize))
 		}
 	}
 	b.class = append(b.class, int32(b.count()))
+	if great >= 0 {
+		b.stretch(all)
+	}
+	b.choose()
 	return b
 }
 
-// add adds those of the ascending tokens of block i that are in the stretch, and returns the others.
-func (s *stretch) add(i int32, tokens []int32) (others []int32) {
-	n := 0
-	for n < len(tokens) && tokens[n] < s.end {
-		n++
-	}
-	if n >= partSize {
-		at := make([]uint16, n)
-		for k, t := range tokens[:n] {
-			at[k] = uint16(t - s.first)
-		}
-		s.parts = append(s.parts, part{i, at})
-		return tokens[n:]
-	}
-	for _, t := range tokens[:n] {
-		s.at, s.to = append(s.at, uint16(t-s.first)), append(s.to, i)
-	}
-	return tokens[n:]
-}
-
-// addGreatest adds the blocks of the greatest class, which is the given set of tokens.
-func (b *blocks) addGreatest(set []uint64) {
+// stretch finds the stretches of all tokens.
+func (b *blocks) stretch(all int) {
+	b.stretches = make([]stretch, (all+block-1)/block)
 	for i := range b.stretches {
+		b.stretches[i] = stretch{first: int32(i * block), end: int32(min((i+1)*block, all))}
+	}
+	b.runs(func(s *stretch, p part) {
+		if p.to-p.from >= partSize {
+			s.parts++
+		} else {
+			s.at += p.to - p.from
+		}
+	})
+	parts, at := int32(0), int32(0)
+	for i := range b.stretches { // the ends are those of what has been added
 		s := &b.stretches[i]
-		s.great = int32(b.count())
-		n, set := 0, set[s.first/64:]
-		for at := range s.mark {
-			m := uint8(set[at/8] >> (at % 8 * 8))
-			s.mark[at] = m
-			n += bits.OnesCount8(m)
-			if (at+1)%(blockSize/8) == 0 || at+1 == len(s.mark) {
-				b.add(n)
-				n = 0
+		s.parts, parts = parts, parts+s.parts
+		s.at, at = at, at+s.at
+	}
+	b.parts, b.at, b.to = make([]part, parts), make([]uint16, at), make([]int32, at)
+	b.runs(func(s *stretch, p part) {
+		if p.to-p.from >= partSize {
+			b.parts[s.parts] = p
+			s.parts++
+			return
+		}
+		for _, t := range b.token[p.from:p.to] {
+			b.at[s.at], b.to[s.at] = uint16(t-s.first), p.block
+			s.at++
+		}
+	})
+}
+
+// runs calls f for the tokens that each block stored as a list has in each stretch.
+func (b *blocks) runs(f func(s *stretch, p part)) {
+	for i := range int32(b.count()) {
+		for from, end := b.from[i], b.from[i+1]; from < end; {
+			s, to := &b.stretches[b.token[from]/block], from+1
+			for to < end && b.token[to] < s.end {
+				to++
 			}
+			f(s, part{i, from, to})
+			from = to
 		}
 	}
 }
 
-// add adds a block of the next n tokens.
-func (b *blocks) add(n int) { b.from = append(b.from, b.from[b.count()]+int32(n)) }
+// choose chooses the tokens of the sample, in equal steps.
+func (b *blocks) choose() {
+	n, next := 0, 0
+	for i := range int32(b.count()) {
+		n += b.size(i)
+	}
+	step := n/16 + 1
+	b.sampled = make([]int32, 0, 16)
+	var scratch list
+	for i := range int32(b.count()) {
+		n := b.size(i)
+		for next < n {
+			b.sampled = append(b.sampled, b.tokens(i, &scratch)[next])
+			next += step
+		}
+		next -= n
+	}
+}
 
 func (b *blocks) count() int { return len(b.from) - 1 }
+
+// classes returns the number of classes.
+func (b *blocks) classes() int { return len(b.class) - 1 }
+
+// marks returns the set of the tokens of block i, and the first token that can be in it, if the block is
+// stored as a set.
+func (b *blocks) marks(i int32) (set []uint8, first int32) {
+	const size = blockSize / 8
+	if b.great >= 0 {
+		if i -= b.class[b.great]; uint(i) < uint(len(b.mark)/size) {
+			return b.mark[i*size : (i+1)*size], i * blockSize
+		}
+	}
+	return nil, 0
+}
+
+// size returns the number of tokens of block i.
+func (b *blocks) size(i int32) int {
+	n := int(b.from[i+1] - b.from[i])
+	for set, _ := b.marks(i); len(set) > 0; set = set[8:] {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(set))
+	}
+	return n
+}
+
+// tokens returns the tokens of block i in ascending order. They are valid as long as scratch is not
+// changed.
+func (b *blocks) tokens(i int32, scratch *list) []int32 {
+	set, first := b.marks(i)
+	if set == nil {
+		return b.token[b.from[i]:b.from[i+1]]
+	}
+	n := 0
+	for _, own := range set {
+		x, y := &places[own], (*[8]int32)(scratch[n:n+8])
+		y[0], y[1], y[2], y[3] = first+int32(x[0]), first+int32(x[1]), first+int32(x[2]), first+int32(x[3])
+		y[4], y[5], y[6], y[7] = first+int32(x[4]), first+int32(x[5]), first+int32(x[6]), first+int32(x[7])
+		n += bits.OnesCount8(own)
+		first += 8
+	}
+	return scratch[:n]
+}
+
+// list is scratch for the tokens of a block.
+type list [blockSize]int32
+
+// places lists the bits of each byte that are set.
+var places = func() (places [256][8]uint8) {
+	for x := range places {
+		for n, own := 0, uint8(x); own != 0; n, own = n+1, own&(own-1) {
+			places[x][n] = uint8(bits.TrailingZeros8(own))
+		}
+	}
+	return places
+}()
 
 // greatestSum bounds the sum of the weights of a site. It is high enough that the greatest
 // weight need only be known roughly.
@@ -147,9 +214,9 @@ const greatestSum = 0x1p200
 
 // sample returns the greatest weight in a sample of a row.
 func (b *blocks) sample(row []float32) float64 {
-	m, step := float32(math.Inf(-1)), len(b.token)/16+1
-	for i := 0; i < len(b.token); i += step {
-		m = max(m, row[b.token[i]])
+	m := float32(math.Inf(-1))
+	for _, t := range b.sampled {
+		m = max(m, row[t])
 	}
 	return float64(m)
 }
@@ -158,21 +225,24 @@ func (b *blocks) sample(row []float32) float64 {
 // the total of all blocks. The slice terms is scratch. If the total exceeds greatestSum, the sums and
 // the total may be incomplete.
 func (b *blocks) sum(dst []float64, row []float32, shift float64, terms *[block]float64) (total float64) {
-	if b.stretches == nil {
+	if b.great < 0 {
 		return b.sumGathered(dst, row, shift, terms[:])
 	}
 	clear(dst)
+	parts, from := int32(0), int32(0)
 	for i := range b.stretches {
 		s := &b.stretches[i]
-		n := s.end - s.first
-		simd.ExpMarked(dst[s.great:s.great+(n+blockSize-1)/blockSize], terms[:n], row[s.first:s.end], s.mark, shift)
-		for _, p := range s.parts {
-			dst[p.block] += plainAt(terms, p.at)
+		n, great := s.end-s.first, b.class[b.great]+s.first/blockSize
+		simd.ExpMarked(dst[great:great+(n+blockSize-1)/blockSize], terms[:n], row[s.first:s.end], b.mark[s.first/8:(s.end+7)/8], shift)
+		for _, p := range b.parts[parts:s.parts] {
+			dst[p.block] += plainAt(terms, b.token[p.from:p.to])
 		}
-		to := s.to[:len(s.at)]
-		for j, at := range s.at {
+		at := b.at[from:s.at]
+		to := b.to[from:s.at][:len(at)]
+		for j, at := range at {
 			dst[to[j]] += terms[at%block]
 		}
+		parts, from = s.parts, s.at
 	}
 	for _, x := range dst {
 		total += x
@@ -180,20 +250,20 @@ func (b *blocks) sum(dst []float64, row []float32, shift float64, terms *[block]
 	return total
 }
 
-// plainAt is plain for the entries at the given places.
-func plainAt(x *[block]float64, at []uint16) float64 {
+// plainAt is plain for the terms of the given tokens of a stretch.
+func plainAt(x *[block]float64, at []int32) float64 {
 	var a, b, c, d float64
 	for len(at) >= 4 {
-		a, b, c, d = a+x[at[0]%block], b+x[at[1]%block], c+x[at[2]%block], d+x[at[3]%block]
+		a, b, c, d = a+x[uint32(at[0])%block], b+x[uint32(at[1])%block], c+x[uint32(at[2])%block], d+x[uint32(at[3])%block]
 		at = at[4:]
 	}
 	for _, i := range at {
-		a += x[i%block]
+		a += x[uint32(i)%block]
 	}
 	return (a + c) + (b + d)
 }
 
-// sumGathered is sum for classes of which none has most tokens. It stops once the total exceeds
+// sumGathered is sum for classes that are all stored as lists. It stops once the total exceeds
 // greatestSum.
 func (b *blocks) sumGathered(dst []float64, row []float32, shift float64, terms []float64) (total float64) {
 	for i := 0; i < len(dst) && total <= greatestSum; {
@@ -236,29 +306,6 @@ func plain(x []float64) float64 {
 		a += y
 	}
 	return (a + c) + (b + d)
-}
-
-// top returns the greatest weight of the tokens, or NaN if a weight is NaN.
-func (b *blocks) top(row []float32) float64 {
-	m := float32(math.Inf(-1))
-	for _, t := range b.token {
-		if w := row[t]; w > m {
-			m = w
-		} else if w != w {
-			return math.NaN()
-		}
-	}
-	return float64(m)
-}
-
-// alive reports whether a class has a token whose log-weight exceeds −Inf.
-func (b *blocks) alive(class int, row []float32) bool {
-	for _, t := range b.token[b.from[b.class[class]]:b.from[b.class[class+1]]] {
-		if row[t] > float32(math.Inf(-1)) {
-			return true
-		}
-	}
-	return false
 }
 
 // block is the number of exponentials computed at a time, few enough for all of them to stay in

@@ -17,28 +17,34 @@ func TestBlocks(t *testing.T) {
 	stretched := 0
 	for _, tokens := range []int{1, 7, 255, 256, 257, 2048, 5000, 6144} {
 		for _, share := range []float64{0, 0.4, 0.6, 1} {
-			g := &Graph{v: &Vocabulary{stop: make([]int32, tokens)}, members: make([][]int32, 5)}
+			classes, sizes := make([][]int32, 5), make([]int32, 5)
 			for i := range tokens {
 				k := 3
 				if r.Float64() >= share {
 					k = r.IntN(6) // 5 is dead
 				}
 				if k < 5 {
-					g.members[k] = append(g.members[k], int32(i))
+					classes[k] = append(classes[k], int32(i))
+					sizes[k]++
 				}
 			}
-			most := make([]uint64, tokens/64+1)
-			for _, members := range g.members {
-				for _, i := range members {
-					if len(members) > tokens/2 {
-						most[i/64] |= 1 << (i % 64)
+			great, set, lists := -1, make([]uint64, (tokens+63)/64), slices.Clone(classes)
+			for k, members := range classes {
+				if len(members) > tokens/2 {
+					great, lists[k] = k, nil
+					stretched++
+					for _, i := range members {
+						set[i/64] |= 1 << (i % 64)
 					}
 				}
 			}
-			b := newBlocks(g, slices.Concat(g.members...), most)
-			if b.stretches != nil {
-				stretched++
+			b, scratch := newBlocks(tokens, sizes, great, set, slices.Concat(lists...)), new(list)
+			require.Equal(t, great >= 0, b.great >= 0)
+			all, sample := slices.Concat(classes...), []int32{}
+			for i := 0; i < len(all); i += len(all)/16 + 1 {
+				sample = append(sample, all[i])
 			}
+			require.ElementsMatch(t, sample, b.sampled)
 			row := make([]float32, tokens+3) // a row may be longer
 			for i := range row {
 				row[i] = float32(3 * r.NormFloat64())
@@ -47,7 +53,7 @@ func TestBlocks(t *testing.T) {
 			for i := range odd {
 				odd[i] = []float32{float32(math.NaN()), float32(math.Inf(1)), 1e30}[i%3]
 			}
-			for _, members := range g.members {
+			for _, members := range classes {
 				for i, token := range members {
 					if odd[token] = row[token]; i%4 == 0 {
 						odd[token] = float32(math.Inf(-1))
@@ -60,11 +66,12 @@ func TestBlocks(t *testing.T) {
 					sums[i] = math.NaN() // left from an earlier call
 				}
 				total := b.sum(sums, row, 0.5, new([block]float64))
-				for k, members := range g.members {
+				for k, members := range classes {
 					var seen []int32
 					for i := b.class[k]; i < b.class[k+1]; i++ {
-						own := b.token[b.from[i]:b.from[i+1]]
+						own := b.tokens(i, scratch)
 						require.LessOrEqual(t, len(own), blockSize)
+						require.Len(t, own, b.size(i))
 						sum := 0.0
 						for _, token := range own {
 							sum += math.Exp(float64(row[token]) - 0.5)
@@ -72,7 +79,6 @@ func TestBlocks(t *testing.T) {
 						require.InDelta(t, sum, sums[i], 1e-12*sum)
 						seen, want = append(seen, own...), want+sum
 					}
-					slices.Sort(seen)
 					require.Equal(t, members, seen)
 				}
 				require.InDelta(t, want, total, 1e-12*want)

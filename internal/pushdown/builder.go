@@ -379,5 +379,5 @@ func (b *builder) pad() {
 			b.padded = append(b.padded, int32(q))
 		}
 	}
-	b.padding = b.weight([]int32{int32(len(b.members) - 1)})
+	b.padding = b.weight([]int32{int32(b.blocks.classes() - 1)})
 }

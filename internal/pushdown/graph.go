@@ -2,6 +2,7 @@ package pushdown
 
 import (
 	"context"
+	"math"
 	"math/big"
 	"slices"
 	"sync"
@@ -15,7 +16,7 @@ import (
 type Graph struct {
 	m       *Machine
 	v       *Vocabulary
-	members [][]int32 // tokens of each class
+	blocks  blocks // tokens of each class
 	weights weights
 	levels  []level
 	starts  []start
@@ -24,10 +25,12 @@ type Graph struct {
 	local   []int32 // number of each machine state within its level, −1 if the state is unreachable
 	begin   int32   // number of the machine's start state within the top level
 	plan    *plan
-	blocks  blocks
 
 	once  sync.Once
 	class []int32 // see the method classes
+
+	listed sync.Once
+	most   []int32 // tokens of the class that is stored as a set, see the method members
 }
 
 // weights holds the classes of each weight. The weight W_j[w] at site j is the sum over the tokens of
@@ -50,12 +53,43 @@ func (w *weights) of(i int32) []int32 { return w.classes[w.from[i]:w.from[i+1]] 
 // Tokens returns the number of tokens.
 func (g *Graph) Tokens() int { return g.v.Tokens() }
 
+// members returns the tokens of a class in ascending order.
+func (g *Graph) members(class int) []int32 {
+	b := &g.blocks
+	if class != b.great {
+		return b.token[b.from[b.class[class]]:b.from[b.class[class+1]]]
+	}
+	g.listed.Do(func() {
+		var scratch list
+		for i := b.class[class]; i < b.class[class+1]; i++ {
+			g.most = append(g.most, b.tokens(i, &scratch)...)
+		}
+	})
+	return g.most
+}
+
+// greatest returns the greatest weight of the tokens of all classes, or NaN if a weight is NaN.
+func (g *Graph) greatest(row []float32) float64 {
+	m := float32(math.Inf(-1))
+	for k := range g.blocks.classes() {
+		for _, t := range g.members(k) {
+			m = max(m, row[t])
+		}
+	}
+	return float64(m)
+}
+
+// alive reports whether a class has a token whose log-weight exceeds −Inf.
+func (g *Graph) alive(class int, row []float32) bool {
+	return slices.ContainsFunc(g.members(class), func(t int32) bool { return row[t] > float32(math.Inf(-1)) })
+}
+
 // classes returns the class of each token, −1 if the token is dead in every state.
 func (g *Graph) classes() []int32 {
 	g.once.Do(func() {
 		g.class = slices.Repeat([]int32{-1}, g.Tokens())
-		for c, tokens := range g.members {
-			for _, t := range tokens {
+		for c := range g.blocks.classes() {
+			for _, t := range g.members(c) {
 				g.class[t] = int32(c)
 			}
 		}
@@ -70,7 +104,7 @@ func (g *Graph) Size() (states, classes, edges int) {
 		states += len(v.states)
 		edges += v.edges()
 	}
-	return states, len(g.members), edges
+	return states, g.blocks.classes(), edges
 }
 
 // Accepts reports whether the tokens spell a text of the language, possibly followed by
@@ -244,10 +278,10 @@ func (g *Graph) Count(ctx context.Context, sites int, allowed func(site int, tok
 		return nil, f.meter.Err()
 	}
 	for i := range sites {
-		class := make([]*big.Int, len(g.members))
-		for k, tokens := range g.members {
+		class := make([]*big.Int, g.blocks.classes())
+		for k := range class {
 			n := int64(0)
-			for _, t := range tokens {
+			for _, t := range g.members(k) {
 				if allowed(i, t) {
 					n++
 				}

@@ -50,10 +50,10 @@ type lifter struct {
 	queue   []int32 // scratch of resolve
 	alike   partitions
 
-	fill []int32 // of reset and members
-	// scratch of members
-	class []int32  // class of each token that is not in the greatest class
-	great []uint64 // set of the tokens in the greatest class
+	fill []int32 // of reset and blocks
+	// scratch of blocks
+	class []int32  // class of each token that is not in the set
+	great []uint64 // set of the tokens in the class with most tokens
 
 	builder builder
 }
@@ -374,70 +374,54 @@ func (l *lifter) outcomes(effect []pair) (row []pair, h uint64) {
 	return row, h
 }
 
-// members returns the tokens of each class in ascending order, and then the padding tokens. The
-// slices in m are the parts of this list that hold the classes. If a class has most tokens, then
-// great is the set of its tokens, which is valid until the lifter's next call.
-func (l *lifter) members() (all []int32, m [][]int32, great []uint64) {
-	n := int32(0)
-	for _, size := range l.sizes {
-		n += size
+// blocks returns the tokens of each class and, as the last class, the padding tokens.
+func (l *lifter) blocks() blocks {
+	all, padding := l.v.Tokens(), len(l.sizes)
+	if len(l.v.Pad) > 0 {
+		l.sizes = append(l.sizes, int32(len(l.v.Pad)))
 	}
-	// Most tokens have the class most, often that of plain text, or are dead. They are found last, as
-	// the tokens that are not in any other class.
-	most, count := int32(-1), int32(len(l.v.order))-n
-	all, m = make([]int32, int(n)+len(l.v.Pad)), make([][]int32, len(l.sizes), len(l.sizes)+1)
+	// Often a class has most tokens, that of plain text. They are found as those that are not in any
+	// other class. If there is no such class, the dead tokens are found in this way.
+	great, n := -1, int32(0)
 	l.fill = l.fill[:0] // end of the tokens of each class that are known
-	n = 0
 	for c, size := range l.sizes {
 		l.fill = append(l.fill, n)
-		m[c] = all[n : n+size : n+size]
-		n += size
-		if size > count {
-			most, count = int32(c), size
+		if int(size) > all/2 {
+			great = c
+		} else {
+			n += size
 		}
 	}
-	great = append(l.great[:0], l.v.spelled...)
-	class := scratch(l.class, l.v.Tokens())
-	l.great, l.class = great, class
+	token := make([]int32, n)
+	set, class := append(l.great[:0], l.v.spelled...), scratch(l.class, all)
+	l.great, l.class = set, class
 	i := int32(0)
 	for _, x := range l.runs {
-		if x.class != most {
+		if int(x.class) != great {
 			for _, t := range l.v.order[i:x.end] {
 				class[t] = x.class
-				great[t/64] &^= 1 << (t % 64)
+				set[t/64] &^= 1 << (t % 64)
 			}
 		}
 		i = x.end
 	}
-	for i, set := range great {
-		for others := l.v.spelled[i] &^ set; others != 0; others &= others - 1 {
+	for i, own := range set {
+		for others := l.v.spelled[i] &^ own; others != 0; others &= others - 1 {
 			t := int32(64*i + bits.TrailingZeros64(others))
 			if c := class[t]; c >= 0 {
-				all[l.fill[c]] = t
+				token[l.fill[c]] = t
 				l.fill[c]++
 			}
 		}
 	}
-	if most >= 0 {
-		to := m[most]
-		for i, set := range great {
-			for ; set != 0; set &= set - 1 {
-				to[0] = int32(64*i + bits.TrailingZeros64(set))
-				to = to[1:]
-			}
+	for i, t := range l.v.Pad {
+		if padding == great {
+			set[t/64] |= 1 << (t % 64)
+		} else {
+			token[int(l.fill[padding])+i] = t
 		}
 	}
-	if len(l.v.Pad) > 0 {
-		copy(all[n:], l.v.Pad)
-		m = append(m, all[n:])
-		if len(l.v.Pad) > len(l.v.order) {
-			clear(great)
-			for _, t := range l.v.Pad {
-				great[t/64] |= 1 << (t % 64)
-			}
-		}
-	}
-	return all, m, great
+	return newBlocks(all, l.sizes, great, set, token)
 }
 
 // extend returns the effect of a text with effect e followed by a byte of the given class, −1 if it is
@@ -840,8 +824,7 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 	var meter poll.Meter
 	meter.Watch(ctx)
 	n := l.m.States()
-	tokens, members, great := l.members()
-	g := &Graph{m: l.m, v: l.v, members: members,
+	g := &Graph{m: l.m, v: l.v, blocks: l.blocks(),
 		levels: make([]level, l.m.Levels), starts: l.starts, local: make([]int32, n+1)}
 	b := l.build(g)
 	for i := range g.local {
@@ -873,6 +856,5 @@ func (l *lifter) trim(ctx context.Context) (*Graph, error) {
 		return cmp.Or(cmp.Compare(g.starts[x].depth, g.starts[y].depth), cmp.Compare(x, y))
 	})
 	g.plan = newPlan(g, depths(l.after.list))
-	g.blocks = newBlocks(g, tokens, great)
 	return g, meter.Poll()
 }

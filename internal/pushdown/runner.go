@@ -15,17 +15,18 @@ import (
 // that a [Graph] accepts. A Runner holds the workspace of one goroutine. The weight of a sequence
 // is given by log-weights v of the tokens at every site, a row-major table of sites × levels.
 type Runner struct {
-	g      *Graph
-	sites  int
-	levels int
-	v      []float32
-	meter  poll.Meter // meter of the context given to Watch
-	sum    *filter[algebra.Number, algebra.Sums]
-	best   *filter[float64, algebra.Best]
-	class  [][]algebra.Number // sum of weights by site and class
-	top    [][]float64        // greatest log-weight by site and class
-	terms  [block]float64
-	logZ   float64
+	g       *Graph
+	sites   int
+	levels  int
+	v       []float32
+	meter   poll.Meter // meter of the context given to Watch
+	sum     *filter[algebra.Number, algebra.Sums]
+	best    *filter[float64, algebra.Best]
+	class   [][]algebra.Number // sum of weights by site and class
+	top     [][]float64        // greatest log-weight by site and class
+	terms   [block]float64
+	scratch list // tokens of a block
+	logZ    float64
 
 	spans *spans
 	tile  int         // number of sites in a tile of spans
@@ -104,7 +105,7 @@ func (r *Runner) filterSpans(v []float32) (logZ float64, ok bool, err error) {
 		b := &r.g.blocks
 		r.spans = newSpans(r.g, r.sites, r.tile, r.least)
 		r.spans.meter = &r.meter
-		r.block, r.sums, r.shift = grid[float64](r.sites, b.count()), grid[float64](r.sites, len(r.g.members)), make([]float64, r.sites)
+		r.block, r.sums, r.shift = grid[float64](r.sites, b.count()), grid[float64](r.sites, b.classes()), make([]float64, r.sites)
 		r.down = make([]float64, r.sites)
 	}
 	s, n := r.spans, r.levels
@@ -147,7 +148,7 @@ func (r *Runner) rowSums(i int, row []float32) (total float64, err error) {
 	if !ok {
 		// Something is not finite, or the greatest weight belongs to a token
 		// that is dead everywhere.
-		switch shift = b.top(row); {
+		switch shift = r.g.greatest(row); {
 		case math.IsInf(shift, -1):
 			return 0, nil
 		case shift != shift || math.IsInf(shift, 1):
@@ -161,7 +162,7 @@ func (r *Runner) rowSums(i int, row []float32) (total float64, err error) {
 		for _, y := range r.block[i][b.class[k]:b.class[k+1]] {
 			x += y
 		}
-		if x == 0 && !r.spans.faint && b.alive(k, row) {
+		if x == 0 && !r.spans.faint && r.g.alive(k, row) {
 			r.spans.faint = true
 		}
 		sums[k] = x
@@ -187,7 +188,7 @@ func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 	}
 	r.makeTops()
 	if r.class == nil {
-		r.class = grid[algebra.Number](r.sites, len(r.g.members))
+		r.class = grid[algebra.Number](r.sites, r.g.blocks.classes())
 	}
 	n := r.levels
 	for i := range r.sites {
@@ -198,8 +199,8 @@ func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 		if err := r.rowTops(i, row); err != nil {
 			return 0, err
 		}
-		for k, tokens := range r.g.members {
-			r.class[i][k] = r.classSum(row, tokens, r.top[i][k])
+		for k, top := range r.top[i] {
+			r.class[i][k] = r.classSum(row, r.g.members(k), top)
 		}
 		r.sum.weigh(i, r.class[i])
 	}
@@ -216,7 +217,7 @@ func (r *Runner) filterNumbers(v []float32) (logZ float64, err error) {
 
 func (r *Runner) makeTops() {
 	if r.top == nil {
-		r.top = grid[float64](r.sites, len(r.g.members))
+		r.top = grid[float64](r.sites, r.g.blocks.classes())
 	}
 }
 
@@ -225,9 +226,9 @@ func (r *Runner) dead(far int) error { return &algebra.DeadError{Site: max(0, mi
 // tops stores the greatest log-weight of every class at site i. The function weight returns the
 // log-weight of a token.
 func (r *Runner) tops(i int, weight func(t int32) float64) error {
-	for k, tokens := range r.g.members {
+	for k := range r.top[i] {
 		m := math.Inf(-1)
-		for _, t := range tokens {
+		for _, t := range r.g.members(k) {
 			w := weight(t)
 			if w != w || w > math.MaxFloat64 {
 				return &algebra.WeightError{Site: i, Level: int(t), Weight: w}
@@ -242,9 +243,9 @@ func (r *Runner) tops(i int, weight func(t int32) float64) error {
 // rowTops is tops with the log-weights of a row.
 func (r *Runner) rowTops(i int, row []float32) error {
 	r.makeTops()
-	for k, tokens := range r.g.members {
+	for k := range r.top[i] {
 		m := float32(math.Inf(-1))
-		for _, t := range tokens {
+		for _, t := range r.g.members(k) {
 			if w := row[t]; w > m {
 				m = w
 			} else if w != w {
@@ -311,7 +312,7 @@ func (r *Runner) Best(x []int32, weight func(site int, token int32) float64) (fl
 				at = int(k)
 			}
 		}
-		for _, t := range r.g.members[at] {
+		for _, t := range r.g.members(at) {
 			if weight(site, t) == r.top[site][at] {
 				x[site] = t
 				return
@@ -340,7 +341,7 @@ func (r *Runner) Draw(x []int32, src rand.Source) {
 			terms = append(terms, r.class[site][k])
 		}
 		k := classes[algebra.Sums{}.Choose(terms, random)]
-		row, top, tokens := r.v[site*n:(site+1)*n], r.top[site][k], r.g.members[k]
+		row, top, tokens := r.v[site*n:(site+1)*n], r.top[site][k], r.g.members(int(k))
 		total := r.class[site][k].Over(algebra.Exp(top))
 		u := float64(random.Float64() * total.Ratio(algebra.Number{M: 1}))
 		for _, t := range tokens {
@@ -369,7 +370,7 @@ func (r *Runner) drawSpans(x []int32, random *rand.Rand) {
 		k := d.pick().from
 		first := int(b.class[k])
 		i := first + d.among(r.block[site][first:b.class[k+1]], r.sums[site][k])
-		tokens := b.token[b.from[i]:b.from[i+1]]
+		tokens := b.tokens(int32(i), &r.scratch)
 		terms := r.terms[:len(tokens)]
 		simd.ExpGather(terms, r.v[site*n:(site+1)*n], tokens, r.shift[site])
 		total := 0.0
@@ -413,8 +414,8 @@ func (r *Runner) marginalsOfSpans(dst []float64) bool {
 	}
 	least := algebra.Power(int32(math.Ceil(min(max(bound, -990), 0))))
 	n := r.levels
-	r.classes, r.nested = resize(r.classes, len(r.g.members)), resize(r.nested, len(r.g.members))
-	sum := make([]algebra.Number, len(r.g.members))
+	r.classes, r.nested = resize(r.classes, r.g.blocks.classes()), resize(r.nested, r.g.blocks.classes())
+	sum := make([]algebra.Number, r.g.blocks.classes())
 	for i := range r.sites {
 		class, nested, share := r.classes, r.nested, simd.Exp(r.shift[i]-r.down[i])
 		clear(nested)
@@ -515,7 +516,7 @@ func (r *Runner) marginalsOfNumbers(dst []float64) error {
 // spread stores in dst the log-probabilities of all tokens, from the adjoints of the edge
 // weights.
 func (r *Runner) spread(dst []float64) {
-	class := make([]algebra.Number, len(r.g.members))
+	class := make([]algebra.Number, r.g.blocks.classes())
 	r.classes = resize(r.classes, len(class))
 	for i := range r.sites {
 		clear(class)
