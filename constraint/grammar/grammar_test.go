@@ -378,3 +378,10 @@ func TestManyMultiples(t *testing.T) {
 	require.NoError(t, p.Mask(mask))
 	require.Equal(t, []int32{'0'}, allowed(mask))
 }
+
+// The texts of a vocabulary are stored in one string, whose parts are found by 32 bits.
+func TestPrepareRefusesLongTexts(t *testing.T) {
+	long := strings.Repeat("a", 1<<20)
+	_, err := Prepare(text.Vocabulary{Tokens: slices.Repeat([]string{long}, 1<<11)})
+	require.ErrorContains(t, err, "total length of v.Tokens = 2147483648, want ≤ 2³¹ − 1 bytes")
+}

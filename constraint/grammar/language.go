@@ -92,6 +92,12 @@ func Prepare(v text.Vocabulary) (*Vocabulary, error) {
 	if err != nil {
 		return nil, err
 	}
+	size := int64(0)
+	for _, x := range v.Tokens {
+		if size += int64(len(x)); size > math.MaxInt32 {
+			return nil, &constraint.ArgumentError{Func: "Prepare", Arg: "total length of v.Tokens", Value: size, Want: "≤ 2³¹ − 1 bytes"}
+		}
+	}
 	return &Vocabulary{sorted: pushdown.Prepare(v.Tokens, spells, v.Padding)}, nil
 }
 

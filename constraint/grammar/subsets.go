@@ -256,6 +256,9 @@ const (
 // memory returns the estimated memory of all states in bytes. The shapes count twice, because the automata
 // of strings have them, too.
 func (s *subsets) memory() int {
+	if max(len(s.parts), len(s.codes)) > math.MaxInt32/2 { // states refer to them by 32 bits
+		return math.MaxInt
+	}
 	shapes := 0
 	if s.classes != nil {
 		shapes = s.shapes.memory(len(s.classes.some))

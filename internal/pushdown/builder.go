@@ -133,6 +133,9 @@ func (b *builder) grow(lv int32, done *int, meter *poll.Meter) (grown bool) {
 	for i := 0; i < len(v.groups); i++ {
 		callee := &b.levels[v.groups[i].callee]
 		for len(v.groups[i].resume) < len(callee.exits) {
+			if b.l.kept++; meter.Done(8) || b.l.kept > limit {
+				return false
+			}
 			grown = true
 			k := callee.exits[len(v.groups[i].resume)]
 			to := b.node(lv, b.l.resume(k, v.groups[i].symbol))

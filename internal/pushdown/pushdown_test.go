@@ -483,14 +483,14 @@ func TestLiftLimitsWeights(t *testing.T) {
 	const parts, states, letters = 8, 60, 3
 	m := &Machine{Classes: 1 + parts*(letters+1), Levels: 1, Level: make([]int32, 1+parts*states)}
 	m.Accept = slices.Repeat([]bool{true}, len(m.Level))
-	m.Rows = NewRows(m.Classes, len(m.Level))
+	m.Rows = NewRows(Shapes{}, 0, 0)
 	slots, moves, tokens := make([]uint8, m.Classes), make([]Move, 1+parts), []string{}
 	for p := range parts {
 		m.Class['A'+p] = uint8(1 + p)
 		slots[1+p], moves[1+p] = uint8(1+p), Move{Inside, 0, int32(1 + p*states)}
 		tokens = append(tokens, string(rune('A'+p)))
 	}
-	m.Rows.Add(m.Rows.Shape(slots), moves...)
+	m.Rows.Add(m.Rows.Find(slots), moves...)
 	for q := range int32(parts * states) {
 		part, slots, moves := q/states, make([]uint8, m.Classes), []Move{{Inside, 0, 1 + q}}
 		for i := range int32(letters) {
@@ -498,7 +498,7 @@ func TestLiftLimitsWeights(t *testing.T) {
 			m.Class['a'+part*letters+i], slots[class] = uint8(class), uint8(1+i)
 			moves = append(moves, Move{Inside, 0, 1 + part*states + r.Int32N(states)})
 		}
-		m.Rows.Add(m.Rows.Shape(slots), moves...)
+		m.Rows.Add(m.Rows.Find(slots), moves...)
 	}
 	require.NoError(t, m.Check())
 	for range 60_000 {
