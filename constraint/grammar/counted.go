@@ -53,7 +53,7 @@ func (c *counted) next(q int32, b byte) int32 {
 	return c.to(s, moves[c.a.shapes.Slots(shape)[c.a.byteClasses().of[b]]])
 }
 
-// to returns the state to which c.a leads from s when it leads to the state at, −1 if it is dead.
+// to returns the state that follows s if c.a moves to its state at, −1 if there is none.
 func (c *counted) to(s countedState, at int32) int32 {
 	if s, ok := c.after(s, at); ok {
 		return c.Find(s)

@@ -42,7 +42,7 @@ func (s *itemSet) slot(x item) *held {
 	}
 }
 
-// hash returns a hash, whose high bits are the best.
+// Hash returns a hash of the item, of which the high half is the best.
 func (x item) Hash() uint64 {
 	return (uint64(uint32(x.node))<<32 | uint64(uint32(x.state))) * 0x9E3779B97F4A7C15
 }

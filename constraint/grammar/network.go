@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
 	"github.com/gibbsite-go/gibbsite/internal/poll"
 )
 
@@ -155,10 +156,7 @@ func carve[E any](block *[]E, n int) []E {
 
 func (n *network) add() int32 {
 	n.charge(nodeBytes)
-	if len(n.nodes) == cap(n.nodes) {
-		n.nodes = slices.Grow(n.nodes, max(64, len(n.nodes))) // append alone copies large networks five times
-	}
-	n.nodes = append(n.nodes, node{ends: -1})
+	n.nodes = append(algebra.Grown(n.nodes, 1), node{ends: -1})
 	return int32(len(n.nodes) - 1)
 }
 
@@ -242,10 +240,10 @@ func (n *network) join(inputs []int32, decide func(ended []bool) bool) (out int3
 	return out
 }
 
-// edge is an edge of a network at one of its ends, and from is the other end. If also is a node, the
-// edge calls a rule, and the ends of rules must be reached both from the rule's start and from the node
-// after the call: to is one of the two, and also is the other. Otherwise, also is plainEdge or gateEdge.
-type edge struct{ from, also int32 }
+// edge is an edge of a network, as listed at one of its ends, and other is its other end. If also is a
+// node, the edge calls a rule, whose end is reached from here only if it is also reached from the node
+// also. Otherwise, also is plainEdge or gateEdge.
+type edge struct{ other, also int32 }
 
 const (
 	plainEdge = -1
@@ -352,7 +350,7 @@ func (p *paths) each(f func(from, to, also int32)) {
 		}
 	}
 	for _, g := range p.groups {
-		r := *g.run
+		r := *g.run // a copy, because named must answer as for an open run
 		n := len(r.o.l.names)
 		for i := g.low; i <= g.high && i < n; i++ {
 			at := g.at + int32(i-g.low)
@@ -407,7 +405,7 @@ func (p *paths) leading(spells func(at int32) bool, gates bool) ([]bool, error) 
 		}
 		for _, e := range edges {
 			if e.also == plainEdge || e.also == gateEdge && gates || e.also >= 0 && ok[e.also] {
-				reach(e.from)
+				reach(e.other)
 			}
 		}
 	}
@@ -429,7 +427,7 @@ func (n *network) rulesOfNodes() []int32 {
 			}
 			of[at] = int32(r)
 			for _, e := range p.edges[p.first[at]:p.first[at+1]] {
-				todo = append(todo, e.from)
+				todo = append(todo, e.other)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package grammar
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gibbsite-go/gibbsite/internal/algebra"
@@ -33,12 +34,12 @@ func (s *shapes) each(n int) int32 {
 	return s.Find(slots[:n])
 }
 
-// join returns the shape that tells classes apart if one of two shapes does.
+// join returns the shape that distinguishes two classes if one of two shapes does.
 func (s *shapes) join(a, b int32) int32 {
 	if a == b {
 		return a
 	}
-	k := [2]int32{a, b}
+	k := [2]int32{min(a, b), max(a, b)}
 	i, ok := s.joined[k]
 	if !ok {
 		x, y := s.Slots(a), s.Slots(b)
@@ -99,6 +100,15 @@ type readings struct {
 	codes  pushdown.Splitter[code]
 	row    []code // scratch of fill
 	begin  []item // scratch of readingOf
+}
+
+// memory returns the estimated memory in bytes of all states and of the readings of their items.
+func (r *runs) memory() int {
+	x := &r.reads
+	if max(len(x.leads), len(x.next)) > math.MaxInt32/2 { // they are referred to by 32 bits
+		return math.MaxInt
+	}
+	return r.subsets.memory() + 8*len(x.of) + 4*len(x.leads) + 4*len(x.next) + 12*len(x.lists)
 }
 
 // fill computes all moves of state q, one for each class of bytes that all items treat alike.

@@ -257,7 +257,7 @@ const (
 // of strings have them, too.
 func (s *subsets) memory() int {
 	if max(len(s.parts), len(s.codes)) > math.MaxInt32/2 { // states refer to them by 32 bits
-		return math.MaxInt
+		return math.MaxInt / 2 // a sum with it cannot overflow
 	}
 	shapes := 0
 	if s.classes != nil {
@@ -365,8 +365,9 @@ func (s *subsets) compute(q int32, b byte) (pushdown.Move, error) {
 	return s.settle(level, s.find(level)), nil
 }
 
-// leave returns the move of state q on the byte b if it calls rules, ends a rule or is dead, which left
-// reports. inside tells whether some item reads b, and calls are those of all items.
+// leave returns the move of state q on the byte b if it calls rules, ends a rule or is dead. The result
+// left reports whether it does; otherwise, some item reads b. The argument inside tells whether some
+// item reads b, and calls are those of all items.
 func (s *subsets) leave(q int32, b byte, inside bool, calls []callArc) (m pushdown.Move, left bool, err error) {
 	from := &s.states[q]
 	if calls = s.beginning(calls, b); len(calls) > 0 {
@@ -646,7 +647,7 @@ func (r *runs) explore(ctx context.Context, name string, limits constraint.Limit
 					x.reach(m.To)
 				}
 			}
-			if err := limits.Check(name, len(s.states), 0, s.memory()); err != nil {
+			if err := limits.Check(name, len(s.states), 0, r.memory()); err != nil {
 				return nil, err
 			}
 			if fewest := s.fewest(x.list[x.head], limits); fewest > 0 {
@@ -800,7 +801,7 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 		}
 	}
 	n, classes := len(s.states), s.byteClasses()
-	none, idle := s.shapes.Find(make([]uint8, len(classes.some))), 0 // states that no run reaches
+	empty, idle := s.shapes.Find(make([]uint8, len(classes.some))), 0 // states that no run reaches
 	for _, v := range s.states {
 		idle += int(bit(v.shape < 0))
 	}
@@ -811,7 +812,7 @@ func (s *subsets) machine() (*pushdown.Machine, error) {
 		v := &s.states[q]
 		m.Level[q], m.Accept[q] = v.level, s.accepts(int32(q))
 		if v.shape < 0 { // no run reaches the state
-			m.Rows.Add(none, pushdown.Move{})
+			m.Rows.Add(empty, pushdown.Move{})
 			continue
 		}
 		if s.meter.Done(16 + 4*len(s.rowOf(int32(q)))) {

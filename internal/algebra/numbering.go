@@ -3,13 +3,13 @@ package algebra
 import "slices"
 
 // Numbering numbers values in the order in which they are first found. Its zero value is empty.
-type Numbering[K Keyed] struct {
+type Numbering[K keyed] struct {
 	Values []K     // by number
 	slots  []int32 // 1 + the numbers by hash, 0 where there is none
 }
 
-// Keyed is a value with a hash, whose high half is the best.
-type Keyed interface {
+// keyed is a value with a hash, of which Numbering uses the high 32 bits.
+type keyed interface {
 	comparable
 	Hash() uint64
 }

@@ -16,7 +16,7 @@ const blockSize = simd.MarkBlock
 // blocks holds the tokens of all classes, divided into blocks of at most blockSize tokens. If one class
 // has most tokens, only the set of its tokens is stored. Its blocks are the parts of this set among
 // blockSize consecutive tokens. The terms of all tokens are then computed in the order of the row, which
-// is much faster than to gather weights: see stretch.
+// is much faster than gathering weights: see stretch.
 type blocks struct {
 	token []int32 // tokens of the classes that are stored as lists, ordered by class
 	from  []int32 // block b is token[from[b]:from[b+1]], unless it is a part of the set
@@ -140,7 +140,7 @@ func (b *blocks) choose() {
 	}
 	step := n/16 + 1
 	b.sampled = make([]int32, 0, 16)
-	var scratch list
+	var scratch tokenBuffer
 	for i := range int32(b.count()) {
 		n := b.size(i)
 		for next < n {
@@ -179,7 +179,7 @@ func (b *blocks) size(i int32) int {
 
 // tokens returns the tokens of block i in ascending order. They are valid as long as scratch is not
 // changed.
-func (b *blocks) tokens(i int32, scratch *list) []int32 {
+func (b *blocks) tokens(i int32, scratch *tokenBuffer) []int32 {
 	set, first := b.marks(i)
 	if set == nil {
 		return b.token[b.from[i]:b.from[i+1]]
@@ -195,8 +195,8 @@ func (b *blocks) tokens(i int32, scratch *list) []int32 {
 	return scratch[:n]
 }
 
-// list is scratch for the tokens of a block.
-type list [blockSize]int32
+// tokenBuffer is scratch for the tokens of a block.
+type tokenBuffer [blockSize]int32
 
 // places lists the bits of each byte that are set.
 var places = func() (places [256][8]uint8) {

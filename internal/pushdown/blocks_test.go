@@ -38,7 +38,7 @@ func TestBlocks(t *testing.T) {
 					}
 				}
 			}
-			b, scratch := newBlocks(tokens, sizes, great, set, slices.Concat(lists...)), new(list)
+			b, scratch := newBlocks(tokens, sizes, great, set, slices.Concat(lists...)), new(tokenBuffer)
 			require.Equal(t, great >= 0, b.great >= 0)
 			all, sample := slices.Concat(classes...), []int32{}
 			for i := 0; i < len(all); i += len(all)/16 + 1 {

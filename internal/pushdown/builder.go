@@ -43,8 +43,8 @@ type reading struct{ o, row int32 }
 // tokens follow the edge.
 type target struct{ code, rows int32 }
 
-// known is what is known of an outcome: the number, within its state, of the last edge with it, and the
-// turn of the state; and 1 + the level of its code, 0 if there is none.
+// known is what is known of an outcome: the last edge with it, by its number within the state of the
+// given turn; and its code in level − 1. A level of 0 means that no code is known.
 type known struct{ edge, turn, level, code int32 }
 
 // build returns a builder of the graph g with the outcomes that the lifter has found. It is the
@@ -65,7 +65,7 @@ func (l *lifter) build(g *Graph) *builder {
 	return b
 }
 
-// release lets go of the graph and all that belongs to it.
+// release drops the references to the graph, so that a pool does not keep it.
 func (b *builder) release() { b.Graph, b.l, b.half, b.leaving = nil, nil, nil, nil }
 
 // invert finds the classes of each row.
@@ -89,8 +89,8 @@ func (b *builder) invert() {
 	}
 }
 
-// upTo turns counts, which follow an entry 0, into the places where as many entries begin, and the
-// end of the last. It returns a copy in the memory of dst.
+// upTo replaces counts[i+1], the number of entries of i, by the end of these entries if those of 0, 1, …
+// follow each other. The entry counts[0] must be 0. It returns a copy in the memory of dst.
 func upTo(counts, dst []int32) []int32 {
 	for i := 1; i < len(counts); i++ {
 		counts[i] += counts[i-1]

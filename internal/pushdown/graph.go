@@ -60,7 +60,7 @@ func (g *Graph) members(class int) []int32 {
 		return b.token[b.from[b.class[class]]:b.from[b.class[class+1]]]
 	}
 	g.listed.Do(func() {
-		var scratch list
+		var scratch tokenBuffer
 		for i := b.class[class]; i < b.class[class+1]; i++ {
 			g.most = append(g.most, b.tokens(i, &scratch)...)
 		}

@@ -15,8 +15,8 @@ import (
 // between them, the exits and the classes of its weights. It also bounds the number of edges. The
 // number waiting bounds the waits.
 const (
-	limit   = 1 << 23
-	waiting = 1 << 22
+	limit     = 1 << 23
+	waitLimit = 1 << 22
 )
 
 // lifter reads every token from every state and groups tokens with equal outcomes into classes. It
@@ -50,7 +50,7 @@ type lifter struct {
 	queue   []int32 // scratch of resolve
 	alike   partitions
 
-	fill []int32 // of reset and blocks
+	fill []int32 // scratch of begin, divide and blocks
 	// scratch of blocks
 	class []int32  // class of each token that is not in the set
 	great []uint64 // set of the tokens in the class with most tokens
@@ -117,9 +117,7 @@ func (m *memory[E, I]) clear() {
 func (m *memory[E, I]) add(h uint64, x []E, about I, classes int) {
 	m.table.add(h, x)
 	m.about = append(m.about, about)
-	n := len(m.steps)
-	m.steps = slices.Grow(m.steps, classes)[:n+classes]
-	clear(m.steps[n:])
+	m.steps = append(m.steps, make([]int32, classes)...)
 }
 
 // read walks the sorted tokens as a trie, together with the states that are alive at every
@@ -178,10 +176,10 @@ func (l *lifter) read(ctx context.Context) error {
 // full returns an error if the lift keeps too much.
 func (l *lifter) full() error {
 	switch {
-	case len(l.waits) > waiting:
-		return &constraint.LimitError{What: "positions in tokens within calls", Value: len(l.waits), Bound: waiting}
+	case len(l.waits) > waitLimit:
+		return &constraint.LimitError{What: "positions in tokens within calls", Value: len(l.waits), Bound: waitLimit}
 	case l.kept > limit:
-		return &constraint.LimitError{What: "outcomes of texts in states", Value: l.kept, Bound: limit}
+		return &constraint.LimitError{What: "memory of a lift in units of 8 bytes", Value: l.kept, Bound: limit}
 	}
 	return nil
 }
@@ -346,7 +344,7 @@ func (l *lifter) row(e int32) int32 {
 	r, ok := l.rows.find(h, row)
 	if !ok {
 		if x.nested {
-			row = l.space.take(len(row)) // it is there
+			row = l.space.take(len(row)) // the entries that outcomes has filled
 			l.kept += len(row)
 		}
 		l.rows.add(h, row)
@@ -532,8 +530,8 @@ func (l *lifter) first(e int32) []uint8 {
 	return x.first
 }
 
-// refined bounds what is kept of partitions.
-const refined = 1 << 21
+// partitionLimit bounds the entries of the field next of partitions.
+const partitionLimit = 1 << 21
 
 // partitions divides byte classes into sets that act alike. A partition is stored as the first class
 // of the set of each class. It is refined by one shape of rows after another.
@@ -560,9 +558,7 @@ func (p *partitions) reset(m *Machine) {
 // add adds a partition and returns its number.
 func (p *partitions) add(row []uint8) int32 {
 	p.list = append(p.list, row)
-	n := len(p.next)
-	p.next = slices.Grow(p.next, p.shapes)[:n+p.shapes]
-	clear(p.next[n:])
+	p.next = append(p.next, make([]int32, p.shapes)...)
 	return int32(len(p.list)) - 1
 }
 
@@ -576,7 +572,7 @@ func (p *partitions) of(m *Machine, shape []int32, effect []pair) []uint8 {
 		k := shape[x.o]
 		to := p.next[int(at)*p.shapes+int(k)] - 1
 		if to < 0 {
-			if len(p.next) > refined {
+			if len(p.next) > partitionLimit {
 				return p.list[1]
 			}
 			to = p.refined(at, m.Rows.Slots(k))
@@ -746,22 +742,16 @@ func Lift(ctx context.Context, m *Machine, v *Vocabulary) (*Graph, error) {
 // are small.
 var lifters = sync.Pool{New: func() any { return new(lifter) }}
 
-// pooled bounds the memory of a lift that is used again: the number of its pairs, and as much for each
-// of its other tables.
+// pooled bounds the memory of a lift that is used again, in units of 8 bytes: that of its pairs, and as
+// much for each of its other tables. Scratch of the size of the vocabulary is not counted.
 const pooled = 1 << 18
-
-func newLifter(m *Machine, v *Vocabulary) *lifter {
-	l := new(lifter)
-	l.reset(m, v)
-	return l
-}
 
 // release puts the lifter, which must not be used any more, among those that later lifts use.
 func (l *lifter) release() {
-	if max(l.kept, len(l.waits), cap(l.after.list), cap(l.effects.list), cap(l.actions.list), cap(l.next), cap(l.effects.steps)/2, cap(l.actions.steps)/2) > pooled {
+	if max(l.kept, len(l.waits), cap(l.after.list), cap(l.effects.list), cap(l.actions.list), cap(l.next), cap(l.effects.steps)/2, cap(l.actions.steps)/2, cap(l.alike.next)/2) > pooled {
 		return
 	}
-	l.v, l.m, l.starts, l.exits = nil, nil, nil, nil
+	l.v, l.m, l.starts, l.exits, l.numbers, l.find = nil, nil, nil, nil, nil, nil
 	l.builder.release()
 	lifters.Put(l)
 }

@@ -48,7 +48,7 @@ type parts struct {
 // symbol has an edge to a state, labelled by a return symbol. A return symbol has an edge to a
 // state, labelled by a call symbol. The result partition is the initial partition into blocks. It
 // distinguishes states by their level, by whether a text may end in them, and by the classes with
-// which a text may go on. It separates states from symbols, and thus tells the kinds of moves apart.
+// which a text may go on. It separates states from symbols, and thus distinguishes the kinds of moves.
 func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, partition []int32, blocks int) {
 	returns := 0
 	for _, row := range p.Resume {
@@ -186,7 +186,7 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 	for _, q := range states {
 		moves += len(p.Rows.of(q))
 	}
-	rows, alike := NewRows(Shapes{}, len(states), moves), newColumns(p.Machine) // classes that no state tells apart
+	rows, alike := NewRows(Shapes{}, len(states), moves), newColumns(p.Machine) // classes that no state distinguishes
 	var row []Move
 	var same Splitter[Move]
 	slots := make([]uint8, p.Classes)
@@ -203,12 +203,12 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 				row[k].Symbol = of(p.ret + a.Symbol)
 			}
 		}
-		of, values := same.Split(row)
+		slot, values := same.Split(row)
 		was := p.Rows.shape(q)
 		shape := shapes[was]
 		if len(values) < len(row) || shape < 0 {
 			for c, k := range p.Rows.Slots(was) {
-				slots[c] = of[k]
+				slots[c] = slot[k]
 			}
 			known := rows.Len()
 			if shape = rows.Find(slots); int(shape) == known {

@@ -39,8 +39,8 @@ func resize[T any](x []T, n int) []T {
 	return x
 }
 
-// scratch returns n arbitrary entries, those of x if it has as many. Unlike slices.Grow, it need not
-// clear new memory.
+// scratch returns n arbitrary entries, in the memory of x if it has space for them. Unlike
+// slices.Grow, it neither copies x nor clears new memory.
 func scratch[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n)

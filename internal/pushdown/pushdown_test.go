@@ -631,3 +631,10 @@ func TestLiftCancels(t *testing.T) {
 	_, err = l.trim(ctx)
 	require.ErrorIs(t, err, stop)
 }
+
+// newLifter returns a lifter that no pool has held.
+func newLifter(m *Machine, v *Vocabulary) *lifter {
+	l := new(lifter)
+	l.reset(m, v)
+	return l
+}

@@ -43,7 +43,7 @@ func (r *Rows) of(q int32) []Move {
 }
 
 // with returns rows with the given classes only, in the given order. The classes must meet every slot of
-// every shape. No rows can be added to the result, and the rows r must not be used any more.
+// every shape. The rows r must not be used any more.
 func (r *Rows) with(classes []uint8) Rows {
 	if r.known = nil; len(classes) == r.classes && slices.IsSorted(classes) { // all as they are
 		return *r

@@ -25,7 +25,7 @@ type Runner struct {
 	class   [][]algebra.Number // sum of weights by site and class
 	top     [][]float64        // greatest log-weight by site and class
 	terms   [block]float64
-	scratch list // tokens of a block
+	scratch tokenBuffer // tokens of a block
 	logZ    float64
 
 	spans *spans

@@ -28,7 +28,7 @@ var seed = maphash.MakeSeed()
 func (s *Shapes) Find(slots []uint8) int32 {
 	s.classes = len(slots)
 	if 2*len(s.list) >= len(s.known) {
-		s.known = make([]int32, max(64, 2*len(s.known)))
+		s.known = make([]int32, max(64, 4*len(s.list)))
 		n := len(s.known)/2 - len(s.list) // more shapes
 		s.list, s.slots = slices.Grow(s.list, n), slices.Grow(s.slots, n*len(slots))
 		for i := range int32(len(s.list)) {
