@@ -19,7 +19,7 @@ type compiled interface{ Minimal() *DFA }
 // DFA, whatever the limits.
 //
 // The error wraps [ErrInfeasible] if the language is empty. It is a [*LimitError] if a limit is
-// exceeded, or the cause of ctx.
+// exceeded, and the cause of ctx if ctx has ended.
 func Compile(ctx context.Context, a Automaton, levels int, limits Limits) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Compile", "levels", levels, "≥ 1"}

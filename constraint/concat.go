@@ -16,7 +16,7 @@ import (
 // many states.
 //
 // The error wraps [ErrInfeasible] if the language is empty. It is a [*LimitError] if a limit is
-// exceeded, or the cause of ctx.
+// exceeded, and the cause of ctx if ctx has ended.
 func Concat(ctx context.Context, levels int, limits Limits, parts ...Automaton) (*DFA, error) {
 	if levels < 1 {
 		return nil, &ArgumentError{"Concat", "levels", levels, "≥ 1"}

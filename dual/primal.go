@@ -45,8 +45,8 @@ type Counter interface{ Len() int }
 type Energetic[S energy.Site] interface{ Energy(e []float64, x []S) }
 
 // Saver is a [Primal] with checkpoints. [Inference.Save] writes the primal's checkpoint after the
-// checkpoint of the loop, and [Inference.Load] restores it. Load must not read beyond what Save
-// wrote, and must change nothing if it returns an error.
+// checkpoint of the loop, and [Inference.Load] restores it. A primal's method Load must not read
+// beyond what its Save wrote, and must change nothing if it returns an error.
 type Saver interface {
 	Save(w io.Writer) error
 	Load(ctx context.Context, r io.Reader) error

@@ -180,8 +180,8 @@ type Timeless interface {
 	TimeFree() bool
 }
 
-// Masking is implemented by denoisers of tokens that know which level is the mask. A diffusion
-// returns an error if it uses another mask.
+// Masking is implemented by denoisers of tokens to say which level is their mask. A diffusion with a
+// different mask returns an error.
 type Masking interface {
 	// MaskLevel returns the level that stands for a masked token, or −1 if the noise replaces
 	// tokens by other tokens instead.

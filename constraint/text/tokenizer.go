@@ -27,7 +27,8 @@ const gaps = 1 << 20
 // ends with a blank. Two steps of decoding are not applied: Strip at the ends of the whole text,
 // and the clean-up of blanks before punctuation.
 //
-// A language accepts every sequence of tokens that spells a text, so merges and scores are ignored.
+// The languages of this package accept every sequence of tokens that spells a text, whether or not
+// the tokenizer would choose it. Merges and scores are therefore ignored.
 // To encode texts with a byte-level BPE, use [ReadTokenizer].
 //
 // Errors name the line, the column and what was expected.

@@ -63,8 +63,8 @@ func NewHMM(sites int, start, trans, emit []float64, c Corruption) (*HMM, error)
 	return m, nil
 }
 
-// Shape returns the number of sites and levels of predictions, including the mask if the
-// corruption is Absorbing.
+// Shape returns the number of sites and the number of levels of a prediction. If the corruption is
+// Absorbing, the mask is one of these levels.
 func (m *HMM) Shape() (sites, levels int) { return m.sites, m.corruption.levels(m.k) }
 
 // TimeFree reports whether predictions are independent of time: true for Absorbing, false for

@@ -46,8 +46,8 @@ func NewIndependent(m *model.Independent, c Corruption) (*Independent, error) {
 	return d, nil
 }
 
-// Shape returns the number of sites and levels of predictions, including the mask if the
-// corruption is Absorbing.
+// Shape returns the number of sites and the number of levels of a prediction. If the corruption is
+// Absorbing, the mask is one of these levels.
 func (d *Independent) Shape() (sites, levels int) { return d.sites, d.corruption.levels(d.k) }
 
 // TimeFree reports whether predictions are independent of time: true for Absorbing, false for

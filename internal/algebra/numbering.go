@@ -14,7 +14,7 @@ type keyed interface {
 	Hash() uint64
 }
 
-// Find returns the number of x.
+// Find returns the number assigned to x. A value that is new gets the next number.
 func (n *Numbering[K]) Find(x K) int32 {
 	if 2*len(n.Values) >= len(n.slots) {
 		n.slots = make([]int32, max(16, 4*len(n.slots)))

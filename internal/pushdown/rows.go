@@ -94,7 +94,8 @@ func (r *Rows) fit(n, classes int) bool {
 	return int(total) == len(r.moves)
 }
 
-// Splitter divides the classes of rows into slots. Its zero value is ready.
+// Splitter assigns the classes of a row to slots, so that classes with equal entries share a slot. Its
+// zero value is ready.
 type Splitter[E comparable] struct {
 	slots  []uint8
 	values []E

@@ -94,8 +94,8 @@ func Softmax(dst, w []float32, cols int) {
 //	dst[i] = (w[i] − m) − log Z,
 //
 // where m is the maximum of the row and Z the total of its [Weights]; log Z is rounded to float32.
-// The result is −Inf if w[i] is −Inf. A row becomes NaN if it has no positive weight, or has a NaN
-// or +Inf.
+// The result is −Inf where w[i] is −Inf. If all log-weights of a row are −Inf, or one is NaN or +Inf,
+// the whole row becomes NaN.
 //
 // The slice dst may be w. LogSoftmax panics unless cols ≥ 1, len(w) is a multiple of cols and
 // len(dst) = len(w).

@@ -75,8 +75,8 @@ type FlipLaw interface {
 
 // OnBits returns a kernel that stores states as bits, for one of the discrete Langevin methods
 // mcmc.DMALA and mcmc.DLMC. It returns nil if the model does not allow such a kernel. The argument
-// law computes the flip probabilities. OnBits tabulates them: it evaluates law on states of five
-// sites, one site for each possible number of neighbours in state 1. The argument alpha is the
+// law computes the flip probabilities. OnBits tabulates them for
+// sites with 0, 1, 2, 3 and 4 neighbours in state 1. The argument alpha is the
 // initial step size. The tuner adapts it; if the tuner is nil, the step size stays fixed.
 func OnBits(m energy.Model, chains int, law FlipLaw, alpha float64, tuner *tune.Tuner) sampler.Kernel {
 	if k := newTorusLangevin(m, chains, law, alpha, tuner); k != nil {

@@ -235,8 +235,8 @@ func (p *remask) show(x []int32, v []float32, i int, l int32) {
 	p.doubt[i] = simd.Exp(-simd.Exp(float64(row[l]) - z[0]))
 }
 
-// Posterior stores in dst, for every site, the log-probabilities of its levels after a step. The
-// step masks tokens and reveals masks with the probabilities stated at [Remask]. It implements
+// Posterior stores in dst, for every site, the log-probabilities of its levels after a step,
+// which masks tokens and replaces masks by tokens with the probabilities stated at [Remask]. It implements
 // [Factorised].
 func (p *remask) Posterior(dst, v []float32, x []int32, t, s float64) {
 	k := p.rates(x, t, s)

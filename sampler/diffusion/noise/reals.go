@@ -118,7 +118,7 @@ func (c LinearBeta) Check() error {
 // gridTolerance is the largest distance of t·T from an integer that counts as rounding of t.
 const gridTolerance = 1e-9
 
-// SigmoidBar is the schedule of Jabri et al. 2023, for reals. Its signal level is
+// SigmoidBar is a schedule for diffusions of reals (Jabri et al. 2023). Its signal level is
 //
 //	ᾱ(t) = (σ(e/τ) − σ((t(e−b)+b)/τ)) / (σ(e/τ) − σ(b/τ)),
 //

@@ -144,7 +144,7 @@ func (b *Backtrack) Len() int { return b.made }
 func (b *Backtrack) Predictions() int { return b.e.Asked }
 
 // Sample fills x with samples, each with one entry per site. The length of x determines the number
-// of samples. After an error Len returns the number of samples made, and the next call begins with
+// of samples. After an error, Len is the number of completed samples, and the next call begins with
 // the walk of the next sample. The error wraps constraint.ErrInfeasible if the language has no
 // weight at the start of a walk or if a walk exceeds Moves.
 func (b *Backtrack) Sample(ctx context.Context, x []int32) error {

@@ -170,7 +170,7 @@ func (r *Rejection) Excess() float64 {
 func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 
 // Sample fills x with samples, each with one entry per site. The length of x determines the number
-// of samples. After an error Len returns the number of samples made, and the next call continues
+// of samples. After an error, Len is the number of completed samples, and the next call continues
 // after these.
 //
 // The error is one of the following:
@@ -178,8 +178,8 @@ func (r *Rejection) LogProb() (logP, stderr float64) { return r.mean.Mean() }
 //   - It wraps constraint.ErrInfeasible if no path of the tuning run has weight, or if Trials paths
 //     gave no sample.
 //   - It is an [*ExcessError] if the tuning run finds no cap.
-//   - It is an *ExcessError, although x is filled, if the excess of the paths after the tuning run
-//     is larger than RejectionConfig.Excess.
+//   - It is also an *ExcessError if the excess of the paths after the tuning run is larger than
+//     RejectionConfig.Excess. In this case, x has been filled.
 func (r *Rejection) Sample(ctx context.Context, x []int32) error {
 	samples(x, r.paths.Sites)
 	if !r.tuned {
