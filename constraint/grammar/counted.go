@@ -84,8 +84,9 @@ func (c *counted) after(s countedState, to int32) (countedState, bool) {
 	return s, true
 }
 
+// Hash returns a hash of the state.
 func (s countedState) Hash() uint64 {
-	return (uint64(s.at)<<32 | uint64(s.count)) * 0x9E3779B97F4A7C15
+	return (uint64(s.at)<<32 | uint64(s.count)) * algebra.Golden
 }
 
 // reaches returns the number of states in which a text that begins in state q does not end. It visits each

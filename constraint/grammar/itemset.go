@@ -1,6 +1,10 @@
 package grammar
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gibbsite-go/gibbsite/internal/algebra"
+)
 
 // item is a position of a run: a node of the network and, if an automaton runs at that node,
 // the state of the automaton.
@@ -44,7 +48,7 @@ func (s *itemSet) slot(x item) *held {
 
 // Hash returns a hash of the item, of which the high half is the best.
 func (x item) Hash() uint64 {
-	return (uint64(uint32(x.node))<<32 | uint64(uint32(x.state))) * 0x9E3779B97F4A7C15
+	return (uint64(uint32(x.node))<<32 | uint64(uint32(x.state))) * algebra.Golden
 }
 
 func (s *itemSet) has(x item) bool { return s.slot(x).turn == s.turn }

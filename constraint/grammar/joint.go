@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
 // joint is a byte automaton for the texts that pass all tests of a string. It assigns numbers
@@ -88,31 +89,21 @@ func (j *joint) Accepting(state int) bool {
 // Classes puts two bytes into one class if they are treated alike by every automaton and every list
 // of texts that this automaton combines.
 func (j *joint) Classes(levels int) (of []int32, n int) {
-	of = make([]int32, levels)
-	keys := make([][]byte, levels)
+	var classes [][]int32
 	for _, t := range j.tests {
-		var class []int32
-		if a, is := t.a.(classifier); is {
-			class, _ = a.Classes(levels)
+		a, is := t.a.(classifier)
+		if !is { // every byte is a class
+			return automata.Identity(levels), levels
 		}
-		for b := range keys {
-			c := int32(b)
-			if class != nil {
-				c = class[b]
-			}
-			keys[b] = binary.LittleEndian.AppendUint32(keys[b], uint32(c))
-		}
+		class, _ := a.Classes(levels)
+		classes = append(classes, class)
 	}
-	number := map[string]int32{}
-	for b, k := range keys {
-		c, ok := number[string(k)]
-		if !ok {
-			c = int32(len(number))
-			number[string(k)] = c
+	return automata.ClassesByBytes(levels, func(key []byte, b int32) []byte {
+		for _, class := range classes {
+			key = binary.LittleEndian.AppendUint32(key, uint32(class[b]))
 		}
-		of[b] = c
-	}
-	return of, len(number)
+		return key
+	})
 }
 
 // crowd bounds the number of states of the combined automaton of all tests of a string. If that

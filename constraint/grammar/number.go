@@ -410,12 +410,12 @@ func (a *numberAutomaton) find(s numberState) int32 {
 	return a.latest
 }
 
+// Hash returns a hash of the state.
 func (s numberState) Hash() uint64 {
 	h := uint64(s.at) | uint64(bit(s.negative)|bit(s.nonzero)<<1|bit(s.zero)<<2)<<8 | uint64(uint16(s.whole))<<16 | uint64(uint16(s.places))<<32
-	h *= 0x9E3779B97F4A7C15
-	h = (h ^ h>>29 ^ uint64(s.rest)) * 0xBF58476D1CE4E5B9
+	h = algebra.Mix(h*algebra.Golden, uint64(s.rest))
 	if s.order != "" {
-		h = (h ^ h>>29 ^ maphash.String(orders, s.order)) * 0xBF58476D1CE4E5B9
+		h = algebra.Mix(h, maphash.String(orders, s.order))
 	}
 	return h
 }

@@ -90,7 +90,7 @@ const none = ^int32(0)
 // readings holds the readings of items by their numbers, with a shape of −1 until they are needed.
 type readings struct {
 	of    []reading
-	leads []int32    // the number of an item, or the complement of that of a list
+	leads []int32    // see the method lead
 	lists []itemList // the first one is empty
 	next  []int32
 	calls bool // true if some of these items call rules
@@ -236,27 +236,29 @@ func (r *runs) readingOf(x item) reading {
 					s.begin = append(s.begin, r.n.initial(a.to))
 				}
 			}
-			r.lead(s.begin)
+			s.leads = append(algebra.Grown(s.leads, 1), r.lead(s.begin))
 		}
 		return reading{shape, at}
 	}
 	shape, moves := r.moved(t, x.state)
 	for _, to := range moves {
+		lead := none
 		switch {
 		case to < 0:
-			s.leads = append(algebra.Grown(s.leads, 1), none)
 		case t.final(to):
 			s.begin = append(s.begin[:0], item{t.node(x.node, to), to})
-			r.lead(s.begin)
+			lead = r.lead(s.begin)
 		default:
-			s.leads = append(algebra.Grown(s.leads, 1), r.items.Find(item{t.node(x.node, to), to}))
+			lead = r.items.Find(item{t.node(x.node, to), to})
 		}
+		s.leads = append(algebra.Grown(s.leads, 1), lead)
 	}
 	return reading{shape, at}
 }
 
-// lead appends to the leads the given items and all that can be reached from them without reading a byte.
-func (r *runs) lead(begin []item) {
+// lead returns the lead to the given items and all that can be reached from them without reading a byte. It
+// is the number of an item, or the complement of that of a list.
+func (r *runs) lead(begin []item) int32 {
 	s, n := &r.reads, &r.set
 	n.reset()
 	n.most = longest
@@ -276,18 +278,17 @@ func (r *runs) lead(begin []item) {
 	}
 	switch len(s.next) - from {
 	case 0:
-		s.leads = append(algebra.Grown(s.leads, 1), none)
-		return
+		return none
 	case 1:
 		if !open && !short {
-			s.leads = append(algebra.Grown(s.leads, 1), s.next[from])
+			one := s.next[from]
 			s.next = s.next[:from]
-			return
+			return one
 		}
 	}
 	slices.Sort(s.next[from:])
-	s.leads = append(algebra.Grown(s.leads, 1), ^int32(len(s.lists)))
 	s.lists = append(s.lists, itemList{int32(from), int32(len(s.next)), open, short})
+	return ^int32(len(s.lists) - 1)
 }
 
 // spread returns the shape in which the classes of bytes of an automaton have the given slots.

@@ -125,10 +125,9 @@ func (a *stringAutomaton) find(s stringState) int32 {
 // slot returns the slot of the state s, or the free one where it belongs.
 func (a *stringAutomaton) slot(s *stringState) *int32 {
 	h := uint64(s.at) | uint64(s.left)<<8 | uint64(s.low)<<16 | uint64(s.high)<<24 | uint64(s.code)<<32 | uint64(s.lead)<<48
-	h *= 0x9E3779B97F4A7C15
-	h = (h ^ h>>29 ^ uint64(s.count)) * 0xBF58476D1CE4E5B9
+	h = algebra.Mix(h*algebra.Golden, uint64(s.count))
 	for _, q := range s.tests {
-		h = (h ^ h>>29 ^ uint64(uint32(q))) * 0xBF58476D1CE4E5B9
+		h = algebra.Mix(h, uint64(uint32(q)))
 	}
 	last := uint64(len(a.slots) - 1)
 	for i := h >> 32 & last; ; i = (i + 1) & last {

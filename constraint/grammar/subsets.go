@@ -179,7 +179,7 @@ func (s *subsets) state(level int32, parts []int32) int32 {
 	}
 	h := uint64(level)
 	for _, x := range parts {
-		h = (h ^ h>>29 ^ uint64(x)) * 0xBF58476D1CE4E5B9
+		h = algebra.Mix(h, uint64(x))
 	}
 	at := s.slot(h, func(q *state) bool { return q.level == level && slices.Equal(s.parts[q.from:q.to], parts) })
 	if q := uint32(s.slots[at]); q > 0 {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gibbsite-go/gibbsite/constraint"
+	"github.com/gibbsite-go/gibbsite/internal/automata"
 )
 
 // spelled is an automaton over bytes that is equivalent to a given automaton over rune classes.
@@ -137,11 +138,7 @@ func (s *spelled) Accepting(state int) bool {
 }
 
 func (s *spelled) Classes(levels int) (of []int32, n int) {
-	of = make([]int32, levels)
-	number := map[string]int32{} // of columns of the nodes
-	var column []byte
-	for b := range of {
-		column = column[:0]
+	return automata.ClassesByBytes(levels, func(column []byte, b int32) []byte {
 		for i := range s.nodes {
 			to := int32(-1)
 			if s.used[b] {
@@ -149,14 +146,8 @@ func (s *spelled) Classes(levels int) (of []int32, n int) {
 			}
 			column = binary.LittleEndian.AppendUint32(column, uint32(to))
 		}
-		c, ok := number[string(column)]
-		if !ok {
-			c = int32(len(number))
-			number[string(column)] = c
-		}
-		of[b] = c
-	}
-	return of, len(number)
+		return column
+	})
 }
 
 // decoder builds the decoding tree of spelled from the bottom up, sharing equal nodes.

@@ -40,6 +40,13 @@ func (n *Numbering[K]) slot(x K) *int32 {
 	}
 }
 
+// Golden is an odd multiplier for the first step of a hash: the fractional part of the golden ratio, times
+// 2⁶⁴.
+const Golden = 0x9E3779B97F4A7C15
+
+// Mix adds x to the hash h. The multiplier is one of those of SplitMix64 (Steele, Lea and Flood 2014).
+func Mix(h, x uint64) uint64 { return (h ^ h>>29 ^ x) * 0xBF58476D1CE4E5B9 }
+
 // Grown returns x with space for n more elements. It doubles the space, because append alone copies
 // large slices five times.
 func Grown[E any](x []E, n int) []E {

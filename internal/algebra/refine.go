@@ -81,7 +81,7 @@ type Arcs struct {
 func (s Set) Hash() uint64 {
 	h := uint64(0)
 	for _, x := range s {
-		h = (h ^ h>>29 ^ x) * 0xBF58476D1CE4E5B9
+		h = Mix(h, x)
 	}
 	return h
 }

@@ -165,3 +165,14 @@ func TestClasses(t *testing.T) {
 	require.Equal(t, of, Representatives(of, n))
 	require.PanicsWithValue(t, "automata: levels = -1, want 0 … 2147483647", func() { Classes(table, -1) })
 }
+
+// Keys of any length divide tokens as other keys do.
+func TestClassesByBytes(t *testing.T) {
+	for levels := range 40 {
+		key := func(b []byte, token int32) []byte { return append(b, "abcabdc"[:token*token%8]...) }
+		of, n := ClassesByBytes(levels, key)
+		want, count := ClassesBy(levels, func(token int32) string { return string(key(nil, token)) })
+		require.Equal(t, want, of)
+		require.Equal(t, count, n)
+	}
+}

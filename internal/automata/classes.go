@@ -67,6 +67,25 @@ func ClassesBy[K comparable](levels int, key func(token int32) K) (of []int32, n
 	return of, len(seen)
 }
 
+// ClassesByBytes is like [ClassesBy] for keys of any length. The function key appends the key of a token
+// to b.
+func ClassesByBytes(levels int, key func(b []byte, token int32) []byte) (of []int32, n int) {
+	checkLevels(levels)
+	of = make([]int32, levels)
+	seen := make(map[string]int32)
+	var b []byte
+	for t := range of {
+		b = key(b[:0], int32(t))
+		c, ok := seen[string(b)] // without a copy
+		if !ok {
+			c = int32(len(seen))
+			seen[string(b)] = c
+		}
+		of[t] = c
+	}
+	return of, len(seen)
+}
+
 // Refine combines the token classes of several automata. Two tokens share a class of the result if
 // they share a class in every automaton. Refine returns the class of each token and the number of
 // classes.

@@ -164,11 +164,8 @@ func (b *builder) node(lv int32, o outcome) node {
 		x.exit = b.exitOf(lv, o.a)
 	}
 	v := &b.levels[lv]
-	if b.half[lv] == nil {
-		b.half[lv] = map[outcome]int32{}
-	}
 	h := int32(len(v.halves))
-	b.half[lv][o] = h
+	note(b.half, lv, o, h)
 	v.halves = append(v.halves, x)
 	return node{-1, h}
 }
@@ -277,21 +274,14 @@ func (b *builder) weightOf(rows []int32) int32 {
 		}
 		return *w - 1
 	}
-	h := uint64(0)
-	for _, r := range rows {
-		h += hash(r)
-	}
-	i, ok := b.unions.find(h, rows)
-	if !ok {
+	i, known := b.find(&b.unions, rows)
+	if !known {
 		b.merged = b.merged[:0]
 		for _, r := range rows {
 			b.merged = append(b.merged, b.classesOf(r)...)
 		}
 		b.merging += len(b.merged)
 		slices.Sort(b.merged)
-		list := b.space.take(len(rows))
-		copy(list, rows)
-		b.unions.add(h, list)
 		b.union = append(b.union, b.weight(b.merged))
 	}
 	return b.union[i]
@@ -302,18 +292,25 @@ func (b *builder) classesOf(r int32) []int32 { return b.member[b.has[r]:b.has[r+
 
 // weight returns the number of the weight of the given classes, and assigns one if necessary.
 func (b *builder) weight(classes []int32) int32 {
-	h := uint64(0)
-	for _, c := range classes {
-		h += hash(c)
-	}
-	w, ok := b.lists.find(h, classes)
-	if !ok {
-		list := b.space.take(len(classes))
-		copy(list, classes)
-		b.lists.add(h, list)
-		b.l.kept += len(list) / 2
+	w, known := b.find(&b.lists, classes)
+	if !known {
+		b.l.kept += len(classes) / 2
 	}
 	return w
+}
+
+// find returns the number of a list in a table and whether it was there. If it was not, find adds a copy.
+func (b *builder) find(t *table[int32], list []int32) (number int32, known bool) {
+	h := uint64(0)
+	for _, x := range list {
+		h += hash(x)
+	}
+	if number, known = t.find(h, list); !known {
+		own := b.space.take(len(list))
+		copy(own, list)
+		t.add(h, own)
+	}
+	return number, known
 }
 
 // callOf returns the number within level lv of the call that the outcome o describes, and
@@ -332,16 +329,16 @@ func (b *builder) callOf(lv int32, o outcome) int32 {
 	i := int32(len(v.calls))
 	v.calls = append(v.calls, call{int32(at), o.b})
 	v.groups[at].calls = append(v.groups[at].calls, i)
-	b.leaves(lv, o, i)
+	note(b.leaving, lv, o, i)
 	return i
 }
 
-// leaves notes the number of a call or exit of level lv.
-func (b *builder) leaves(lv int32, o outcome, number int32) {
-	if b.leaving[lv] == nil {
-		b.leaving[lv] = map[outcome]int32{}
+// note sets the number of an outcome of level lv.
+func note(numbers []map[outcome]int32, lv int32, o outcome, number int32) {
+	if numbers[lv] == nil {
+		numbers[lv] = map[outcome]int32{}
 	}
-	b.leaving[lv][o] = number
+	numbers[lv][o] = number
 }
 
 func (b *builder) enterStart(s int32) {
@@ -364,7 +361,7 @@ func (b *builder) exitOf(lv, k int32) int32 {
 		v := &b.levels[lv]
 		i = int32(len(v.exits))
 		v.exits = append(v.exits, k)
-		b.leaves(lv, o, i)
+		note(b.leaving, lv, o, i)
 	}
 	return i
 }

@@ -31,7 +31,7 @@ func (m *Machine) Flat() *Machine {
 	for i := 0; i < len(f.places.Values); i++ {
 		x := f.places.Values[i]
 		r := &f.to.Rows
-		r.rows = append(r.rows, row{m.Rows.rows[x.q].slots, int32(len(r.moves))})
+		r.rows = append(r.rows, row{m.Rows.rows[x.q].shape, int32(len(r.moves))})
 		for _, a := range m.Rows.of(x.q) {
 			r.moves = append(r.moves, f.move(x, a))
 		}
@@ -52,8 +52,7 @@ type place struct{ root, stack, q int32 }
 // Hash returns a hash of the place.
 func (x place) Hash() uint64 {
 	h := uint64(uint32(x.root))<<32 | uint64(uint32(x.stack))
-	h *= 0x9E3779B97F4A7C15
-	return (h ^ h>>29 ^ uint64(uint32(x.q))) * 0xBF58476D1CE4E5B9
+	return algebra.Mix(h*algebra.Golden, uint64(uint32(x.q)))
 }
 
 // frame is the symbol of an expanded call on top of a stack. Number 0 is the empty stack.

@@ -28,7 +28,6 @@ type lifter struct {
 	reader
 	v        *Vocabulary
 	n        int32             // number of states
-	shape    []int32           // of the row of each state
 	family   []int32           // of each state
 	families int               // number of families
 	next     []int32           // where the moves of all rows lead: the next state, dead or leave
@@ -47,7 +46,7 @@ type lifter struct {
 	lists   space[int32]
 	waits   []wait
 	waiting []int32 // for each state, the wait at its call or return, 0 if unknown
-	queue   []int32 // scratch of resolve
+	queue   []int32 // scratch of begin and resolve
 	alike   partitions
 
 	fill []int32 // scratch of begin, divide and blocks
@@ -190,26 +189,24 @@ func (l *lifter) begin() int32 {
 	for _, k := range l.family {
 		from[k+1]++
 	}
-	for k := range l.families {
-		from[k+1] += from[k]
-	}
+	l.queue = upTo(from, l.queue)
 	pairs := l.space.take(int(l.n))
 	for q, k := range l.family {
-		pairs[from[k]] = pair{int32(q), int32(q)}
-		from[k]++
+		pairs[l.queue[k]] = pair{int32(q), int32(q)}
+		l.queue[k]++
 	}
 	l.fill = from
 	list, h := l.lists.take(l.families)[:0], uint64(0)
-	for at := 0; at < len(pairs); {
-		// Now from[k] is the end of family k.
-		end := int(from[l.family[pairs[at].q]])
-		x, sum := pairs[at:end:end], uint64(0)
+	for k, end := range from[1:] {
+		if end == from[k] { // no states
+			continue
+		}
+		x, sum := pairs[from[k]:end:end], uint64(0)
 		for _, y := range x {
 			sum += y.hash()
 		}
 		id := l.keep(x, sum, false)
 		list, h = append(list, id), h+hash(id)
-		at = end
 	}
 	return l.keepAction(list, h, false)
 }
@@ -473,7 +470,7 @@ func (l *lifter) extend(e int32, class uint8) int32 {
 func (l *lifter) step(q int32, class uint8) int32 {
 	r := &l.m.Rows
 	x := r.rows[q]
-	return l.next[x.moves+int32(r.slots[int(x.slots)+int(class)])]
+	return l.next[x.moves+int32(r.slots[int(x.shape)*r.classes+int(class)])]
 }
 
 // wait returns the position after the first byte of the call or return that state q makes.
@@ -525,7 +522,7 @@ func (l *lifter) loop(e int32) uint64 {
 func (l *lifter) first(e int32) []uint8 {
 	x := &l.effects.about[e]
 	if x.first == nil {
-		x.first = l.alike.of(l.m, l.shape, l.effects.list[e])
+		x.first = l.alike.of(&l.m.Rows, l.effects.list[e])
 	}
 	return x.first
 }
@@ -563,19 +560,19 @@ func (p *partitions) add(row []uint8) int32 {
 }
 
 // of returns a partition of the byte classes into sets that act alike on the positions of an effect.
-func (p *partitions) of(m *Machine, shape []int32, effect []pair) []uint8 {
-	n, at := int32(len(shape)), int32(0)
+func (p *partitions) of(r *Rows, effect []pair) []uint8 {
+	n, at := int32(len(r.rows)), int32(0)
 	for _, x := range effect {
 		if x.o >= n {
 			continue
 		}
-		k := shape[x.o]
+		k := r.rows[x.o].shape
 		to := p.next[int(at)*p.shapes+int(k)] - 1
 		if to < 0 {
 			if len(p.next) > partitionLimit {
 				return p.list[1]
 			}
-			to = p.refined(at, m.Rows.Slots(k))
+			to = p.refined(at, r.Slots(k))
 			p.next[int(at)*p.shapes+int(k)] = to + 1
 		}
 		if at = to; at == 1 {
@@ -792,17 +789,14 @@ const few = 4
 
 // divide divides the states into families.
 func (l *lifter) divide() {
-	l.shape, l.family = scratch(l.shape, int(l.n)), scratch(l.family, int(l.n))
+	l.family = resize(l.family, int(l.n))
 	states := resize(l.fill, l.m.Rows.Len()) // of each shape
-	for q := range l.shape {
-		k := l.m.Rows.shape(int32(q))
-		l.shape[q] = k
-		states[k]++
+	for _, x := range l.m.Rows.rows {
+		states[x.shape]++
 	}
-	for q, k := range l.shape {
-		l.family[q] = 0
-		if states[k] >= few {
-			l.family[q] = 1 + k
+	for q, x := range l.m.Rows.rows {
+		if states[x.shape] >= few {
+			l.family[q] = 1 + x.shape
 		}
 	}
 	l.fill, l.families = states, 1+len(states)

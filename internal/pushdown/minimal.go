@@ -75,7 +75,7 @@ func (p *parts) edges() (arcs *algebra.Arcs, edges *algebra.Edges, partition []i
 		if !live {
 			continue
 		}
-		shape := p.Rows.shape(q)
+		shape := p.Rows.rows[q].shape
 		of := &sets[shape]
 		if *of == nil {
 			*of = p.sets(arcs, shape)
@@ -204,7 +204,7 @@ func (p *parts) machine(meter *poll.Meter) (*Machine, error) {
 			}
 		}
 		slot, values := same.Split(row)
-		was := p.Rows.shape(q)
+		was := p.Rows.rows[q].shape
 		shape := shapes[was]
 		if len(values) < len(row) || shape < 0 {
 			for c, k := range p.Rows.Slots(was) {

@@ -12,8 +12,8 @@ type Rows struct {
 	moves []Move // moves of the slots of one state after another
 }
 
-// row is the row of a state: where the slots of its shape begin, and where its moves begin.
-type row struct{ slots, moves int32 }
+// row is the row of a state: its shape, and where its moves begin.
+type row struct{ shape, moves int32 }
 
 // NewRows returns an empty table with the given shapes, which it takes over. It reserves memory for the
 // given numbers of states and moves.
@@ -23,23 +23,20 @@ func NewRows(shapes Shapes, states, moves int) Rows {
 
 // Add adds the row of the next state, with the given shape and one move for each slot of the shape.
 func (r *Rows) Add(shape int32, moves ...Move) {
-	r.rows = append(r.rows, row{shape * int32(r.classes), int32(len(r.moves))})
+	r.rows = append(r.rows, row{shape, int32(len(r.moves))})
 	r.moves = append(r.moves, moves...)
 }
 
 // at returns the move of state q on a byte of the given class.
 func (r *Rows) at(q int32, class uint8) *Move {
 	x := r.rows[q]
-	return &r.moves[x.moves+int32(r.slots[x.slots+int32(class)])]
+	return &r.moves[x.moves+int32(r.slots[int(x.shape)*r.classes+int(class)])]
 }
-
-// shape returns the shape of the row of state q.
-func (r *Rows) shape(q int32) int32 { return r.rows[q].slots / int32(r.classes) }
 
 // of returns the moves of state q, one for each slot.
 func (r *Rows) of(q int32) []Move {
 	x := r.rows[q]
-	return r.moves[x.moves : x.moves+r.list[x.slots/int32(r.classes)].width]
+	return r.moves[x.moves : x.moves+r.list[x.shape].width]
 }
 
 // with returns rows with the given classes only, in the given order. The classes must meet every slot of
@@ -65,15 +62,14 @@ func (r *Rows) with(classes []uint8) Rows {
 	}
 	var was []Move
 	for q, x := range r.rows {
-		shape := x.slots / int32(r.classes)
-		if of := order[shape]; of != nil {
+		if of := order[x.shape]; of != nil {
 			row := r.moves[x.moves:][:len(of)]
 			was = append(was[:0], row...)
 			for i, k := range of {
 				row[i] = was[k]
 			}
 		}
-		to.rows[q].slots = shapes[shape] * int32(to.classes)
+		to.rows[q].shape = shapes[x.shape]
 	}
 	to.known = nil
 	return to
@@ -85,11 +81,11 @@ func (r *Rows) fit(n, classes int) bool {
 		return false
 	}
 	total := int32(0)
-	for q := range r.rows {
-		if r.rows[q].moves != total {
+	for _, x := range r.rows {
+		if x.moves != total {
 			return false
 		}
-		total += r.list[r.shape(int32(q))].width
+		total += r.list[x.shape].width
 	}
 	return int(total) == len(r.moves)
 }
@@ -105,7 +101,7 @@ type Splitter[E comparable] struct {
 // the slot of every class, as for [Shapes.Find], and the value of every slot. The results are valid
 // until the next call.
 func (s *Splitter[E]) Split(row []E) (slots []uint8, values []E) {
-	s.slots, s.values = slices.Grow(s.slots[:0], len(row))[:len(row)], s.values[:0]
+	s.slots, s.values = scratch(s.slots, len(row)), s.values[:0]
 	slots, k := s.slots, 0
 	for c, v := range row {
 		if c == 0 || v != row[c-1] {
